@@ -1,5 +1,5 @@
 /* Methods in C: `worker reading METHOD` speaks the line protocol, `worker copying` copies standard input to
-   standard output. */
+   standard output. Built with -DWITH_CURL, it also reads a URL by libcurl. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,19 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef WITH_CURL
+#include <curl/curl.h>
+#endif
 
 enum { FILES_MAX = 64 };
 
 /* One file, and the thread that reads it. */
 struct reader {
     char *path;
+    /* What is read instead of the file, and the certificates to trust; NULL if there are none. */
+    char *url, *certificates;
+    /* The client, which keeps its connection. */
+    void *client;
     unsigned char *buffer;
     size_t buffer_len;
     uint64_t (*method)(struct reader *);
@@ -107,8 +114,44 @@ static uint64_t by_mmap(struct reader *r) {
     return total;
 }
 
+#ifdef WITH_CURL
+/* What libcurl calls for each piece that has come. */
+static size_t add_piece(char *piece, size_t one, size_t len, void *to) {
+    struct reader *r = to;
+    r->sum += sum((unsigned char *)piece, len);
+    r->bytes += len;
+    return one * len;
+}
+
+static uint64_t by_curl(struct reader *r) {
+    if (!r->client) {
+        CURL *curl = curl_easy_init();
+        if (!curl || !r->url)
+            return snprintf(r->why, sizeof r->why, "libcurl cannot be set up for a URL"), 0;
+        r->client = curl;
+        curl_easy_setopt(curl, CURLOPT_URL, r->url);
+        curl_easy_setopt(curl, CURLOPT_PROXY, "");
+        curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+        curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)r->buffer_len);
+        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, add_piece);
+        curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
+        if (r->certificates)
+            curl_easy_setopt(curl, CURLOPT_CAINFO, r->certificates);
+    }
+    r->sum = 0;
+    CURLcode code = curl_easy_perform(r->client);
+    if (code != CURLE_OK)
+        snprintf(r->why, sizeof r->why, "reading %s: %s", r->url, curl_easy_strerror(code));
+    return r->sum;
+}
+#endif
+
 static const struct { const char *name; uint64_t (*method)(struct reader *); } METHODS[] = {
     {"read", by_read}, {"fread", by_fread}, {"getc", by_getc}, {"mmap", by_mmap},
+#ifdef WITH_CURL
+    {"curl", by_curl},
+#endif
 };
 
 static void *repeat(void *argument) {
@@ -195,18 +238,28 @@ static uint64_t number_of(const char *line, const char *name, uint64_t otherwise
 
 static int prepare(const char *line, struct reader *readers, uint64_t (*method)(struct reader *)) {
     int files = 0;
-    char name[16] = "file";
+    char name[16] = "file", url[16] = "url";
     for (char *path; files < FILES_MAX && (path = value_of(line, name)); files++) {
         struct reader *r = &readers[files];
         free(r->path);
         free(r->buffer);
+        free(r->url);
+        free(r->certificates);
         r->path = path;
+        r->url = value_of(line, url);
+        r->certificates = value_of(line, "certificates");
+#ifdef WITH_CURL
+        if (r->client)
+            curl_easy_cleanup(r->client);
+        r->client = NULL;
+#endif
         r->method = method;
         r->buffer_len = number_of(line, "buffer", 128 << 10);
         /* It starts at a page: on some processors the kernel copies faster to there. */
         if (posix_memalign((void **)&r->buffer, 4096, r->buffer_len) != 0)
             r->buffer = NULL;
         snprintf(name, sizeof name, "file%d", files + 2);
+        snprintf(url, sizeof url, "url%d", files + 2);
     }
     if (files == 0 || !readers[files - 1].buffer)
         say("fail no file to read, or no memory for its buffer");
@@ -222,6 +275,10 @@ static int reading(const char *name) {
         if (strcmp(METHODS[i].name, name) == 0)
             method = METHODS[i].method;
     say("hello 1 name=c-%s lang=c", name);
+#ifdef WITH_CURL
+    /* Before there is a thread. */
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+#endif
     char *line = NULL;
     size_t capacity = 0;
     int files = 0;

@@ -18,7 +18,12 @@ import (
 
 // A reader has the file that it reads and what it uses again.
 type reader struct {
-	path   string
+	path string
+	// What is read instead of the file, and the file of the certificates to trust.
+	url          string
+	certificates string
+	// The client of the URL, which keeps its connection.
+	client any
 	buffer []byte
 	sum    uint64
 	bytes  uint64
@@ -27,6 +32,7 @@ type reader struct {
 
 type method func(*reader) error
 
+// The file http.go adds its own, where it is compiled as well.
 var methods = map[string]method{"read": byRead, "bufio": byBufio, "readfile": byReadFile, "mmap": byMmap}
 
 func (r *reader) add(chunk []byte) {
@@ -44,8 +50,12 @@ func byRead(r *reader) error {
 		return err
 	}
 	defer file.Close()
+	return r.addAll(file)
+}
+
+func (r *reader) addAll(from io.Reader) error {
 	for {
-		n, err := file.Read(r.buffer)
+		n, err := from.Read(r.buffer)
 		r.add(r.buffer[:n])
 		if err == io.EOF {
 			return nil
@@ -205,8 +215,11 @@ func prepareReading(name string, values map[string]string) (task, error) {
 		size = 128 << 10
 	}
 	job := &reading{read: read}
-	for file := "file"; values[file] != ""; file = fmt.Sprintf("file%d", len(job.readers)+1) {
-		job.readers = append(job.readers, &reader{path: values[file], buffer: make([]byte, size)})
+	for number := ""; values["file"+number] != ""; number = strconv.Itoa(len(job.readers) + 1) {
+		job.readers = append(job.readers, &reader{
+			path: values["file"+number], url: values["url"+number],
+			certificates: values["certificates"], buffer: make([]byte, size),
+		})
 	}
 	return job, nil
 }

@@ -1,12 +1,17 @@
-{-# LANGUAGE BangPatterns #-}
+{-# LANGUAGE BangPatterns, CPP #-}
 -- | Methods in Haskell, with nothing but base and bytestring: `worker reading METHOD` speaks the line protocol,
--- `worker copying METHOD [SIZE]` copies standard input to standard output.
+-- `worker copying METHOD [SIZE]` copies standard input to standard output. Built with -DWITH_HTTP_CLIENT, it also
+-- reads a URL by the package http-client.
 module Main (main) where
 
 import Control.Concurrent (forkIO, newEmptyMVar, putMVar, setNumCapabilities, takeMVar)
 import Control.Exception (IOException, evaluate, throwIO, try)
+#ifdef WITH_HTTP_CLIENT
+import Control.Exception (catch)
+#endif
 import Control.Monad (foldM, forM, unless)
 import qualified Data.ByteString as Strict
+import qualified Data.ByteString.Char8 as Char8
 import qualified Data.ByteString.Lazy as Lazy
 import Data.Char (chr, digitToInt, isAscii, isHexDigit, isPrint, ord)
 import Data.List (foldl')
@@ -16,6 +21,9 @@ import Foreign (Ptr, mallocBytes, peekByteOff)
 import GHC.Clock (getMonotonicTimeNSec)
 import GHC.IO.Encoding (setFileSystemEncoding)
 import GHC.Stats (allocated_bytes, getRTSStats)
+#ifdef WITH_HTTP_CLIENT
+import qualified Network.HTTP.Client as Http
+#endif
 import Numeric (showHex)
 import System.Environment (getArgs, lookupEnv)
 import System.Exit (die)
@@ -43,6 +51,9 @@ reading =
   , ("lazy-chunks", const (pure (`withBytes` lazyChunks)))
   , ("lazy-unpack", const (pure (`withBytes` lazyUnpack)))
   , ("string", const (pure string))
+#ifdef WITH_HTTP_CLIENT
+  , ("http-client", const httpClient)
+#endif
   ]
 
 -- | The one best: a buffer that is used again, and a loop over it.
@@ -87,6 +98,20 @@ string path = withBinaryFile path ReadMode $ \file -> do
   text <- hGetContents file
   evaluate (foldl' (\before char -> count before (fromIntegral (ord char))) mempty text)
 
+#ifdef WITH_HTTP_CLIENT
+-- | Gets the URL in place of the path. The manager keeps its connection.
+httpClient :: IO (FilePath -> IO Tally)
+httpClient = do
+  manager <- Http.newManager Http.defaultManagerSettings { Http.managerResponseTimeout = Http.responseTimeoutNone }
+  pure $ \url -> do
+    request <- Http.parseUrlThrow url
+    let go body !before = do
+          chunk <- Http.brRead body
+          if Strict.null chunk then pure before else go body (before <> tally chunk)
+        get = Http.withResponse request manager $ \response -> go (Http.responseBody response) mempty
+    get `catch` \reason -> ioError (userError (show (reason :: Http.HttpException)))
+#endif
+
 count :: Tally -> Word8 -> Tally
 count (Tally n total) byte = Tally (n + 1) (add total byte)
 
@@ -94,9 +119,21 @@ add :: Word64 -> Word8 -> Word64
 add total byte = total + fromIntegral byte
 
 copying :: [(String, Int -> IO ())]
-copying = [("hgetbuf", copyBuffer), ("strict-hget", copyStrict), ("lazy-interact", const (Lazy.interact id))]
+copying =
+  [ ("hgetbuf", copyBuffer)
+  , ("strict-hget", copyStrict)
+  , ("lazy-interact", const (Lazy.interact id))
+  , ("hgetbuf-unbuffered", unbuffered copyBuffer)
+  , ("strict-unbuffered", unbuffered copyStrict)
+  , ("char8-unbuffered", unbuffered copyChar8)
+  , ("lazy-unbuffered", unbuffered copyLazy)
+  ]
 
-copyBuffer, copyStrict :: Int -> IO ()
+-- | As the programs of 2007 began.
+unbuffered :: (Int -> IO ()) -> Int -> IO ()
+unbuffered copy size = mapM_ (`hSetBuffering` NoBuffering) [stdin, stdout] >> copy size
+
+copyBuffer, copyStrict, copyChar8, copyLazy :: Int -> IO ()
 copyBuffer size = mallocBytes size >>= go
   where
     go buffer = do
@@ -105,6 +142,12 @@ copyBuffer size = mallocBytes size >>= go
 copyStrict size = do
   chunk <- Strict.hGet stdin size
   unless (Strict.null chunk) $ Strict.hPut stdout chunk >> copyStrict size
+copyChar8 size = do
+  chunk <- Char8.hGet stdin size
+  unless (Char8.null chunk) $ Char8.hPut stdout chunk >> copyChar8 size
+copyLazy size = do
+  chunk <- Lazy.hGet stdin size
+  unless (Lazy.null chunk) $ Lazy.hPut stdout chunk >> copyLazy size
 
 main :: IO ()
 main = do
@@ -151,7 +194,10 @@ prepare method arguments = do
   job <- forM (files ("file" : map (("file" ++) . show) [2 :: Int ..])) $ \path -> ($ path) <$> method size
   setNumCapabilities (max 1 (length job))
   if null job then ioError (userError "prepare names no file") else job <$ putStrLn "ready"
-  where files = map fromJust . takeWhile isJust . map (`lookup` arguments)
+  where files = map fromJust . takeWhile isJust . map source
+        -- A URL in place of the path, where there is one.
+        source file = lookup ("url" ++ drop 4 file) arguments `orElse` lookup file arguments
+        orElse one other = if isJust one then one else other
 
 number :: String -> String -> IO Int
 number name text = case reads text of

@@ -6,18 +6,32 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 public final class Worker {
     /** A file, and what its reader uses again. */
     private static final class Reader {
         final Path path;
+        /** What is read instead of the file, and who reads it; null if it is a file. */
+        final URI url;
+        final HttpClient client;
         final byte[] bytes;
         final ByteBuffer direct;
         long sum;
@@ -25,8 +39,10 @@ public final class Worker {
         long allocated;
         IOException failed;
 
-        Reader(String path, int bufferLen) {
+        Reader(String path, String url, int bufferLen) {
             this.path = Path.of(path);
+            this.url = url == null ? null : URI.create(url);
+            client = url == null ? null : HttpClient.newBuilder().sslContext(tls).build();
             bytes = new byte[bufferLen];
             direct = ByteBuffer.allocateDirect(bufferLen);
         }
@@ -65,7 +81,9 @@ public final class Worker {
             "buffered-input-stream", Worker::byBufferedInputStream,
             "mapped-byte-buffer", Worker::byMappedByteBuffer,
             "read-all-bytes", Worker::byReadAllBytes,
-            "read-byte", Worker::byReadByte);
+            "read-byte", Worker::byReadByte,
+            "http-client", Worker::byHttpClient,
+            "url-connection", Worker::byUrlConnection);
 
     private static void byFileChannel(Reader reader) throws IOException {
         try (FileChannel channel = FileChannel.open(reader.path)) {
@@ -122,6 +140,62 @@ public final class Worker {
         }
     }
 
+    private static void byHttpClient(Reader reader) throws IOException {
+        HttpRequest request = HttpRequest.newBuilder(reader.url).build();
+        try {
+            HttpResponse<InputStream> response = reader.client.send(request, HttpResponse.BodyHandlers.ofInputStream());
+            try (InputStream body = response.body()) {
+                ensureOk(reader, response.statusCode());
+                addAll(reader, body);
+            }
+        } catch (InterruptedException error) {
+            throw new IOException(error);
+        }
+    }
+
+    private static void byUrlConnection(Reader reader) throws IOException {
+        HttpURLConnection connection = (HttpURLConnection) reader.url.toURL().openConnection();
+        if (connection instanceof HttpsURLConnection) {
+            ((HttpsURLConnection) connection).setSSLSocketFactory(tls.getSocketFactory());
+        }
+        ensureOk(reader, connection.getResponseCode());
+        try (InputStream body = connection.getInputStream()) {
+            addAll(reader, body);
+        }
+    }
+
+    private static void ensureOk(Reader reader, int status) throws IOException {
+        if (status != HttpURLConnection.HTTP_OK) {
+            throw new IOException(reader.url + " was answered with status " + status);
+        }
+    }
+
+    /** Trusts the certificates of the point, if it has some. */
+    private static SSLContext tls;
+
+    private static SSLContext trusting(String certificates) throws IOException {
+        try {
+            return certificates == null ? SSLContext.getDefault() : trustingOnly(certificates);
+        } catch (GeneralSecurityException error) {
+            throw new IOException(error);
+        }
+    }
+
+    private static SSLContext trustingOnly(String certificates) throws IOException, GeneralSecurityException {
+        KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+        store.load(null, null);
+        try (InputStream pem = new FileInputStream(certificates)) {
+            for (var certificate : CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
+                store.setCertificateEntry("number " + store.size(), certificate);
+            }
+        }
+        TrustManagerFactory trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trusted.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trusted.getTrustManagers(), null);
+        return context;
+    }
+
     private static void repeat(Reader reader, Method method, long ops) {
         long before = Protocol.allocated();
         reader.read = 0;
@@ -148,9 +222,12 @@ public final class Worker {
             if (method == null) {
                 throw new IOException("there is no method " + name);
             }
+            if (values.containsKey("url")) {
+                tls = trusting(values.get("certificates"));
+            }
             int bufferLen = Integer.parseInt(values.getOrDefault("buffer", "131072"));
-            for (String file = "file"; values.containsKey(file); file = "file" + (readers.size() + 1)) {
-                readers.add(new Reader(values.get(file), bufferLen));
+            for (String number = ""; values.containsKey("file" + number); number = "" + (readers.size() + 1)) {
+                readers.add(new Reader(values.get("file" + number), values.get("url" + number), bufferLen));
             }
         }
 

@@ -13,7 +13,22 @@ function sum(buffer, length) {
   return total;
 }
 
-// Each takes a path and a buffer, and gives the sum of all bytes and how many there were.
+// What is left of a stream: the sum of all bytes, and how many there were.
+async function sumAll(stream) {
+  let total = 0;
+  let bytes = 0;
+  for await (const chunk of stream) {
+    total += sum(chunk, chunk.length);
+    bytes += chunk.length;
+  }
+  return { total, bytes };
+}
+
+function ensureOk({ url }, status) {
+  if (status !== 200) throw new Error(`${url} was answered with status ${status}`);
+}
+
+// Each takes a path, a buffer and what there is of a URL, and gives the sum of all bytes and how many there were.
 const METHODS = {
   "read-sync"(path, buffer) {
     const file = fs.openSync(path);
@@ -48,14 +63,22 @@ const METHODS = {
     return { total: sum(all, all.length), bytes: all.length };
   },
 
-  async "read-stream"(path, buffer) {
-    let total = 0;
-    let bytes = 0;
-    for await (const chunk of fs.createReadStream(path, { highWaterMark: buffer.length })) {
-      total += sum(chunk, chunk.length);
-      bytes += chunk.length;
-    }
-    return { total, bytes };
+  "read-stream"(path, buffer) {
+    return sumAll(fs.createReadStream(path, { highWaterMark: buffer.length }));
+  },
+
+  async "http-get"(_path, _buffer, remote) {
+    const response = await new Promise((answered, failed) => {
+      remote.get(remote.url, { agent: remote.agent }, answered).on("error", failed);
+    });
+    ensureOk(remote, response.statusCode);
+    return sumAll(response);
+  },
+
+  async fetch(_path, _buffer, remote) {
+    const response = await fetch(remote.url);
+    ensureOk(remote, response.status);
+    return sumAll(response.body);
   },
 
   "for-of"(path, buffer) {
@@ -73,9 +96,9 @@ const METHODS = {
   },
 };
 
-async function repeat(method, { path, buffer }, ops) {
+async function repeat(method, { path, buffer, remote }, ops) {
   let result;
-  for (let i = 0; i < ops; i++) result = await method(path, buffer);
+  for (let i = 0; i < ops; i++) result = await method(path, buffer, remote);
   return result;
 }
 
@@ -109,9 +132,22 @@ function pairs(words) {
 }
 
 function filesOf(values) {
-  const names = ["file"];
-  while (`file${names.length + 1}` in values) names.push(`file${names.length + 1}`);
-  return names.map((name) => ({ path: values[name], buffer: Buffer.alloc(Number(values.buffer)) }));
+  const numbers = [""];
+  while (`file${numbers.length + 1}` in values) numbers.push(numbers.length + 1);
+  return numbers.map((number) => ({
+    path: values[`file${number}`],
+    buffer: Buffer.alloc(Number(values.buffer)),
+    remote: remoteOf(values[`url${number}`], values.certificates),
+  }));
+}
+
+// The URL, and the agent that keeps its connection and trusts the certificates of this file.
+function remoteOf(url, certificates) {
+  if (url === undefined) return undefined;
+  const ca = certificates && fs.readFileSync(certificates);
+  // The other methods need not wait until it is loaded.
+  const { Agent, get } = require(ca ? "node:https" : "node:http");
+  return { url, get, agent: new Agent({ keepAlive: true, ca }) };
 }
 
 // Lines of standard input, which is waited for here: nothing else is to be done meanwhile.

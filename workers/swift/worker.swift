@@ -1,11 +1,15 @@
 // Methods in Swift: the 14 ways of URLSession of a study, and what Foundation has beside them.
-// `worker reading METHOD` speaks the line protocol; it gets url= if it is given one, else file= as a URL.
+// `worker reading METHOD` speaks the line protocol; it gets url= if it is given one, else file= as a URL. In the
+// counting pass it also tells how often the runtime retained and released an object.
 // `worker copying METHOD [SIZE]` copies standard input to standard output.
 
 import Dispatch
 import Foundation
 #if canImport(FoundationNetworking)
 import FoundationNetworking
+#endif
+#if os(Linux)
+import Synchronization
 #endif
 
 /// What is read, and what is used again for it. For one task at a time.
@@ -64,6 +68,15 @@ let sums: [(name: String, sum: Sum)] = [
     }),
     ("reduce", { data in data.reduce(0 as UInt64) { $0 &+ UInt64($1) } }),
     ("unsafe", { data in data.withUnsafeBytes(sumOf) }),
+    ("enumerate", { data in
+        var total: UInt64 = 0
+        data.enumerateBytes { bytes, _, _ in total &+= sumOf(UnsafeRawBufferPointer(bytes)) }
+        return total
+    }),
+    ("nsdata", { data in
+        let object = data as NSData
+        return sumOf(UnsafeRawBufferPointer(start: object.bytes, count: object.length))
+    }),
 ]
 
 func sumOf(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
@@ -244,6 +257,53 @@ let copies: [(name: String, copy: (Int) throws -> Void)] = [
     }),
 ]
 
+// Reference counting.
+
+/// How often the runtime retained and released an object. It calls both through pointers, by which
+/// Apple's Instruments count them. Only the counting pass does so: it takes time.
+#if os(Linux)
+enum References {
+    typealias Retain = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    typealias Release = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+    static let retains = Atomic<Int>(0)
+    static let releases = Atomic<Int>(0)
+    nonisolated(unsafe) static var retain: Retain?
+    nonisolated(unsafe) static var release: Release?
+
+    /// False where the runtime has no such pointers.
+    static let areCounted: Bool = {
+        guard ProcessInfo.processInfo.environment["BYTELAB_COUNTING"] != nil,
+            let retained = dlsym(nil, "_swift_retain"), let released = dlsym(nil, "_swift_release")
+        else { return false }
+        let ofRetain = retained.assumingMemoryBound(to: Retain.self)
+        let ofRelease = released.assumingMemoryBound(to: Release.self)
+        (retain, release) = (ofRetain.pointee, ofRelease.pointee)
+        ofRelease.pointee = { object in
+            References.releases.add(1, ordering: .relaxed)
+            References.release!(object)
+        }
+        ofRetain.pointee = { object in
+            References.retains.add(1, ordering: .relaxed)
+            return References.retain!(object)
+        }
+        // Since Swift 6 the pointers are looked at only where this is set.
+        let enable = "_swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly"
+        dlsym(nil, enable)?.assumingMemoryBound(to: Bool.self).pointee = true
+        return true
+    }()
+
+    static func now() -> (retains: Int, releases: Int) {
+        (retains.load(ordering: .relaxed), releases.load(ordering: .relaxed))
+    }
+}
+#else
+enum References {
+    static let areCounted = false
+    static func now() -> (retains: Int, releases: Int) { (0, 0) }
+}
+#endif
+
 // The line protocol.
 
 /// Answers orders until bye or the end of the input.
@@ -259,12 +319,21 @@ func serve(_ read: @escaping Method) async {
                 say("ready")
             case "go" where words.count > 1 && !sources.isEmpty:
                 let ops = Int(arguments["ops"] ?? "1") ?? 1
+                let before = References.now()
                 let start = DispatchTime.now().uptimeNanoseconds
                 let tally = try await run(read, sources, ops)
                 let wall = DispatchTime.now().uptimeNanoseconds - start
+                let after = References.now()
                 let answer = String(tally.total, radix: 16)
                 let zeros = String(repeating: "0", count: 16 - answer.count)
-                say("done \(words[1]) wall=\(wall) ops=\(ops) bytes=\(tally.bytes * ops) answer=\(zeros)\(answer)")
+                var done = "done \(words[1]) wall=\(wall) ops=\(ops) bytes=\(tally.bytes * ops)"
+                done += " answer=\(zeros)\(answer)"
+                if References.areCounted {
+                    let retains = Double(after.retains - before.retains) / Double(ops)
+                    let releases = Double(after.releases - before.releases) / Double(ops)
+                    done += " arc_retains=\(retains) arc_releases=\(releases)"
+                }
+                say(done)
             default:
                 say("fail an order that I do not know, or too early")
             }
@@ -278,6 +347,11 @@ func prepared(_ arguments: [String: String]) throws -> [Source] {
     guard let buffer = Int(arguments["buffer"] ?? "131072"), buffer > 0 else {
         throw Refusal.fail("buffer is not a number above 0")
     }
+    #if canImport(FoundationNetworking)
+    if arguments["certificates"] != nil {
+        throw Refusal.skip("URLSession of this Foundation can be given no certificate to trust")
+    }
+    #endif
     var sources: [Source] = []
     while let path = arguments[sources.isEmpty ? "file" : "file\(sources.count + 1)"] {
         let url = arguments[sources.isEmpty ? "url" : "url\(sources.count + 1)"].flatMap { URL(string: $0) }
@@ -329,6 +403,7 @@ let name = words.dropFirst().first
 let size = Int(words.dropFirst(2).first ?? "131072") ?? 0
 if words.first == "reading", let method = methods.first(where: { $0.name == name }) {
     say("hello 1 name=swift-\(method.name) lang=swift")
+    _ = References.areCounted
     await serve(method.read)
 } else if words.first == "copying", let copy = copies.first(where: { $0.name == name }), size > 0 {
     do { try copy.copy(size) } catch { exit(with: refusal(error)) }

@@ -1,5 +1,7 @@
 //! A published study as a preset of `run`: its options become the defaults of the flags.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use clap::{Arg, Command};
 use lab::experiment::{Experiment, Method};
@@ -7,6 +9,9 @@ use lab::experiment::{Experiment, Method};
 use crate::experiments;
 use crate::reference::{PREFIX, Part, Study};
 use crate::workers;
+
+/// The flag that names the page of a study.
+pub(crate) const PAGE: &str = "report";
 
 /// The flags of one part of a study, for a command that has those of its experiment. Where no
 /// method of the part is installed, no method is the default.
@@ -31,6 +36,9 @@ pub(crate) fn preset(
             }
         }
     }
+    let help = "Also write a page with the author's figures redrawn";
+    let page = Arg::new(PAGE).long(PAGE).value_name("FILE.html").help(help);
+    command = command.arg(page.value_parser(clap::value_parser!(PathBuf)));
     let label = ("label", format!("{PREFIX}{}", study.name));
     let methods = Some(("method", methods.join(","))).filter(|(_, names)| !names.is_empty());
     let options = part.options.iter().map(|(name, value)| (name.as_str(), value.clone()));

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::parser::ValueSource;
@@ -22,7 +22,7 @@ use crate::default_options::with_defaults;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 use crate::pattern;
-use crate::preset_flags::preset;
+use crate::preset_flags::{PAGE, preset};
 use crate::reference::{self, Part, Study};
 use crate::report;
 
@@ -154,20 +154,22 @@ fn study_named(named: Option<&(&str, String)>) -> Result<Option<&'static Study>>
 
 /// The command line with a study in place of an experiment: a request for each of its parts.
 fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -> Result<Cli> {
-    let (mut parts, mut cli) = (Vec::new(), None);
+    let (mut parts, mut cli, mut page) = (Vec::new(), None, None);
     let mut names_methods = false;
     for part in &study.parts {
         let experiment = experiments::find(known, &part.experiment)?;
         let preset = preset(subcommand(experiment), study, part, known)?;
         let command = command.clone().mut_subcommand("run", |run| run.subcommand(preset));
+        let arguments = with_defaults(&command, std::env::args_os().collect())?;
         let matches = command
             .clone()
-            .try_get_matches_from(std::env::args_os())
+            .try_get_matches_from(arguments)
             .unwrap_or_else(|error| refuse(&error, command));
         let mut parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let of_run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
         let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
         let measuring = MeasureArgs::from_arg_matches(own)?;
+        page = own.get_one::<PathBuf>(PAGE).cloned();
         let mut request = measuring.request(experiment.name, points(experiment, own)?, None);
         let is_of = |part: &Part, name: &String| {
             study.methods(part).into_iter().any(|method| pattern::matches(name, method))
@@ -199,7 +201,7 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
     );
     let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
     if let Task::Run(run) = &mut cli.task {
-        run.study = Some(StudyRequest { study, parts });
+        run.study = Some(StudyRequest { study, parts, page });
     }
     Ok(cli)
 }
@@ -265,7 +267,7 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
 }
 
 /// Flags of `run` that a check of two sides does not use.
-const NO_CHOICE: [&str; 9] = [
+const NO_CHOICE: [&str; 10] = [
     "time",
     "until_decided",
     "margin",
@@ -275,6 +277,7 @@ const NO_CHOICE: [&str; 9] = [
     "reference",
     "trace",
     "languages",
+    "levels",
 ];
 
 fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
@@ -292,6 +295,7 @@ fn flag_name(id: &str) -> String {
     match id {
         "workers" => "worker".to_owned(),
         "languages" => "language".to_owned(),
+        "levels" => "optimise".to_owned(),
         id => id.replace('_', "-"),
     }
 }

@@ -22,6 +22,7 @@ pub mod stop;
 pub mod count;
 pub mod launch;
 pub mod measure;
+pub mod phases;
 pub mod timeline;
 pub mod worker;
 

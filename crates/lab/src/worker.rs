@@ -10,6 +10,7 @@ use crate::counters::{OwnWait, is_nearly_all};
 use crate::experiment::{How, Method, Skip, Task};
 use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
+use crate::phases;
 use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply};
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
@@ -42,7 +43,10 @@ pub fn serve(method: &Method, params: &[Param], language: &str) -> Result<()> {
             Ok(Order::Go { n, ops, marked }) => match &mut task {
                 Some(task) => {
                     let edge = Edge { wait: &wait, counts: counts.as_ref(), allocations, marked };
-                    sample(task.as_mut(), &edge, n, ops)
+                    let job = || sample(task.as_mut(), &edge, n, ops);
+                    let (reply, marks) = phases::recorded(marked, job);
+                    marks.into_iter().try_for_each(|mark| say(&Reply::Mark(mark)))?;
+                    reply
                 }
                 None => Err(anyhow::anyhow!("go before prepare")),
             },

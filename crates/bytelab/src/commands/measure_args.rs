@@ -31,6 +31,15 @@ pub(crate) struct MeasureArgs {
     /// languages are installed [default: the best method of each installed language]
     #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
     languages: Vec<String>,
+    /// Build the methods in compiled languages at these levels of the optimiser, each as a method
+    /// of its own: Onone, O, Osize, Ounchecked (Swift), O0 to O3 (C, C++), O0 to O2 (Haskell)
+    #[arg(
+        long = "optimise",
+        value_name = "LEVEL,…",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    levels: Vec<String>,
     /// The method that the others are compared with [default: the first one]
     #[arg(long, value_name = "NAME")]
     reference: Option<String>,
@@ -157,12 +166,12 @@ impl MeasureArgs {
         definition: Option<Definition>,
     ) -> RunRequest {
         let time = self.limit();
-        let MeasureArgs { methods, languages, reference, workers, .. } = self;
+        let MeasureArgs { methods, languages, levels, reference, workers, .. } = self;
         RunRequest {
             experiment: experiment.to_owned(),
             points,
             definition,
-            selection: Selection { methods, languages, reference, workers },
+            selection: Selection { methods, languages, reference, levels, workers },
             rounds: self.rounds,
             time,
             until_decided: self.until_decided,

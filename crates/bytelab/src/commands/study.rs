@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use lab::analyze::{Analysis, analyze};
 use lab::experiment::Method;
 use lab::launch::Stop;
@@ -14,6 +15,7 @@ use lab::run::Run;
 use super::context::{Context, layout, warn_if_unoptimised};
 use super::exit;
 use super::output::OutputArgs;
+use crate::atomic_file;
 use crate::measuring::{self, Measured, RunRequest};
 use crate::reference::{self, Published, Study};
 use crate::report::study::StudyReport;
@@ -23,6 +25,8 @@ use crate::{report, workers};
 pub(crate) struct StudyRequest {
     pub(crate) study: &'static Study,
     pub(crate) parts: Vec<RunRequest>,
+    /// Where the page with the author's figures is written.
+    pub(crate) page: Option<PathBuf>,
 }
 
 pub(super) fn dry_run(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
@@ -39,6 +43,15 @@ pub(super) fn run(
     output: &OutputArgs,
     context: &Context,
 ) -> Result<ExitCode> {
+    if let Some(path) = &request.page {
+        // Better before the measurement than after it.
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        ensure!(
+            dir.is_none_or(Path::is_dir),
+            "--report {}: its directory does not exist; create it",
+            path.display()
+        );
+    }
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
     let mut all: Vec<(Run, Analysis, bool)> = Vec::new();
@@ -63,7 +76,12 @@ pub(super) fn run(
     }
     let published = published(request.study);
     let runs: Vec<(&Run, &Analysis)> = all.iter().map(|(run, found, _)| (run, found)).collect();
-    print(request.study, &published, runs, output, context)?;
+    let absent = absent(request.study, context);
+    let report = StudyReport { study: request.study, published: &published, runs, absent: &absent };
+    print(&report, output)?;
+    if let Some(path) = &request.page {
+        write(path, request.study, &report)?;
+    }
     let Some(stopped) = exit::of_signal(&stop) else { return Ok(exit::of_runs(&all)) };
     let unfinished = all.iter().find(|(run, ..)| !run.complete && run.id.parse::<u64>().is_ok());
     if let Some((run, ..)) = unfinished {
@@ -72,21 +90,25 @@ pub(super) fn run(
     Ok(stopped)
 }
 
-fn print(
-    study: &Study,
-    published: &[Published],
-    runs: Vec<(&Run, &Analysis)>,
-    output: &OutputArgs,
-    context: &Context,
-) -> Result<()> {
-    let absent = absent(study, context);
-    let report = StudyReport { study, published, runs, absent: &absent };
+fn write(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result<()> {
+    let drawn = |drawing: &'static reference::Drawing| {
+        let svg = report::study::figure(report, drawing)?;
+        let caption = report::study::caption(drawing);
+        Some(report::study::Drawn { title: &drawing.title, caption, svg })
+    };
+    let figures: Vec<_> = study.figures.iter().filter_map(drawn).collect();
+    let page = report::study::page(report, &figures);
+    let written = atomic_file::write(path, |mut file| Ok(file.write_all(page.as_bytes())?));
+    written.with_context(|| format!("--report {}", path.display()))
+}
+
+fn print(report: &StudyReport<'_>, output: &OutputArgs) -> Result<()> {
     let mut out = io::stdout().lock();
     if output.json {
-        writeln!(out, "{}", report::study::json(&report)?)?;
+        writeln!(out, "{}", report::study::json(report)?)?;
         return Ok(());
     }
-    out.write_all(report::study::text(&report, true, &layout()).as_bytes())?;
+    out.write_all(report::study::text(report, true, &layout()).as_bytes())?;
     if output.percentiles {
         for (run, analysis) in &report.runs {
             write!(out, "\n{}", report::percentiles(run, analysis, &layout()))?;

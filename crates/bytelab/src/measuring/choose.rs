@@ -35,21 +35,9 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
             known().collect::<Vec<_>>().join(", ")
         );
     }
-    let patterns = selection.methods.as_slice();
     let languages = Languages::asked(&experiment.methods, &selection.languages)?;
-    let chosen = |method: &&Method| match (patterns, &languages) {
-        ([], None) => method.default && workers::is_here(method),
-        ([], Some(languages)) => languages.have(method),
-        (patterns, languages) => {
-            patterns.iter().any(|pattern| matches(pattern, &method.name))
-                && languages.as_ref().is_none_or(|languages| languages.have(method))
-        }
-    };
-    let ours: Vec<Method> = experiment.methods.iter().filter(chosen).cloned().collect();
-    ensure!(
-        !ours.is_empty() || !methods.is_empty(),
-        "none of the methods that --method names is in a language that --language names"
-    );
+    let ours = chosen(experiment, &selection.methods, languages.as_ref());
+    let ours = workers::at_levels(ours, &selection.levels)?;
     methods.splice(0..0, ours);
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
@@ -64,6 +52,27 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
         methods.insert(0, reference);
     }
     Ok(methods)
+}
+
+/// The default methods, or those of these names and languages. A name that is none of these
+/// languages' is that of a method beside theirs: `-m cat --language haskell`.
+fn chosen(
+    experiment: &Experiment,
+    names: &[String],
+    languages: Option<&Languages<'_>>,
+) -> Vec<Method> {
+    let has = |method: &Method| languages.is_none_or(|languages| languages.have(method));
+    let (within, beside): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| {
+        experiment.methods.iter().any(|method| matches(name, &method.name) && has(method))
+    });
+    let is_one =
+        |names: &[&String], method: &Method| names.iter().any(|name| matches(name, &method.name));
+    let is_chosen = |method: &&Method| match (within.as_slice(), languages) {
+        ([], None) => method.default && workers::is_here(method),
+        ([], Some(_)) => has(method) || is_one(&beside, method),
+        (within, _) => is_one(within, method) && has(method) || is_one(&beside, method),
+    };
+    experiment.methods.iter().filter(is_chosen).cloned().collect()
 }
 
 /// Removes the methods that compete at none of the points, so that no workers are built for them. A
@@ -131,6 +140,10 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
         let known = experiment.methods.iter().find(|method| method.name == cell.method);
         if let Some(method) = known {
             methods.push(method.clone());
+            continue;
+        }
+        if let Some(method) = workers::at_level(&experiment.methods, &cell.method) {
+            methods.push(method);
             continue;
         }
         // A worker that was given with --worker is described by its command.

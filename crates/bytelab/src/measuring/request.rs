@@ -68,6 +68,8 @@ pub(crate) struct Selection {
     pub(crate) methods: Vec<String>,
     pub(crate) languages: Vec<String>,
     pub(crate) reference: Option<String>,
+    /// The levels of the optimiser at which workers are built, each in place of the usual one.
+    pub(crate) levels: Vec<String>,
     /// `NAME=COMMAND` for the user's own programs.
     pub(crate) workers: Vec<String>,
 }

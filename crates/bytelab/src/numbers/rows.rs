@@ -48,6 +48,13 @@ const F: &str = "files";
 
 #[rustfmt::skip]
 pub(crate) const ROWS: &[Row] = &[
+    row("add", "add two integers", [M, "add", "job=arithmetic number=integer"], Time),
+    row("multiply", "multiply two integers", [M, "multiply", "job=arithmetic number=integer"], Time),
+    row("divide", "divide two integers", [M, "divide", "job=arithmetic number=integer"], Time),
+    row("add-double", "add two doubles", [M, "add", "job=arithmetic number=double"], Time),
+    row("multiply-double", "multiply two doubles", [M, "multiply", "job=arithmetic number=double"], Time),
+    row("divide-double", "divide two doubles", [M, "divide", "job=arithmetic number=double"], Time),
+
     row("l1-load", "load from L1", [M, "random", "job=latency size=L1/2 pages=huge"], Time).beside("latency.l1_ns"),
     row("l2-load", "load from L2", [M, "random", "job=latency size=L2/2 pages=huge"], Time).beside("latency.l2_ns"),
     row("l3-load", "load from L3", [M, "random", "job=latency size=L3/4 pages=huge"], Time),

@@ -4,7 +4,9 @@ mod results;
 mod study;
 
 pub(crate) use self::results::{Figure, PREFIX, Published, all, find};
-pub(crate) use self::study::{Claim, Part, Relation, Row, Study, Test, studies, study};
+pub(crate) use self::study::{
+    Claim, Drawing, DrawingKind, Part, Relation, Row, Study, Test, studies, study,
+};
 
 const LATENCY: &str = include_str!("latency.csv");
 const THREADS: &str = include_str!("threads.csv");

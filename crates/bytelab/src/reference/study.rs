@@ -54,9 +54,42 @@ pub(crate) struct Study {
     pub(crate) not_here: String,
     /// The metrics of the table, in the author's order.
     pub(crate) columns: Vec<String>,
+    /// Those of them that only a wide table has.
+    #[serde(default)]
+    pub(crate) wide: Vec<String>,
     pub(crate) rows: Vec<Row>,
     pub(crate) parts: Vec<Part>,
     pub(crate) claims: Vec<Claim>,
+    /// The figures of the report.
+    pub(crate) figures: Vec<Drawing>,
+}
+
+/// A figure as the author drew it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drawing {
+    pub(crate) kind: DrawingKind,
+    pub(crate) title: String,
+    pub(crate) metric: String,
+    /// The param at the axis.
+    #[serde(default)]
+    pub(crate) by: String,
+    /// The params whose values have a panel each.
+    #[serde(default)]
+    pub(crate) panels: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DrawingKind {
+    /// The values of each row, the author's and those of here.
+    Bars,
+    /// The distribution of the samples at each value of a param.
+    Boxes,
+    /// The percentiles of each row.
+    Curves,
+    /// The latency of memory by the size of the set.
+    Ladder,
 }
 
 /// The run of one experiment.

@@ -66,7 +66,9 @@ pub(crate) mod published {
 }
 
 pub(crate) mod study {
+    pub(crate) use super::html::study::{Drawn, page};
     pub(crate) use super::json::study::json;
     pub(crate) use super::model::study::StudyReport;
+    pub(crate) use super::svg::study::{caption, figure};
     pub(crate) use super::text::study::text;
 }

@@ -16,7 +16,7 @@ use lab::launch::Stop;
 
 pub(crate) use self::tool::Tell;
 use self::tool::{Found, Tool};
-use self::toolchain::Toolchain;
+use self::toolchain::{Level, Toolchain};
 use self::toolchains::TOOLCHAINS;
 
 /// The language of this program, and so of the built-in methods.
@@ -32,6 +32,8 @@ pub(crate) struct ToolchainVersion {
     pub(crate) version: String,
     /// A language may have several workers.
     worker: &'static str,
+    /// The level of the optimiser, if it is not the usual one.
+    level: Option<Level>,
     /// The command with its flags.
     command: String,
 }
@@ -49,7 +51,10 @@ impl ToolchainVersion {
 
     /// All its facts in the environment of a run.
     pub(crate) fn facts(&self) -> [(String, String); 2] {
-        let worker = self.worker.replace('/', "_");
+        let mut worker = self.worker.replace('/', "_");
+        if let Some(level) = self.level {
+            worker = format!("{worker}_{level}");
+        }
         let command = (format!("worker_{worker}_command"), self.command.clone());
         [(self.fact(), self.version.clone()), command]
     }
@@ -184,25 +189,87 @@ pub(crate) fn make_ready(
     let is_used = |toolchain: &&Toolchain| methods.iter().any(|method| toolchain.runs(method));
     let used: Vec<&'static Toolchain> = TOOLCHAINS.iter().filter(is_used).collect();
     for (toolchain, tools) in used.iter().zip(find_all(&used, stop)) {
-        let built = match tools? {
-            Ok(tools) => toolchain.make(&tools, &dir.join("workers"), tell, stop)?,
-            Err(reason) => Err(reason),
-        };
-        for method in methods.iter_mut().filter(|method| toolchain.runs(method)) {
-            match (&built, &mut method.how) {
-                (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
-                (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
-                _ => {}
+        let mut tools = tools?;
+        let mut levels: Vec<Level> =
+            methods.iter().filter_map(|method| toolchain.level_of(method)).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        for level in levels {
+            let built = match &mut tools {
+                Ok(tools) => {
+                    tools.push(Found::of_level(level));
+                    let built = toolchain.make(tools, &dir.join("workers"), tell, stop)?;
+                    tools.pop();
+                    built
+                }
+                Err(reason) => Err(reason.clone()),
+            };
+            let is_of_level = |method: &&mut Method| toolchain.level_of(method) == Some(level);
+            for method in methods.iter_mut().filter(is_of_level) {
+                match (&built, &mut method.how) {
+                    (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
+                    (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
+                    _ => {}
+                }
             }
+            toolchains.extend(built.ok().map(|built| ToolchainVersion {
+                language: toolchain.language,
+                version: built.version,
+                worker: toolchain.name,
+                level: Some(level).filter(|level| *level != toolchain.usual_level()),
+                command: built.command,
+            }));
         }
-        toolchains.extend(built.ok().map(|built| ToolchainVersion {
-            language: toolchain.language,
-            version: built.version,
-            worker: toolchain.name,
-            command: built.command,
-        }));
     }
     Ok(toolchains)
+}
+
+/// One method for each of these levels of the optimiser, in place of each method whose worker has
+/// such levels.
+pub(crate) fn at_levels(methods: Vec<Method>, levels: &[String]) -> Result<Vec<Method>> {
+    if levels.is_empty() {
+        return Ok(methods);
+    }
+    for name in levels {
+        let mut has = methods.iter().filter_map(toolchain_of);
+        ensure!(
+            has.any(|toolchain| toolchain.level(name).is_some()),
+            "--optimise {name}: no chosen method has a worker with this level; there are {}",
+            known_levels()
+        );
+    }
+    let each = |method: Method| match toolchain_of(&method).filter(|t| !t.levels.is_empty()) {
+        None => vec![method],
+        Some(toolchain) => {
+            let levels = levels.iter().filter_map(|name| toolchain.level(name));
+            levels.map(|level| toolchain.at_level(&method, level)).collect()
+        }
+    };
+    Ok(methods.into_iter().flat_map(each).collect())
+}
+
+/// The method `NAME@LEVEL` of these methods.
+pub(crate) fn at_level(methods: &[Method], name: &str) -> Option<Method> {
+    let (name, level) = name.split_once('@')?;
+    let method = methods.iter().find(|method| method.name == name)?;
+    let toolchain = toolchain_of(method)?;
+    Some(toolchain.at_level(method, toolchain.level(level)?))
+}
+
+/// `O3, O0, O1, O2 (c, cpp); …`
+fn known_levels() -> String {
+    let mut known: Vec<(&[Level], Vec<&str>)> = Vec::new();
+    for toolchain in TOOLCHAINS.iter().filter(|toolchain| !toolchain.levels.is_empty()) {
+        match known.iter_mut().find(|(levels, _)| *levels == toolchain.levels) {
+            None => known.push((toolchain.levels, vec![toolchain.language])),
+            Some((_, languages)) if languages.contains(&toolchain.language) => {}
+            Some((_, languages)) => languages.push(toolchain.language),
+        }
+    }
+    let each = known
+        .iter()
+        .map(|(levels, languages)| format!("{} ({})", levels.join(", "), languages.join(", ")));
+    each.collect::<Vec<String>>().join("; ")
 }
 
 /// Finds the tools of these toolchains at the same time: some take a second to tell their version.

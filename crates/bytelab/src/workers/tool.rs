@@ -68,6 +68,14 @@ pub(super) struct Found {
     pub(super) version: String,
 }
 
+impl Found {
+    /// The level of the optimiser takes its place in a command as a tool does.
+    pub(super) fn of_level(level: &str) -> Found {
+        let placeholder = "{level}".to_owned();
+        Found { placeholder, program: level.to_owned(), version: String::new() }
+    }
+}
+
 impl Program {
     /// The first of its names that is a program in one of the directories of `PATH`.
     fn place(&self) -> Option<PathBuf> {
@@ -148,7 +156,10 @@ impl Library {
 fn include_dirs() -> Vec<PathBuf> {
     let own = std::env::var_os("CPATH").unwrap_or_default();
     let own = std::env::split_paths(&own).filter(|dir| !dir.as_os_str().is_empty());
-    own.chain(["/usr/local/include", "/usr/include"].map(PathBuf::from)).collect()
+    let usual = ["/usr/local/include", "/usr/include"].map(PathBuf::from);
+    // Debian keeps there what depends on the processor.
+    let of_processor = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+    own.chain(usual).chain([PathBuf::from(of_processor)]).collect()
 }
 
 #[cfg(test)]

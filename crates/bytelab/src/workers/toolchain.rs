@@ -12,9 +12,11 @@ use lab::launch::{self, RunError, Stop};
 use super::tool::{Found, Tell, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources,
-/// `{out}` for the directory of the build output, `{NAME}` for the tool with that name.
+/// `{out}` for the directory of the build output, `{NAME}` for the tool with that name and
+/// `{level}` for the level of the optimiser.
 pub(super) struct Toolchain {
-    /// `{workers/NAME}` in a method's argv stands for the words of `run`.
+    /// `{workers/NAME}` in a method's argv stands for the words of `run`, `{workers/NAME@LEVEL}`
+    /// for those of the worker that is built at this level.
     pub(super) name: &'static str,
     /// The name of the language for `--language`.
     pub(super) language: &'static str,
@@ -25,9 +27,16 @@ pub(super) struct Toolchain {
     pub(super) sources: &'static [(&'static str, &'static str)],
     /// The build commands, run one after the other.
     pub(super) build: &'static [&'static [&'static str]],
+    /// Further words of the last build command.
+    pub(super) more: &'static [&'static str],
     pub(super) run: &'static [&'static str],
+    /// The levels of its optimiser, the usual one first; none where nothing is compiled.
+    pub(super) levels: &'static [Level],
     pub(super) place: Place,
 }
+
+/// The name of a level without its hyphen: `O3`, `Onone`.
+pub(super) type Level = &'static str;
 
 /// Where a worker is built.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,20 +63,48 @@ const LIMIT_NS: u64 = 30 * 60 * 1_000_000_000;
 impl Toolchain {
     /// Whether the method needs this worker.
     pub(super) fn runs(&self, method: &Method) -> bool {
-        let How::Worker { argv } = &method.how else { return false };
-        argv.iter().any(|word| self.is_placeholder(word))
+        self.level_of(method).is_some()
+    }
+
+    /// The level at which the method needs this worker; `None` if it does not need it.
+    pub(super) fn level_of(&self, method: &Method) -> Option<Level> {
+        let How::Worker { argv } = &method.how else { return None };
+        argv.iter().find_map(|word| self.level_in(word))
     }
 
     /// Replaces the placeholder in argv by the first words of the worker's argv.
     pub(super) fn fill_in(&self, argv: &mut Vec<String>, run: &[String]) {
-        if let Some(place) = argv.iter().position(|word| self.is_placeholder(word)) {
+        if let Some(place) = argv.iter().position(|word| self.level_in(word).is_some()) {
             argv.splice(place..=place, run.iter().cloned());
         }
     }
 
-    fn is_placeholder(&self, word: &str) -> bool {
-        let inner = word.strip_prefix("{workers/").and_then(|word| word.strip_suffix('}'));
-        inner == Some(self.name)
+    /// The level that a placeholder of this worker names.
+    fn level_in(&self, word: &str) -> Option<Level> {
+        let inner = word.strip_prefix("{workers/")?.strip_suffix('}')?;
+        match inner.split_once('@') {
+            None => (inner == self.name).then_some(self.usual_level()),
+            Some((name, level)) if name == self.name => self.level(level),
+            Some(_) => None,
+        }
+    }
+
+    pub(super) fn level(&self, name: &str) -> Option<Level> {
+        self.levels.iter().find(|level| **level == name).copied()
+    }
+
+    pub(super) fn usual_level(&self) -> Level {
+        self.levels.first().copied().unwrap_or_default()
+    }
+
+    /// The method `NAME@LEVEL`, whose worker is built at this level.
+    pub(super) fn at_level(&self, method: &Method, level: Level) -> Method {
+        let mut method = Method { name: format!("{}@{level}", method.name), ..method.clone() };
+        if let How::Worker { argv } = &mut method.how {
+            let words = argv.iter_mut().filter(|word| self.level_in(word).is_some());
+            words.for_each(|word| *word = format!("{{workers/{}@{level}}}", self.name));
+        }
+        method
     }
 
     /// Its first tool, or what to install. Starts no process.
@@ -94,7 +131,8 @@ impl Toolchain {
         Ok(Ok(all))
     }
 
-    /// The worker, or the reason why it cannot be built.
+    /// The worker, or the reason why it cannot be built. The level of the optimiser is one of the
+    /// tools.
     pub(super) fn make(
         &self,
         tools: &[Found],
@@ -104,7 +142,8 @@ impl Toolchain {
     ) -> Result<Result<Built, String>> {
         let name = self.name;
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
-        let versions: Vec<&str> = tools.iter().map(|tool| tool.version.as_str()).collect();
+        let versions = tools.iter().map(|tool| tool.version.as_str());
+        let versions: Vec<&str> = versions.filter(|version| !version.is_empty()).collect();
         let (src, out) = match self.place {
             Place::Kept => (dir.to_owned(), dir.to_owned()),
             Place::Fresh => {
@@ -164,8 +203,8 @@ impl Toolchain {
         for (path, text) in self.sources {
             write_if_new(&src.join(path), text)?;
         }
-        for command in self.build {
-            match launch::run_to_end(&filled(command, src, out, tools)?, LIMIT_NS, stop) {
+        for command in self.commands() {
+            match launch::run_to_end(&filled(&command, src, out, tools)?, LIMIT_NS, stop) {
                 Ok(()) => {}
                 Err(RunError::Stopped) => bail!("stopped while building workers/{}", self.name),
                 Err(RunError::Skipped(why) | RunError::Failed(why)) => {
@@ -176,11 +215,19 @@ impl Toolchain {
         Ok(Ok(()))
     }
 
+    /// The build commands with all their words.
+    fn commands(&self) -> Vec<Vec<&'static str>> {
+        let mut commands: Vec<Vec<&str>> = self.build.iter().map(|words| words.to_vec()).collect();
+        commands.last_mut().into_iter().for_each(|last| last.extend(self.more));
+        commands
+    }
+
     /// The command with `{src}` and `{out}` unreplaced, so that it does not depend on the
     /// directory.
     fn command(&self, tools: &[Found]) -> String {
-        let commands = if self.build.is_empty() { &[self.run][..] } else { self.build };
-        let line = |words: &&[&str]| {
+        let build = self.commands();
+        let commands = if build.is_empty() { vec![self.run.to_vec()] } else { build };
+        let line = |words: &Vec<&str>| {
             let words = words.iter().map(|word| with_tools(word, tools));
             variables().into_iter().chain(words).collect::<Vec<String>>().join(" ")
         };
@@ -190,7 +237,7 @@ impl Toolchain {
     /// A digest of everything that the build depends on.
     fn digest(&self, tools: &[Found]) -> u64 {
         let mut digest = DefaultHasher::new();
-        (self.sources, self.build, self.run, variables()).hash(&mut digest);
+        (self.sources, self.commands(), self.run, variables()).hash(&mut digest);
         for tool in tools {
             (&tool.program, &tool.version).hash(&mut digest);
         }

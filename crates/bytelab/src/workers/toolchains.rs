@@ -18,16 +18,19 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     RUST,
     RUST_HTTP,
     C,
+    C_HTTP,
     CPP,
     CPP_SIMDJSON,
     CPP_YYJSON,
     GO,
+    GO_HTTP,
     JAVA,
     JAVA_JSON,
     PYTHON,
     PYTHON_JSON,
     NODE,
     HASKELL,
+    HASKELL_HTTP,
     SWIFT,
 ];
 
@@ -68,6 +71,8 @@ const RUST: Toolchain = Toolchain {
         "{out}/target",
     ]],
     run: &["{out}/target/release/bytelab-worker"],
+    more: &[],
+    levels: &[],
     place: Place::Kept,
 };
 
@@ -109,9 +114,28 @@ const C: Toolchain = Toolchain {
     tools: &[tool(&["cc", "gcc", "clang"], &["--version"])],
     install: "install a C compiler (Debian: apt install gcc libc6-dev)",
     sources: sources!["workers/c/worker.c"],
-    build: &[&["{cc}", "-O3", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
+    build: &[&["{cc}", "-{level}", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
     run: &["{out}/worker"],
+    more: &[],
+    levels: &["O3", "O0", "O1", "O2"],
     place: Place::Fresh,
+};
+
+/// The same program with libcurl.
+const C_HTTP: Toolchain = Toolchain {
+    name: "c/http",
+    tools: &[
+        tool(&["cc", "gcc", "clang"], &["--version"]),
+        Tool::Library(Library {
+            name: "libcurl",
+            headers: &["curl/curlver.h"],
+            version: "LIBCURL_VERSION",
+            at_least: [7, 60],
+        }),
+    ],
+    install: "install a C compiler and libcurl (Debian: apt install gcc libcurl4-openssl-dev)",
+    more: &["-DWITH_CURL", "-lcurl"],
+    ..C
 };
 
 const CPP_COMPILER: Tool = tool(&["c++", "g++", "clang++"], &["--version"]);
@@ -125,13 +149,15 @@ const CPP: Toolchain = Toolchain {
     build: &[&[
         "{c++}",
         "-std=c++17",
-        "-O3",
+        "-{level}",
         "-o",
         "{out}/worker",
         "{src}/workers/cpp/worker.cpp",
         "-pthread",
     ]],
     run: &["{out}/worker"],
+    more: &[],
+    levels: &["O3", "O0", "O1", "O2"],
     place: Place::Fresh,
 };
 
@@ -157,7 +183,7 @@ const CPP_SIMDJSON: Toolchain = Toolchain {
     build: &[&[
         "{c++}",
         "-std=c++17",
-        "-O3",
+        "-{level}",
         "-o",
         "{out}/worker",
         "{src}/workers/cpp/json/simdjson.cpp",
@@ -186,7 +212,7 @@ const CPP_YYJSON: Toolchain = Toolchain {
     build: &[&[
         "{c++}",
         "-std=c++17",
-        "-O3",
+        "-{level}",
         "-o",
         "{out}/worker",
         "{src}/workers/cpp/json/yyjson.cpp",
@@ -210,7 +236,17 @@ const GO: Toolchain = Toolchain {
         "{src}/workers/go/decoding.go",
     ]],
     run: &["{out}/worker"],
+    more: &[],
+    levels: &[],
     place: Place::Fresh,
+};
+
+/// The same program with net/http.
+const GO_HTTP: Toolchain = Toolchain {
+    name: "go/http",
+    sources: sources!["workers/go/worker.go", "workers/go/decoding.go", "workers/go/http.go"],
+    more: &["{src}/workers/go/http.go"],
+    ..GO
 };
 
 const JAVA_COMPILER: Tool = tool(&["javac"], &["--version"]);
@@ -230,6 +266,8 @@ const JAVA: Toolchain = Toolchain {
         "{src}/workers/java/Worker.java",
     ]],
     run: &["{java}", "-cp", "{out}", "Worker"],
+    more: &[],
+    levels: &[],
     place: Place::Fresh,
 };
 
@@ -282,6 +320,8 @@ const PYTHON: Toolchain = Toolchain {
     sources: sources!["workers/python/worker.py", "workers/python/decoding.py"],
     build: &[],
     run: &["{python3}", "{src}/workers/python/worker.py"],
+    more: &[],
+    levels: &[],
     place: Place::Fresh,
 };
 
@@ -321,6 +361,8 @@ const NODE: Toolchain = Toolchain {
     sources: sources!["workers/node/worker.js", "workers/node/decoding.js"],
     build: &[],
     run: &["{node}", "{src}/workers/node/worker.js"],
+    more: &[],
+    levels: &[],
     place: Place::Fresh,
 };
 
@@ -333,7 +375,8 @@ const HASKELL: Toolchain = Toolchain {
     build: &[&[
         "{ghc}",
         "-v0",
-        "-O2",
+        "-{level}",
+        "-funbox-strict-fields",
         "-threaded",
         // The runtime counts its allocations.
         "-with-rtsopts=-T",
@@ -344,7 +387,21 @@ const HASKELL: Toolchain = Toolchain {
         "{src}/workers/haskell/worker.hs",
     ]],
     run: &["{out}/worker"],
+    more: &[],
+    levels: &["O2", "O0", "O1"],
     place: Place::Fresh,
+};
+
+/// The same program with the package http-client, of the version that the compiler knows.
+const HASKELL_HTTP: Toolchain = Toolchain {
+    name: "haskell/http",
+    tools: &[
+        tool(&["ghc"], &["--version"]),
+        tool(&["ghc-pkg"], &["field", "http-client", "version", "--simple-output"]),
+    ],
+    install: "install GHC and http-client (Debian: apt install ghc libghc-http-client-dev)",
+    more: &["-DWITH_HTTP_CLIENT", "-package", "http-client"],
+    ..HASKELL
 };
 
 const SWIFT: Toolchain = Toolchain {
@@ -353,7 +410,9 @@ const SWIFT: Toolchain = Toolchain {
     tools: &[tool(&["swiftc"], &["--version"])],
     install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",
     sources: sources!["workers/swift/worker.swift"],
-    build: &[&["{swiftc}", "-O", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
+    build: &[&["{swiftc}", "-{level}", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
     run: &["{out}/worker"],
+    more: &[],
+    levels: &["O", "Onone", "Osize", "Ounchecked"],
     place: Place::Fresh,
 };

@@ -286,6 +286,28 @@ test('the tables need no script', async () => {
   await page.close();
 });
 
+test('the page of a study shows its figures, its table and its claims without a script', async () => {
+  const file = join(dir, 'study.html');
+  bytelab('run', 'published:fleece', '--people', '50', '--rounds', '6', '--counting', '0', '--report', file);
+  const page = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1200, height: 900 } });
+  const requests = [];
+  page.on('request', request => { if (!request.isNavigationRequest()) requests.push(request.url()); });
+  await page.goto(new URL(`file://${file}`).href);
+  assert.deepEqual(requests, []);
+  for (const figure of await page.locator('figure svg').all()) {
+    const { width, height } = await figure.boundingBox();
+    assert.ok(width > 300 && height > 60, `${width} x ${height}`);
+    assert.ok(await figure.locator('rect').count() > 3);
+  }
+  assert.equal(await page.locator('figure svg').count(), 2);
+  assert.ok(await page.getByText('in its place: fleece', { exact: true }).first().isVisible());
+  assert.ok(await page.getByText('confirmed', { exact: true }).first().isVisible());
+  await picture(page, 'study');
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  await page.close();
+});
+
 test('the SVG files can be shown', async () => {
   const files = readdirSync(join(dir, 'svg'));
   assert.ok(files.includes('box-by-buffer.svg') && files.includes('line-by-buffer.svg'), files.join());

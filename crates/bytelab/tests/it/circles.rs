@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 4] = [
         &["experiment", "metric", "param", "protocol", "random", "run", "template", "warning"],
     ),
     ("os", &["cache", "clock", "counters", "environment", "stop"]),
-    ("act", &["count", "launch", "measure", "timeline", "worker"]),
+    ("act", &["count", "launch", "measure", "phases", "timeline", "worker"]),
     ("think", &["analyze", "stats"]),
 ];
 

@@ -32,6 +32,7 @@ mod import;
 mod import_own;
 mod kill;
 mod languages;
+mod languages_chosen;
 mod languages_examples;
 mod latency;
 mod layout;

@@ -43,7 +43,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     assert!(differs[0].as_str().unwrap().starts_with("size: 64 KiB here, 128 MiB there"));
     let missing = study["not_measured"].as_array().unwrap();
     let swift = missing.iter().find(|m| m["reason"] == "Swift is not installed").unwrap();
-    assert_eq!(swift["methods"].as_array().unwrap().len(), 15, "{swift}");
+    assert_eq!(swift["methods"].as_array().unwrap().len(), 17, "{swift}");
     let own = &claim(&study, "U3")["own"];
     assert_eq!(own["verdict"], "not-testable");
     assert_eq!(own["missing"][0], "Swift is not installed");
@@ -91,6 +91,20 @@ fn a_study_takes_the_options_of_run() {
 }
 
 #[test]
+fn a_study_gets_the_flags_of_the_environment() {
+    let world = World::new();
+    let args = ["run", "published:fleece", "--dry-run"];
+    let plan = |args: &[&str]| {
+        let output = world.command(args).env("BYTELAB_OPTIONS", "--sessions 7").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(plan(&args).contains("7 sessions"), "{}", plan(&args));
+    let typed = plan(&[&args[..], &["--sessions", "8"]].concat());
+    assert!(typed.contains("8 sessions"), "what is typed wins: {typed}");
+}
+
+#[test]
 fn what_is_no_study_is_refused() {
     let world = World::new();
     let refused = |args: &str, expected: &str| {
@@ -108,6 +122,39 @@ fn what_is_no_study_is_refused() {
     let help = world.run(&["run", "published:fleece", "--help"]);
     assert_eq!(help.code, 0);
     assert!(help.stdout.contains("1000 people") && help.stdout.contains("--people"));
+}
+
+#[test]
+fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
+    let world = World::new();
+    let page = |study: &str, args: &[&str]| {
+        let file = world.path(&format!("{study}.html"));
+        let study = format!("published:{study}");
+        let to_file = ["--report", file.to_str().unwrap()];
+        let named = ["run", study.as_str()];
+        let ran = without_compilers(&world, &[&named[..], args, &SMALL, &to_file].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let fleece = page("fleece", &["--people", "50"]);
+    assert_eq!(fleece.matches("</svg>").count(), 2, "{fleece}");
+    assert!(!fleece.contains("<script"), "it needs no script");
+    for part in ["look up one name: Fleece</text>", ">F5 ", "<td>in its place: fleece</td>"] {
+        let heading = part.replace("<td>", "<th scope=\"row\">").replace("</td>", "</th>");
+        assert!(fleece.contains(&heading), "{heading}: {fleece}");
+    }
+    let urlsession = page("urlsession", &["--size", "64KiB"]);
+    for title in ["M2 MacBook Air", "10-core iMac Pro", "here, in their place"] {
+        assert!(urlsession.contains(&format!(">{title}</text>")), "{title}: {urlsession}");
+    }
+    let named = ["-m", "random", "--size", "16KiB,1MiB,8MiB"];
+    let latency = page("latency", &named);
+    assert!(latency.contains(" by size: "), "{latency}");
+    let nowhere = world.path("none/page.html");
+    let args = ["run", "published:fleece", "--people", "50", "--report", nowhere.to_str().unwrap()];
+    let ran = world.run(&[&args[..], &SMALL].concat());
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("--report "), "{}", ran.stderr);
 }
 
 #[test]

@@ -269,3 +269,34 @@ fn a_path_that_cannot_be_written_is_told_before_anything_is_measured() {
         assert_eq!(made.iter().find(other), None, "but for the store nothing is made");
     }
 }
+
+/// A built-in method and a worker, which writes one line with a time and one without.
+#[test]
+fn the_phases_that_a_method_marks_are_spans_below_its_sample() {
+    let world = World::new();
+    let script = "echo hello 1
+        while read -r verb n rest; do case $verb in
+            prepare) echo ready;;
+            go) case $rest in *marks=yes*) echo 'mark first%20touch at=1'; echo mark sum;; esac
+                echo \"done $n wall=1000 bytes=1048576\";;
+            bye) exit;;
+        esac; done";
+    let marking = world.worker("marking", script);
+    let path = world.path("trace.json");
+    let to_file = ["run", "reading", "--trace", path.to_str().unwrap()];
+    // The worker knows no answer: it is measured, and out.
+    let ran = world.run(&[&to_file, ARGS, &["-m", "read-to-vec", "--worker", &marking]].concat());
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    let trace = read(&path);
+    check_format(&trace);
+    for (method, phases) in [
+        ("read-to-vec", &["allocate and read", "fold", "free"][..]),
+        ("marking", &["first touch", "sum"]),
+    ] {
+        let pid = pid_of(&trace, method);
+        let begun = trace.events.iter().filter(|e| e.pid == pid && e.ph == "b");
+        let names: Vec<&str> = begun.map(|event| event.name.as_str()).collect();
+        let sample = names.iter().position(|name| *name == "sample").unwrap();
+        assert_eq!(names[sample + 1..], *phases, "{names:?}");
+    }
+}

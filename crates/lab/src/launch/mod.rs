@@ -129,7 +129,6 @@ impl Launch for Launcher {
         method: &Method,
     ) -> Result<Box<dyn TracedRunner>, RunError> {
         let limits = self.limits();
-        let built_in = matches!(method.how, How::BuiltIn(_));
         let argv = match &method.how {
             How::BuiltIn(_) => self.worker(experiment, method),
             How::Worker { argv } => argv.clone(),
@@ -148,7 +147,7 @@ impl Launch for Launcher {
             How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         let worker = WorkerClient::start(&argv, &[], limits)?;
-        Ok(Box::new(tracing::TracedWorker { worker, built_in }))
+        Ok(Box::new(tracing::TracedWorker { worker }))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::count::Sources;
 use crate::counters::Reading;
 use crate::experiment::Method;
 use crate::param::Point;
-use crate::protocol::Done;
+use crate::protocol::{Done, PhaseMark};
 use crate::stop::Stop;
 
 /// Starts methods. The real implementation is [`super::Launcher`]; the tests of the rounds use
@@ -160,6 +160,8 @@ pub struct RawSample {
     pub noop_ns: Option<u64>,
     /// Set for a process that was started for this sample.
     pub fresh: Option<ColdStart>,
+    /// The phases of the job, in a recorded sample.
+    pub marks: Vec<PhaseMark>,
 }
 
 /// The time before the first sample of a process.

@@ -8,8 +8,6 @@ use crate::param::Point;
 /// A method in a long-lived process.
 pub(super) struct TracedWorker {
     pub(super) worker: WorkerClient,
-    /// Whether the method reports when its job began.
-    pub(super) built_in: bool,
 }
 
 impl TracedRunner for TracedWorker {
@@ -27,8 +25,8 @@ impl TracedRunner for TracedWorker {
         ops: u64,
         _started: &mut dyn FnMut(u32),
     ) -> Result<RawSample, RunError> {
-        let done = self.worker.ask(n, ops, self.built_in)?;
-        Ok(RawSample { done, ..RawSample::default() })
+        let done = self.worker.ask(n, ops, true)?;
+        Ok(RawSample { done, marks: self.worker.take_marks(), ..RawSample::default() })
     }
 
     fn bye(&mut self) {

@@ -10,10 +10,13 @@ use crate::clock;
 use crate::counters::Counters;
 use crate::metric;
 use crate::param::Point;
-use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, Reply, quote};
+use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
 
 /// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
+
+/// More phases of one sample are a mistake.
+const MARKS_MAX: usize = 10_000;
 
 /// The whole numbers up to this one can each be represented as a double.
 const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -32,6 +35,8 @@ pub(super) struct WorkerClient {
     is_built_in: bool,
     /// Whether it has begun to prepare.
     is_preparing: bool,
+    /// The phases of the last sample, which only a recorded one has.
+    marks: Vec<PhaseMark>,
     /// Whether its last sample had them.
     has_own_switches: bool,
 }
@@ -72,6 +77,7 @@ impl WorkerClient {
             language: None,
             hello_ns: 0,
             limits,
+            marks: Vec::new(),
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
             is_preparing: false,
             has_own_switches: false,
@@ -86,11 +92,21 @@ impl WorkerClient {
             let early = String::from_utf8_lossy(&self.buffer).into_owned();
             return failed(format!("protocol: said {} unasked", quote(early.trim_end())));
         }
+        self.marks.clear();
         let start_ns = clock::now_ns();
         self.send(&Order::Go { n, ops, marked })?;
-        let done = match self.receive()? {
-            Reply::Done(done) => done,
-            other => return Err(out_of_turn("done", &other)),
+        let done = loop {
+            match self.receive()? {
+                Reply::Done(done) => break done,
+                Reply::Mark(mark) if self.marks.len() < MARKS_MAX => {
+                    let at_ns = mark.at_ns.or_else(|| Some(clock::now_ns()));
+                    self.marks.push(PhaseMark { at_ns, ..mark });
+                }
+                Reply::Mark(_) => {
+                    return failed(format!("protocol: more than {MARKS_MAX} marks in a sample"));
+                }
+                other => return Err(out_of_turn("done", &other)),
+            }
         };
         let elapsed_ns = clock::now_ns() - start_ns;
         if done.wall_ns > elapsed_ns + COARSE_CLOCK_NS {
@@ -106,6 +122,11 @@ impl WorkerClient {
             Some(reason) => failed(reason),
             None => Ok(done),
         }
+    }
+
+    /// The phases that the last sample reported.
+    pub(super) fn take_marks(&mut self) -> Vec<PhaseMark> {
+        std::mem::take(&mut self.marks)
     }
 
     /// The time of its hello.

@@ -155,6 +155,7 @@ impl Round<'_, '_> {
             ("wall_ns", taken.done.wall_ns.into()),
         ]);
         child.phases.push(sample);
+        child.phases.extend(phases_of(&taken, start_ns, end_ns));
         let startup = taken.startup_ns.map(|ns| phase("start", start_ns, start_ns + ns));
         child.phases.extend(startup);
         child.jobs.extend(job_of(&taken));
@@ -176,6 +177,20 @@ impl Round<'_, '_> {
 fn phase(name: &str, start_ns: u64, end_ns: u64) -> Span {
     let (name, category) = (name.to_owned(), Category::Phase);
     Span { name, category, start_ns, end_ns, arguments: BTreeMap::new() }
+}
+
+/// The phases of the job: each ends where the next one begins, the last one with the job.
+fn phases_of(taken: &RawSample, start_ns: u64, end_ns: u64) -> Vec<Span> {
+    let job = job_of(taken);
+    let mut end_ns = job.map_or(end_ns, |job| job.end_ns.min(end_ns));
+    let mut phases = Vec::new();
+    for mark in taken.marks.iter().rev() {
+        let at_ns = mark.at_ns.unwrap_or(start_ns).clamp(start_ns, end_ns);
+        phases.push(phase(&mark.name, at_ns, end_ns));
+        end_ns = at_ns;
+    }
+    phases.reverse();
+    phases
 }
 
 /// The timed interval, where the method reports when it began.

@@ -21,6 +21,13 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("haskell-hgetbuf", "Haskell: hGetBuf and hPutBuf with one static buffer"),
     ("haskell-strict-hget", "Haskell: hGet and hPut of strict ByteStrings"),
     ("haskell-lazy-interact", "Haskell: interact of a lazy ByteString, whose chunks are of 32 KiB"),
+    (
+        "haskell-hgetbuf-unbuffered",
+        "Haskell: hGetBuf and hPutBuf with one static buffer, NoBuffering",
+    ),
+    ("haskell-strict-unbuffered", "Haskell: hGet and hPut of strict ByteStrings, NoBuffering"),
+    ("haskell-char8-unbuffered", "Haskell: the same by Data.ByteString.Char8, NoBuffering"),
+    ("haskell-lazy-unbuffered", "Haskell: hGet and hPut of lazy ByteStrings, NoBuffering"),
     ("swift-read-write", "Swift: read(2) and write(2) with one static buffer"),
     ("swift-file-handle", "Swift: FileHandle.read(upToCount:) and write(contentsOf:)"),
 ];

@@ -7,6 +7,7 @@ mod pages;
 mod set;
 mod team;
 
+mod arithmetic;
 mod bandwidth;
 mod core;
 mod fault;
@@ -38,7 +39,7 @@ pub(crate) fn experiment() -> Experiment {
 }
 
 const JOBS: &[&str] =
-    &["latency", "bandwidth", "loaded", "tlb", "page-fault", "core-to-core", "naive"];
+    &["latency", "bandwidth", "loaded", "tlb", "page-fault", "core-to-core", "naive", "arithmetic"];
 
 /// Sizes in steps of half an octave.
 const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,128KiB,192KiB,256KiB,\
@@ -69,6 +70,7 @@ fn params() -> Vec<Param> {
         },
         loaded::PAUSE,
         core::param(),
+        arithmetic::NUMBER,
     ]
 }
 
@@ -88,5 +90,6 @@ fn methods() -> Vec<Method> {
     methods.extend(fault::methods());
     methods.extend(core::methods());
     methods.extend(naive::methods());
+    methods.extend(arithmetic::methods());
     methods
 }

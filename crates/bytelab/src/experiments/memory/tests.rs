@@ -19,6 +19,7 @@ fn small() -> Point {
         ("pages", "small".into()),
         ("threads", 1.into()),
         ("pause", 0.into()),
+        ("number", "integer".into()),
         ("pair", pair.default.split(',').next().unwrap().into()),
     ])
 }

@@ -91,70 +91,71 @@ const LANGUAGES: &[(&str, Methods)] = &[
         &[
             ("read-unsafe", "Swift: read(2) into a reused buffer"),
             ("input-stream-unsafe", "Swift: InputStream into a reused buffer"),
-            (
-                "always-mapped-unsafe",
-                "Swift: Data(contentsOf:options: .alwaysMapped), then for in withUnsafeBytes",
-            ),
-            (
-                "mapped-if-safe-for",
-                "Swift: Data(contentsOf:options: .mappedIfSafe), then for byte in",
-            ),
-            (
-                "mapped-if-safe-for-each",
-                "Swift: Data(contentsOf:options: .mappedIfSafe), then forEach",
-            ),
-            (
-                "mapped-if-safe-reduce",
-                "Swift: Data(contentsOf:options: .mappedIfSafe), then reduce",
-            ),
-            (
-                "mapped-if-safe-unsafe",
-                "Swift: Data(contentsOf:options: .mappedIfSafe), then for in withUnsafeBytes",
-            ),
-            ("contents-unsafe", "Swift: Data(contentsOf:), then for in withUnsafeBytes"),
-            ("file-handle-for", "Swift: FileHandle.read(upToCount:), then for byte in"),
-            ("file-handle-for-each", "Swift: FileHandle.read(upToCount:), then forEach"),
-            ("file-handle-reduce", "Swift: FileHandle.read(upToCount:), then reduce"),
-            (
-                "file-handle-unsafe",
-                "Swift: FileHandle.read(upToCount:), then for in withUnsafeBytes",
-            ),
-            ("data-for", "Swift: URLSession.data(from:), then for byte in"),
-            ("data-for-each", "Swift: URLSession.data(from:), then forEach"),
-            ("data-reduce", "Swift: URLSession.data(from:), then reduce"),
-            ("data-unsafe", "Swift: URLSession.data(from:), then for in withUnsafeBytes"),
-            ("completion-for", "Swift: dataTask(with:completionHandler:), then for byte in"),
-            ("completion-for-each", "Swift: dataTask(with:completionHandler:), then forEach"),
-            ("completion-reduce", "Swift: dataTask(with:completionHandler:), then reduce"),
-            (
-                "completion-unsafe",
-                "Swift: dataTask(with:completionHandler:), then for in withUnsafeBytes",
-            ),
-            (
-                "delegate-for",
-                "Swift: dataTask(with:) and an incremental delegate, then for byte in",
-            ),
-            (
-                "delegate-for-each",
-                "Swift: dataTask(with:) and an incremental delegate, then forEach",
-            ),
-            ("delegate-reduce", "Swift: dataTask(with:) and an incremental delegate, then reduce"),
-            (
-                "delegate-unsafe",
-                "Swift: dataTask(with:) and an incremental delegate, then for in withUnsafeBytes",
-            ),
-            ("bytes-for", "Swift: URLSession.bytes(from:), for try await byte in"),
-            ("bytes-reduce", "Swift: URLSession.bytes(from:), then reduce"),
         ],
     ),
 ];
+
+/// Ways of Swift to get a `Data` of a file, each with the styles in which its bytes are summed.
+const DATA_OF_FILES: &[(&str, &str, &[&str])] = &[
+    ("always-mapped", "Data(contentsOf:options: .alwaysMapped)", &["unsafe"]),
+    (
+        "mapped-if-safe",
+        "Data(contentsOf:options: .mappedIfSafe)",
+        &["for", "for-each", "reduce", "unsafe"],
+    ),
+    ("contents", "Data(contentsOf:)", &["unsafe", "enumerate", "nsdata"]),
+    ("file-handle", "FileHandle.read(upToCount:)", &["for", "for-each", "reduce", "unsafe"]),
+];
+
+/// The same of a URL.
+const DATA_OF_URLS: &[(&str, &str)] = &[
+    ("data", "URLSession.data(from:)"),
+    ("completion", "dataTask(with:completionHandler:)"),
+    ("delegate", "dataTask(with:) and an incremental delegate"),
+];
+
+const STYLES: &[(&str, &str)] = &[
+    ("for", "for byte in"),
+    ("for-each", "forEach"),
+    ("reduce", "reduce"),
+    ("unsafe", "for in withUnsafeBytes"),
+    ("enumerate", "for in each part of enumerateBytes"),
+    ("nsdata", "for in NSData.bytes"),
+];
+
+/// Where `URLSession` reads: Foundation on Linux has no `file://` URLs.
+const URL_SOURCES: &str =
+    if cfg!(target_vendor = "apple") { "file|http|https" } else { "http|https" };
 
 pub(super) fn methods() -> Vec<Method> {
     let of_all = |(language, methods): &(&'static str, Methods)| {
         let (language, methods) = (*language, methods.iter().enumerate());
         methods.map(move |(i, (name, about))| of_language(language, name, about, i == 0))
     };
-    LANGUAGES.iter().flat_map(of_all).collect()
+    let mut methods: Vec<Method> = LANGUAGES.iter().flat_map(of_all).collect();
+    for (way, about, styles) in DATA_OF_FILES {
+        let styles = STYLES.iter().filter(|(style, _)| styles.contains(style));
+        methods.extend(styles.map(|style| of_language_in(style, way, about)));
+    }
+    for (way, about) in DATA_OF_URLS {
+        methods.extend(STYLES.iter().map(|style| of_url(of_language_in(style, way, about))));
+    }
+    for (name, about) in [
+        ("bytes-for", "Swift: URLSession.bytes(from:), for try await byte in"),
+        ("bytes-reduce", "Swift: URLSession.bytes(from:), then reduce"),
+    ] {
+        methods.push(of_url(of_language("swift", name, about, false)));
+    }
+    methods
+}
+
+fn of_language_in((style, summed): &(&str, &str), way: &str, about: &str) -> Method {
+    let (name, about) = (format!("{way}-{style}"), format!("Swift: {about}, then {summed}"));
+    of_language("swift", &name, &about, false)
+}
+
+fn of_url(method: Method) -> Method {
+    method.reads(&["server"]).job(URL_SOURCES)
 }
 
 fn of_language(language: &str, name: &str, about: &str, is_best: bool) -> Method {

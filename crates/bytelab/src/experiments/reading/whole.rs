@@ -6,6 +6,7 @@ use std::io::Read;
 use anyhow::{Context, Result};
 use lab::experiment::{Method, Task};
 use lab::param::Point;
+use lab::phases::mark;
 
 use super::fold::Fold;
 use super::source::{Input, Source, contender, fits_in_memory, reading};
@@ -26,9 +27,14 @@ fn build_new(point: &Point) -> Result<Box<dyn Task>> {
 
 impl Source for NewVec {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        mark("allocate and read");
         let bytes = fs::read(&self.0.path).with_context(|| self.0.doing("reading"))?;
+        mark("fold");
         fold.chunk(&bytes);
-        self.0.ended(bytes.len() as u64)
+        self.0.ended(bytes.len() as u64)?;
+        mark("free");
+        drop(bytes);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ mod library;
 mod notes;
 mod percentiles;
 mod results;
+pub(super) mod study;
 mod table;
 #[cfg(test)]
 mod tests;

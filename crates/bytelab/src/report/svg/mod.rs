@@ -4,6 +4,7 @@ mod axis;
 mod canvas;
 mod distributions;
 mod frame;
+pub(super) mod study;
 mod sweeps;
 #[cfg(test)]
 mod tests;

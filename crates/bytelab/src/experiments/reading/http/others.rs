@@ -1,10 +1,36 @@
-//! Clients of others: Rust libraries in a worker that is built on demand, and the command curl.
+//! Clients of others: Rust libraries in a worker that is built on demand, those of other languages,
+//! and the command curl.
 
 use lab::experiment::{Command, How, Method};
 
 use super::remote::contender;
 
+/// The worker, the way that it is given, what it does, and whether it reads by TLS as well.
+const LANGUAGES: &[(&str, &str, &str, bool)] = &[
+    ("c/http", "curl", "C: libcurl, which calls back for each piece", true),
+    ("go/http", "http", "Go: net/http, read into a reused buffer", true),
+    ("java", "http-client", "Java: java.net.http.HttpClient, an InputStream", true),
+    ("java", "url-connection", "Java: HttpURLConnection, an InputStream", true),
+    ("python", "urlopen", "Python: urllib.request, added up in C by zlib.adler32", true),
+    ("node", "http-get", "Node: http.get, for await of the response", true),
+    ("node", "fetch", "Node: fetch, for await of the body", false),
+    ("haskell/http", "http-client", "Haskell: http-client, a strict ByteString each", false),
+];
+
 pub(super) fn methods() -> Vec<Method> {
+    let mut methods = libraries();
+    methods.extend(LANGUAGES.iter().map(|(worker, name, about, by_tls)| {
+        let language = worker.split('/').next().unwrap_or_default();
+        let how = How::worker([&format!("{{workers/{worker}}}"), "reading", name]);
+        let method = contender(&format!("{language}-{name}"), about, &["buffer"], how);
+        let jobs = if *by_tls { "http|https" } else { "http" };
+        // They add as much time to a run again; `--language` selects them.
+        Method { default: false, ..method }.job(jobs)
+    }));
+    methods
+}
+
+fn libraries() -> Vec<Method> {
     vec![
         worker("attohttpc", "attohttpc: read into a reused buffer; plain HTTP only"),
         worker("hyper", "hyper: chunks, asynchronous"),

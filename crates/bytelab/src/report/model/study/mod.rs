@@ -1,7 +1,10 @@
 //! A published study beside runs of ours: each line of its table with the methods that answer the
 //! same, what differs, and the verdict on each claim. The figures of other machines decide nothing.
 
+pub(crate) mod figures;
+mod table;
 mod verdicts;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
