@@ -8,10 +8,12 @@ self-test:
 aa:
     cargo run --release -- self-test --aa 200
 statistics:
-    cargo bench -p lab --bench statistics
+    cargo bench -p bytelab-lab --bench statistics
 swift-root:
     cargo build --release && workers/swift-root
 man:
     cargo run --release -- man target/man
+dist:
+    .ci/dist
 ci:
     .ci/run

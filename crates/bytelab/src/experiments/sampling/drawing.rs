@@ -25,7 +25,7 @@ pub(super) struct Job {
 impl Job {
     pub(super) fn from_point(point: &Point) -> Result<Job> {
         Ok(Job {
-            file: point.path("file")?.to_owned(),
+            file: point.path("file")?,
             is_text: point.text("kind")? == "text",
             samples: point.number("samples")?,
             records: point.number("records")?,

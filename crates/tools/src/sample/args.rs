@@ -12,7 +12,7 @@ use record_sampler::{Column, Format, Method, Sampler};
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(crate) struct SampleArgs {
+pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
     /// Files named .gz, .zst and .br are decompressed
     #[arg(value_name = "FILE")]
