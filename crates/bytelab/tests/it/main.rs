@@ -55,6 +55,7 @@ mod sample_input;
 mod sample_mergeable;
 #[cfg(feature = "parquet")]
 mod sample_parquet;
+mod self_test;
 mod shells;
 mod signals;
 mod stored;

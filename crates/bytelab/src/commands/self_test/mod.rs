@@ -8,17 +8,18 @@ mod repeat_check;
 mod timeline;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
 use lab::launch::Stop;
 use lab::run::{CacheState, Run};
 
 use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
-use self::pairs::Kind;
+use self::pairs::{Kind, Pairs};
 use super::context::Context;
 use super::exit;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
@@ -38,6 +39,7 @@ fn percent(text: &str) -> Result<u32, String> {
 }
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("pairs").args(["aa", "ab"]).multiple(true))]
 pub(crate) struct SelfTestArgs {
     /// Compare methods of equal cost in this many runs, and count the false alarms
     #[arg(long, value_name = "PAIRS")]
@@ -59,6 +61,9 @@ pub(crate) struct SelfTestArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     load: Vec<u32>,
+    /// Write a row for each comparison of each pair to this file
+    #[arg(long, value_name = "FILE", requires = "pairs", conflicts_with = "aa_check")]
+    csv: Option<PathBuf>,
     /// Check a method against a baseline of itself this many times, and count the failures
     #[arg(long, value_name = "CHECKS", conflicts_with = "aa")]
     aa_check: Option<u32>,
@@ -71,11 +76,10 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
         dir: dir.context("making a temporary directory; set TMPDIR to one that can be written")?,
         stop,
     };
+    let pairs = |count| Pairs::new(&bench, count, &args.load, args.csv.as_deref());
     let checks = match (args.aa, args.aa_check) {
-        (pairs, _) if !args.ab.is_empty() => {
-            pairs::found(&bench, pairs.unwrap_or(100), &args.load, &args.ab)?
-        }
-        (Some(pairs), _) => pairs::false_alarms(&bench, pairs, &args.load, &args.kinds)?,
+        (count, _) if !args.ab.is_empty() => pairs(count.unwrap_or(100))?.found(&args.ab)?,
+        (Some(count), _) => pairs(count)?.false_alarms(&args.kinds)?,
         (None, Some(times)) => vec![repeat_check::check(&bench, times)?],
         (None, None) => bench.all()?,
     };

@@ -2,6 +2,9 @@
 //! and how often it finds a real one.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
@@ -120,38 +123,111 @@ impl Count {
     }
 }
 
-/// How often two methods of equal cost are reported as different: for each kind, at each load.
-pub(super) fn false_alarms(
-    bench: &Bench,
-    pairs: u32,
-    loads: &[u32],
-    kinds: &[Kind],
-) -> Result<Vec<Check>> {
-    let mut checks = Vec::new();
-    let mut pool = Count::default();
-    for load in loads {
-        let _burners = burners(*load, &bench.stop)?;
-        for kind in kinds {
-            let methods = kind.methods();
-            let counts = count(bench, &methods, kind.effort(), pairs)?;
-            for (metric, count) in counts {
-                let alarms = if kind.is_equal() { count.claims } else { count.misses() };
-                pool.pairs += count.pairs;
-                pool.claims += alarms;
-                checks.push(false_alarms_of(*kind, *load, metric, &count, alarms));
+/// How many pairs are measured at which loads, and the file that gets a row for each comparison.
+pub(super) struct Pairs<'a> {
+    bench: &'a Bench,
+    count: u32,
+    loads: &'a [u32],
+    rows: Option<File>,
+}
+
+impl<'a> Pairs<'a> {
+    pub(super) fn new(
+        bench: &'a Bench,
+        count: u32,
+        loads: &'a [u32],
+        rows: Option<&Path>,
+    ) -> Result<Self> {
+        Ok(Self { bench, count, loads, rows: rows.map(open_rows).transpose()? })
+    }
+
+    /// How often two methods of equal cost are reported as different: for each kind, at each load.
+    pub(super) fn false_alarms(&self, kinds: &[Kind]) -> Result<Vec<Check>> {
+        let mut checks = Vec::new();
+        let mut pool = Count::default();
+        for load in self.loads {
+            let _burners = burners(*load, &self.bench.stop)?;
+            for kind in kinds {
+                let counts = self.count(&kind.methods(), kind.effort(), *load)?;
+                for (metric, count) in counts {
+                    let alarms = if kind.is_equal() { count.claims } else { count.misses() };
+                    pool.pairs += count.pairs;
+                    pool.claims += alarms;
+                    checks.push(false_alarms_of(*kind, *load, metric, &count, alarms));
+                }
             }
         }
+        let most = 0.055_f64.max(pool.by_chance());
+        let found = format!(
+            "{} of {} verdicts are false ({:.1} %; at most {:.1} %)",
+            pool.claims,
+            pool.pairs,
+            100.0 * pool.share(pool.claims),
+            100.0 * most
+        );
+        checks.push(Check::new("all", pool.share(pool.claims) <= most, found));
+        Ok(checks)
     }
-    let most = 0.055_f64.max(pool.by_chance());
-    let found = format!(
-        "{} of {} verdicts are false ({:.1} %; at most {:.1} %)",
-        pool.claims,
-        pool.pairs,
-        100.0 * pool.share(pool.claims),
-        100.0 * most
-    );
-    checks.push(Check::new("all", pool.share(pool.claims) <= most, found));
-    Ok(checks)
+
+    /// How often a difference of this many percent is found.
+    pub(super) fn found(&self, percents: &[u32]) -> Result<Vec<Check>> {
+        let mut checks = Vec::new();
+        for load in self.loads {
+            let _burners = burners(*load, &self.bench.stop)?;
+            for percent in percents {
+                let methods = ["same".to_owned(), more(*percent)];
+                for (metric, count) in self.count(&methods, Kind::Same.effort(), *load)? {
+                    checks.push(found_of(*percent, *load, metric, &count));
+                }
+            }
+        }
+        Ok(checks)
+    }
+
+    /// For each metric, the verdicts on the second method compared with the first.
+    fn count(
+        &self,
+        methods: &[String],
+        effort: Effort,
+        load: u32,
+    ) -> Result<BTreeMap<&'static str, Count>> {
+        let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+        let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
+        for pair in 1..=self.count {
+            let run = self.bench.measure(&names, effort)?;
+            if self.bench.stop.signal().is_some() {
+                break;
+            }
+            for (metric, comparison) in of_metrics(&run, names[1]) {
+                counts.entry(metric).or_default().add(&comparison);
+                if let Some(rows) = &self.rows {
+                    write_row(rows, (names[1], names.len(), load, pair), metric, &comparison)
+                        .context("writing the rows of --csv")?;
+                }
+            }
+        }
+        Ok(counts)
+    }
+}
+
+fn open_rows(path: &Path) -> Result<File> {
+    let of = || format!("writing {}", path.display());
+    let mut rows = File::create(path).with_context(of)?;
+    writeln!(rows, "method,methods,load,pair,metric,ratio,low,high,verdict").with_context(of)?;
+    Ok(rows)
+}
+
+/// A row is in the file as soon as its pair has been measured.
+fn write_row(
+    mut rows: &File,
+    (method, methods, load, pair): (&str, usize, u32, u32),
+    metric: &str,
+    comparison: &Comparison,
+) -> io::Result<()> {
+    let figure = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let [ratio, low, high] = [comparison.ratio, comparison.low, comparison.high].map(figure);
+    let verdict = format!("{:?}", comparison.verdict).to_lowercase();
+    writeln!(rows, "{method},{methods},{load},{pair},{metric},{ratio},{low},{high},{verdict}")
 }
 
 /// Whether the false alarms of a metric are few enough, and the intervals many enough.
@@ -178,55 +254,19 @@ fn false_alarms_of(
     Check::new(metric, passed, found)
 }
 
-/// How often a difference of this many percent is found.
-pub(super) fn found(
-    bench: &Bench,
-    pairs: u32,
-    loads: &[u32],
-    percents: &[u32],
-) -> Result<Vec<Check>> {
-    let mut checks = Vec::new();
-    for load in loads {
-        let _burners = burners(*load, &bench.stop)?;
-        for percent in percents {
-            let methods = ["same".to_owned(), more(*percent)];
-            let counts = count(bench, &methods, Kind::Same.effort(), pairs)?;
-            for (metric, count) in counts {
-                let must = *load == 0 && *percent >= LARGE_PERCENT;
-                let passed = !must || count.share(count.claims) >= LEAST_FOUND;
-                let found = format!(
-                    "{percent} % more, {load} processes for each CPU beside it: found in {} of {} pairs ({:.0} %); ratio {:.4} in all",
-                    count.claims,
-                    count.pairs,
-                    100.0 * count.share(count.claims),
-                    count.ratio(),
-                );
-                checks.push(Check::new(metric, passed, found));
-            }
-        }
-    }
-    Ok(checks)
-}
-
-/// For each metric, the verdicts of these runs on the second method compared with the first.
-fn count(
-    bench: &Bench,
-    methods: &[String],
-    effort: Effort,
-    pairs: u32,
-) -> Result<BTreeMap<&'static str, Count>> {
-    let names: Vec<&str> = methods.iter().map(String::as_str).collect();
-    let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
-    for _ in 0..pairs {
-        let run = bench.measure(&names, effort)?;
-        if bench.stop.signal().is_some() {
-            break;
-        }
-        for (metric, comparison) in of_metrics(&run, names[1]) {
-            counts.entry(metric).or_default().add(&comparison);
-        }
-    }
-    Ok(counts)
+/// On a quiet machine, most large differences must be found.
+fn found_of(percent: u32, load: u32, metric: &'static str, count: &Count) -> Check {
+    let must = load == 0 && percent >= LARGE_PERCENT;
+    let passed = !must || count.share(count.claims) >= LEAST_FOUND;
+    let found = format!(
+        "{percent} % more, {load} processes for each CPU beside it: found in {} of {} pairs \
+         ({:.0} %); ratio {:.4} in all",
+        count.claims,
+        count.pairs,
+        100.0 * count.share(count.claims),
+        count.ratio(),
+    );
+    Check::new(metric, passed, found)
 }
 
 /// The comparisons of a method by wall time, by CPU time and by the deciding metric.
