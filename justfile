@@ -8,12 +8,14 @@ self-test:
 aa:
     cargo run --release -- self-test --aa 200
 statistics:
-    cargo bench -p lab --bench statistics
+    cargo bench -p bytelab-lab --bench statistics
 swift-root:
     cargo build --release && workers/swift-root
 newest-cats:
     cargo build --release && workers/newest-cats
 man:
     cargo run --release -- man target/man
+dist:
+    .ci/dist
 ci:
     .ci/run

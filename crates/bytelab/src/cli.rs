@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use tools::{cat, fleece, sample};
+
 use crate::commands::{
-    Context, baseline, bench, cat, check, compare, completions, delete, doctor, export, fleece,
-    history, import, init, label, list, man, numbers, report, run, sample, self_test, show,
+    Context, baseline, bench, check, compare, completions, delete, doctor, export, history, import,
+    init, label, list, man, numbers, report, run, self_test, show,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -89,10 +91,10 @@ impl Task {
             Task::Bench(args) => bench::run(&args, context),
             Task::List(args) => list::run(&args, context),
             Task::Init(args) => init::run(&args, context),
-            Task::Fleece(args) => fleece::run(&args, context),
+            Task::Fleece(args) => fleece::run(&args),
             Task::Doctor(args) => doctor::run(&args, context),
             Task::SelfTest(args) => self_test::run(&args, context),
-            Task::Cat(args) => Ok(cat::run(args, context)),
+            Task::Cat(args) => Ok(cat::run(args)),
             Task::History(args) => history::run(&args, context),
             Task::Show(args) => show::run(&args, context),
             Task::Compare(args) => compare::run(&args, context),
@@ -101,7 +103,7 @@ impl Task {
             Task::Report(args) => report::run(&args, context),
             Task::Import(args) => import::run(&args, context),
             Task::Export(args) => export::run(&args, context),
-            Task::Sample(args) => Ok(sample::run(&args, context)),
+            Task::Sample(args) => Ok(sample::run(&args)),
             Task::Completions(args) => completions::run(&args, context),
             Task::Man(args) => man::run(&args, context),
             Task::Label(args) => label::run(&args, context),

@@ -1,6 +1,5 @@
 //! The program: parse, measure into the store, analyze, print.
 
-mod atomic_file;
 mod cli;
 mod commands;
 mod default_options;
@@ -9,14 +8,15 @@ mod import;
 mod measuring;
 mod numbers;
 mod older;
+mod path_arg;
 mod pattern;
 mod preset_flags;
 mod reference;
 mod report;
 mod run_flags;
-mod standard_streams;
 mod store;
 mod workers;
+mod wrong_use;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMat
 use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
+use lab::path_text::{from_os, to_path};
 
 use crate::cli::{Cli, Task};
 use crate::commands::check::AgainstArgs;
@@ -24,7 +25,12 @@ use crate::experiments::{self, Catalogue};
 use crate::pattern;
 use crate::preset_flags::{PAGE, preset};
 use crate::reference::{self, Part, Study};
-use crate::report;
+use crate::wrong_use::refuse;
+
+/// What was typed. Words that are not UTF-8 are text that stands for them.
+fn arguments() -> Vec<OsString> {
+    std::env::args_os().map(|word| from_os(&word).into_owned().into()).collect()
+}
 
 /// Prints the version and ends the process, if nothing else is requested: describing the
 /// subcommands takes longer than starting the process.
@@ -85,10 +91,10 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
-    let arguments = with_defaults(&command, std::env::args_os().collect())?;
+    let arguments = with_defaults(&command, arguments())?;
     let matches = command
         .try_get_matches_from_mut(arguments)
-        .unwrap_or_else(|error| refuse(&error, command.clone()));
+        .unwrap_or_else(|error| refuse(error, command.clone()));
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
     let Some(of_task) = of_task else { return Ok(cli) };
@@ -130,7 +136,7 @@ fn named(command: &Command) -> Option<(&'static str, String)> {
         command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
     });
     // Errors and requests for help are handled later, when all flags are known.
-    let matches = open.try_get_matches().ok()?;
+    let matches = open.try_get_matches_from(arguments()).ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
         Some((*task, name.to_owned()))
@@ -160,11 +166,11 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
         let experiment = experiments::find(known, &part.experiment)?;
         let preset = preset(subcommand(experiment), study, part, known)?;
         let command = command.clone().mut_subcommand("run", |run| run.subcommand(preset));
-        let arguments = with_defaults(&command, std::env::args_os().collect())?;
+        let arguments = with_defaults(&command, arguments())?;
         let matches = command
             .clone()
             .try_get_matches_from(arguments)
-            .unwrap_or_else(|error| refuse(&error, command));
+            .unwrap_or_else(|error| refuse(error, command));
         let mut parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let of_run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
         let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
@@ -206,34 +212,9 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
     Ok(cli)
 }
 
-/// Prints the error or the help, and ends the process. Wrong use of `cat` has exit status 1, as in
-/// POSIX.
-#[expect(clippy::exit, reason = "as clap itself does")]
-fn refuse(error: &clap::Error, command: Command) -> ! {
-    // A reader that goes away has read what it wanted.
-    let printed = print(error);
-    let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
-    let known = command.ignore_errors(true).try_get_matches();
-    let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
-    let wrong_use = if is_cat { 1 } else { 2 };
-    std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
-}
-
-/// Prints the error or the help. What was typed must not control the terminal: then nothing has a
-/// colour.
-fn print(error: &clap::Error) -> io::Result<()> {
-    let mut typed = std::env::args_os().skip(1);
-    if !error.use_stderr() || !typed.any(|word| word.to_string_lossy().contains(char::is_control)) {
-        return error.print();
-    }
-    let text = error.render().to_string();
-    let lines: Vec<_> = text.lines().map(report::clean).collect();
-    writeln!(io::stderr(), "{}", lines.join("\n"))
-}
-
 /// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
-    let path = Path::new(file);
+    let path = &to_path(file);
     let is_check = task == "check";
     let mut declared = custom::load(path, &reserved_names()).or_else(|error| {
         // The programs of both sides are filled in when all arguments are known.
@@ -335,12 +316,12 @@ fn check_subcommand(experiment: &Experiment) -> Command {
     command
         .mut_arg("rounds", |arg| {
             let fixed = format!("Rounds of all sessions together [at least {}]", SESSIONS * ROUNDS);
-            arg.default_value((SESSIONS * ROUNDS).to_string()).help(fixed)
+            arg.default_value((SESSIONS * ROUNDS).to_string()).help(fixed).long_help(None::<&str>)
         })
         .mut_arg("sessions", |arg| {
             let fixed =
                 format!("Sets of fresh processes that share the rounds [at least {SESSIONS}]");
-            arg.default_value(SESSIONS.to_string()).help(fixed)
+            arg.default_value(SESSIONS.to_string()).help(fixed).long_help(None::<&str>)
         })
         .about(format!("Old and new in the same rounds: {}", experiment.question))
 }
@@ -352,7 +333,7 @@ fn subcommand(experiment: &Experiment) -> Command {
     let dry_run = Arg::new("dry_run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
-        .help("Print what would be measured and how long that may take, and measure nothing");
+        .help("Print what would be measured and how long that may take");
     let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
     ProgressArgs::augment_args(OutputArgs::augment_args(command))
@@ -367,11 +348,21 @@ fn flag(param: &Param) -> Arg {
         Kind::Path => ("PATH", String::new()),
         Kind::Word(words) => ("WORD", format!(" [{}]", words.join(", "))),
     };
-    let arg = Arg::new(param.name).long(param.name).value_name(value);
-    if param.default.is_empty() {
-        arg.help(format!("{}{range}", param.help))
-    } else {
-        arg.help(format!("{}{range} [default: {}]", param.help, param.default))
+    let of_default = |text: &str| match text {
+        "" => String::new(),
+        text => format!(" [default: {text}]"),
+    };
+    let words = if matches!(param.kind, Kind::Word(_)) { range.as_str() } else { "" };
+    let short = format!("{}{words}{}", param.help, of_default(&without_middle(param.default)));
+    let long = format!("{}{range}{}", param.help, of_default(param.default));
+    Arg::new(param.name).long(param.name).value_name(value).help(short).long_help(long)
+}
+
+/// The first two values of a long list, and the last one.
+fn without_middle(list: &str) -> String {
+    match list.split(',').collect::<Vec<_>>().as_slice() {
+        [first, second, .., last] if list.len() > 40 => format!("{first},{second},…,{last}"),
+        _ => list.to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The cost of counting allocations: the allocator of the program, and the library that is
 //! preloaded into other programs, each compared with the one that does not count, in turns.
 //!
-//! `cargo bench -p lab --bench allocator`.
+//! `cargo bench -p bytelab-lab --bench allocator`.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![expect(unsafe_code, reason = "calls allocators as the language does")]
 #![expect(clippy::unwrap_used, reason = "a benchmark may end at what it does not expect")]

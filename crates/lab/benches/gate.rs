@@ -1,6 +1,6 @@
 //! False alarms between runs, simulated in full: `compare` of two sides, and `check` against a
-//! baseline or of old and new in the same rounds. `cargo bench -p lab --bench gate`; the tests run
-//! a part of it.
+//! baseline or of old and new in the same rounds. `cargo bench -p bytelab-lab --bench gate`; the
+//! tests run a part of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![allow(dead_code, reason = "the simulation of rounds is the other benchmark's")]
 

@@ -1,5 +1,6 @@
 //! The whole simulation: seven noises × three designs × 4000 sets, compared with the bounds, and
-//! the cost of the estimate. `cargo bench -p lab --bench statistics`; the tests run a part of it.
+//! the cost of the estimate. `cargo bench -p bytelab-lab --bench statistics`; the tests run a part
+//! of it.
 #![expect(clippy::print_stdout, reason = "prints its result, as a benchmark does")]
 #![allow(dead_code, reason = "the tests use the rest of the simulation")]
 

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
-const SOURCE: &str = "../allocation-shim/src";
+/// Set by the build script of the crate whose source it is.
+const SOURCE: &str = "DEP_BYTELAB_ALLOCATION_SHIM_SOURCE";
 
 pub(crate) fn build() {
     println!("cargo::rerun-if-changed=build/shim.rs");
-    println!("cargo::rerun-if-changed={SOURCE}");
+    let source = variable(SOURCE);
+    println!("cargo::rerun-if-changed={source}");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     let library = Path::new(&variable("OUT_DIR")).join("allocation-shim.so");
-    let why_not = compile(&library).err().unwrap_or_default();
+    let why_not = compile(Path::new(&source), &library).err().unwrap_or_default();
     if !why_not.is_empty() {
         // Without the library the lab still works, and reports why it cannot count what other
         // programs allocate.
@@ -20,7 +22,7 @@ pub(crate) fn build() {
     println!("cargo::rustc-env=ALLOCATION_SHIM_MISSING={why_not}");
 }
 
-fn compile(library: &Path) -> Result<(), String> {
+fn compile(source: &Path, library: &Path) -> Result<(), String> {
     let [os, bits] = ["CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_POINTER_WIDTH"].map(variable);
     if os != "linux" || bits != "64" {
         return Err(format!("there is no library for {os} with {bits} bits"));
@@ -42,7 +44,7 @@ fn compile(library: &Path) -> Result<(), String> {
         rustc.arg(format!("-Clinker={linker}"));
     }
     rustc.args(["--target", &variable("TARGET"), "-o"]).arg(library);
-    let built = rustc.arg(Path::new(SOURCE).join("lib.rs")).output();
+    let built = rustc.arg(source.join("lib.rs")).output();
     let built = built.map_err(|error| format!("starting the compiler: {error}"))?;
     let said = String::from_utf8_lossy(&built.stderr).replace('\n', " ");
     if built.status.success() { Ok(()) } else { Err(said) }

@@ -5,6 +5,7 @@
 pub mod experiment;
 pub mod metric;
 pub mod param;
+pub mod path_text;
 pub mod protocol;
 pub mod random;
 pub mod run;

@@ -2,10 +2,12 @@
 //! combination of values. The same text form is used by the flags, the store and the line protocol.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+
+use crate::path_text;
 
 /// One param of an experiment. Its declaration defines the flag, the sweep axis, the table column,
 /// the stored key and the child's argument.
@@ -189,8 +191,8 @@ impl Point {
         }
     }
 
-    pub fn path(&self, name: &str) -> Result<&Path> {
-        self.text(name).map(Path::new)
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
+        self.text(name).map(path_text::to_path)
     }
 
     /// Sets or replaces a value.
@@ -250,7 +252,7 @@ impl From<&str> for Value {
 
 impl From<PathBuf> for Value {
     fn from(path: PathBuf) -> Value {
-        Value::Text(path.to_string_lossy().into_owned())
+        Value::Text(path_text::from_path(&path).into_owned())
     }
 }
 

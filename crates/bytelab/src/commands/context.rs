@@ -7,7 +7,7 @@ use anyhow::Result;
 use lab::experiment::Experiment;
 
 use crate::experiments::Catalogue;
-use crate::report::Layout;
+use crate::report::{Layout, clean};
 use crate::store::{self, Store};
 
 pub(crate) struct Context {
@@ -37,6 +37,11 @@ pub(crate) fn layout() -> Layout {
         width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
         colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
     }
+}
+
+/// A line on standard error. Names of the user, of files and of programs are in it.
+pub(crate) fn note(text: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "bytelab: {}", clean(text))
 }
 
 pub(crate) fn warn_if_unoptimised() {

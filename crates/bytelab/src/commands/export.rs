@@ -13,9 +13,11 @@ use lab::run::{Cell, Run};
 use super::context::Context;
 use super::output::own_metrics;
 use crate::experiments::custom;
+use crate::path_arg::path;
 use crate::report::TableOptions;
 use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
-use crate::{atomic_file, store};
+use crate::store;
+use tools::atomic_file;
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
@@ -29,7 +31,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, conflicts_with = "format")]
     contribute: bool,
     /// Write this file (`-`: to standard output, the default)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = path())]
     output: Option<PathBuf>,
 }
 

@@ -11,10 +11,11 @@ use lab::clock;
 use lab::metric::left_out;
 use lab::run::{Listed, Run};
 
-use super::context::{Context, layout};
+use super::context::{Context, layout, note};
 use super::limits::metric_named;
 use crate::report;
-use crate::store::is_machine;
+use crate::report::history::{Entry, flags};
+use crate::store::{Planned, is_machine};
 
 #[derive(Args)]
 pub(crate) struct HistoryArgs {
@@ -58,10 +59,15 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(method) = &args.plot else {
+        let entry = |run: Listed| -> Result<Entry> {
+            let Planned { plan, points, took_ns } = store.planned(&run.id)?;
+            Ok(Entry { run, took_ns, flags: flags(&plan, &points) })
+        };
+        let entries = listed.into_iter().map(entry).collect::<Result<Vec<Entry>>>()?;
         let text = if args.json {
-            report::history::json(&listed)?
+            report::history::json(&entries)?
         } else {
-            report::history::table(&listed)
+            report::history::table(&entries)
         };
         writeln!(io::stdout().lock(), "{text}")?;
         return Ok(ExitCode::SUCCESS);
@@ -74,10 +80,9 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();
     if !older.is_empty() {
         let older = older.join(", ");
-        writeln!(
-            io::stderr(),
-            "bytelab: runs left out, as {metric} of {method} had an older definition there: {older}"
-        )?;
+        note(&format!(
+            "runs left out, as {metric} of {method} had an older definition there: {older}"
+        ))?;
     }
     ensure!(
         !all.is_empty(),

@@ -11,14 +11,15 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use lab::run::Run;
 
-use super::context::Context;
+use super::context::{Context, note};
 use crate::import::{self, FORMATS, Folder, Format, Source};
 use crate::measuring::mark_imported;
+use crate::path_arg::path;
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {
     /// The output of another program, or criterion's directory target/criterion
-    #[arg(value_name = "FILE|DIR")]
+    #[arg(value_name = "FILE|DIR", value_parser = path())]
     path: PathBuf,
     /// The format: hyperfine, google-benchmark, go, criterion, fio, or json for bytelab's own
     /// [default: detected from the content]
@@ -113,7 +114,7 @@ fn read(path: &Path, named: Option<Format>, shown: &str) -> Result<Run> {
 fn report_guess(named: Option<Format>, format: Format, shown: &str) -> Result<()> {
     if named.is_none() {
         let (name, about) = (format.name(), format.about());
-        writeln!(io::stderr(), "bytelab: {shown}: taken for --format {name} ({about})")?;
+        note(&format!("{shown}: taken for --format {name} ({about})"))?;
     }
     Ok(())
 }

@@ -10,13 +10,14 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::context::Context;
-use crate::atomic_file;
 use crate::experiments::custom::{EXAMPLE, is_file_name};
+use crate::path_arg::path;
+use tools::atomic_file;
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
     /// The file to write
-    #[arg(default_value = "experiment.toml")]
+    #[arg(default_value = "experiment.toml", value_parser = path())]
     file: PathBuf,
     /// Replace an existing file
     #[arg(long)]
@@ -26,7 +27,7 @@ pub(crate) struct InitArgs {
     schema: bool,
 }
 
-const SCHEMA: &str = include_str!("../../../../docs/experiment.schema.json");
+const SCHEMA: &str = include_str!("../../embedded/experiment.schema.json");
 
 pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
     let mut out = io::stdout().lock();

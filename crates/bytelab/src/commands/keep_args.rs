@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::path_arg::path;
+
 #[derive(Args, Clone)]
 pub(crate) struct KeepArgs {
     /// A name for the run, to find it again
@@ -15,8 +17,7 @@ pub(crate) struct KeepArgs {
         value_name = "DIR",
         env = "BYTELAB_DATA_DIR",
         hide_env_values = true,
-        hide_short_help = true
-    )]
+        hide_short_help = true, value_parser = path())]
     pub(super) data_dir: Option<PathBuf>,
     /// Do not store the run
     #[arg(long)]

@@ -1,11 +1,11 @@
 //! `bytelab list`: lists the experiments, the methods of one experiment, and published results.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use lab::path_text::to_path;
 
 use super::context::{Context, layout};
 use crate::experiments::custom;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
     match args.experiment.as_deref() {
         None => out.write_all(report::experiments(&known.experiments).as_bytes())?,
         Some(name) if custom::is_file_name(name) => {
-            let declared = known.load(Path::new(name))?;
+            let declared = known.load(&to_path(name))?;
             out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {

@@ -8,10 +8,12 @@ use clap::Args;
 
 use super::context::Context;
 
+use crate::path_arg::path;
+
 #[derive(Args)]
 pub(crate) struct ManArgs {
     /// It is made if it does not exist
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = path())]
     dir: PathBuf,
 }
 

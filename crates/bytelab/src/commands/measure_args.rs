@@ -10,6 +10,7 @@ use lab::run::{CacheState, Definition};
 
 use super::keep_args::KeepArgs;
 use crate::measuring::{RunRequest, Selection, Shown, Time};
+use crate::path_arg::path;
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
@@ -24,11 +25,15 @@ const TIME: Duration = Duration::from_secs(30);
 #[derive(Args)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureArgs {
-    /// Only these methods (`*` stands for any text); may be repeated [default: all]
+    /// Only these methods; `*` is any text [default: all]
+    ///
+    /// May be repeated.
     #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
     methods: Vec<String>,
-    /// All methods in these languages, and no others; `bytelab list EXPERIMENT` shows which
-    /// languages are installed [default: the best method of each installed language]
+    /// All methods in these languages, and no others
+    ///
+    /// `bytelab list EXPERIMENT` shows which languages are installed. Without it: the best method
+    /// of each installed language.
     #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
     languages: Vec<String>,
     /// Build the methods in compiled languages at these levels of the optimiser, each as a method
@@ -43,56 +48,74 @@ pub(crate) struct MeasureArgs {
     /// The method that the others are compared with [default: the first one]
     #[arg(long, value_name = "NAME")]
     reference: Option<String>,
-    /// Also measure a program that implements the line protocol; may be repeated
+    /// Also measure a program that implements the line protocol
+    ///
+    /// May be repeated.
     #[arg(long = "worker", value_name = "NAME=COMMAND")]
     workers: Vec<String>,
-    /// Maximum number of rounds, of all sessions together, in which all methods take part [default:
-    /// until all is decided, and methods that are decided leave; 100 with --sessions, --trace or
-    /// thresholds]
+    /// Rounds of all sessions together [default: until all is decided]
+    ///
+    /// The maximum number of rounds, in all of which all methods take part. Without it methods that
+    /// are decided leave, and the run ends when all is decided; with --sessions, --trace or
+    /// thresholds there are 100 rounds.
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// Time limit for the whole run: starting and warming up methods, all points, and counting;
-    /// fewer than six sessions give no verdict [default: 30s for the rounds, or what six sessions
-    /// take; none with --rounds]
+    /// Time limit for the whole run [default: 30s for the rounds]
+    ///
+    /// It includes starting and warming up methods, all points, and counting. Fewer than six
+    /// sessions give no verdict. Without it the rounds have 30 seconds, or what six sessions take;
+    /// with --rounds there is no limit.
     #[arg(short, long, value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// Go on past --time until all is decided, up to ten times as long
     #[arg(long, conflicts_with_all = ["rounds", "sessions", "trace"])]
     until_decided: bool,
-    /// The difference up to which two methods are called the same [default: 1%]
+    /// The difference up to which two are called the same [default: 1%]
     #[arg(long, value_name = "N%", value_parser = margin)]
     margin: Option<f64>,
-    /// Warm-up rounds at the start of a session, which are not counted in the results
+    /// Warm-up rounds of each session, which are not counted
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
-    /// Number of sessions, each with fresh processes, which share the rounds [default: one for
-    /// every five rounds, at least six; without --rounds, until all is decided]
+    /// Sets of fresh processes that share the rounds [default: six or more]
+    ///
+    /// Without it there is one for every five rounds, and at least six; without --rounds as many as
+    /// it takes until all is decided.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
-    /// Minimum number of sessions of a run: before, neither a decision nor --time ends it
+    /// Minimum number of sessions
+    ///
+    /// Before, neither a decision nor --time ends the run.
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     min_sessions: Option<u32>,
-    /// Maximum number of sessions of a run that ends when all is decided
+    /// Maximum number of sessions
+    ///
+    /// Of a run that ends when all is decided.
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
     #[arg(long)]
     seed: Option<u64>,
-    /// The state of the data in the page cache, verified for every sample
-    #[arg(long, value_enum, default_value = "warm")]
+    /// The data in the page cache: warm, cold or as-is
+    ///
+    /// The state is verified for every sample.
+    #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
     cache: Cache,
-    /// Time limit for one sample; a method that takes longer is killed
+    /// Time after which a sample and its method are killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     sample_limit: Duration,
-    /// Most samples per method, after all others, in which system calls and other events are
-    /// counted, two where these agree; 0 disables counting
+    /// Samples of each method in which events are counted; 0: none
+    ///
+    /// System calls and other events are counted after all other samples, in at most as many, and
+    /// in two where these agree.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
-    /// Take every sample in a new process; show start-up, first touch and total separately
+    /// Take every sample in a new process
+    ///
+    /// Start-up, first touch and total are shown separately.
     #[arg(long)]
     fresh: bool,
-    /// Write a timeline of one additional round to this file, to be opened in ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json")]
+    /// Write a timeline of one more round, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE.json", value_parser = path())]
     trace: Option<PathBuf>,
     #[command(flatten)]
     keep: KeepArgs,

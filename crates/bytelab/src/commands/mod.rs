@@ -2,7 +2,6 @@
 
 pub(crate) mod baseline;
 pub(crate) mod bench;
-pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -11,7 +10,6 @@ pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod exit;
 pub(crate) mod export;
-pub(crate) mod fleece;
 pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod import;
@@ -26,7 +24,6 @@ pub(crate) mod numbers;
 pub(crate) mod output;
 pub(crate) mod report;
 pub(crate) mod run;
-pub(crate) mod sample;
 pub(crate) mod self_test;
 pub(crate) mod show;
 pub(crate) mod study;

@@ -9,10 +9,12 @@ use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
-use super::context::Context;
-use crate::atomic_file;
+use super::compare::places;
+use super::context::{Context, note};
+use crate::path_arg::path;
 use crate::report;
 use crate::store::{self, Store};
+use tools::atomic_file;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
@@ -20,10 +22,10 @@ pub(crate) struct ReportArgs {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Write one HTML file that works without a network (`-`: to standard output)
-    #[arg(short, long, value_name = "FILE.html", required_unless_present = "svg")]
+    #[arg(short, long, value_name = "FILE.html", required_unless_present = "svg", value_parser = path())]
     output: Option<PathBuf>,
     /// Write the charts as SVG files, for papers; the directory is created if it does not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     svg: Option<PathBuf>,
     /// The metric that the SVG files show
     #[arg(long, value_name = "METRIC", default_value = "wall_ns", requires = "svg")]
@@ -32,11 +34,13 @@ pub(crate) struct ReportArgs {
 
 pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     let shown = load(&args.ids, context.open_store()?.as_mut())?;
+    let places = places(&context.experiments.experiments, &shown[0].0.experiment);
     if let Some(path) = &args.output {
         if path.as_os_str() == "-" {
-            io::stdout().lock().write_all(report::html(&shown).as_bytes())?;
+            io::stdout().lock().write_all(report::html(&shown, &places).as_bytes())?;
         } else {
-            write(path, &report::html(&shown)).with_context(|| format!("-o {}", path.display()))?;
+            write(path, &report::html(&shown, &places))
+                .with_context(|| format!("-o {}", path.display()))?;
         }
     }
     if let Some(dir) = &args.svg {
@@ -75,7 +79,7 @@ fn write_svg(dir: &Path, shown: &[(Run, Analysis)], metric: &str) -> Result<()> 
         write(&dir.join(name), svg).context(name.clone())?;
     }
     let files = if files.len() == 1 { "file".to_owned() } else { format!("{} files", files.len()) };
-    writeln!(io::stderr(), "bytelab: {files} in {}", dir.display())?;
+    note(&format!("{files} in {}", dir.display()))?;
     Ok(())
 }
 

@@ -11,13 +11,14 @@ mod request;
 mod run_lock;
 mod trace_file;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Experiment, Method};
 use lab::launch::Stop;
 use lab::measure::Job;
 use lab::metric;
+use lab::path_text::to_path;
 use lab::run::{Definition, Plan, Role, Run};
 
 use crate::experiments::{Catalogue, custom};
@@ -145,7 +146,7 @@ fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom:
             );
             return experiments.read(old.text.clone());
         }
-        let declared = experiments.load(Path::new(&old.file)).with_context(|| {
+        let declared = experiments.load(&to_path(&old.file)).with_context(|| {
             format!("run {} was declared in a file that cannot be used now", run.id)
         })?;
         ensure!(

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use lab::clock;
+use lab::path_text::from_path;
 use lab::run::{Design, Plan};
 use lab::stats::LOOKS;
 
@@ -115,7 +116,7 @@ pub(super) fn seed() -> u64 {
 }
 
 pub(super) fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
-    Ok(data_dir(asked)?.to_str().context("--data-dir is not UTF-8")?.to_owned())
+    Ok(from_path(&data_dir(asked)?).into_owned())
 }
 
 /// Where data and workers are kept if the user names no directory; it may not exist.

@@ -2,13 +2,14 @@
 //! cells.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use lab::experiment::{Data, Method};
 use lab::launch::{Launcher, Orphans, Stop};
 use lab::measure::{Job, new_run, prepare_data};
 use lab::param::Point;
+use lab::path_text::to_path;
 use lab::run::{Plan, Run, Warning};
 
 use super::progress::ProgressDisplay;
@@ -52,7 +53,7 @@ pub(crate) fn prepare_run<'a>(
         Start::Stored(run) => (&mut run.points, &run.plan),
     };
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
-    let dir = PathBuf::from(dir);
+    let dir = to_path(dir);
     display.say("making or reading the data");
     let data = prepare_data(job.experiment, points, &dir, plan.cache, stop);
     display.clear();

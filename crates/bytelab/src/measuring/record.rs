@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::Result;
+use lab::clock;
 use lab::experiment::Data;
 use lab::launch::{Orphans, Stop};
 use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
@@ -16,7 +17,7 @@ use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::{ProgressDisplay, Shown};
 use super::run_lock;
 use super::trace_file::TraceFile;
-use crate::store::{LOCK_LIMIT, Locked, Store};
+use crate::store::{LOCK_LIMIT, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
 /// How long the end of a run waits for a locked store before it says so.
@@ -72,6 +73,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
+    let before = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
     let mut recorder = Recorder {
         store,
         display,
@@ -79,6 +81,9 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         is_locked: false,
         lock_limit: LOCK_LIMIT,
         needs_all,
+        started_ns: clock::now_ns(),
+        took_before_ns: before.unwrap_or_default(),
+        took_ns: None,
     };
     if !run.id.is_empty() {
         recorder.set_lock_limit(SHORT)?;
@@ -101,6 +106,8 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         run.notes.extend(left);
         recorder.finish(&run)?;
     }
+    let took = recorder.took_ns.map(|took_ns| (TOOK.to_owned(), took_ns.into()));
+    run.environment.facts.extend(took);
     run.notes.extend(recorder.is_locked.then(still_locked));
     measured.map(|()| Measured { run, tidy })
 }
@@ -173,6 +180,12 @@ struct Recorder {
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
     needs_all: bool,
+    /// When this process began to measure.
+    started_ns: u64,
+    /// How long earlier processes measured the run.
+    took_before_ns: u64,
+    /// How long the run was measured until it was stored last.
+    took_ns: Option<u64>,
 }
 
 impl Recorder {
@@ -192,8 +205,12 @@ impl Recorder {
 
     /// Stores the end of the run, unless the store is locked.
     fn try_finish(&mut self, run: &Run) -> Result<()> {
+        let took_ns = self.took_before_ns + (clock::now_ns() - self.started_ns);
+        self.took_ns = Some(took_ns);
+        let mut environment = run.environment.clone();
+        environment.facts.insert(TOOK.to_owned(), took_ns.into());
         let Some(store) = &mut self.store else { return Ok(()) };
-        let ended = store.finish(&run.id, run.complete, &run.environment, &run.notes);
+        let ended = store.finish(&run.id, run.complete, &environment, &run.notes);
         self.is_locked = ended.as_ref().is_err_and(anyhow::Error::is::<Locked>);
         if self.is_locked { Ok(()) } else { ended }
     }
@@ -277,6 +294,9 @@ mod tests {
             is_locked: false,
             lock_limit: Duration::ZERO,
             needs_all: false,
+            started_ns: clock::now_ns(),
+            took_before_ns: 0,
+            took_ns: None,
         };
         let mut run = suite::new_run("locked");
         recorder.begin(&mut run).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use lab::timeline::Timeline;
 
-use crate::atomic_file::AtomicFile;
+use tools::atomic_file::AtomicFile;
 
 pub(super) struct TraceFile {
     name: PathBuf,

@@ -40,6 +40,7 @@ pub(crate) mod compare {
 
 pub(crate) mod history {
     pub(crate) use super::json::history::runs as json;
+    pub(crate) use super::model::history::{Entry, flags};
     pub(crate) use super::text::history::table;
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use lab::param::Point;
 use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
 
 /// Stores runs, also while they are measured. Ids are never reused, not even after a `delete`.
@@ -54,6 +55,9 @@ pub(crate) trait Store {
     /// of the method, and not on those of the run.
     fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run>;
 
+    /// What is measured in a run, without its cells and samples.
+    fn planned(&mut self, id: &str) -> Result<Planned>;
+
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
 
@@ -73,6 +77,17 @@ pub(crate) trait Store {
     /// Removes the name; the run is kept.
     fn delete_baseline(&mut self, name: &str) -> Result<()>;
 }
+
+/// The plan of a run, with its points.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) points: Vec<Point>,
+    /// The fact [`TOOK`] of its environment.
+    pub(crate) took_ns: Option<u64>,
+}
+
+/// The fact of a run's environment that says for how long it was measured.
+pub(crate) const TOOK: &str = "measured_for_ns";
 
 /// How long a process waits for other writers, unless a limit is set.
 pub(crate) const LOCK_LIMIT: Duration = Duration::from_secs(30);

@@ -11,9 +11,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
-pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, Store};
+pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, Planned, Store, TOOK};
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.
@@ -68,7 +69,7 @@ fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -
                 "the store is a PostgreSQL URL, but this build keeps runs in SQLite: name a file"
             );
         }
-        return Ok(named.into());
+        return Ok(named.to_str().map_or_else(|| PathBuf::from(&named), to_path));
     }
     // The XDG specification requires that a relative path is ignored.
     let data = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

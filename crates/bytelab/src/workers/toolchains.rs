@@ -4,9 +4,19 @@
 use super::tool::{Library, Program, Tool};
 use super::toolchain::{Place, Toolchain};
 
-/// Paths from the root of the repository, where the sources have the same relative paths.
+/// Paths from the root of the repository, where the sources have the same relative paths; after
+/// `in` that of the package, where it is another one.
 macro_rules! sources {
-    ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../../../", $path)))),*] };
+    ($($path:literal $(in $own:literal)?),* $(,)?) => { &[$(($path, source!($path $($own)?))),*] };
+}
+
+macro_rules! source {
+    ($path:literal) => {
+        include_str!(concat!("../../embedded/", $path))
+    };
+    ($path:literal $own:literal) => {
+        include_str!(concat!("../../", $own))
+    };
 }
 
 /// A tool that prints its version when it is called with one argument.
@@ -43,7 +53,7 @@ const RUST: Toolchain = Toolchain {
     install: "install Rust (https://rustup.rs)",
     sources: sources![
         "rust-toolchain.toml",
-        "workers/rust/Cargo.toml",
+        "workers/rust/Cargo.toml" in "embedded/workers/rust/manifest.toml",
         "workers/rust/Cargo.lock",
         "workers/rust/src/main.rs",
         "workers/rust/src/protocol.rs",
@@ -55,9 +65,9 @@ const RUST: Toolchain = Toolchain {
         "workers/rust/src/rkyv.rs",
         "workers/rust/src/flat.rs",
         "workers/rust/src/person_generated.rs",
-        "crates/bytelab/src/experiments/decoding/jobs.rs",
-        "crates/bytelab/src/experiments/decoding/json.rs",
-        "crates/bytelab/src/experiments/decoding/typed.rs",
+        "crates/bytelab/src/experiments/decoding/jobs.rs" in "src/experiments/decoding/jobs.rs",
+        "crates/bytelab/src/experiments/decoding/json.rs" in "src/experiments/decoding/json.rs",
+        "crates/bytelab/src/experiments/decoding/typed.rs" in "src/experiments/decoding/typed.rs",
     ],
     build: &[&[
         "{cargo}",
@@ -82,7 +92,7 @@ const RUST_HTTP: Toolchain = Toolchain {
     sources: sources![
         "rust-toolchain.toml",
         "workers/rust/src/protocol.rs",
-        "workers/rust/http/Cargo.toml",
+        "workers/rust/http/Cargo.toml" in "embedded/workers/rust/http/manifest.toml",
         "workers/rust/http/Cargo.lock",
         "workers/rust/http/src/main.rs",
         "workers/rust/http/src/jobs.rs",
@@ -90,8 +100,8 @@ const RUST_HTTP: Toolchain = Toolchain {
         "workers/rust/http/src/hyper.rs",
         "workers/rust/http/src/reqwest.rs",
         "workers/rust/http/src/ureq.rs",
-        "crates/bytelab/src/experiments/reading/digest.rs",
-        "crates/bytelab/src/experiments/reading/fold.rs",
+        "crates/bytelab/src/experiments/reading/digest.rs" in "src/experiments/reading/digest.rs",
+        "crates/bytelab/src/experiments/reading/fold.rs" in "src/experiments/reading/fold.rs",
     ],
     build: &[&[
         "{cargo}",

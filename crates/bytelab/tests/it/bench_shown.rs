@@ -106,7 +106,16 @@ fn a_figure_that_commands_print_is_a_metric() {
         let line = text.lines().find(|line| line.contains("echo 300") && line.contains("ms"));
         let line = line.or(text.lines().find(|line| line.contains("echo 300"))).unwrap();
         assert!(line.split_whitespace().any(|word| word == "300"), "{line}");
+        let expected = "echo 300 requests/s: 0.250 (0.250 to 0.250) less";
+        assert!(text.contains("rps, against echo 1200 requests/s:"), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
+    let shown = world.run(&["show", "latest", "--json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(
+        (&shown["own"][0]["metric"], &shown["own"][0]["change"]),
+        (&"rps".into(), &"less".into())
+    );
     let csv = std::fs::read_to_string(world.path("out.csv")).unwrap();
     assert!(csv.contains("rps") && csv.contains("1200"), "{csv}");
     let plotted = world.run(&["history", "--plot", "echo 300 requests/s", "--metric", "rps"]);

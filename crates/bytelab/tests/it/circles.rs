@@ -10,7 +10,17 @@ use crate::module_graph::{Uses, circles, uses};
 const LAYERS: [(&str, &[&str]); 4] = [
     (
         "data",
-        &["experiment", "metric", "param", "protocol", "random", "run", "template", "warning"],
+        &[
+            "experiment",
+            "metric",
+            "param",
+            "path_text",
+            "protocol",
+            "random",
+            "run",
+            "template",
+            "warning",
+        ],
     ),
     ("os", &["cache", "clock", "counters", "environment", "stop"]),
     ("act", &["count", "launch", "measure", "phases", "timeline", "worker"]),

@@ -27,6 +27,8 @@ mod destination;
 
 mod export;
 mod fleece;
+mod help;
+mod hostile_names;
 mod http;
 mod import;
 mod import_own;
@@ -40,6 +42,7 @@ mod left_behind;
 mod locked;
 mod module_graph;
 mod numbers;
+mod odd_paths;
 mod older;
 mod output;
 mod program;

@@ -13,6 +13,8 @@ fn a_run_can_be_listed_shown_and_deleted() {
     for key in ["experiment", "label", "started", "machine", "complete"] {
         assert!(!history[0][key].is_null(), "{key}: {history}");
     }
+    assert!(history[0]["took_ns"].as_u64().is_some_and(|took_ns| took_ns > 0), "{history}");
+    assert_eq!(history[0]["flags"]["size"], "64Ki", "{history}");
     let shown: serde_json::Value =
         serde_json::from_str(&world.run(&["show", id, "--json"]).stdout).unwrap();
     assert_eq!(shown, json, "what is stored shows what was measured");

@@ -17,6 +17,8 @@ pub struct Analysis {
     pub across: Vec<ParamComparison>,
     /// Each method over all points of the run, if there are several.
     pub overall: Vec<Overall>,
+    /// Each contender against the reference in the metrics that methods report themselves.
+    pub own: Vec<OwnComparison>,
     /// The outcomes of the thresholds, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
     /// The notes of the run, then those found in its samples.
@@ -178,6 +180,47 @@ pub struct ParamComparison {
     /// The comparison, in which method and reference are the same.
     #[serde(flatten)]
     pub comparison: Comparison,
+}
+
+/// A method against the reference at one point, in a metric of their own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnComparison {
+    pub method: String,
+    pub reference: String,
+    pub point: Point,
+    pub metric: String,
+    /// The number of sessions with a round that both have.
+    pub sessions: usize,
+    /// method / reference.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// 1 − 0.05 / (methods that are compared in this metric at the point), or of a run of
+    /// sequential design the part of it that the look has.
+    pub level: f64,
+    pub change: Change,
+    /// Why there is no ratio, or no interval.
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    Less,
+    More,
+    Same,
+    Undecided,
+}
+
+impl Change {
+    pub fn word(self) -> &'static str {
+        match self {
+            Change::Less => "less",
+            Change::More => "more",
+            Change::Same => "same",
+            Change::Undecided => "undecided",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

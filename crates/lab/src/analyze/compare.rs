@@ -119,7 +119,7 @@ impl Pair<'_> {
         [self.cell, self.reference]
     }
 
-    fn compare(&self, metric: &str) -> Comparison {
+    pub(super) fn compare(&self, metric: &str) -> Comparison {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }

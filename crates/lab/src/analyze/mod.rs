@@ -17,6 +17,7 @@ mod leaving;
 mod look;
 mod noise;
 mod overall;
+mod own;
 mod pareto;
 mod preview;
 mod sides;
@@ -31,8 +32,8 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Analysis, CellSummary, Comparison, Family, Held, Overall, ParamComparison, Percentile, Summary,
-    ThresholdOutcome, Verdict,
+    Analysis, CellSummary, Change, Comparison, Family, Held, Overall, OwnComparison,
+    ParamComparison, Percentile, Summary, ThresholdOutcome, Verdict,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
@@ -45,7 +46,8 @@ pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, se
 pub use self::leaving::{Decided, decided, is_look};
 pub use self::preview::preview;
 pub use self::sides::{
-    Effect, MetricChange, RunComparison, SideSummary, Unmatched, compare_sides, gate, refusal,
+    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
+    compare_sides, gate, refusal,
 };
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
@@ -63,7 +65,8 @@ pub fn analyze(run: &Run) -> Analysis {
     let across = across::compare_all(run, &wrong, &families);
     let thresholds = thresholds::check(run, &cells, &families, &comparisons);
     let overall = overall::overall(run, &families);
-    Analysis { cells, families, comparisons, across, overall, thresholds, notes }
+    let own = own::compare_all(run, &families);
+    Analysis { cells, families, comparisons, across, overall, own, thresholds, notes }
 }
 
 /// The measures by which the methods of each point are compared, chosen from the available samples.

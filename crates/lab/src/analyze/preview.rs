@@ -38,6 +38,7 @@ pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
         comparisons,
         across: Vec::new(),
         overall: Vec::new(),
+        own: Vec::new(),
         thresholds: Vec::new(),
         notes: Vec::new(),
     }

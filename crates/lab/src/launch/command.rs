@@ -19,6 +19,7 @@ use crate::counters::{Counters, Reading};
 use crate::experiment::{Command, ExitCodes, PrintedMetric};
 use crate::metric::{COPIES_PER_S, EXIT_CODE, PEAK_RSS};
 use crate::param::Point;
+use crate::path_text::to_path;
 use crate::protocol::Done;
 
 pub(super) struct CommandRunner {
@@ -258,7 +259,7 @@ impl Runner for CommandRunner {
 
 /// A path as the command resolves it.
 pub(super) fn path(word: &str, limits: &Limits) -> PathBuf {
-    limits.dir.as_deref().unwrap_or(Path::new("")).join(word)
+    limits.dir.as_deref().unwrap_or(Path::new("")).join(to_path(word))
 }
 
 /// The standard input of a command.

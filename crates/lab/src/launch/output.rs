@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::expanded::ExpandedCommand;
 use super::{Limits, RunError};
 use crate::experiment::{Answer, Destination};
+use crate::path_text::to_path;
 
 /// Maximum output of a command whose output is its answer.
 pub(super) const OUTPUT_LIMIT_BYTES: u64 = 1 << 30;
@@ -45,9 +46,9 @@ impl Output {
             (Answer::None, Destination::Nowhere) => Output::Nothing,
             (Answer::None, Destination::Pipe) => Output::Pipe,
             (Answer::None, Destination::Shown) => Output::Shown,
-            (Answer::None, Destination::File(path)) => Output::To(dir.join(path)),
+            (Answer::None, Destination::File(path)) => Output::To(dir.join(to_path(path))),
             (Answer::Output, _) => Output::Memory(in_memory()?),
-            (Answer::File(path), _) => Output::File(dir.join(path)),
+            (Answer::File(path), _) => Output::File(dir.join(to_path(path))),
         })
     }
 

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 use super::output::OUTPUT_LIMIT_BYTES;
 use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
+use crate::path_text::to_os;
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
 
 /// The length of the end of a child's standard error that is kept, to quote it if the child dies.
@@ -64,7 +65,7 @@ impl Process {
             ChildStdio::Shown(stdin) => (stdin.into(), Stdio::inherit(), Stdio::inherit()),
         };
         #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
-        let mut command = Command::new(name);
+        let mut command = Command::new(&*to_os(name));
         if let Some(dir) = dir {
             command.current_dir(dir);
         }
@@ -72,8 +73,8 @@ impl Process {
             .env_remove(COUNTING_VARIABLE)
             .env_remove(FRESH_VARIABLE)
             .env_remove(DIGEST_VARIABLE)
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, to_os(value))))
+            .args(arguments.iter().map(|word| to_os(word)))
             .stdin(stdin)
             .stdout(stdout)
             .stderr(stderr)

@@ -8,6 +8,7 @@ use std::process::Command;
 use super::process::{ChildStdio, Process};
 use super::{Limits, RunError, Stop};
 use crate::clock;
+use crate::path_text::to_os;
 
 /// A helper process that has started but is not necessarily ready.
 pub struct ServerProcess {
@@ -81,8 +82,8 @@ pub fn become_program(argv: &[&str]) -> std::io::Error {
         return std::io::ErrorKind::InvalidInput.into();
     };
     #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
-    let mut command = Command::new(name);
-    command.args(arguments).exec()
+    let mut command = Command::new(&*to_os(name));
+    command.args(arguments.iter().map(|word| to_os(word))).exec()
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! The text of the line protocol: the messages between the lab and a method's process, one ASCII
 //! line each. This module is pure: it parses and formats lines, and does no I/O.
 
+mod escape;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
+pub use self::escape::{escape, quote, unescape};
+use self::escape::{escape_text, escape_value, unescaped};
 use crate::param::Point;
+use crate::path_text;
 
 /// The metric by which a built-in method reports when its job began.
 pub const JOB_START: &str = "job_start_ns";
@@ -90,8 +93,11 @@ impl Order {
     pub fn parse(line: &str) -> Result<Order, String> {
         let (verb, rest) = split_word(line);
         match verb {
-            "prepare" => pairs(rest)
-                .map(|p| p.map(|(name, value)| (name.to_owned(), value)))
+            "prepare" => escaped_pairs(rest)
+                .map(|pair| {
+                    let (name, value) = pair?;
+                    Ok((name.to_owned(), path_text::from_bytes(&unescaped(value))))
+                })
                 .collect::<Result<_, _>>()
                 .map(Order::Prepare),
             "go" => {
@@ -119,7 +125,7 @@ impl std::fmt::Display for Order {
             Order::Prepare(arguments) => {
                 f.write_str("prepare")?;
                 for (name, value) in arguments {
-                    write!(f, " {name}={}", escape(value))?;
+                    write!(f, " {name}={}", escape_value(value))?;
                 }
                 f.write_char('\n')
             }
@@ -273,64 +279,14 @@ fn split_word(line: &str) -> (&str, &str) {
 }
 
 fn pairs(rest: &str) -> impl Iterator<Item = Result<(&str, String), String>> {
-    rest.split(' ').filter(|word| !word.is_empty()).map(|word| {
-        let (name, value) =
-            word.split_once('=').ok_or_else(|| format!("{} is not name=value", quote(word)))?;
+    escaped_pairs(rest).map(|pair| {
+        let (name, value) = pair?;
         Ok((name, unescape(value)?))
     })
 }
 
-/// A value as one word of ASCII: every character except printable ASCII other than the space and
-/// `%` becomes `%XX`.
-pub fn escape(text: &str) -> Cow<'_, str> {
-    escape_where(text, |b| !b.is_ascii_graphic() || b == b'%')
-}
-
-/// A reason as one line: like [`escape`], but spaces are kept.
-fn escape_text(text: &str) -> Cow<'_, str> {
-    escape_where(text, |b| (!b.is_ascii_graphic() && b != b' ') || b == b'%')
-}
-
-fn escape_where(text: &str, special: impl Fn(u8) -> bool) -> Cow<'_, str> {
-    if !text.bytes().any(&special) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for b in text.bytes() {
-        if special(b) {
-            let _ = write!(out, "%{b:02X}");
-        } else {
-            out.push(char::from(b));
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Reverses [`escape`]. A `%` without two hex digits after it stands for itself, so that a
-/// hand-written worker may send `fail 50 % is too much`.
-pub fn unescape(text: &str) -> Result<String, String> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let digits = (bytes[i] == b'%').then(|| text.get(i + 1..i + 3)).flatten();
-        let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        if let Some(byte) = digits.and_then(|d| u8::from_str_radix(d, 16).ok()) {
-            out.push(byte);
-            i += 3;
-        } else {
-            out.push(bytes[i]);
-            i += 1;
-        }
-    }
-    String::from_utf8(out).map_err(|_| format!("{} is not UTF-8", quote(text)))
-}
-
-/// Text from outside for an error message: short, on one line, without control characters.
-pub fn quote(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("{short:?}")
+fn escaped_pairs(rest: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
+    rest.split(' ').filter(|word| !word.is_empty()).map(|word| {
+        word.split_once('=').ok_or_else(|| format!("{} is not name=value", quote(word)))
+    })
 }

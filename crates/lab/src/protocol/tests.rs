@@ -67,6 +67,15 @@ fn rubbish_is_named() {
     check("ready digest=%FF", Err("\"%FF\" is not UTF-8"));
 }
 
+#[test]
+fn a_path_that_is_not_utf_8_reaches_the_worker_as_it_is() {
+    let mut point = Point::default();
+    point.set("file", "/a\u{10ffff} b");
+    let order = Order::prepare(&point);
+    assert_eq!(order.to_string(), "prepare file=/a%FF%20b\n");
+    assert_eq!(Order::parse("prepare file=/a%FF%20b\n"), Ok(order));
+}
+
 proptest! {
     #[test]
     fn any_value_survives_escaping(text in ".*") {

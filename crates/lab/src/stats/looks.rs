@@ -14,7 +14,8 @@ const LATER: f64 = 0.7;
 /// The share of each of the first looks if looks were independent of each other: one divided by the
 /// sum of all shares. Looks at the same sessions agree often, so that each may have more. How much
 /// more depends on the level, and was determined by simulation: with this, all looks together spend
-/// at most the level, for levels from 5 % to 0.05 / 351 (`cargo bench -p lab --bench statistics`).
+/// at most the level, for levels from 5 % to 0.05 / 351 (`cargo bench -p bytelab-lab --bench
+/// statistics`).
 const ALONE: f64 = 0.14;
 const AGREEMENT: f64 = 0.092;
 const EXPONENT: f64 = 0.3;

@@ -10,6 +10,7 @@ use super::export::ExportArgs;
 use crate::commands::keep_args::KeepArgs;
 use crate::commands::measure_args::{Cache, MOST_ROUNDS, MOST_SESSIONS};
 use crate::commands::output::{OutputArgs, TableArgs};
+use crate::path_arg::path;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -83,7 +84,7 @@ pub(super) struct RunsArgs {
     #[arg(long, hide_short_help = true)]
     pub(super) seed: Option<u64>,
     /// Write a timeline of one more run of each command, for ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json", hide_short_help = true)]
+    #[arg(long, value_name = "FILE.json", hide_short_help = true, value_parser = path())]
     pub(super) trace: Option<PathBuf>,
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
     ///
@@ -133,7 +134,7 @@ pub(super) struct AroundArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
     /// Where the commands work [default: the current directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub(super) cwd: Option<PathBuf>,
     /// Let runs that fail count: all, or those with these codes
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,

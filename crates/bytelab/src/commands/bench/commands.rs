@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -13,6 +13,7 @@ use super::parameters::{Parameter, Values, combinations, filled, has};
 use super::path::{existing, of_any};
 use super::revisions::{REV, Revision, TREE, of_worktree};
 use super::shell::{Shell, reason};
+use crate::commands::context::note;
 
 /// What is measured, and what surrounds it.
 pub(super) struct Commands {
@@ -110,10 +111,9 @@ impl Commands {
             1 => String::new(),
             n => format!(" and {} more", n - 1),
         };
-        writeln!(
-            io::stderr(),
-            "bytelab: /bin/sh runs {name}{more}, for {reason} is the shell's; its start is in the time"
-        )
+        note(&format!(
+            "/bin/sh runs {name}{more}, for {reason} is the shell's; its start is in the time"
+        ))
     }
 }
 

@@ -8,29 +8,30 @@ use clap::Args;
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use crate::atomic_file::AtomicFile;
 use crate::commands::export::{named, parameters, tell};
 use crate::commands::output::own_metrics;
+use crate::path_arg::path;
 use crate::report::TableOptions;
 use crate::report::export::{self, Format, Options};
+use tools::atomic_file::AtomicFile;
 
 #[derive(Args)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct ExportArgs {
     /// Write the times of all runs as hyperfine does (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     export_json: Option<PathBuf>,
     /// Write all figures as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     export_csv: Option<PathBuf>,
     /// Write the table in Markdown
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     export_markdown: Option<PathBuf>,
     /// Write the table in Asciidoc
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_parser = path())]
     export_asciidoc: Option<PathBuf>,
     /// Write the table for Emacs Org mode
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_parser = path())]
     export_orgmode: Option<PathBuf>,
 }
 

@@ -3,30 +3,30 @@
 use std::path::{Path, absolute};
 
 use anyhow::{Context, Result, ensure};
+use lab::path_text::{from_path, to_path};
 
 /// The absolute path of a file that must exist.
 pub(super) fn existing(flag: &str, file: &str) -> Result<String> {
-    std::fs::metadata(file).with_context(|| format!("{flag} {file}"))?;
+    std::fs::metadata(to_path(file)).with_context(|| format!("{flag} {file}"))?;
     of_any(flag, file)
 }
 
 /// The absolute path of a file that may not exist.
 pub(super) fn of_any(flag: &str, file: &str) -> Result<String> {
-    let path = absolute(file).with_context(|| format!("{flag} {file}"))?;
-    text(&path)
+    let path = absolute(to_path(file)).with_context(|| format!("{flag} {file}"))?;
+    Ok(text(&path))
 }
 
 /// The folder where commands work: that of `--cwd`, else the current one.
 pub(super) fn folder(given: Option<&Path>) -> Result<String> {
     let Some(dir) = given else {
-        return text(&std::env::current_dir().context("finding the current directory")?);
+        return Ok(text(&std::env::current_dir().context("finding the current directory")?));
     };
     let found = std::fs::metadata(dir).with_context(|| format!("--cwd {}", dir.display()))?;
     ensure!(found.is_dir(), "--cwd {}: it is not a directory", dir.display());
-    text(&absolute(dir).with_context(|| format!("--cwd {}", dir.display()))?)
+    Ok(text(&absolute(dir).with_context(|| format!("--cwd {}", dir.display()))?))
 }
 
-fn text(path: &Path) -> Result<String> {
-    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    Ok(text.to_owned())
+fn text(path: &Path) -> String {
+    from_path(path).into_owned()
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::analyze::OLD;
 use lab::experiment::{Data, Ending, Experiment, How, MakeData, Method, OldSide};
 use lab::launch::{Launch, Launcher, RunError, Stop};
+use lab::path_text::{from_path, to_path};
 use lab::run::Role;
 
 use crate::experiments::{self, Catalogue, custom};
@@ -47,7 +48,8 @@ impl<'a> Against<'a> {
 
 /// The absolute path of an existing file.
 fn existing(path: &str) -> Result<PathBuf> {
-    let absolute = std::path::absolute(path).with_context(|| format!("--against {path}"))?;
+    let absolute =
+        std::path::absolute(to_path(path)).with_context(|| format!("--against {path}"))?;
     std::fs::metadata(&absolute).with_context(|| format!("--against {path}"))?;
     Ok(absolute)
 }
@@ -63,10 +65,10 @@ pub(super) struct TwoSides {
 /// The two sides from two files, or from one file with two programs.
 pub(super) fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoSides> {
     let load = |path: &str, program: Option<&PathBuf>| match program {
-        None => known.load(Path::new(path)),
+        None => known.load(&to_path(path)),
         Some(program) => {
-            let program = program.to_str().context("a path of --against is not UTF-8")?;
-            custom::load_with(Path::new(path), &(known.reserved_names)(), program)
+            let program = from_path(program);
+            custom::load_with(&to_path(path), &(known.reserved_names)(), &program)
         }
     };
     let (mut new, mut old) = match against {

@@ -5,7 +5,6 @@ mod published;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -13,6 +12,7 @@ use clap::Args;
 use lab::analyze::{Allowed, Checked, compare_sides, gate, refusal};
 use lab::experiment::Experiment;
 use lab::param::Kind;
+use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 use self::published::{Kept, experiments, looked_at};
@@ -169,9 +169,9 @@ fn wanted(text: &str) -> Result<Wanted<'_>> {
     if let Some(name) = text.strip_prefix(reference::PREFIX) {
         return Ok(Wanted::Published(name));
     }
-    let path = Path::new(text);
+    let path = to_path(text);
     if text.contains('/') || path.extension().is_some_and(|ending| ending == "json") {
-        let (mut run, shown) = read_marked(path, None)?;
+        let (mut run, shown) = read_marked(&path, None)?;
         run.id.clone_from(&shown);
         return Ok(Wanted::File { shown, run: Box::new(run) });
     }
@@ -277,6 +277,13 @@ fn ids(
     Ok([keep(sides[0], &found[0]), keep(sides[1], &found[1])])
 }
 
+/// The params of an experiment that name where a job is done.
+pub(super) fn places<'a>(experiments: &'a [Experiment], experiment: &str) -> Vec<&'a str> {
+    let known = experiments.iter().find(|known| known.name == experiment);
+    let params = known.map_or(&[][..], |known| &known.params);
+    params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect()
+}
+
 fn measured(
     a: &Side,
     b: &Side,
@@ -292,10 +299,7 @@ fn measured(
             "{why}; --despite-differences compares them all the same"
         );
     }
-    let known = experiments.iter().find(|known| known.name == a.runs[0].experiment);
-    let params = known.map_or(&[][..], |known| &known.params);
-    let places: Vec<&str> =
-        params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect();
+    let places = places(experiments, &a.runs[0].experiment);
     let sides = compare_sides(&a.runs, &b.runs, &places);
     if sides.lines.is_empty() {
         let points = |side: &Side| {

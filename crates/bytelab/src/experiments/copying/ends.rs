@@ -64,7 +64,7 @@ impl Setup {
         };
         let drops = point.text("reader")? == "drops";
         Ok(Setup {
-            path: point.path("file")?.to_owned(),
+            path: point.path("file")?,
             size: point.number("size")?,
             input: kind("input")?,
             output: kind("output")?,

@@ -17,7 +17,7 @@ mod tests;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use lab::experiment::{Data, Experiment, Method};
 use lab::param::{Kind, Param, Point};
 use lab::stop::Stop;
@@ -88,9 +88,8 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
         "--reader drops needs --output pipe: only a pipe's pages can be thrown away unseen"
     );
     let files = made_file::files(dir, size, 1, stop)?;
-    let path = files[0].to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
     let mut arguments = point.clone();
-    arguments.set("file", path);
+    arguments.set("file", files[0].clone());
     let to_null = point.text("output")? == "null";
     let notes = to_null.then(|| NOTHING_MOVED.to_owned()).into_iter().collect();
     let (files, payload_bytes) = (files.clone(), Some(size));

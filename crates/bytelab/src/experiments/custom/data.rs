@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::{Command, Data, Ending};
 use lab::launch::{Hook, RunError, hook};
 use lab::param::{Point, parse_bytes};
+use lab::path_text::to_path;
 use lab::stop::Stop;
 use lab::template::fill;
 use record_sampler::Rng;
@@ -57,8 +58,7 @@ impl DataHooks {
             None => Vec::new(),
         };
         for file in &files {
-            let utf8 = file.to_str().with_context(|| format!("{} is not UTF-8", file.display()))?;
-            arguments.set(FILE, utf8);
+            arguments.set(FILE, file.clone());
         }
         locked_folder::remove_leftovers(data_dir);
         let (folder, lock) = locked_folder::make_locked(data_dir).with_context(|| {
@@ -102,7 +102,7 @@ impl Source {
         let filled = |text: &str| fill(text, arguments, str::to_owned);
         match self {
             Source::File { path, dir } => {
-                let path = dir.join(filled(path));
+                let path = dir.join(to_path(&filled(path)));
                 let found = fs::metadata(&path);
                 let found = found.with_context(|| format!("[data]: {}", path.display()))?;
                 ensure!(found.is_file(), "[data]: {} is not a file", path.display());

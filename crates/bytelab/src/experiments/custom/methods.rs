@@ -9,6 +9,7 @@ use lab::experiment::{
     Answer, Command, Destination, ExitCodes, Hooks, How, Method, PrintedMetric, SHELL,
 };
 use lab::param::Param;
+use lab::path_text::{from_path, to_path};
 use lab::run::Role;
 use lab::template;
 
@@ -330,9 +331,8 @@ fn from_here(mut argv: Vec<String>, dir: &Path) -> Vec<String> {
     if let Some(first) = argv.first_mut()
         && first.contains('/')
         && !first.starts_with(['/', '{'])
-        && let Some(path) = dir.join(&*first).to_str()
     {
-        path.clone_into(first);
+        *first = from_path(&dir.join(to_path(first))).into_owned();
     }
     argv
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use lab::path_text::{from_path, to_path};
 
 /// The names that a file must not use.
 pub(crate) struct ReservedNames<'a> {
@@ -27,14 +28,10 @@ impl FileOrigin {
     pub(super) fn from_path(path: &Path) -> Result<FileOrigin> {
         let absolute =
             std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?;
-        let utf8 = |path: &Path| {
-            path.to_str()
-                .map(str::to_owned)
-                .with_context(|| format!("{} is not UTF-8", path.display()))
-        };
+        let text = |path: &Path| from_path(path).into_owned();
         let dir = absolute.parent().unwrap_or(Path::new("/")).to_owned();
         let stem = absolute.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(FileOrigin { file: utf8(&absolute)?, here: utf8(&dir)?, dir, stem, program: None })
+        Ok(FileOrigin { file: text(&absolute), here: text(&dir), dir, stem, program: None })
     }
 
     /// A definition that was typed has no place of its own: it names its folder.
@@ -52,7 +49,7 @@ impl FileOrigin {
 
     /// The origin with the folder that the file names, if it names one.
     pub(super) fn in_dir(&self, dir: Option<&str>) -> FileOrigin {
-        let dir = dir.map_or_else(|| self.dir.clone(), |dir| self.dir.join(dir));
+        let dir = dir.map_or_else(|| self.dir.clone(), |dir| self.dir.join(to_path(dir)));
         FileOrigin { dir, ..self.clone() }
     }
 }

@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 
 pub(super) fn data(point: &Point, dir: &Path, _: &Stop) -> Result<Data> {
     let (path, text) = if point.get("file").is_some() {
-        let path = point.path("file")?.to_owned();
+        let path = point.path("file")?;
         let name = path.display();
         let metadata = fs::metadata(&path)
             .with_context(|| format!("{name}; give a file of JSON with --file, or none"))?;
@@ -33,8 +33,7 @@ pub(super) fn data(point: &Point, dir: &Path, _: &Stop) -> Result<Data> {
     let tree: Value = serde_json::from_slice(&text)
         .with_context(|| format!("{} is not JSON that serde_json takes", path.display()))?;
     let mut arguments = point.clone();
-    let name = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    arguments.set("file", name);
+    arguments.set("file", path.clone());
     arguments.set("pointer", pointer(&tree).as_str());
     arguments.set("typed", if is_people(&tree) { "people" } else { "no" });
     Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })

@@ -24,20 +24,16 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     if WITHOUT_FILES.contains(&job) {
         return Ok(data);
     }
-    let dir = point.path("dir").unwrap_or(data_dir);
-    let dir = std::path::absolute(dir).with_context(|| format!("finding {}", dir.display()))?;
+    let dir = point.path("dir").unwrap_or_else(|_| data_dir.to_owned());
+    let dir = std::path::absolute(&dir).with_context(|| format!("finding {}", dir.display()))?;
     let folder = folder(&dir, data_dir)?;
-    let text = |path: &Path| {
-        let text = path.to_str().map(str::to_owned);
-        text.with_context(|| format!("{} is not UTF-8", path.display()))
-    };
-    data.arguments.set("folder", text(&folder.path)?.as_str());
+    data.arguments.set("folder", folder.path.clone());
     data.notes.clone_from(&folder.notes);
     data.directory = Some(dir);
     if let Some(made) = shared(point, job, &folder, stop) {
         match made {
             Ok(path) => {
-                data.arguments.set("shared", text(&path)?.as_str());
+                data.arguments.set("shared", path.clone());
                 if ["read", "random"].contains(&job) {
                     data.files.push(path);
                 }

@@ -45,7 +45,7 @@ pub(super) fn own_folder(point: &Point) -> Result<PathBuf> {
 pub(super) fn shared(point: &Point) -> Result<PathBuf> {
     match point.text("refused") {
         Ok(reason) => Err(skip(reason)),
-        Err(_) => point.path("shared").map(PathBuf::from),
+        Err(_) => point.path("shared"),
     }
 }
 

@@ -99,7 +99,7 @@ fn a_created_file_has_its_size_until_it_is_emptied() {
     let mut task = build(&data.arguments).unwrap();
     let sizes = || {
         let mut sizes = Vec::new();
-        let mut folders = vec![data.arguments.path("folder").unwrap().to_owned()];
+        let mut folders = vec![data.arguments.path("folder").unwrap()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
                 match entry.metadata().unwrap() {
@@ -127,9 +127,9 @@ fn a_directory_that_is_removed_meanwhile_is_an_error_that_names_it() {
         let Ok(mut task) = task else { return };
         let Ok(folder) = point.path("folder") else { return };
         // Removes all content, as the lock is on the folder itself.
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
         let outcome = task.run(1).and_then(|_| task.between());
-        fs::create_dir(folder).unwrap();
+        fs::create_dir(&folder).unwrap();
         // A method that keeps a file open does not need its name.
         let open = ["pread", "random-pread", "random-mmap", "cold-direct", "fsync", "fdatasync"];
         let open = open.iter().chain(&["o-dsync", "append", "append-buffered", "append-durable"]);

@@ -20,7 +20,7 @@ use crate::experiments::shared::made_file;
 pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let parallel = point.number("parallel")?;
     let (paths, size) = if point.get("file").is_some() {
-        let (path, size) = user_file(point.path("file")?)?;
+        let (path, size) = user_file(&point.path("file")?)?;
         (vec![path; parallel as usize], size)
     } else {
         let size = point.number("size")?;
@@ -29,9 +29,7 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let mut arguments = point.clone();
     arguments.set("size", size);
     for (index, path) in (0..).zip(&paths) {
-        let text = path.to_str();
-        let text = text.with_context(|| format!("{} is not UTF-8", path.display()))?;
-        arguments.set(argument(index), text);
+        arguments.set(argument(index), path.clone());
     }
     let server = match point.get("source") {
         Some(source) if *source != "file".into() => {

@@ -171,7 +171,7 @@ fn every_client_gets_every_byte_in_order() {
 fn a_resource_that_is_not_as_it_was_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
-    let path = arguments.path("file").unwrap().to_owned();
+    let path = arguments.path("file").unwrap();
     let whole = fs::read(&path).unwrap();
     let _server = serve("http", &mut arguments);
     let url = arguments.text("url").unwrap().to_owned();
@@ -232,15 +232,15 @@ fn a_file_that_grows_or_shrinks_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
     let path = arguments.path("file").unwrap();
-    let whole = fs::read(path).unwrap();
+    let whole = fs::read(&path).unwrap();
     for (name, task) in tasks(&arguments) {
         let mut task = task.unwrap();
         for changed in [0, 12_288, 12_345, 20_001, 40_000] {
             let mut bytes = whole.clone();
             bytes.resize(changed, 1);
-            fs::write(path, bytes).unwrap();
+            fs::write(&path, bytes).unwrap();
             let error = task.run(1);
-            fs::write(path, &whole).unwrap();
+            fs::write(&path, &whole).unwrap();
             if name == "memory" {
                 error.unwrap();
                 continue;
@@ -329,7 +329,7 @@ pub(super) fn cut_file() -> (TempDir, Point, Input, File) {
     let dir = tempfile::tempdir().unwrap();
     let arguments =
         arguments(dir.path(), &[("size", 40_960u64.into()), ("buffer", 8192u64.into())]);
-    let path: PathBuf = arguments.path("file").unwrap().to_owned();
+    let path: PathBuf = arguments.path("file").unwrap();
     let file = File::open(&path).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(20_000).unwrap();
     (dir, arguments, Input { path, size: 40_960 }, file)

@@ -36,13 +36,12 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
         let records = count(&path, is_text)?;
         (path, records)
     } else {
-        let dir = point.path("dir").unwrap_or(data_dir);
+        let dir = point.path("dir").unwrap_or_else(|_| data_dir.to_owned());
         let records = point.number("records")?;
-        (made(dir, records, is_text, stop)?, records)
+        (made(&dir, records, is_text, stop)?, records)
     };
     ensure!(samples <= records, "--samples {samples}: {} has {records} records", path.display());
-    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    arguments.set("file", text);
+    arguments.set("file", path.clone());
     arguments.set("records", records);
     Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })
 }

@@ -24,7 +24,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn from_point(point: &Point) -> Result<Job> {
-        let file = point.path("file")?.to_owned();
+        let file = point.path("file")?;
         Ok(Job {
             layout: layout(point.text("kind")? == "text", &file)?,
             file,

@@ -91,7 +91,7 @@ fn threads() {
 }
 
 fn cold_read(point: &Point) -> Result<Box<dyn Task>> {
-    let path = point.path("file")?.to_owned();
+    let path = point.path("file")?;
     let mut buffer = vec![0u8; COLD_BYTES];
     Ok(Box::new(Once(move || {
         let mut file = std::fs::File::open(&path)?;

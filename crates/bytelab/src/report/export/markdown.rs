@@ -14,7 +14,7 @@ use crate::report::model::view::{View, view};
 use crate::report::model::{answer, rows, size_sweep};
 use crate::report::text::foot::Foot;
 use crate::report::text::page::{Layout, Page};
-use crate::report::text::{self, across, results, thresholds};
+use crate::report::text::{self, across, own, results, thresholds};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -57,6 +57,7 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     if rungs.is_empty() && !over_points.is_empty() {
         writeln!(out, "\n{}", escaped(&over_points))?;
     }
+    as_it_is(out, |page| own::write(page, analysis, options.table.own, &varying))?;
     as_it_is(out, |page| across::write(page, analysis, &varying))?;
     as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.

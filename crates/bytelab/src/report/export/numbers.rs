@@ -4,8 +4,9 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use super::markup::{self, escaped};
-use crate::report::model::numbers::{Column, FOR_MARKDOWN, legend, notes, numbers, table};
-use crate::report::model::words::minute;
+use crate::report::model::numbers::{
+    Column, FOR_MARKDOWN, legend, measured_on, notes, numbers, table,
+};
 
 /// The table in Markdown, for a wiki.
 pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> String {
@@ -13,7 +14,7 @@ pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> St
     let numbers = numbers(run);
     let table = table(&numbers, columns);
     let mut text = markup::table(&table, |cell| cell.replace('|', "\\|"));
-    text.extend(["\n", &escaped(&measured_on(run)), "\n"]);
+    text.extend(["\n", &escaped(&format!("Measured on: {}.", measured_on(run))), "\n"]);
     let refused = numbers.iter().filter_map(|number| {
         let reason = number.figures.as_ref().err()?;
         Some((format!("{}: ", number.row.title.trim()), reason.clone()))
@@ -27,30 +28,4 @@ pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> St
     }
     text.extend(["\n", &escaped(&legend(columns)), "\n"]);
     text
-}
-
-/// The machine, the program and the date, on one line.
-fn measured_on(run: &Run) -> String {
-    let fact = |name: &str| match run.environment.facts.get(name) {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    };
-    let with = |before: &str, name: &str, after: &str| match fact(name) {
-        unknown if unknown.is_empty() || unknown == "none" => unknown.replace("none", ""),
-        known => format!("{before}{known}{after}"),
-    };
-    let facts = [
-        fact("cpu_model"),
-        with("", "cpu_threads", " CPUs"),
-        with("", "memory_gib", " GiB"),
-        with("under ", "hypervisor", ""),
-        fact("os_name"),
-        with("kernel ", "kernel_release", ""),
-        with("bytelab ", "bytelab_version", ""),
-        minute(&run.started),
-        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
-    ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    format!("Measured on: {}.", facts.join(" · "))
 }

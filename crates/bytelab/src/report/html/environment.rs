@@ -11,6 +11,7 @@ use super::{Html, table};
 use crate::report::model::charts;
 use crate::report::model::table::{Column, Table};
 use crate::report::model::units::NONE;
+use crate::report::model::words::shortened;
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"environment-heading\">\n");
@@ -67,9 +68,12 @@ fn facts(run: &Run) -> BTreeMap<String, String> {
     facts
 }
 
+/// The definition is a whole file, in one line: of a long text both ends are shown.
+const WIDEST: usize = 120;
+
 fn text(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => shortened(text, WIDEST),
+        other => shortened(&other.to_string(), WIDEST),
     }
 }

@@ -12,6 +12,7 @@ pub(super) mod study;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use lab::analyze::Analysis;
 use lab::run::Run;
@@ -36,12 +37,13 @@ const SCRIPTS: [&str; 5] = [
 ];
 
 /// The whole file. The runs are of one experiment, and there is at least one.
-pub(crate) fn html(shown: &[(Run, Analysis)]) -> String {
+/// `places` are the params in which two sides may differ, as in `compare`.
+pub(crate) fn html(shown: &[(Run, Analysis)], places: &[&str]) -> String {
     let charts = Charts::from_runs(shown);
     let mut html = Html(String::new());
     head(&mut html, shown);
     html.raw("<body>\n<main>\n");
-    question(&mut html, shown);
+    question(&mut html, shown, places);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
     if shown.iter().all(|(run, _)| view(run) == View::Rows) {
         results::numbers(&mut html, shown);
@@ -78,7 +80,7 @@ fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
     html.raw("style-src 'unsafe-inline'; img-src data: blob:; script-src");
     let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
-    for hash in hashes.iter().chain([&library::hash()]) {
+    for hash in hashes.iter().map(|hash| hash.as_slice()).chain([library::HASH]) {
         html.raw(" 'sha256-");
         html.text(&base64(hash));
         html.raw("'");
@@ -92,13 +94,18 @@ fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("</style>\n</head>\n");
 }
 
-/// The question, and the answer of each run.
-fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
+/// The question and the answer: of one run its own, of several that of their comparison, behind
+/// which their own are folded.
+fn question(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
     let (first, _) = &shown[0];
     html.raw("<header>\n<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
     html.element("<p class=\"kicker\">bytelab · ", &first.experiment, "</p>\n");
     let question = if first.question.is_empty() { &first.experiment } else { &first.question };
     html.element("<h1>", question, "</h1>\n");
+    if shown.len() > 1 {
+        verdict::write(html, shown, places);
+        html.raw("<details>\n<summary>The answer of each run alone</summary>\n");
+    }
     for (run, analysis) in shown {
         let varying = Varying::of_run(run);
         if shown.len() > 1 {
@@ -115,8 +122,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)]) {
         html.element("<p class=\"facts\">", &facts(run, &varying), "</p>\n");
     }
     if shown.len() > 1 {
-        html.raw("<p class=\"warning\">Runs side by side, without a verdict between them: ");
-        html.raw("<code>bytelab compare</code> gives one where there are sessions enough.</p>\n");
+        html.raw("</details>\n");
     }
     html.raw("</header>\n");
 }

@@ -56,7 +56,8 @@ fn hostile() -> Fixture {
 
 #[test]
 fn no_name_becomes_markup() {
-    let (hostile, harmless) = (html(&shown(&hostile())), html(&shown(&Fixture::reading())));
+    let (hostile, harmless) =
+        (html(&shown(&hostile()), &[]), html(&shown(&Fixture::reading()), &[]));
     let markup = markup(&hostile);
     let known = [
         "!doctype",
@@ -114,7 +115,7 @@ fn no_name_becomes_markup() {
 
 #[test]
 fn names_that_are_data_come_back_as_they_were() {
-    let page = html(&shown(&hostile()));
+    let page = html(&shown(&hostile()), &[]);
     let start = page.find("id=\"charts-data\">").unwrap() + "id=\"charts-data\">".len();
     let data = &page[start..start + page[start..].find("</script>").unwrap()];
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
@@ -129,7 +130,7 @@ fn the_page_says_what_the_terminal_says() {
     f.note(Some("mmap"), None, "drift: it became slower");
     f.run.environment.facts.insert("kernel".to_owned(), "6.1".into());
     f.run.complete = false;
-    let page = markup(&html(&shown(&f)));
+    let page = markup(&html(&shown(&f), &[]));
     for text in [
         "<h1>What is the fastest way to hand every byte of a file to the program?</h1>",
         "Fastest here: mmap-window",
@@ -147,7 +148,7 @@ fn the_page_says_what_the_terminal_says() {
 
 #[test]
 fn the_page_asks_nobody_for_anything() {
-    let page = html(&shown(&Fixture::reading()));
+    let page = html(&shown(&Fixture::reading()), &[]);
     let markup = markup(&page);
     assert!(markup.contains("default-src 'none'"));
     assert!(tags(&markup).iter().all(|tag| !tag.contains("http") || tag.contains("http-equiv")));
@@ -163,7 +164,7 @@ fn runs_side_by_side_show_in_what_they_differ() {
         f.run.environment.facts.insert("kernel".to_owned(), kernel.into());
         f.run.environment.facts.insert("machine".to_owned(), "same".into());
     }
-    let page = markup(&html(&[shown(&before), shown(&after)].concat()));
+    let page = markup(&html(&[shown(&before), shown(&after)].concat(), &[]));
     assert!(page.contains("In this the runs differ"), "{page}");
     assert!(page.contains("<th scope=\"row\">kernel</th><td>6.1</td><td>6.6</td>"), "{page}");
     assert!(page.contains("<td>run 7 · before</td>") && page.contains("<td>run 8</td>"));
@@ -172,10 +173,10 @@ fn runs_side_by_side_show_in_what_they_differ() {
 #[test]
 fn an_empty_run_and_values_that_are_no_numbers_have_a_page() {
     let mut f = Fixture::new();
-    assert!(html(&shown(&f)).contains("Nothing was measured."));
+    assert!(html(&shown(&f), &[]).contains("Nothing was measured."));
     f.measured("odd", [f64::NAN, f64::INFINITY, 0.0]);
     f.measured("negative", [-1.0, 0.0, 1e300]);
-    assert!(html(&shown(&f)).ends_with("</html>\n"));
+    assert!(html(&shown(&f), &[]).ends_with("</html>\n"));
 }
 
 /// Writes the page for the browser's tests, if the variable names a file for it.
@@ -199,7 +200,7 @@ fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
             cell.values.insert(metric.to_owned(), (0..n).map(value).collect());
         }
     }
-    let page = html(&shown(&f));
+    let page = html(&shown(&f), &[]);
     assert!(page.len() <= 8_000_000, "{} bytes", page.len());
     if let Some(path) = std::env::var_os("MILLION_REPORT") {
         std::fs::write(path, page).unwrap();
@@ -209,12 +210,12 @@ fn a_million_samples_make_a_page_of_eight_megabytes_at_most() {
 #[test]
 fn the_page_of_a_run_that_ends_when_all_is_decided_says_what_each_was_measured_for() {
     let mut f = Fixture::reading();
-    assert!(!html(&shown(&f)).contains("Measured: "));
+    assert!(!html(&shown(&f), &[]).contains("Measured: "));
     f.run.plan.design = Design::Sequential;
     for cell in &mut f.analysis.cells[3..5] {
         (cell.metrics[0].n, cell.metrics[0].sessions) = (30, 6);
     }
-    let page = html(&shown(&f));
+    let page = html(&shown(&f), &[]);
     let line = page.lines().find(|line| line.contains("Measured: read, mmap, ")).unwrap();
     let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); what is decided leaves.</p>";
     assert!(line.ends_with(of_left), "{line}");

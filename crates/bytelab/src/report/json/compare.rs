@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use lab::analyze::{Checked, MetricChange, RunComparison, Unmatched};
+use lab::analyze::{Checked, MetricChange, OverallChange, RunComparison, Unmatched};
 use lab::run::SCHEMA;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,6 +20,8 @@ struct Document<'a> {
     differences: Vec<DifferenceJson>,
     comparisons: &'a [MetricChange],
     alone: &'a [Unmatched],
+    /// The geometric mean over all points, for each method.
+    overall: &'a [OverallChange],
     notes: Vec<String>,
     /// The result of --fail.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +68,7 @@ pub(crate) fn json(
         differences: differences.map(|d| DifferenceJson { fact: d.fact, a: d.a, b: d.b }).collect(),
         comparisons: &sides.lines,
         alone: &sides.alone,
+        overall: &sides.overall,
         notes: notes(a, b),
         gate,
     })

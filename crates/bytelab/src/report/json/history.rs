@@ -3,13 +3,13 @@
 use anyhow::Result;
 use lab::analyze::Series;
 use lab::metric;
-use lab::run::Listed;
 use serde::Serialize;
 
 use super::compact;
+use crate::report::model::history::Entry;
 
 /// An array with all listed facts of each run.
-pub(crate) fn runs(runs: &[Listed]) -> Result<String> {
+pub(crate) fn runs(runs: &[Entry]) -> Result<String> {
     Ok(serde_json::to_string_pretty(runs)?)
 }
 

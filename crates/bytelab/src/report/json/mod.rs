@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use lab::analyze::{
-    Analysis, CellSummary, Comparison, Overall, ParamComparison, Summary, ThresholdOutcome,
+    Analysis, CellSummary, Comparison, Overall, OwnComparison, ParamComparison, Summary,
+    ThresholdOutcome,
 };
 use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
@@ -59,6 +60,9 @@ struct Document<'a> {
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
     overall: &'a [Overall],
+    /// Only where methods report metrics of their own.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    own: &'a [OwnComparison],
     /// Only for the user's own experiments.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],
@@ -89,6 +93,7 @@ impl<'a> Document<'a> {
             comparisons: &analysis.comparisons,
             across: &analysis.across,
             overall: &analysis.overall,
+            own: &analysis.own,
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),

@@ -1,9 +1,14 @@
 //! Two sides of runs: what their environments differ by, and the warnings.
 
+use lab::analyze::{RunComparison, Verdict};
 use lab::environment::{Difference, differences};
 use lab::metric::left_out;
-use lab::run::{Imported, Run};
+use lab::param::Point;
+use lab::run::{Imported, Role, Run};
 use lab::stats::RUNS_A_SIDE;
+
+use super::units;
+use super::varying::Varying;
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
 const OF_EACH_RUN: &str = "measured_";
@@ -42,6 +47,51 @@ pub(crate) fn different(a: &Side, b: &Side) -> Vec<Difference> {
 
 pub(crate) fn is_of_the_moment(difference: &Difference) -> bool {
     OF_THE_MOMENT.iter().any(|start| difference.fact.starts_with(start))
+}
+
+/// More methods than these are counted instead of named.
+const METHODS_NAMED_MAX: usize = 8;
+
+/// What B is compared with A, in one sentence.
+pub(crate) fn answer(a: &Side, b: &Side, sides: &RunComparison) -> String {
+    let contenders = sides.lines.iter().filter(|line| line.decides && line.role == Role::Contender);
+    let points: Vec<&Point> = sides.lines.iter().map(|line| &line.point).collect();
+    let varying = Varying::of_points(&points);
+    let (mut known, mut ratios) = (Vec::new(), Vec::new());
+    let mut open = 0;
+    for line in contenders {
+        let effect = line.relative.as_ref().unwrap_or(&line.absolute);
+        let name = format!("{}{}", line.method, varying.of(&line.point));
+        ratios.extend(line.absolute.ratio.map(|ratio| (ratio, name.clone())));
+        match (effect.verdict, effect.ratio, effect.low, effect.high) {
+            (Verdict::Undecided | Verdict::Missing | Verdict::WrongAnswer, ..) => open += 1,
+            (verdict, Some(ratio), Some(low), Some(high)) => {
+                let [ratio, low, high] = [ratio, low, high].map(|x| units::ratio(x, 2));
+                known.push(format!("{name} {} ({ratio}, {low}–{high})", verdict.word()));
+            }
+            _ => open += 1,
+        }
+    }
+    ratios.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let sides = format!("{} against {}", b.name, a.name);
+    match (&known[..], &ratios[..]) {
+        ([], [(least, of_least), .., (most, of_most)]) => format!(
+            "{sides}: no verdict. It takes {} ({of_least}) to {} ({of_most}) times as much.",
+            units::ratio(*least, 2),
+            units::ratio(*most, 2)
+        ),
+        ([], [(ratio, name)]) => {
+            format!("{sides}: no verdict. {name} takes {} times as much.", units::ratio(*ratio, 2))
+        }
+        ([], []) => format!("{sides}: nothing was measured on both."),
+        (known, _) => {
+            let more = known.len().saturating_sub(METHODS_NAMED_MAX);
+            let mut parts = known[..known.len() - more].to_vec();
+            parts.extend((more > 0).then(|| format!("and {more} more")));
+            parts.extend((open > 0).then(|| format!("{open} undecided")));
+            format!("{sides}: {}.", parts.join(", "))
+        }
+    }
 }
 
 /// The warnings, and the commands that would resolve them.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use lab::metric::WALL;
+use lab::path_text::byte_of;
 use lab::run::{CacheState, Cell, Imported, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -19,8 +20,11 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     for c in text.chars() {
         match c {
             '\t' | '\n' | '\r' => clean.push(' '),
-            c if steers(c) => clean.extend(c.escape_unicode()),
-            c => clean.push(c),
+            c => match byte_of(c) {
+                Some(byte) => clean.extend(std::ascii::escape_default(byte).map(char::from)),
+                None if steers(c) => clean.extend(c.escape_unicode()),
+                None => clean.push(c),
+            },
         }
     }
     Cow::Owned(clean)
@@ -29,6 +33,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 /// Whether a terminal interprets it as more than a visible character.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control()
+        || byte_of(c).is_some()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'

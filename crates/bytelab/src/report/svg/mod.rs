@@ -4,6 +4,7 @@ mod axis;
 mod canvas;
 mod distributions;
 mod frame;
+mod numbers;
 pub(super) mod study;
 mod sweeps;
 #[cfg(test)]
@@ -13,12 +14,19 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use crate::report::model::charts::Charts;
+use crate::report::model::view::{View, view};
 
 /// More points than these have no separate files: the sweeps show them.
 const POINTS_MAX: usize = 40;
 
 /// The name and the content of each file.
 pub(crate) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
+    if let [(run, _), ..] = shown
+        && view(run) == View::Rows
+    {
+        let picture = numbers::picture(run);
+        return picture.map(|svg| ("numbers.svg".to_owned(), svg)).into_iter().collect();
+    }
     let charts = Charts::from_runs(shown);
     let Some(metric) = charts.metrics.iter().find(|known| known.name == metric) else {
         return Vec::new();

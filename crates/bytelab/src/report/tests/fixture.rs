@@ -41,6 +41,7 @@ impl Fixture {
                 thresholds: Vec::new(),
                 across: Vec::new(),
                 overall: Vec::new(),
+                own: Vec::new(),
                 notes: Vec::new(),
             },
         };

@@ -228,3 +228,21 @@ fn markdown_has_a_line_per_row_and_says_where_and_how_it_was_measured() {
     let markdown = markdown(&run, &analysis(&run), &[Column::P50]);
     assert!(markdown.contains("\n- load from L1: skipped: no &lt;pages&gt;\n"), "{markdown}");
 }
+
+#[test]
+fn one_picture_has_the_bars_the_published_figures_and_the_machine() {
+    let mut run = run("mutex", &[5.0; 20], 0.0);
+    run.environment.facts.insert("cpu_model".to_owned(), "a <model>".into());
+    let analysis = analysis(&run);
+    let files = crate::report::svg(&[(run, analysis)], "wall_ns");
+    let [(name, svg)] = &files[..] else { panic!("{}", files.len()) };
+    assert_eq!(name, "numbers.svg");
+    for part in ["lock and unlock a mutex", "a &lt;model&gt;", "2.5 ns", "published 2012"] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+    // Of the two that are published, one has this row.
+    assert_eq!(
+        (svg.matches("<circle").count(), svg.matches("fill-opacity=\"0.18\"").count()),
+        (1, 1)
+    );
+}

@@ -12,6 +12,7 @@ pub(crate) mod live;
 mod notes;
 pub(crate) mod numbers;
 pub(crate) mod over_time;
+pub(crate) mod own;
 pub(crate) mod page;
 pub(crate) mod percentiles;
 pub(crate) mod plot;

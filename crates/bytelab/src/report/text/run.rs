@@ -6,7 +6,7 @@ use lab::run::Run;
 use super::foot::Foot;
 use super::page::{Layout, Page};
 use super::results::Left;
-use super::{across, head, results, thresholds};
+use super::{across, head, own, results, thresholds};
 use crate::report::model::rows::{self, Rows, TableOptions};
 use crate::report::model::sweep::{self, Group};
 use crate::report::model::table::Style;
@@ -55,6 +55,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     if rungs.is_empty() {
         page.paragraph(Style::Plain, "", &answer::over_points(&analysis.overall));
     }
+    own::write(&mut page, analysis, shown.table.own, &varying);
     across::write(&mut page, analysis, &varying);
     thresholds::write(&mut page, analysis, &varying);
     page.blank();

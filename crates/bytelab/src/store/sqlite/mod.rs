@@ -20,7 +20,7 @@ use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use self::journal::{Entry, Journal};
-use super::interface::{Baseline, LOCK_LIMIT, Store};
+use super::interface::{Baseline, LOCK_LIMIT, Planned, Store};
 use crate::older;
 
 pub(super) struct Sqlite {
@@ -246,6 +246,13 @@ impl Store for Sqlite {
     fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run> {
         self.load_by(id, |transaction, number| {
             reading::load_method(transaction, number, method, metric)
+        })
+    }
+
+    fn planned(&mut self, id: &str) -> Result<Planned> {
+        self.read(|transaction| {
+            let number = existing(transaction, id)?;
+            reading::planned(transaction, number).with_context(|| format!("run {id}"))
         })
     }
 

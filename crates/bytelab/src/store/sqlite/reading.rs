@@ -8,6 +8,7 @@ use rusqlite::{Row, Transaction, params};
 
 use super::packed;
 use crate::store::columns::{self, OwnedValues, from_json};
+use crate::store::interface::{Planned, TOOK};
 
 /// The run of this number, which must exist.
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
@@ -148,6 +149,20 @@ fn read_rows(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Resul
 
 fn cell_at(run: &mut Run, position: usize) -> Result<&mut Cell> {
     run.cells.get_mut(position).with_context(|| format!("cell {position} is missing"))
+}
+
+/// The plan and the points of the run of this number, which must exist.
+pub(super) fn planned(transaction: &Transaction<'_>, number: i64) -> Result<Planned> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT plan, points, json_extract(environment, '$.' || ?2) FROM run WHERE id = ?1",
+    )?;
+    statement.query_one((number, TOOK), |row| {
+        let (plan, points): (String, String) = (row.get(0)?, row.get(1)?);
+        let took_ns: Option<u64> = row.get(2).unwrap_or_default();
+        let plan = from_json("plan", &plan);
+        Ok(plan
+            .and_then(|plan| Ok(Planned { plan, points: from_json("points", &points)?, took_ns })))
+    })?
 }
 
 /// All runs, the oldest first.

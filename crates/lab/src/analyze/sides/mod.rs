@@ -4,6 +4,8 @@
 
 mod cells;
 mod gate;
+mod judge;
+mod overall;
 mod refuse;
 #[cfg(test)]
 mod tests;
@@ -15,15 +17,18 @@ use serde::Serialize;
 pub use self::cells::Unmatched;
 use self::cells::{InRun, Match, matches};
 pub use self::gate::gate;
+pub use self::judge::Effect;
+use self::judge::Judge;
+use self::overall::{AtPoint, overall};
+pub use self::overall::{Mean, OverallChange};
 pub use self::refuse::refusal;
-use super::compare::{RELEVANT_PERCENT, verdict};
 use super::family::{all_have_it, measures};
-use super::values::{Sessions, absolute, mean, relative};
-use super::{ALPHA, Percentile, Verdict, summary};
+use super::values::Sessions;
+use super::{ALPHA, Percentile, summary};
 use crate::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Role, Run};
-use crate::stats::{self, Pooled, RUNS_A_SIDE, Shift};
+use crate::stats::Pooled;
 
 /// Two sides of one experiment. Derived, never stored.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +37,8 @@ pub struct RunComparison {
     pub lines: Vec<MetricChange>,
     /// What only one of the sides has: the method, the point, and the side.
     pub alone: Vec<Unmatched>,
+    /// Each method over all points, if there are several.
+    pub overall: Vec<OverallChange>,
 }
 
 /// One method at one point in one metric, on both sides.
@@ -73,20 +80,6 @@ pub struct SideSummary {
     pub percentiles: Vec<Percentile>,
 }
 
-/// The change from side a to side b.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effect {
-    pub ratio: Option<f64>,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-    /// 1 − 0.05 / (methods at the point).
-    pub level: f64,
-    /// The verdict on b; `undecided` where either side has fewer than five runs.
-    pub verdict: Verdict,
-    /// Why there is no ratio, or no interval.
-    pub reason: Option<String>,
-}
-
 /// `places` are the params that name where a job is done (a file, a directory) and not which job it
 /// is: where each side has one value of it, the values may differ.
 pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
@@ -101,11 +94,12 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
     }
     let deciding = deciding(&matches);
     let in_rounds = a.iter().chain(b).all(Run::in_rounds);
-    let mut lines = Vec::new();
+    let (mut lines, mut at_points) = (Vec::new(), Vec::new());
     for found in &matches {
         let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
         let alpha = ALPHA / contenders.max(1) as f64;
         let deciding = deciding.get(&found.family).copied().unwrap_or(WALL);
+        at_points.push(AtPoint { found, reference, metric: deciding });
         let mut of_method = lines_of(found, reference, deciding, alpha);
         if !in_rounds {
             for line in &mut of_method {
@@ -114,7 +108,8 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
         }
         lines.extend(of_method);
     }
-    RunComparison { lines, alone }
+    let overall = overall(&at_points, in_rounds);
+    RunComparison { lines, alone, overall }
 }
 
 fn lines_of(
@@ -190,92 +185,4 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
     }
     let ops = side.iter().map(|(_, cell)| summary::most_ops(cell, metric)).max().unwrap_or(1);
     Some(SideSummary { runs: side.len(), n, ops, percentiles })
-}
-
-/// The parameters by which a line is judged.
-struct Judge {
-    alpha: f64,
-    sign: f64,
-}
-
-/// One value per run, or why there is none.
-type Values = Result<Vec<f64>, String>;
-
-impl Judge {
-    fn absolute(&self, found: &Match<'_>, metric: &str) -> Effect {
-        if let Some(reason) = &found.wrong {
-            return self.without_ratio(Verdict::WrongAnswer, reason.clone());
-        }
-        if let Some([a, b]) = found.constant(metric) {
-            return self.exact(a, b);
-        }
-        let of_runs = |side: &Vec<InRun<'_>>| -> Values {
-            side.iter().map(|(_, cell)| Ok(mean(&absolute(cell, metric)?))).collect()
-        };
-        self.change(found.sides.each_ref().map(of_runs))
-    }
-
-    /// The ratio to the reference of the same run.
-    fn relative(&self, found: &Match<'_>, reference: &Match<'_>, metric: &str) -> Effect {
-        if let Some(reason) = &found.wrong {
-            return self.without_ratio(Verdict::WrongAnswer, reason.clone());
-        }
-        let of_runs = |side: usize| -> Values {
-            let theirs = &reference.sides[side];
-            let pairs = found.sides[side].iter().filter_map(|(run, cell)| {
-                Some((cell, theirs.iter().find(|(other, _)| other == run)?.1))
-            });
-            pairs.map(|(cell, other)| Ok(mean(&relative(cell, other, metric)?))).collect()
-        };
-        self.change([of_runs(0), of_runs(1)])
-    }
-
-    fn change(&self, [a, b]: [Values; 2]) -> Effect {
-        let (a, b) = match (a, b) {
-            (Ok(a), Ok(b)) => (a, b),
-            (Err(reason), _) | (_, Err(reason)) => {
-                return self.without_ratio(Verdict::Missing, reason);
-            }
-        };
-        let Some(Shift { estimate, interval, .. }) = stats::between(&a, &b, self.alpha) else {
-            return self.without_ratio(Verdict::Missing, "no run has both".to_owned());
-        };
-        let turned = interval.map(|(low, high)| {
-            let (low, high) = (self.sign * low, self.sign * high);
-            (low.min(high), low.max(high))
-        });
-        let mut change = self.without_ratio(verdict(turned, RELEVANT_PERCENT).0, String::new());
-        change.ratio = Some(estimate.exp());
-        change.reason = interval.is_none().then(|| too_few(a.len(), b.len()));
-        if let Some((low, high)) = interval {
-            (change.low, change.high) = (Some(low.exp()), Some(high.exp()));
-        }
-        change
-    }
-
-    /// For counts that are equal in all samples of a side: chance plays no role.
-    fn exact(&self, a: f64, b: f64) -> Effect {
-        let verdict = match (b - a) * self.sign {
-            d if d < 0.0 => Verdict::Faster,
-            d if d > 0.0 => Verdict::Slower,
-            _ => Verdict::Same,
-        };
-        let ratio = if verdict == Verdict::Same { 1.0 } else { b / a };
-        if !(ratio.is_finite() && ratio > 0.0) {
-            return self.without_ratio(verdict, format!("from {a} to {b}, which has no ratio"));
-        }
-        let bound = Some(ratio);
-        let (level, reason) = (1.0 - self.alpha, None);
-        Effect { ratio: bound, low: bound, high: bound, level, verdict, reason }
-    }
-
-    fn without_ratio(&self, verdict: Verdict, reason: String) -> Effect {
-        let (ratio, low, high, level) = (None, None, None, 1.0 - self.alpha);
-        Effect { ratio, low, high, level, verdict, reason: Some(reason) }
-    }
-}
-
-fn too_few(a: usize, b: usize) -> String {
-    let runs = |n: usize| format!("{n} run{}", if n == 1 { "" } else { "s" });
-    format!("{} and {}: a verdict takes {RUNS_A_SIDE} a side", runs(a), runs(b))
 }

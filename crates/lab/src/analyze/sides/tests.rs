@@ -1,4 +1,5 @@
 use super::*;
+use crate::analyze::Verdict;
 use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, waited, with};
 use crate::param::Value;
 use crate::run::{CacheState, Cell, Status};
@@ -232,4 +233,44 @@ fn tables_that_share_a_method_are_compared_by_one_measure() {
     let deciding: Vec<&str> =
         sides.lines.iter().filter(|line| line.decides).map(|line| line.metric.as_str()).collect();
     assert_eq!(deciding, ["wall_ns"; 3]);
+}
+
+/// Over points, the change of a method is the mean of its logs, whatever the times are.
+#[test]
+fn a_method_has_one_figure_over_all_points() {
+    let side = |seed: u64, mmap: [f64; 2]| -> Vec<Run> {
+        let of = |(i, slow): (u64, &f64)| {
+            let mut cells = Vec::new();
+            for (size, mmap) in [1u64, 1000].into_iter().zip(mmap) {
+                for (name, factor) in [("read", 1.0), ("mmap", mmap)] {
+                    let walls = times(&noisy(seed + 10 * i + size, 0.01), slow * factor);
+                    let walls = times(&walls, size as f64);
+                    cells.push(Cell { point: point(&[("size", size)]), ..cell(name, walls) });
+                }
+            }
+            let points = vec![point(&[("size", 1)]), point(&[("size", 1000)])];
+            Run { points, ..run(cells) }
+        };
+        (0..).zip(&CALM).map(of).collect()
+    };
+    let sides = compare_sides(&side(1, [1.0, 1.0]), &side(500, [0.5, 1.28]), &[]);
+    let [read, mmap] = &sides.overall[..] else { panic!("{:?}", sides.overall) };
+    assert_eq!((&*read.method, &read.relative, read.points), ("read", &None, 2));
+    // The root of 0.5 times 1.28 is 0.8.
+    close(mmap.absolute.ratio, 0.8, 0.01);
+    let relative = mmap.relative.as_ref().unwrap();
+    close(relative.ratio, 0.8, 0.01);
+    close(Some(relative.level), 1.0 - 0.05 / 2.0, 1e-12);
+    assert!(relative.low.unwrap() > 0.78 && relative.high.unwrap() < 0.82, "{relative:?}");
+    assert_eq!((&*mmap.metric, mmap.reference.as_deref()), ("wall_ns", Some("read")));
+
+    // A method that lacks a point has no figure over all, and nor have sides of one point.
+    let mut lacking = side(500, [0.5, 1.28]);
+    for run in &mut lacking {
+        run.cells[3].status = Status::Skipped("no room".to_owned());
+    }
+    let sides = compare_sides(&side(1, [1.0, 1.0]), &lacking, &[]);
+    assert_eq!(sides.overall.iter().map(|one| &*one.method).collect::<Vec<_>>(), ["read"]);
+    let one = |seed| self::side(seed, &CALM, 0.8);
+    assert_eq!(compare_sides(&one(1), &one(100), &[]).overall, []);
 }

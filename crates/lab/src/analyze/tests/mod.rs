@@ -16,6 +16,7 @@ mod decisions;
 mod looks;
 mod notes;
 mod overall;
+mod own;
 mod thresholds;
 
 pub(super) fn point(values: &[(&str, u64)]) -> Point {

@@ -28,7 +28,7 @@ impl Remote {
     pub(super) fn from_point(point: &Point, index: u64) -> Result<Remote> {
         let certificates = if point.text("source")? == "https" {
             let path = point.path("certificates")?;
-            let pem = std::fs::read(path);
+            let pem = std::fs::read(&path);
             Some(pem.with_context(|| format!("reading {}", path.display()))?)
         } else {
             None

@@ -8,6 +8,7 @@ use lab::run::Run;
 
 use super::table::Table;
 use super::units::amount;
+use super::words::minute;
 use crate::numbers::Row;
 
 pub(crate) use self::column::{COLUMNS, Column, FOR_MARKDOWN, LAYOUTS, table};
@@ -47,4 +48,30 @@ fn answer(numbers: &[Number]) -> String {
 pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
     let numbers = numbers(run).into_iter();
     numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
+}
+
+/// The machine, the program and the date, on one line.
+pub(crate) fn measured_on(run: &Run) -> String {
+    let fact = |name: &str| match run.environment.facts.get(name) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(serde_json::Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let with = |before: &str, name: &str, after: &str| match fact(name) {
+        unknown if unknown.is_empty() || unknown == "none" => unknown.replace("none", ""),
+        known => format!("{before}{known}{after}"),
+    };
+    let facts = [
+        fact("cpu_model"),
+        with("", "cpu_threads", " CPUs"),
+        with("", "memory_gib", " GiB"),
+        with("under ", "hypervisor", ""),
+        fact("os_name"),
+        with("kernel ", "kernel_release", ""),
+        with("bytelab ", "bytelab_version", ""),
+        minute(&run.started),
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    facts.join(" · ")
 }

@@ -7,7 +7,9 @@ mod tests;
 
 use std::collections::HashMap;
 
-use lab::analyze::{Checked, Effect, MetricChange, RunComparison, SideSummary, Verdict};
+use lab::analyze::{
+    Checked, Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Verdict,
+};
 use lab::environment::Difference;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
@@ -54,6 +56,7 @@ pub(crate) fn text(
     }
     if families.len() > 1 {
         across_points(&mut page, &families);
+        over_points(&mut page, &sides.overall);
     }
     across_metrics(&mut page, &families);
     foot::write(&mut page, a, b, sides);
@@ -154,17 +157,45 @@ fn deciding(page: &mut Page, family: &Family<'_>) {
         for half in [&line.a, &line.b] {
             cells.push(percentile(half, 50.0).map_or(NONE.to_owned(), |p50| amount(unit, p50)));
         }
-        cells.extend([of_ratio(&line.absolute), bounds(&line.absolute)]);
-        match &line.relative {
-            Some(relative) => cells.extend([of_ratio(relative), bounds(relative)]),
-            None if line.role == Role::Contender && line.reference.is_none() => {
-                cells.extend(["1".to_owned(), String::new()]);
-            }
-            None => cells.extend([NONE.to_owned(), String::new()]),
-        }
-        let (verdict, style) = verdict(line);
-        cells.push(verdict);
+        let is_reference = line.role == Role::Contender && line.reference.is_none();
+        let (judged, style) = judged(&line.absolute, line.relative.as_ref(), is_reference);
+        cells.extend(judged);
         table.row(style, cells);
+    }
+    grid::write(page, &table, Head::Ruled);
+}
+
+/// The ratios, their intervals and the verdict.
+fn judged(absolute: &Effect, relative: Option<&Effect>, is_ref: bool) -> ([String; 5], Style) {
+    let [ratio, interval] = match relative {
+        Some(relative) => of_effect(relative),
+        None if is_ref => ["1".to_owned(), String::new()],
+        None => [NONE.to_owned(), String::new()],
+    };
+    let (verdict, style) = verdict(absolute, relative);
+    let [of_absolute, its_interval] = of_effect(absolute);
+    ([of_absolute, its_interval, ratio, interval, verdict], style)
+}
+
+fn of_effect(effect: &Effect) -> [String; 2] {
+    [of_ratio(effect.ratio), bounds(effect.low, effect.high)]
+}
+
+/// The geometric mean of each method over all points.
+fn over_points(page: &mut Page, all: &[OverallChange]) {
+    let Some(first) = all.first() else { return };
+    page.blank();
+    let heading = format!("Over all {} points, the geometric mean", first.points);
+    page.line(&[(Style::Bold, &heading)]);
+    let mut table = Table::plain(&["method", "B/A", "95 %", "to ref.", "95 %"], false);
+    let shown = |mean: &Mean| [of_ratio(mean.ratio), bounds(mean.low, mean.high)];
+    for one in all {
+        let is_reference = all.iter().any(|other| other.reference.as_ref() == Some(&one.method));
+        let none = if is_reference { "1" } else { NONE };
+        let relative = one.relative.as_ref().map_or([none.to_owned(), String::new()], shown);
+        let mut cells = vec![one.method.clone()];
+        cells.extend(shown(&one.absolute).into_iter().chain(relative));
+        table.row(Style::Plain, cells);
     }
     grid::write(page, &table, Head::Ruled);
 }
@@ -197,21 +228,21 @@ fn percentile(half: &SideSummary, p: f64) -> Option<f64> {
     half.percentiles.iter().find(|percentile| (percentile.p - p).abs() < 0.01).map(|p| p.value)
 }
 
-fn of_ratio(change: &Effect) -> String {
-    change.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
+fn of_ratio(value: Option<f64>) -> String {
+    value.map_or(NONE.to_owned(), |value| ratio(value, 3))
 }
 
-fn bounds(change: &Effect) -> String {
-    match (change.low, change.high) {
+fn bounds(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
         (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
         _ => String::new(),
     }
 }
 
 /// Relative to the reference if there is one: the machine's speed does not affect that ratio.
-fn verdict(line: &MetricChange) -> (String, Style) {
-    let change = line.relative.as_ref().unwrap_or(&line.absolute);
-    let relative = if line.relative.is_some() { "" } else { " (absolute)" };
+fn verdict(absolute: &Effect, relative: Option<&Effect>) -> (String, Style) {
+    let change = relative.unwrap_or(absolute);
+    let relative = if relative.is_some() { "" } else { " (absolute)" };
     match change.verdict {
         Verdict::Faster => (format!("faster{relative}"), Style::Green),
         Verdict::Slower => (format!("slower{relative}"), Style::Red),
@@ -237,7 +268,7 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
     for family in families {
         let of = |method: &&str| {
             let line = family.deciding().find(|line| line.method == **method);
-            line.map_or(NONE.to_owned(), |line| of_ratio(&line.absolute))
+            line.map_or(NONE.to_owned(), |line| of_ratio(line.absolute.ratio))
         };
         let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(of));
         table.row(Style::Plain, cells);
@@ -267,7 +298,7 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
                 let own = own.find(|own| own.metric == *name && own.method == line.method);
                 own.map_or(NONE.to_owned(), |own| {
                     let differs = matches!(own.absolute.verdict, Verdict::Faster | Verdict::Slower);
-                    of_ratio(&own.absolute) + if differs { "*" } else { " " }
+                    of_ratio(own.absolute.ratio) + if differs { "*" } else { " " }
                 })
             };
             let several = families.len() > 1;

@@ -104,6 +104,31 @@ fn five_runs_a_side_have_a_verdict() {
 }
 
 #[test]
+fn several_points_have_one_figure() {
+    let at_two_sizes = |mut run: Run| {
+        for mut cell in run.cells.clone() {
+            cell.point.set("size", 1u64 << 30);
+            run.cells.push(cell);
+        }
+        run.points.push(run.cells[2].point.clone());
+        run
+    };
+    let side = |name, ids: std::ops::Range<u32>, mmap: f64| {
+        side(name, ids.map(|id| at_two_sizes(run(id, 10.0, mmap))).collect())
+    };
+    let (a, b) = (side("label ext4", 1..6, 8.0), side("label btrfs", 6..11, 6.0));
+    let text = written(&a, &b);
+    let (_, over) = text.split_once("Over all 2 points, the geometric mean\n").unwrap();
+    let line = over.lines().find(|line| line.starts_with("mmap")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!((words[1], words[3]), ("0.750", "0.750"), "{line}");
+    let sides = compare_sides(&a.runs, &b.runs, &[]);
+    let json: serde_json::Value =
+        serde_json::from_str(&json(&a, &b, &sides, None).unwrap()).unwrap();
+    assert!((json["overall"][1]["relative"]["ratio"].as_f64().unwrap() - 0.75).abs() < 0.01);
+}
+
+#[test]
 fn the_document_has_what_the_text_has() {
     let a = side("run 1", vec![run(1, 10.0, 8.0)]);
     let b = side("run 2", vec![run(2, 15.0, 6.0)]);

@@ -20,9 +20,8 @@ use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
-use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
-pub(crate) use args::SampleArgs;
+pub use args::SampleArgs;
 use manifest::Manifest;
 use output::Output;
 
@@ -31,7 +30,7 @@ const WRONG_USE: u8 = 2;
 
 /// Draws a sample, or prints one line with the reason for the failure. A closed output pipe is a
 /// success, unless other outputs are then incomplete.
-pub(crate) fn run(args: &SampleArgs, _: &Context) -> ExitCode {
+pub fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) => error,

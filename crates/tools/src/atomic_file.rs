@@ -93,7 +93,7 @@ impl Target {
 }
 
 /// A file that is being written.
-pub(crate) struct AtomicFile {
+pub struct AtomicFile {
     target: Target,
     file: File,
     state: State,
@@ -113,7 +113,7 @@ enum State {
 }
 
 impl AtomicFile {
-    pub(crate) fn create(path: &Path) -> Result<AtomicFile> {
+    pub fn create(path: &Path) -> Result<AtomicFile> {
         let target = Target::new(path)?;
         if let Kind::Special(file) = &target.kind {
             let file = file.try_clone()?;
@@ -149,7 +149,7 @@ impl AtomicFile {
         Ok(AtomicFile { target, file, state })
     }
 
-    pub(crate) fn file(&self) -> &File {
+    pub fn file(&self) -> &File {
         &self.file
     }
 
@@ -159,7 +159,7 @@ impl AtomicFile {
 
     /// Completes the file except for the rename: every step that can fail is done before the first
     /// of several files is renamed.
-    pub(crate) fn ready(self) -> Result<AtomicFile> {
+    pub fn ready(self) -> Result<AtomicFile> {
         match self.state {
             #[cfg(target_os = "linux")]
             State::Nameless => {
@@ -171,7 +171,7 @@ impl AtomicFile {
     }
 
     /// Replaces the target, or copies the bytes into it.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         let AtomicFile { target, mut file, state } = self.ready()?;
         match state {
             State::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
@@ -189,7 +189,7 @@ impl AtomicFile {
 }
 
 /// Writes a file of this name; the old content remains until `write` has returned.
-pub(crate) fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> Result<T> {
+pub fn write<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> Result<T> {
     let whole = AtomicFile::create(path)?;
     let value = write(whole.file())?;
     whole.finish()?;

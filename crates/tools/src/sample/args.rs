@@ -13,7 +13,7 @@ use super::values::{Count, FormatFlag, Parts, Per, parse_byte, parse_share};
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(crate) struct SampleArgs {
+pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
     /// Files named .gz, .zst and .br are decompressed. URLs (http, https, and `s3://BUCKET/KEY` of
     /// public data) are read once, from start to end

@@ -25,11 +25,10 @@ use self::args::{Database, Decode, Encode, Keys};
 use self::file::Input;
 use self::open::opened;
 use self::refused::Refused;
-use super::context::Context;
 
 #[derive(Args)]
 #[command(after_help = EXIT_STATUS)]
-pub(crate) struct FleeceArgs {
+pub struct FleeceArgs {
     #[command(subcommand)]
     task: Task,
 }
@@ -82,7 +81,7 @@ enum Task {
     },
 }
 
-pub(crate) fn run(args: &FleeceArgs, _: &Context) -> Result<ExitCode> {
+pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
     let ended = match &args.task {
         Task::Encode(encode) => convert::encode(encode),
         Task::Decode(decode) => convert::decode(decode),

@@ -28,13 +28,12 @@ use self::line::Line;
 use self::name::name;
 use self::show::{ShowArgs, Shown};
 use self::sums::{Sums, digest};
-use super::context::Context;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
 #[command(version, display_name = "bytelab cat")]
 #[command(disable_version_flag = true, infer_long_args = true)]
-pub(crate) struct CatArgs {
+pub struct CatArgs {
     /// Files and URLs (http, https, file); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
     inputs: Vec<OsString>,
@@ -78,7 +77,7 @@ enum Failed {
 }
 
 /// Wrong use exits with status 1, as the POSIX utility does.
-pub(crate) fn run(args: CatArgs, _: &Context) -> ExitCode {
+pub fn run(args: CatArgs) -> ExitCode {
     start(args).unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "bytelab cat: {error:#}");
         ExitCode::FAILURE

@@ -1,0 +1,1 @@
+../../../../../workers/swift/worker.swift

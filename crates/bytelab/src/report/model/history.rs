@@ -1,0 +1,91 @@
+//! A stored run as an entry of a list: what was chosen for it, and how long it took.
+
+use std::collections::BTreeMap;
+
+use lab::param::Point;
+use lab::run::{CacheState, Listed, Plan};
+use serde::Serialize;
+
+use super::units;
+
+/// More values of a param are shortened to the first, the last and their number.
+const VALUES_NAMED_MAX: usize = 3;
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    pub(crate) run: Listed,
+    /// How long it was measured, all times together if it was resumed; older runs have not stored
+    /// it.
+    pub(crate) took_ns: Option<u64>,
+    /// The values of the flags, by name.
+    pub(crate) flags: BTreeMap<String, String>,
+}
+
+/// The values of the flags with which a run of this plan and these points is measured again.
+pub(crate) fn flags(plan: &Plan, points: &[Point]) -> BTreeMap<String, String> {
+    let mut flags = BTreeMap::new();
+    for (name, _) in points.iter().flat_map(Point::iter) {
+        if !flags.contains_key(name) {
+            flags.insert(name.to_owned(), values(points, name));
+        }
+    }
+    if plan.imported.is_some() {
+        return flags;
+    }
+    let cache = match plan.cache {
+        CacheState::Warm => "warm",
+        CacheState::Cold => "cold",
+        CacheState::AsIs => "as-is",
+    };
+    flags.insert("cache".to_owned(), cache.to_owned());
+    flags.insert("warm-up".to_owned(), plan.warm_up.to_string());
+    flags.insert("counting".to_owned(), plan.counting.to_string());
+    if plan.fresh {
+        flags.insert("fresh".to_owned(), "yes".to_owned());
+    }
+    if let Some(percent) = plan.margin_percent {
+        flags.insert("margin".to_owned(), format!("{percent}%"));
+    }
+    if plan.design.is_fixed() {
+        let rounds = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
+        flags.insert("rounds".to_owned(), rounds.to_string());
+    }
+    if plan.limits_all && plan.time_limit_ns != Plan::NO_TIME_LIMIT_NS {
+        flags.insert("time".to_owned(), units::ns(plan.time_limit_ns as f64).replace(' ', ""));
+    }
+    flags
+}
+
+fn values(points: &[Point], name: &str) -> String {
+    let mut values: Vec<String> = Vec::new();
+    for point in points {
+        let shown = units::point(&point.only(|own| own == name));
+        let value = shown.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+        let value = value.unwrap_or_default().to_owned();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    match values.as_slice() {
+        [first, .., last] if values.len() > VALUES_NAMED_MAX => format!("{first}..{last}"),
+        _ => values.join(","),
+    }
+}
+
+/// For each run, `name=value` of the flags in which the runs of its experiment differ.
+pub(crate) fn differing(runs: &[Entry]) -> Vec<String> {
+    let alike = |run: &Entry| -> Vec<&Entry> {
+        runs.iter().filter(|other| other.run.experiment == run.run.experiment).collect()
+    };
+    let shown = |run: &Entry| {
+        let alike = alike(run);
+        let differs = |name: &&String| {
+            alike.iter().any(|other| other.flags.get(*name) != run.flags.get(*name))
+        };
+        let names = run.flags.keys().filter(differs);
+        let shown: Vec<String> = names.map(|name| format!("{name}={}", run.flags[name])).collect();
+        shown.join(" ")
+    };
+    runs.iter().map(shown).collect()
+}

@@ -1,0 +1,8 @@
+//! The tools: `cat`, `fleece` and `sample`, thin fronts of the libraries. They are subcommands of
+//! `bytelab`, and a small program of their own, which can be linked statically.
+
+pub mod atomic_file;
+pub mod cat;
+pub mod fleece;
+pub mod sample;
+mod standard_streams;

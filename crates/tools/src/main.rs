@@ -1,0 +1,37 @@
+//! `bytelab-tools`: the tools without the measuring.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tools::{cat, fleece, sample};
+
+/// What bytelab's libraries do with files and streams, in one small program
+#[derive(Parser)]
+#[command(name = "bytelab-tools", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    tool: Tool,
+}
+
+#[derive(Subcommand)]
+enum Tool {
+    /// Copy files and URLs to standard output at the lowest cost
+    Cat(cat::CatArgs),
+    /// Convert, check and inspect Fleece documents, a binary form of JSON
+    Fleece(fleece::FleeceArgs),
+    /// Draw random records of files and streams, unbiased and with as few reads as possible
+    #[command(arg_required_else_help = true)]
+    Sample(Box<sample::SampleArgs>),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().tool {
+        Tool::Cat(args) => cat::run(args),
+        Tool::Sample(args) => sample::run(&args),
+        Tool::Fleece(args) => fleece::run(&args).unwrap_or_else(|error| {
+            let _ = writeln!(io::stderr(), "bytelab-tools: {error:#}");
+            ExitCode::from(2)
+        }),
+    }
+}
