@@ -2,8 +2,7 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::parser::ValueSource;

@@ -11,11 +11,11 @@ use lab::analyze::{Analysis, analyze};
 use lab::experiment::Method;
 use lab::launch::Stop;
 use lab::run::Run;
+use tools::atomic_file;
 
 use super::context::{Context, layout, warn_if_unoptimised};
 use super::exit;
 use super::output::OutputArgs;
-use crate::atomic_file;
 use crate::measuring::{self, Measured, RunRequest};
 use crate::reference::{self, Published, Study};
 use crate::report::study::StudyReport;

@@ -181,7 +181,7 @@ fn formats_have_names_and_headers_have_rules() {
 
 #[test]
 fn shares_are_of_all_of_strata_and_of_outputs() {
-    let kind = |i: u32| if i % 4 == 0 { "a" } else { "b" };
+    let kind = |i: u32| if i.is_multiple_of(4) { "a" } else { "b" };
     let rows = (0..100).fold(String::new(), |text, i| text + kind(i) + &format!(",{i}\n"));
     let (world, path) = world(&rows);
     let run = |args: &[&str]| {
