@@ -44,6 +44,20 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     SWIFT,
 ];
 
+/// A worker that is one program in the directory of its build output.
+const PROGRAM: Toolchain = Toolchain {
+    name: "",
+    language: "",
+    tools: &[],
+    install: "",
+    sources: &[],
+    build: &[],
+    more: &[],
+    run: &["{out}/worker"],
+    levels: &[],
+    place: Place::Fresh,
+};
+
 /// Contenders with large dependencies; cargo detects best which build output a changed source or
 /// compiler makes stale.
 const RUST: Toolchain = Toolchain {
@@ -75,15 +89,13 @@ const RUST: Toolchain = Toolchain {
         "--release",
         "--locked",
         "--quiet",
-        "--manifest-path",
-        "{src}/workers/rust/Cargo.toml",
         "--target-dir",
         "{out}/target",
     ]],
+    more: &["--manifest-path", "{src}/workers/rust/Cargo.toml"],
     run: &["{out}/target/release/bytelab-worker"],
-    more: &[],
-    levels: &[],
     place: Place::Kept,
+    ..PROGRAM
 };
 
 /// Separate from the others: decoding needs no HTTP client, and HTTP needs no decoders.
@@ -103,17 +115,7 @@ const RUST_HTTP: Toolchain = Toolchain {
         "crates/bytelab/src/experiments/reading/digest.rs" in "src/experiments/reading/digest.rs",
         "crates/bytelab/src/experiments/reading/fold.rs" in "src/experiments/reading/fold.rs",
     ],
-    build: &[&[
-        "{cargo}",
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--manifest-path",
-        "{src}/workers/rust/http/Cargo.toml",
-        "--target-dir",
-        "{out}/target",
-    ]],
+    more: &["--manifest-path", "{src}/workers/rust/http/Cargo.toml"],
     run: &["{out}/target/release/bytelab-http"],
     ..RUST
 };
@@ -125,10 +127,8 @@ const C: Toolchain = Toolchain {
     install: "install a C compiler (Debian: apt install gcc libc6-dev)",
     sources: sources!["workers/c/worker.c"],
     build: &[&["{cc}", "-{level}", "-o", "{out}/worker", "{src}/workers/c/worker.c", "-pthread"]],
-    run: &["{out}/worker"],
-    more: &[],
     levels: &["O3", "O0", "O1", "O2"],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// The same program with libcurl.
@@ -156,19 +156,10 @@ const CPP: Toolchain = Toolchain {
     tools: &[CPP_COMPILER],
     install: "install a C++ compiler (Debian: apt install g++)",
     sources: sources!["workers/cpp/protocol.hpp", "workers/cpp/worker.cpp"],
-    build: &[&[
-        "{c++}",
-        "-std=c++17",
-        "-{level}",
-        "-o",
-        "{out}/worker",
-        "{src}/workers/cpp/worker.cpp",
-        "-pthread",
-    ]],
-    run: &["{out}/worker"],
-    more: &[],
+    build: &[&["{c++}", "-std=c++17", "-{level}", "-o", "{out}/worker"]],
+    more: &["{src}/workers/cpp/worker.cpp", "-pthread"],
     levels: &["O3", "O0", "O1", "O2"],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// Debian 13 has these versions of simdjson and yyjson. Older ones are not measured, so that the
@@ -190,15 +181,7 @@ const CPP_SIMDJSON: Toolchain = Toolchain {
         "workers/cpp/json/decoding.hpp",
         "workers/cpp/json/simdjson.cpp",
     ],
-    build: &[&[
-        "{c++}",
-        "-std=c++17",
-        "-{level}",
-        "-o",
-        "{out}/worker",
-        "{src}/workers/cpp/json/simdjson.cpp",
-        "-lsimdjson",
-    ]],
+    more: &["{src}/workers/cpp/json/simdjson.cpp", "-lsimdjson"],
     ..CPP
 };
 
@@ -219,15 +202,7 @@ const CPP_YYJSON: Toolchain = Toolchain {
         "workers/cpp/json/decoding.hpp",
         "workers/cpp/json/yyjson.cpp",
     ],
-    build: &[&[
-        "{c++}",
-        "-std=c++17",
-        "-{level}",
-        "-o",
-        "{out}/worker",
-        "{src}/workers/cpp/json/yyjson.cpp",
-        "-lyyjson",
-    ]],
+    more: &["{src}/workers/cpp/json/yyjson.cpp", "-lyyjson"],
     ..CPP
 };
 
@@ -245,10 +220,7 @@ const GO: Toolchain = Toolchain {
         "{src}/workers/go/worker.go",
         "{src}/workers/go/decoding.go",
     ]],
-    run: &["{out}/worker"],
-    more: &[],
-    levels: &[],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// The same program with net/http.
@@ -276,9 +248,7 @@ const JAVA: Toolchain = Toolchain {
         "{src}/workers/java/Worker.java",
     ]],
     run: &["{java}", "-cp", "{out}", "Worker"],
-    more: &[],
-    levels: &[],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// Jackson, of the versions that `pom.xml` names.
@@ -328,11 +298,8 @@ const PYTHON: Toolchain = Toolchain {
     tools: &[PYTHON_PROGRAM],
     install: "install Python (Debian: apt install python3)",
     sources: sources!["workers/python/worker.py", "workers/python/decoding.py"],
-    build: &[],
     run: &["{python3}", "{src}/workers/python/worker.py"],
-    more: &[],
-    levels: &[],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// The same program with packages beside it, of which `requirements.txt` has the digests.
@@ -369,11 +336,8 @@ const NODE: Toolchain = Toolchain {
     tools: &[tool(&["node", "nodejs"], &["--version"])],
     install: "install Node.js (Debian: apt install nodejs)",
     sources: sources!["workers/node/worker.js", "workers/node/decoding.js"],
-    build: &[],
     run: &["{node}", "{src}/workers/node/worker.js"],
-    more: &[],
-    levels: &[],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 const HASKELL: Toolchain = Toolchain {
@@ -396,10 +360,8 @@ const HASKELL: Toolchain = Toolchain {
         "{out}/worker",
         "{src}/workers/haskell/worker.hs",
     ]],
-    run: &["{out}/worker"],
-    more: &[],
     levels: &["O2", "O0", "O1"],
-    place: Place::Fresh,
+    ..PROGRAM
 };
 
 /// The same program with the package http-client, of the version that the compiler knows.
@@ -421,8 +383,6 @@ const SWIFT: Toolchain = Toolchain {
     install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",
     sources: sources!["workers/swift/worker.swift"],
     build: &[&["{swiftc}", "-{level}", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
-    run: &["{out}/worker"],
-    more: &[],
     levels: &["O", "Onone", "Osize", "Ounchecked"],
-    place: Place::Fresh,
+    ..PROGRAM
 };
