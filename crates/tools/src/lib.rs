@@ -3,6 +3,7 @@
 
 pub mod atomic_file;
 pub mod cat;
+mod clean;
 pub mod fleece;
 pub mod sample;
 mod standard_streams;

@@ -28,6 +28,7 @@ use self::line::Line;
 use self::name::name;
 use self::show::{ShowArgs, Shown};
 use self::sums::{Sums, digest};
+use crate::clean::clean;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
@@ -79,7 +80,7 @@ enum Failed {
 /// Wrong use exits with status 1, as the POSIX utility does.
 pub fn run(args: CatArgs) -> ExitCode {
     start(args).unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "bytelab cat: {error:#}");
+        let _ = writeln!(io::stderr(), "bytelab cat: {}", clean(&format!("{error:#}")));
         ExitCode::FAILURE
     })
 }
@@ -281,7 +282,7 @@ fn text_of(error: &io::Error) -> String {
 }
 
 fn cat_says(what: &str, text: &str) {
-    let _ = writeln!(io::stderr(), "bytelab cat: {what}: {text}");
+    let _ = writeln!(io::stderr(), "bytelab cat: {}", clean(&format!("{what}: {text}")));
 }
 
 fn is_url(input: &OsStr) -> bool {

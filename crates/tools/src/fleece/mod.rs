@@ -25,6 +25,7 @@ use self::args::{Database, Decode, Encode, Keys};
 use self::file::Input;
 use self::open::opened;
 use self::refused::Refused;
+use crate::clean::clean;
 
 #[derive(Args)]
 #[command(after_help = EXIT_STATUS)]
@@ -104,7 +105,7 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
 }
 
 fn told(error: &anyhow::Error) -> Result<ExitCode> {
-    writeln!(io::stderr(), "bytelab: {error:#}")?;
+    writeln!(io::stderr(), "bytelab: {}", clean(&format!("{error:#}")))?;
     Ok(ExitCode::from(1))
 }
 

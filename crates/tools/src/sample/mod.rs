@@ -20,6 +20,7 @@ use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
+use crate::clean::clean;
 use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
 use manifest::Manifest;
@@ -47,7 +48,7 @@ pub fn run(args: &SampleArgs) -> ExitCode {
         Some(ErrorKind::TooLarge) => " by --max-record",
         _ => "",
     });
-    let _ = writeln!(io::stderr(), "bytelab sample: {text}");
+    let _ = writeln!(io::stderr(), "bytelab sample: {}", clean(&text));
     let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
     let is_system = error.downcast_ref::<io::Error>().is_some();
     ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
@@ -74,7 +75,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     bar.finish_and_clear();
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
-        writeln!(io::stderr(), "bytelab sample: note: {note}")?;
+        writeln!(io::stderr(), "bytelab sample: note: {}", clean(&note.to_string()))?;
     }
     if args.stats {
         print_stats(&stats, seed)?;

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use self::finding::Finding;
 use super::context::Context;
-use crate::store;
+use crate::{report, store};
 
 /// How long the noise is observed.
 const WATCH_NS: u64 = 500_000_000;
@@ -244,7 +244,7 @@ fn line(finding: &Finding) -> String {
     let Finding { name, exactness, source, .. } = finding;
     let mut line = format!("  {mark}  {name:<24} {exactness:<9} {source}\n");
     if let Some(reason) = &finding.reason {
-        let _ = writeln!(line, "       {reason}");
+        let _ = writeln!(line, "       {}", report::clean(reason));
     }
     line
 }

@@ -237,7 +237,7 @@ fn one_picture_has_the_bars_the_published_figures_and_the_machine() {
     let files = crate::report::svg(&[(run, analysis)], "wall_ns");
     let [(name, svg)] = &files[..] else { panic!("{}", files.len()) };
     assert_eq!(name, "numbers.svg");
-    for part in ["lock and unlock a mutex", "a &lt;model&gt;", "2.5 ns", "published 2012"] {
+    for part in ["lock and unlock a mutex", "a &lt;model&gt;", "5 ns", "published 2012"] {
         assert!(svg.contains(part), "{part}: {svg}");
     }
     // Of the two that are published, one has this row.
