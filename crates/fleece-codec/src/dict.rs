@@ -377,23 +377,17 @@ impl<'a> Iterator for DictIter<'a> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match self.merge {
-            Some(_) => (0, None),
-            None => (self.slots.count, Some(self.slots.count)),
-        }
+        if self.merge.is_some() { (0, None) } else { (self.slots.count, Some(self.slots.count)) }
     }
 
-    /// What adapters such as `map` and `sum` run on: the slots stay in registers.
+    // Adapters such as `map` and `sum` run on it: the slots stay in registers.
     #[inline(always)]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut fold: F) -> B {
         let Self { mut slots, merge } = self;
-        let mut folded = init;
         if let Some(mut merge) = merge {
-            while let Some(pair) = merge.next() {
-                folded = fold(folded, pair);
-            }
-            return folded;
+            return core::iter::from_fn(|| merge.next()).fold(init, fold);
         }
+        let mut folded = init;
         while slots.count > 0 {
             slots.count -= 1;
             let key = slots.take_slot();

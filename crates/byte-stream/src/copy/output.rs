@@ -30,9 +30,9 @@ impl<'fd> Input<'fd> {
     }
 }
 
-/// The output of several copies. Its kind is looked up once, and one pipe and one buffer
-/// serve all copies that need them; so copies of many small files need fewer system calls. The descriptor must not be
-/// switched to append mode meanwhile.
+/// The output of several copies. Its kind is looked up once, and one pipe and one buffer serve all
+/// copies that need them; so copies of many small files need fewer system calls. The descriptor
+/// must not be switched to append mode meanwhile.
 ///
 /// ```
 /// use byte_stream::{Output, Stream};

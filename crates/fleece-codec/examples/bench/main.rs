@@ -16,6 +16,8 @@ mod random;
 #[path = "../../../bytelab/src/experiments/decoding/shapes.rs"]
 #[expect(dead_code, reason = "the experiment lists the shapes")]
 mod shapes;
+#[path = "../../../bytelab/src/experiments/decoding/write.rs"]
+mod write;
 
 use cpu_time::ThreadTime;
 use fleece_codec::{Array, Dict, Doc, Key, Kind, Value, json};

@@ -19,6 +19,8 @@ mod random;
 #[expect(dead_code, reason = "the experiment lists the shapes")]
 mod shapes;
 mod typed;
+#[path = "../../../bytelab/src/experiments/decoding/write.rs"]
+mod write;
 
 use cpu_time::ThreadTime;
 use fleece_codec::{Doc, Edit, Encoder, Key, Kind, SharedKeys, Value, from_slice, json};

@@ -10,6 +10,7 @@ mod people;
 mod random;
 mod shapes;
 mod typed;
+mod write;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! how many values of each kind they have, how long and how deep.
 
 use super::random::Random;
-use super::shapes::{add, list};
+use super::write::{add, list};
 
 /// As `canada.json`: the outline of a country, 111,126 numbers of 15 to 17 digits.
 pub(super) fn canada(out: &mut String, random: &mut Random) {

@@ -1,10 +1,9 @@
 //! The other shapes of data, minified, and the conversion from minified to pretty.
 
-use std::fmt::Write;
-
 use super::parser_files::{canada, citm, twitter};
 use super::people::{WORDS, people};
 use super::random::Random;
+use super::write::{add, list};
 
 /// The words of the param `shape`.
 pub(super) const SHAPES: &[&str] =
@@ -26,21 +25,6 @@ pub(super) fn minified(shape: &str, count: u64) -> String {
         _ => people(&mut out, &mut random, count),
     }
     out
-}
-
-pub(super) fn list(out: &mut String, count: usize, mut item: impl FnMut(&mut String, usize)) {
-    out.push('[');
-    for index in 0..count {
-        if index > 0 {
-            out.push(',');
-        }
-        item(out, index);
-    }
-    out.push(']');
-}
-
-pub(super) fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("a string takes all");
 }
 
 fn log_line(out: &mut String, random: &mut Random, index: usize) {
