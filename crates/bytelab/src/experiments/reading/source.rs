@@ -117,7 +117,7 @@ pub(super) struct Input {
 impl Input {
     /// The file with this index, from 0, of the point's `parallel` files.
     fn from_point(point: &Point, index: u64) -> Result<Input> {
-        let path = point.path(&argument(index))?.to_owned();
+        let path = point.path(&argument(index))?;
         Ok(Input { path, size: point.number("size")? })
     }
 
