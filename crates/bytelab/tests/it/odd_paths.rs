@@ -80,8 +80,7 @@ fn what_is_measured_may_have_them() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     let shown = world.works(&["show", "latest", "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
-    let file = shown["points"][0]["file"].as_str().unwrap();
-    assert_eq!(file.rsplit('.').next(), Some("txt"), "{shown}");
+    assert!(shown["points"][0]["file"].as_str().unwrap().contains(".txt"), "{shown}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     bar.finish_and_clear();
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
-        writeln!(io::stderr(), "bytelab sample: note: {}", clean(&note.to_string()))?;
+        writeln!(io::stderr(), "bytelab sample: note: {}", clean(note))?;
     }
     if args.stats {
         print_stats(&stats, seed)?;
