@@ -102,7 +102,6 @@ fn steers(c: char) -> bool {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "it is a table of commands")]
 fn no_command_prints_them_raw() {
     let world = World::new();
     let run = ["run", "reading", "--size", "4KiB", "--method", "read", "--rounds", "1"];

@@ -8,6 +8,7 @@ mod library;
 mod notes;
 mod percentiles;
 mod results;
+pub(super) mod study;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -79,7 +80,7 @@ fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
     html.raw("style-src 'unsafe-inline'; img-src data: blob:; script-src");
     let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
-    for hash in hashes.iter().map(|hash| &hash[..]).chain([library::HASH]) {
+    for hash in hashes.iter().map(AsRef::as_ref).chain([library::HASH]) {
         html.raw(" 'sha256-");
         html.text(&base64(hash));
         html.raw("'");
