@@ -23,8 +23,8 @@ use crate::stream::State;
 use crate::wait::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
-/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. A chunk that fills at
-/// least a quarter of the stream's buffer is not copied: it takes the buffer along, and gives it
+/// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. A chunk that fills
+/// at least a quarter of the stream's buffer is not copied: it takes the buffer along, and gives it
 /// back when it is dropped. No thread waits for a server, a pipe or a socket, so that any number of
 /// streams can wait at the same time. Needs a tokio runtime with I/O and time (`enable_all`).
 ///

@@ -363,14 +363,3 @@ fn the_short_help_fits_on_a_page() {
         assert!(long.contains(flag), "{flag}");
     }
 }
-
-#[test]
-fn text_that_is_not_utf8_is_refused() {
-    use std::os::unix::ffi::OsStrExt;
-    let world = World::new();
-    let mut command = world.command(&["bench"]);
-    command.arg(std::ffi::OsStr::from_bytes(b"echo \xff"));
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("invalid UTF-8"));
-}

@@ -10,7 +10,8 @@ fn below(world: &World, words: &[String]) -> Vec<Vec<String>> {
     // Lines that go on with a text are indented further.
     let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next());
-    let names = names.filter(|name| *name != "help");
+    // `bench` has flags below this heading.
+    let names = names.filter(|name| *name != "help" && !name.starts_with('-'));
     names.map(|name| [words, &[name.to_owned()]].concat()).collect()
 }
 
