@@ -53,31 +53,31 @@ pub struct SampleArgs {
     #[arg(short, long, conflicts_with_all = ["separator", "lines_per_record"])]
     pub(super) zero_terminated: bool,
     /// Lines end with this byte: a character of one byte, or `\\t`, `\\0`, `\\x1e`
-    #[arg(long, value_name = "BYTE", value_parser = parse_byte, conflicts_with = "lines_per_record")]
+    #[arg(long, hide_short_help = true, value_name = "BYTE", value_parser = parse_byte, conflicts_with = "lines_per_record")]
     pub(super) separator: Option<u8>,
     /// A record has this many lines, such as 4 in FASTQ
-    #[arg(long, value_name = "LINES")]
+    #[arg(long, hide_short_help = true, value_name = "LINES")]
     pub(super) lines_per_record: Option<u64>,
     /// The first record of each file is a header, which is the same in all files: it is written
     /// once, before the records
     #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
     pub(super) header: bool,
     /// The first N lines of each file are its header
-    #[arg(long, value_name = "N", conflicts_with_all = ["header_prefix", "header_bytes"])]
+    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with_all = ["header_prefix", "header_bytes"])]
     pub(super) header_lines: Option<u64>,
     /// The lines at the start of each file that begin with this text are its header
-    #[arg(long, value_name = "TEXT", conflicts_with = "header_bytes")]
+    #[arg(long, hide_short_help = true, value_name = "TEXT", conflicts_with = "header_bytes")]
     pub(super) header_prefix: Option<String>,
     /// The first N bytes of each file, before records of a fixed size, are its header
-    #[arg(long, value_name = "N", value_parser = parse_bytes)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_bytes)]
     pub(super) header_bytes: Option<u64>,
     /// Files may have different headers: the first header is written, and columns are matched to it
     /// by name
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) mixed_headers: bool,
     /// The maximum size of a CSV record, or of another record that must be held in memory [default:
     /// 64MiB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) max_record: Option<u64>,
     /// The same seed gives the same records [default: a different one each time]
     #[arg(long, value_name = "SEED")]
@@ -87,7 +87,7 @@ pub struct SampleArgs {
     pub(super) shuffle: bool,
     /// For --shuffle: the memory for records; others are kept in a temporary file in $TMPDIR
     /// [default: 256MiB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "shuffle")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes, requires = "shuffle")]
     pub(super) memory: Option<u64>,
     /// Write the records that would not be drawn
     #[arg(long)]
@@ -103,7 +103,7 @@ pub struct SampleArgs {
     pub(super) weight: Option<String>,
     /// Draw the sample that record-sampler's sketches of parts of the files give when they are
     /// merged, in whatever parts and order: another one than without this flag
-    #[arg(long, conflicts_with_all = ["probability", "split", "invert", "with_replacement", "systematic", "index"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["probability", "split", "invert", "with_replacement", "systematic", "index"])]
     pub(super) mergeable: bool,
     /// Add to each record the probability with which it is in the sample: a last column of CSV, a
     /// last member of JSON Lines, behind a tab of lines
@@ -119,11 +119,11 @@ pub struct SampleArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) method: MethodFlag,
     /// For --method probe: the minimum length of a line, including its line end
-    #[arg(long, value_name = "BYTES", default_value = "1")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
     /// Write the seed, the files with their sizes and digests, and the command that draws the same
     /// sample again, to this file, as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(super) manifest: Option<PathBuf>,
     /// Report on standard error what was read, how, and why
     #[arg(long)]
