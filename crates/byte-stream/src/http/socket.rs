@@ -15,6 +15,13 @@ use crate::wait::Mode;
 use crate::wait::task::watch;
 use crate::{Error, Result};
 
+/// A peer that has closed the connection is an error, and no signal.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+/// The standard library has set `SO_NOSIGPIPE`.
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
 pub(crate) struct Socket {
     tcp: Tcp,
     pub(crate) timeouts: Timeouts,
@@ -102,8 +109,7 @@ impl Socket {
 
     pub(crate) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            let write = |tcp: &TcpStream| send(tcp, bytes, flags);
+            let write = |tcp: &TcpStream| send(tcp, bytes, SEND);
             let n = match &self.tcp {
                 Tcp::Thread(tcp) => {
                     self.timeouts.left()?;

@@ -12,7 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 /// `_IO('$', 5)` of `linux/perf_event.h`.
-const SET_OUTPUT: libc::Ioctl = 0x2405;
+const SET_OUTPUT: Request = 0x2405;
+#[cfg(target_os = "linux")]
+type Request = libc::Ioctl;
+#[cfg(not(target_os = "linux"))]
+type Request = libc::c_ulong;
 
 pub(super) struct Ring {
     /// The page before the ring.
