@@ -21,16 +21,46 @@ pub(super) struct Marks<'s> {
     pub(super) before: &'s [u8],
 }
 
-/// Follows slots of two bytes from `at` on, looks at the strings that they lead to and marks the
-/// collections. Stops at `end` or at the first slot that is not plain, and returns where.
-pub(super) fn follow_items(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: usize) -> usize {
+/// Passes over slots of two bytes from `at` on that hold a scalar or lead to a number before
+/// `before`: an array of numbers, of which there are many, needs no other look. Stops as
+/// [`follow_items`].
+#[inline(always)]
+pub(super) fn pass_numbers(bytes: &[u8], before: &[u8], at: usize, end: usize) -> usize {
     let mut at = at;
     while at < end {
         let Some(word) = u16_at(bytes, at) else { break };
-        if !marks.is_plain(bytes, at, word) {
+        let is_number = if word < 0x8000 {
+            word < 0x4000 && FIXED_SIZE[usize::from(word >> 8)] == 2
+        } else {
+            Target::new(before, at, word).is_some_and(|target| target.is_number())
+        };
+        if !is_number {
             break;
         }
         at += 2;
+    }
+    at
+}
+
+/// Follows slots of `WIDTH` bytes from `at` on, looks at the strings that they lead to and marks
+/// the collections. Stops at `end` or at the first slot that is not plain, and returns where.
+pub(super) fn follow_items<const WIDTH: usize>(
+    bytes: &[u8],
+    mut marks: Marks<'_>,
+    at: usize,
+    end: usize,
+) -> usize {
+    let mut at = at;
+    while at < end {
+        let is_plain = if WIDTH == 2 {
+            u16_at(bytes, at).is_some_and(|word| marks.is_plain(bytes, at, word))
+        } else {
+            u32_at(bytes, at).is_some_and(|word| marks.is_plain_wide(bytes, at, word))
+        };
+        if !is_plain {
+            break;
+        }
+        at += WIDTH;
     }
     at
 }
@@ -78,15 +108,26 @@ impl Marks<'_> {
             let size = FIXED_SIZE[usize::from(first)];
             return size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
         }
-        let Some(target) = Target::new(self.before, at, word) else { return false };
+        Target::new(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+    }
+
+    /// As [`Marks::is_plain`], for a slot of four bytes that holds a pointer.
+    #[inline(always)]
+    fn is_plain_wide(&mut self, bytes: &[u8], at: usize, word: u32) -> bool {
+        Target::wide(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+    }
+
+    /// Whether this is a sound value that needs no closer look.
+    #[inline(always)]
+    fn leads_to(&mut self, bytes: &[u8], target: &Target) -> bool {
         match target.is_short_ascii(bytes) {
             Some(true) => return true,
             Some(false) => return self.is_short_string(bytes, target.at, target.distance),
             None => {}
         }
         match target.first {
-            0x4F => self.is_long_string(bytes, &target),
-            0x60..0x80 => self.mark(bytes, &target),
+            0x4F => self.is_long_string(bytes, target),
+            0x60..0x80 => self.mark(bytes, target),
             // The size of what is left is 0 where more than the first byte decides.
             first => {
                 let size = usize::from(FIXED_SIZE[usize::from(first)]);
@@ -171,6 +212,21 @@ impl Target {
         let target = at.wrapping_sub(distance);
         let &first = before.get(target).filter(|_| word < 0xC000)?;
         Some(Self { at: target, distance, first })
+    }
+
+    #[inline(always)]
+    fn wide(before: &[u8], at: usize, word: u32) -> Option<Self> {
+        let distance = (word & 0x3FFF_FFFF) as usize * 2;
+        let target = at.wrapping_sub(distance);
+        let &first = before.get(target).filter(|_| word >> 30 == 0b10)?;
+        Some(Self { at: target, distance, first })
+    }
+
+    /// Whether it is a number that ends before the slot.
+    #[inline(always)]
+    fn is_number(&self) -> bool {
+        let size = usize::from(FIXED_SIZE[usize::from(self.first)]);
+        self.first < 0x30 && size <= self.distance
     }
 
     /// Whether it is a string of less than 15 bytes that ends before the slot and is ASCII; `None`

@@ -1,6 +1,6 @@
 //! The scan from the end of a document to its start.
 
-use super::fast_path::{Marks, follow_items, follow_pairs};
+use super::fast_path::{Marks, follow_items, follow_pairs, pass_numbers};
 use super::layout::Layout;
 use super::utf8::{HIGH_BITS, is_utf8};
 use super::{CheckOptions, Rules};
@@ -217,8 +217,16 @@ impl<'a> Scan<'a> {
     fn array<const WIDTH: usize>(&mut self, at: usize, layout: Layout, depth: u16) -> Result<()> {
         let mut slot = layout.first;
         while slot < layout.end {
-            if WIDTH == 2 && self.start == 0 {
-                slot = follow_items(self.bytes, self.marks(at, depth), slot, layout.end);
+            if self.start == 0 {
+                let bytes = self.bytes;
+                if WIDTH == 2 {
+                    let before = &bytes[..at.min(self.reached)];
+                    slot = pass_numbers(bytes, before, slot, layout.end);
+                    if slot >= layout.end {
+                        break;
+                    }
+                }
+                slot = follow_items::<WIDTH>(bytes, self.marks(at, depth), slot, layout.end);
             }
             if slot < layout.end {
                 self.slot(slot, WIDTH == 4, depth)?;

@@ -17,8 +17,8 @@ pub(crate) struct Frame {
     pub(crate) wide: bool,
     /// The keys were written in order and without duplicates.
     sorted: bool,
-    /// There are keys that are not told apart by their sort key alone: long ones, the mark of a
-    /// parent, or strings of zeros.
+    /// There are keys that cannot be distinguished by their sort key alone: long ones, the mark of
+    /// a parent, or strings of zeros.
     pub(super) rare_keys: bool,
     /// A hash of the keys in the order of writing.
     pub(super) shape: u64,

@@ -161,3 +161,19 @@ fn an_inner_value_that_doubles_at_each_step_takes_linear_time() {
     assert!(limit(122).is_ok());
     assert_eq!(limit(121).unwrap_err().kind(), ErrorKind::TooDeep);
 }
+
+#[test]
+fn an_array_holds_what_fits_into_its_slots_or_ends_before_them() {
+    // An int of one byte, a simple value, and no or one character or byte.
+    let fits =
+        |first: u8| matches!(first, 0x00..=0x10 | 0x18 | 0x30..=0x3F | 0x40 | 0x41 | 0x4F..=0x51 | 0x5F);
+    for first in 0..0x60 {
+        let document = [0x60, 0x01, first, 0x00, 0x80, 0x02];
+        assert_eq!(Doc::check(&document[..]).is_ok(), fits(first), "{document:02x?}");
+    }
+    let one = [0x28, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xF0, 0x3F];
+    let behind = [&one[..], &[0x60, 0x01, 0x80, 0x06, 0x80, 0x02]].concat();
+    assert_eq!(Doc::check(&behind[..]).unwrap().root().at(0).unwrap().as_f64(), Some(1.0));
+    let within = [&one[..2], &[0x60, 0x01, 0x80, 0x02, 0x80, 0x02]].concat();
+    assert_eq!(Doc::check(&within[..]).unwrap_err().kind(), ErrorKind::BadPointer);
+}
