@@ -175,14 +175,23 @@ pub(super) fn append_f32(value: f32, out: &mut Vec<u8>) {
     append_float(text, magnitude <= EXACT_MAX_F32 && (magnitude >= 1e-4 || value == 0.0), out);
 }
 
-/// Takes any decimal notation of a number and prints it in decimal or exponent form, as the
-/// original does.
+/// Takes the shortest notation of a number, of which every one without an exponent has a point, and
+/// prints it in decimal or exponent form, as the original does.
+#[inline]
 fn append_float(text: &str, decimal: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    let exponent_at = bytes.iter().position(|&byte| byte == b'e');
-    if decimal && exponent_at.is_none() && bytes.contains(&b'.') {
+    // Its exponent, which has at most three digits, is `e-324` at the longest.
+    let has_exponent = bytes[bytes.len().saturating_sub(5)..].contains(&b'e');
+    if decimal && !has_exponent {
+        debug_assert!(bytes.contains(&b'.'), "{text}");
         return out.extend_from_slice(bytes);
     }
+    append_in_parts(bytes, decimal, out);
+}
+
+#[cold]
+fn append_in_parts(bytes: &[u8], decimal: bool, out: &mut Vec<u8>) {
+    let exponent_at = bytes.iter().position(|&byte| byte == b'e');
     let (mantissa, exponent) = bytes.split_at(exponent_at.unwrap_or(bytes.len()));
     let exponent: i32 = exponent
         .get(1..)
