@@ -1,5 +1,6 @@
 //! `bytelab history`: selects the stored runs to list or to draw over time.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
@@ -55,15 +56,18 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let is_empty = listed.is_empty();
     listed.retain(|run| args.wants(run));
     if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
-        writeln!(io::stdout().lock(), "no run is as asked; `bytelab history` lists all")?;
+        writeln!(io::stdout().lock(), "no run matches; `bytelab history` lists all")?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(method) = &args.plot else {
-        let entry = |run: Listed| -> Result<Entry> {
-            let Planned { plan, points, took_ns } = store.planned(&run.id)?;
-            Ok(Entry { run, took_ns, flags: flags(&plan, &points) })
+        // A run whose plan cannot be read is listed without it; `show` says what is wrong with it.
+        let entry = |run: Listed| match store.planned(&run.id) {
+            Ok(Planned { plan, points, took_ns }) => {
+                Entry { run, took_ns, flags: flags(&plan, &points) }
+            }
+            Err(_) => Entry { run, took_ns: None, flags: BTreeMap::new() },
         };
-        let entries = listed.into_iter().map(entry).collect::<Result<Vec<Entry>>>()?;
+        let entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         let text = if args.json {
             report::history::json(&entries)?
         } else {

@@ -1,5 +1,7 @@
 //! Runs in the store: history, show, delete, resume; stores that are damaged, newer or shared.
 
+use rusqlite::Connection;
+
 use crate::program::{World, cell};
 
 #[test]
@@ -37,6 +39,28 @@ fn a_damaged_store_is_told_and_left_as_it_is() {
         assert!(ran.stderr.contains(name), "{}", ran.stderr);
     }
     assert_eq!(std::fs::read(&store).unwrap(), before);
+}
+
+#[test]
+fn a_run_whose_plan_is_damaged_is_still_listed() {
+    for (column, damaged) in [("plan", "{"), ("points", "[1"), ("environment", "no JSON")] {
+        let world = World::new();
+        let store = world.path("runs.sqlite");
+        let name = store.to_str().unwrap();
+        for _ in 0..2 {
+            world.reading(&["--method", "read,mmap", "--store", name]);
+        }
+        let sql = format!("UPDATE run SET {column} = ?1 WHERE id = 1");
+        assert_eq!(Connection::open(&store).unwrap().execute(&sql, [damaged]).unwrap(), 1);
+        let listed = world.run(&["history", "--json", "--store", name]);
+        assert_eq!(listed.code, 0, "{column}: {}", listed.stderr);
+        let runs: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+        assert_eq!(runs.as_array().unwrap().len(), 2, "{column}: {runs}");
+        assert_eq!(runs[1]["flags"]["size"], "64Ki", "{column}: {runs}");
+        let shown = world.run(&["show", "1", "--store", name]);
+        assert_eq!(shown.code, 2, "{column}: {}", shown.stdout);
+        assert!(shown.stderr.contains(column), "{column}: {}", shown.stderr);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A stored run as an entry of a list: what was chosen for it, and how long it took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab::param::Point;
 use lab::run::{CacheState, Listed, Plan};
@@ -75,17 +75,32 @@ fn values(points: &[Point], name: &str) -> String {
 
 /// For each run, `name=value` of the flags in which the runs of its experiment differ.
 pub(crate) fn differing(runs: &[Entry]) -> Vec<String> {
-    let alike = |run: &Entry| -> Vec<&Entry> {
-        runs.iter().filter(|other| other.run.experiment == run.run.experiment).collect()
-    };
-    let shown = |run: &Entry| {
-        let alike = alike(run);
-        let differs = |name: &&String| {
-            alike.iter().any(|other| other.flags.get(*name) != run.flags.get(*name))
-        };
-        let names = run.flags.keys().filter(differs);
-        let shown: Vec<String> = names.map(|name| format!("{name}={}", run.flags[name])).collect();
-        shown.join(" ")
+    let mut by_experiment: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in runs {
+        by_experiment.entry(&entry.run.experiment).or_default().push(entry);
+    }
+    let names: BTreeMap<&str, BTreeSet<&str>> =
+        by_experiment.into_iter().map(|(name, alike)| (name, names_that_differ(&alike))).collect();
+    let shown = |entry: &Entry| {
+        let names = &names[entry.run.experiment.as_str()];
+        let flags = entry.flags.iter().filter(|(name, _)| names.contains(name.as_str()));
+        flags.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     runs.iter().map(shown).collect()
+}
+
+/// The flags that not all of these runs have with the same value.
+fn names_that_differ<'a>(runs: &[&'a Entry]) -> BTreeSet<&'a str> {
+    let mut first_and_count: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    for (name, value) in runs.iter().flat_map(|entry| &entry.flags) {
+        let (first, count) = first_and_count.entry(name).or_insert((value, 0));
+        *count += 1;
+        if first != value {
+            names.insert(name.as_str());
+        }
+    }
+    let lacking = first_and_count.into_iter().filter(|(_, (_, count))| *count < runs.len());
+    names.extend(lacking.map(|(name, _)| name));
+    names
 }
