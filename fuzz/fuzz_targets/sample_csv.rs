@@ -2,7 +2,7 @@
 //! there are as many as `csv-core` finds.
 #![no_main]
 
-use std::io::Read;
+mod pieces;
 
 use csv_core::{ReadRecordResult, Reader};
 use libfuzzer_sys::fuzz_target;
@@ -26,27 +26,10 @@ fn count(bytes: &[u8]) -> usize {
     }
 }
 
-/// Gives a few bytes at a time, so that records end within pieces and between them.
-struct Pieces {
-    bytes: Vec<u8>,
-    at: usize,
-    len: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let rest = &self.bytes[self.at..];
-        let n = rest.len().min(buffer.len()).min(self.len);
-        buffer[..n].copy_from_slice(&rest[..n]);
-        self.at += n;
-        Ok(n)
-    }
-}
-
 fuzz_target!(|bytes: &[u8]| {
     // The last byte decides how many at a time; it is one of them.
     let len = 1 << (bytes.last().copied().unwrap_or(0) % 14);
-    let population = || Population::stream(Pieces { bytes: bytes.to_vec(), at: 0, len }, CSV);
+    let population = || Population::stream(Pieces::new(bytes.to_vec(), len), CSV);
     let all = Sampler::at_most(u64::MAX).records(&mut population());
     match all {
         Ok(records) => {

@@ -2,30 +2,13 @@
 //! the input, from a file, from a stream in pieces and from parts; or each of them is an error.
 #![no_main]
 
-use std::io::Read;
+mod pieces;
 
 use libfuzzer_sys::fuzz_target;
 use record_sampler::{ErrorKind, Layout, Population, Sampler};
 
 const NAMES: [&str; 9] =
     ["lines", "vcf", "sam", "tped", "hapmap", "fastq", "fasta", "plink-bed:5", "fixed:3"];
-
-/// Gives a few bytes at a time, so that records end within pieces and between them.
-struct Pieces {
-    bytes: Vec<u8>,
-    at: usize,
-    len: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let rest = &self.bytes[self.at..];
-        let n = rest.len().min(buffer.len()).min(self.len);
-        buffer[..n].copy_from_slice(&rest[..n]);
-        self.at += n;
-        Ok(n)
-    }
-}
 
 fn all(population: Population, layout: &Layout) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -51,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     std::fs::write(&path, text).expect("room for a small file");
     let open = || Population::open([&path], layout.format);
     let Ok(population) = open() else { return };
-    let pieces = Pieces { bytes: text.to_vec(), at: 0, len: 1 << (len % 14) };
+    let pieces = Pieces::new(text.to_vec(), 1 << (len % 14));
     let of_stream = all(Population::stream(pieces, layout.format), &layout);
     let of_file = all(population, &layout);
     assert_eq!(of_file, of_stream);

@@ -53,8 +53,8 @@ impl Options {
     ///
     /// # Safety
     ///
-    /// While the stream lives, nobody in any process may change the file, for the bytes that were
-    /// lent would change, too; and nobody may cut it, for the process would be killed with
+    /// While the stream lives, no process may change the file, for the bytes that were
+    /// lent would change, too; and none may truncate it, for the process would be killed with
     /// `SIGBUS`.
     ///
     /// ```

@@ -77,7 +77,7 @@ fn waited_ns() -> Option<u64> {
 
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // If nobody listens any more, the end of the input follows.
+    // If the reader is gone, the end of the input follows.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

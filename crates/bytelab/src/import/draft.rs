@@ -151,7 +151,7 @@ impl Draft {
         ensure!(!self.cells.is_empty(), "no result is in it: nothing to import");
         let named = self.name().to_owned();
         if self.started.is_none() {
-            let text = format!("{} tells no date: that of the file is taken", self.tool);
+            let text = format!("{} stores no date: that of the file is taken", self.tool);
             self.note(None, text);
         }
         self.what_is_not_told();

@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
             return self.result(draft, &result);
         }
         if line == "FAIL" || line.starts_with("--- FAIL: Benchmark") {
-            draft.note(None, format!("go test tells of a failure: {}", line.trim()));
+            draft.note(None, format!("go test reports a failure: {}", line.trim()));
         }
         let Some((key, value)) = line.split_once(": ") else { return Ok(()) };
         let value = value.trim();

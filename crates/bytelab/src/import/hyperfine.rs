@@ -125,7 +125,7 @@ fn notes(draft: &mut Draft, name: &str, command: &Measured, n: usize) {
         && n > 1
     {
         let text = format!(
-            "cpu_ns: hyperfine tells only the means of its {n} runs, user {:.3} ms and system {:.3} ms",
+            "cpu_ns: hyperfine stores only means, of {n} runs: user {:.3} ms, system {:.3} ms",
             user * 1e3,
             system * 1e3
         );
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(first.values["wall_ns"][..2], [1_172_578.0, 968_845.000_000_000_1]);
         assert_eq!(first.values["exit_code"], [0.0; 10]);
         assert!(second.samples.iter().all(|s| first.samples.iter().all(|f| f.round != s.round)));
-        let cpu = "cpu_ns: hyperfine tells only the means of its 10 runs, user 1.046 ms and system 0.111 ms";
+        let cpu = "cpu_ns: hyperfine stores only means, of 10 runs: user 1.046 ms, system 0.111 ms";
         assert!(run.notes.iter().any(|note| note.to_string() == cpu), "{:?}", run.notes);
         assert_eq!((run.experiment.as_str(), &*run.environment.fingerprint), ("hyperfine", ""));
     }

@@ -1,13 +1,13 @@
 //! `bytelab cat` downloads URLs, and resumes an incomplete download.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use crate::cat::ended;
-use crate::program::World;
+use crate::program::{World, request_head};
 
 /// Serves `hello world` in this version; the first answers of each version end in the middle. A
 /// path that contains `no-etag` has no version, and one that contains `stalled` keeps the
@@ -19,11 +19,7 @@ pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
         let mut stalled = Vec::new();
         for socket in listener.incoming() {
             let mut socket = socket.unwrap();
-            let (mut head, mut byte) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap_or(0) == 1 {
-                head.push(byte[0]);
-            }
-            let head = String::from_utf8(head).unwrap();
+            let head = request_head(&mut socket).unwrap_or_default();
             let path = head.lines().next().unwrap_or_default().to_owned();
             let mut state = version.lock().unwrap();
             let (version, cuts) = *state;
@@ -227,11 +223,7 @@ fn a_url_in_parts_is_the_same_as_in_one() {
             let (mut socket, body) = (socket.unwrap(), body.clone());
             *count.lock().unwrap() += 1;
             std::thread::spawn(move || {
-                let (mut head, mut byte) = (Vec::new(), [0]);
-                while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap_or(0) == 1 {
-                    head.push(byte[0]);
-                }
-                let head = String::from_utf8(head).unwrap();
+                let head = request_head(&mut socket).unwrap();
                 let range = head.lines().find_map(|line| line.strip_prefix("Range: bytes="));
                 let (first, last) = range.and_then(|range| range.split_once('-')).unwrap();
                 let first: usize = first.parse().unwrap();

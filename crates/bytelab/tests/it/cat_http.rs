@@ -1,11 +1,11 @@
 //! The options of `bytelab cat` for URLs: credentials, connections, the rate and digests.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use crate::cat::{Ended, ended};
-use crate::program::World;
+use crate::program::{World, request_head};
 
 /// The connection of each request, and its head.
 type Requests = Arc<Mutex<Vec<(usize, String)>>>;
@@ -27,14 +27,7 @@ fn server() -> (String, Requests) {
 
 fn answer(n: usize, mut socket: TcpStream, seen: &Requests) {
     loop {
-        let (mut head, mut byte) = (Vec::new(), [0]);
-        while !head.ends_with(b"\r\n\r\n") {
-            if socket.read(&mut byte).unwrap_or(0) == 0 {
-                return;
-            }
-            head.push(byte[0]);
-        }
-        let head = String::from_utf8(head).unwrap();
+        let Some(head) = request_head(&mut socket) else { return };
         let path = head.split(' ').nth(1).unwrap().to_owned();
         seen.lock().unwrap().push((n, head));
         let body = if path == "/large" { "x".repeat(1 << 20) } else { path };

@@ -1,5 +1,6 @@
 //! Starts the program in its own environment: home, store, data, and workers as shell scripts.
 
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -161,4 +162,14 @@ pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// The head of the next HTTP request on a connection, if it is not closed before the head's end.
+pub(crate) fn request_head(connection: &mut impl Read) -> Option<String> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        connection.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    Some(String::from_utf8(head).unwrap())
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Output, Stdio};
 
-use crate::program::World;
+use crate::program::{World, request_head};
 use crate::sample::{lines, world};
 
 /// Runs with this text on a pipe.
@@ -196,14 +196,7 @@ fn server() -> String {
         for socket in listener.incoming() {
             let mut socket = socket.unwrap();
             std::thread::spawn(move || {
-                let (mut head, mut byte) = (Vec::new(), [0]);
-                while !head.ends_with(b"\r\n\r\n") {
-                    if socket.read(&mut byte).unwrap_or(0) == 0 {
-                        return;
-                    }
-                    head.push(byte[0]);
-                }
-                let head = String::from_utf8(head).unwrap();
+                let Some(head) = request_head(&mut socket) else { return };
                 let name = head.split(' ').nth(1).unwrap().rsplit('/').next().unwrap();
                 let Ok(n) = name.parse() else {
                     let _ = write!(socket, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");

@@ -165,8 +165,7 @@ fn an_inner_value_that_doubles_at_each_step_takes_linear_time() {
 #[test]
 fn an_array_holds_what_fits_into_its_slots_or_ends_before_them() {
     // An int of one byte, a simple value, and no or one character or byte.
-    let fits =
-        |first: u8| matches!(first, 0x00..=0x10 | 0x18 | 0x30..=0x3F | 0x40 | 0x41 | 0x4F..=0x51 | 0x5F);
+    let fits = |first: u8| matches!(first, 0x00..=0x10 | 0x18 | 0x30..=0x3F | 0x40 | 0x41 | 0x4F..=0x51 | 0x5F);
     for first in 0..0x60 {
         let document = [0x60, 0x01, first, 0x00, 0x80, 0x02];
         assert_eq!(Doc::check(&document[..]).is_ok(), fits(first), "{document:02x?}");

@@ -2,7 +2,7 @@
 
 use super::values::Sessions;
 use super::{ALPHA, CellSummary, Percentile, Summary, answers};
-use crate::metric::{METRICS, unit};
+use crate::metric::{METRICS, is_known, unit};
 use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{Pooled, nearest_rank};
 
@@ -12,7 +12,7 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
     let cell = &run.cells[index];
     let known = METRICS.iter().map(|metric| metric.name);
     let custom = cell.values.keys().map(String::as_str);
-    let custom = custom.filter(|name| METRICS.iter().all(|metric| metric.name != *name));
+    let custom = custom.filter(|name| !is_known(name));
     let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
     let counted = Counted::new(cell);
     CellSummary {
@@ -27,8 +27,8 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
 
 /// None if no counted sample has the metric.
 fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
-    let places = counted.of(metric);
-    let sessions = Sessions::new(places.iter().map(|(place, value)| (place.session, *value)));
+    let samples = counted.of(metric);
+    let sessions = Sessions::new(samples.iter().map(|(sample, value)| (sample.session, *value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let sorted = pooled.sorted();
@@ -38,7 +38,7 @@ fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n,
         sessions: sessions.len(),
-        ops: places.iter().map(|(place, _)| place.ops).max().unwrap_or(1),
+        ops: samples.iter().map(|(sample, _)| sample.ops).max().unwrap_or(1),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
         percentiles: percentiles(&pooled)?,
     })
@@ -47,12 +47,13 @@ fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
 /// The samples of a cell that count, found once for all of its metrics.
 struct Counted<'a> {
     cell: &'a Cell,
-    timing: Vec<Place>,
-    counting: Vec<Place>,
+    timing: Vec<SampleKey>,
+    counting: Vec<SampleKey>,
 }
 
+/// What the summary of a metric needs of a sample: less memory to go through than the samples.
 #[derive(Clone, Copy)]
-struct Place {
+struct SampleKey {
     index: usize,
     session: u32,
     ops: u64,
@@ -63,19 +64,19 @@ impl Counted<'_> {
         let of_pass = |pass: Pass| {
             let samples = cell.samples.iter().enumerate();
             let samples = samples.filter(|(_, sample)| sample.counts_in(pass));
-            let place =
-                |(index, s): (usize, &Sample)| Place { index, session: s.session, ops: s.ops };
-            samples.map(place).collect()
+            let key =
+                |(index, s): (usize, &Sample)| SampleKey { index, session: s.session, ops: s.ops };
+            samples.map(key).collect()
         };
         Counted { cell, timing: of_pass(Pass::Timing), counting: of_pass(Pass::Counting) }
     }
 
     /// The same as [`Cell::counted`].
-    fn of(&self, metric: &str) -> Vec<(Place, f64)> {
+    fn of(&self, metric: &str) -> Vec<(SampleKey, f64)> {
         let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
-        let values = |places: &[Place]| -> Vec<(Place, f64)> {
-            let value = |place: &Place| Some((*place, *column.get(place.index)?));
-            places.iter().filter_map(value).filter(|(_, value)| !value.is_nan()).collect()
+        let values = |keys: &[SampleKey]| -> Vec<(SampleKey, f64)> {
+            let value = |key: &SampleKey| Some((*key, *column.get(key.index)?));
+            keys.iter().filter_map(value).filter(|(_, value)| !value.is_nan()).collect()
         };
         let counting = values(&self.counting);
         if counting.is_empty() { values(&self.timing) } else { counting }

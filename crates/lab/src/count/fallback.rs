@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Calls;
 
 /// The same as on Linux.
-#[allow(dead_code, reason = "nobody gets to look at it")]
+#[allow(dead_code, reason = "only Linux reads it")]
 pub(crate) enum Window {
     Marked,
     Protocol { orders: PathBuf, replies: PathBuf },

@@ -27,7 +27,7 @@ pub(crate) struct Remote {
     pub(crate) certificates: Option<Vec<u8>>,
 }
 
-/// How the bytes are asked for.
+/// How the bytes are requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Chunks,
@@ -53,7 +53,7 @@ impl Taker {
 
 /// A client that is set up, with all that it uses again.
 pub(crate) trait Pass: Send {
-    /// Asks for the resource, hands over all its bytes in order, and tells how many there were.
+    /// Requests the resource, hands over all its bytes in order, and returns their number.
     fn pass(&mut self, fold: &mut Taker) -> Result<u64>;
 }
 

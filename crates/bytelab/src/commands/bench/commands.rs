@@ -199,7 +199,7 @@ impl Builder<'_> {
             || self.env.iter().any(|(_, text)| has(text, parameter))
     }
 
-    /// The name with what tells it from the others of the same name.
+    /// The name with what distinguishes it from others of the same name.
     fn unused(&mut self, name: String, values: &Values<'_>, of_revision: bool) -> String {
         let values: Vec<String> =
             values.iter().map(|(key, value)| format!("{key}={value}")).collect();

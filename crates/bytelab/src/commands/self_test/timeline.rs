@@ -23,7 +23,7 @@ pub(super) fn threads_check(timeline: Option<&Timeline>) -> Check {
     let scheduling = timeline.facts.get("scheduling").and_then(|fact| fact.as_str());
     let sampled = scheduling.is_some_and(|source| source.starts_with("sampled"));
     let passed = scheduled(process.pid) && (found == known || (sampled && found < known));
-    let how = if sampled { "looked at" } else { "told by the kernel" };
+    let how = if sampled { "looked at" } else { "reported by the kernel" };
     let found = format!("{found} of {known} threads are in it, their scheduling {how}");
     Check::new(name, passed, found)
 }

@@ -1,5 +1,5 @@
 //! The small costs of file operations: system calls that do almost no work, and mappings.
-#![expect(unsafe_code, reason = "mmap and munmap of memory that belongs to nobody else")]
+#![expect(unsafe_code, reason = "mmap and munmap of memory that belongs to this method alone")]
 
 use std::fs::OpenOptions;
 use std::hint::black_box;

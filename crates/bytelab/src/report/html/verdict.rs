@@ -1,13 +1,13 @@
 //! The answer of several runs: what one side takes for what the other takes.
 
-use lab::analyze::{Analysis, Effect, MetricChange, Verdict, compare_sides, refusal};
+use lab::analyze::{Analysis, Effect, MetricChange, compare_sides, refusal};
 use lab::metric;
 use lab::run::{Role, Run};
 
 use super::Html;
 use super::table::{self, ROWS_MAX};
 use crate::report::model::charts;
-use crate::report::model::compare::{Side, answer, notes};
+use crate::report::model::compare::{Side, answer, bounds, notes, verdict_word};
 use crate::report::model::standing::Standing;
 use crate::report::model::table::{Cell, Column, Look, Table};
 use crate::report::model::units::{amount, ratio};
@@ -75,25 +75,21 @@ fn changes(lines: &[&MetricChange]) -> Table {
         None => Cell::none(),
     };
     let interval = |effect: Option<&Effect>| -> Cell {
-        match effect.and_then(|effect| effect.low.zip(effect.high)) {
-            Some((low, high)) => {
-                Cell::number(format!("{}–{}", ratio(low, 3), ratio(high, 3)), high - low)
-            }
-            None => "".into(),
+        let Some(effect) = effect else { return "".into() };
+        let text = bounds(effect.low, effect.high);
+        match effect.low.zip(effect.high) {
+            Some((low, high)) => Cell::number(text, high - low),
+            None => text.into(),
         }
     };
     let judged = |line: &&MetricChange| -> Cell {
         let effect = line.relative.as_ref().unwrap_or(&line.absolute);
-        let word = match effect.verdict {
-            Verdict::Undecided if effect.low.is_none() => "no verdict",
-            verdict => verdict.word(),
-        };
         let standing = if line.role == Role::Contender {
             Standing::Compared(effect.verdict)
         } else {
             Standing::Yardstick
         };
-        Cell { look: Look::Verdict(standing), ..Cell::from(word) }
+        Cell { look: Look::Verdict(standing), ..Cell::from(verdict_word(effect)) }
     };
     Table::of_columns(vec![
         Column::left("method").filled(lines.iter(), method),

@@ -1,6 +1,6 @@
 //! Two sides of runs: what their environments differ by, and the warnings.
 
-use lab::analyze::{RunComparison, Verdict};
+use lab::analyze::{Effect, RunComparison, Verdict};
 use lab::environment::{Difference, differences};
 use lab::metric::left_out;
 use lab::param::Point;
@@ -43,6 +43,24 @@ pub(crate) struct Side {
 pub(crate) fn different(a: &Side, b: &Side) -> Vec<Difference> {
     let all = differences(&a.runs[0].environment, &b.runs[0].environment);
     all.into_iter().filter(|difference| !difference.fact.starts_with(OF_EACH_RUN)).collect()
+}
+
+/// The ratios between which the true one is, or nothing if they are not known.
+pub(crate) fn bounds(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => {
+            format!("{}–{}", units::ratio(low, 3), units::ratio(high, 3))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The verdict in words; there is none where the runs are too few for an interval.
+pub(crate) fn verdict_word(effect: &Effect) -> &'static str {
+    match effect.verdict {
+        Verdict::Undecided if effect.low.is_none() => "no verdict",
+        verdict => verdict.word(),
+    }
 }
 
 pub(crate) fn is_of_the_moment(difference: &Difference) -> bool {

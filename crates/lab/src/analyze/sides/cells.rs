@@ -41,6 +41,13 @@ pub(super) struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
+    /// Its cell in a run of a side.
+    pub(super) fn cell(&self, side: usize, run: usize) -> Option<&'a Cell> {
+        self.sides[side].iter().find(|(own, _)| *own == run).map(|(_, cell)| *cell)
+    }
+}
+
+impl<'a> Match<'a> {
     /// Whether it is one of the cells of a full point.
     pub(super) fn is_at(&self, family: &Point) -> bool {
         self.point.is_part_of(family)

@@ -56,10 +56,8 @@ impl Judge {
             return self.without_ratio(Verdict::WrongAnswer, reason.clone());
         }
         let of_runs = |side: usize| -> Values {
-            let theirs = &reference.sides[side];
-            let pairs = found.sides[side].iter().filter_map(|(run, cell)| {
-                Some((cell, theirs.iter().find(|(other, _)| other == run)?.1))
-            });
+            let own = found.sides[side].iter();
+            let pairs = own.filter_map(|(run, cell)| Some((cell, reference.cell(side, *run)?)));
             pairs.map(|(cell, other)| Ok(mean(&relative(cell, other, metric)?))).collect()
         };
         self.change([of_runs(0), of_runs(1)])

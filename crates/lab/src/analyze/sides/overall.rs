@@ -8,7 +8,7 @@ use crate::analyze::ALPHA;
 use crate::analyze::values::{absolute, mean, relative};
 use crate::metric::WALL;
 use crate::param::Point;
-use crate::run::{Cell, Role};
+use crate::run::Role;
 
 /// A method over all points that both sides have, each of which has the same weight.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,12 +82,12 @@ fn of_points(own: &[&AtPoint<'_, '_>], judge: &Judge, in_rounds: bool) -> Overal
     let reference =
         first.reference_name().filter(|reference| is_judged && *reference != first.found.method);
     let absolute = |side: usize| -> Values {
-        of_runs(own, side, |at, run| Some(absolute(cell(at.found, side, run)?, metric)))
+        of_runs(own, side, |at, run| Some(absolute(at.found.cell(side, run)?, metric)))
     };
     let relative = |side: usize| -> Values {
         of_runs(own, side, |at, run| {
-            let other = cell(at.reference?, side, run)?;
-            Some(relative(cell(at.found, side, run)?, other, metric))
+            let other = at.reference?.cell(side, run)?;
+            Some(relative(at.found.cell(side, run)?, other, metric))
         })
     };
     OverallChange {
@@ -103,10 +103,6 @@ fn of_points(own: &[&AtPoint<'_, '_>], judge: &Judge, in_rounds: bool) -> Overal
 fn mean_of(judge: &Judge, sides: [Values; 2]) -> Mean {
     let Effect { ratio, low, high, level, reason, verdict: _ } = judge.change(sides);
     Mean { ratio, low, high, level, reason }
-}
-
-fn cell<'a>(found: &Match<'a>, side: usize, run: usize) -> Option<&'a Cell> {
-    found.sides[side].iter().find(|(own, _)| *own == run).map(|(_, cell)| *cell)
 }
 
 /// For each run of a side that has all of the points, the mean over them.

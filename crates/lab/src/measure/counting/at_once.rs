@@ -33,7 +33,7 @@ impl<T: Send> Threads<T> {
     }
 }
 
-/// Takes one task after the other, until there are no more or nobody wants the results.
+/// Takes one task after the other, until there are no more or the receiver of the results is gone.
 fn work<T>(queue: &Mutex<Receiver<T>>, done: &Sender<T>, step: impl Fn(T) -> T) {
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(task) = next() {

@@ -147,7 +147,7 @@ impl<'a> StudyReport<'a> {
             NOT_IN_THE_RUN => format!("{method} was not measured"),
             _ => reason,
         })?;
-        // Rows of one method at several points are told apart by their labels.
+        // Rows of one method at several points are distinguished by their labels.
         let shared = self.study.rows.iter().filter(|other| {
             other.method.as_deref() == Some(method) || other.stand_in.as_deref() == Some(method)
         });

@@ -16,7 +16,7 @@ use lab::param::Point;
 use lab::run::{Role, Run};
 
 use crate::report::model::check::word;
-use crate::report::model::compare::{Side, different, is_of_the_moment};
+use crate::report::model::compare::{Side, bounds, different, is_of_the_moment, verdict_word};
 use crate::report::model::table::{Style, Table};
 use crate::report::model::units::{NONE, Unit, amount, point as shown, ratio};
 use crate::report::model::words::{minute, shortened};
@@ -232,26 +232,18 @@ fn of_ratio(value: Option<f64>) -> String {
     value.map_or(NONE.to_owned(), |value| ratio(value, 3))
 }
 
-fn bounds(low: Option<f64>, high: Option<f64>) -> String {
-    match (low, high) {
-        (Some(low), Some(high)) => format!("{}–{}", ratio(low, 3), ratio(high, 3)),
-        _ => String::new(),
-    }
-}
-
 /// Relative to the reference if there is one: the machine's speed does not affect that ratio.
 fn verdict(absolute: &Effect, relative: Option<&Effect>) -> (String, Style) {
     let change = relative.unwrap_or(absolute);
-    let relative = if relative.is_some() { "" } else { " (absolute)" };
-    match change.verdict {
-        Verdict::Faster => (format!("faster{relative}"), Style::Green),
-        Verdict::Slower => (format!("slower{relative}"), Style::Red),
-        Verdict::Same => (format!("same{relative}"), Style::Plain),
-        Verdict::Undecided if change.low.is_none() => ("no verdict".to_owned(), Style::Plain),
-        Verdict::Undecided => ("undecided".to_owned(), Style::Plain),
-        Verdict::WrongAnswer => ("other answer".to_owned(), Style::Red),
-        Verdict::Missing => ("missing".to_owned(), Style::Dim),
-    }
+    let style = match change.verdict {
+        Verdict::Faster => Style::Green,
+        Verdict::Slower | Verdict::WrongAnswer => Style::Red,
+        Verdict::Same | Verdict::Undecided => Style::Plain,
+        Verdict::Missing => Style::Dim,
+    };
+    let is_ratio = matches!(change.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same);
+    let absolute = if is_ratio && relative.is_none() { " (absolute)" } else { "" };
+    (format!("{}{absolute}", verdict_word(change)), style)
 }
 
 /// A line per point, a column per method: the ratio of B to A.
