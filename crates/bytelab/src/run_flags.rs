@@ -365,6 +365,9 @@ fn without_middle(list: &str) -> String {
     }
 }
 
+/// More combinations of values would take days.
+const POINTS_MAX: usize = 10_000;
+
 /// All combinations of the values from the flags and the defaults.
 fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
     let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -375,9 +378,10 @@ fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
         }
         axes.push((param.name, param.parse(text)?));
     }
-    let points = Point::product(&axes);
-    if points.len() > 10_000 {
-        bail!("{} points are too many: at most 10000", points.len());
-    }
-    Ok(points)
+    experiment.combinations(&axes, POINTS_MAX).with_context(|| {
+        let counts = axes.iter().filter(|(_, values)| values.len() > 1);
+        let counts: Vec<_> =
+            counts.map(|(name, values)| format!("{} of --{name}", values.len())).collect();
+        format!("more than {POINTS_MAX} combinations of values: {}; give fewer", counts.join(", "))
+    })
 }

@@ -195,3 +195,21 @@ fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
         serde_json::from_str(&world.run(&["history", "--json"]).stdout).unwrap();
     assert_eq!(history.as_array().unwrap().len(), 1);
 }
+
+/// Some have so many params that all combinations of their values are more than can be measured.
+#[test]
+fn every_experiment_has_a_default_run_and_every_job_of_memory() {
+    let world = World::new();
+    let jobs = "latency,bandwidth,loaded,tlb,page-fault,core-to-core,naive,arithmetic";
+    let plans = |args: &[&str]| {
+        let ran = world.run(&[&["run"], args, &["--dry-run"]].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+    };
+    for experiment in ["copying", "decoding", "files", "memory", "reading", "sampling", "threads"] {
+        plans(&[experiment]);
+    }
+    plans(&["memory", "--job", jobs]);
+    let args = ["run", "memory", "--size", "1..2000*1", "--span", "8192..30000", "--dry-run"];
+    let refused = world.run(&args);
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+}

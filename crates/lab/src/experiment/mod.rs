@@ -2,6 +2,7 @@
 //! compete.
 
 mod ending;
+mod points;
 mod printed_metric;
 #[cfg(test)]
 mod tests;
@@ -91,24 +92,6 @@ pub struct Method {
 const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl Experiment {
-    /// The points at which at least one of the chosen methods competes. Each point keeps only those
-    /// params that one of the experiment's methods reads there, and occurs once.
-    pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
-        let mut kept: Vec<Point> = Vec::new();
-        for point in points {
-            if !chosen.iter().any(|method| method.competes_at(&point)) {
-                continue;
-            }
-            // A program of the user reads all params that exist.
-            let there = || self.methods.iter().filter(|method| method.competes_at(&point));
-            let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
-            if !kept.contains(&point) {
-                kept.push(point);
-            }
-        }
-        kept
-    }
-
     /// The condition under which the method competes, with the names of the params: `input=file
     /// output=pipe|socket`. None: the method competes at every point.
     pub fn only_with(&self, method: &Method) -> Option<String> {
