@@ -98,6 +98,8 @@ const PMU: &str = "perf event of the processor, kernel included";
 const ALLOCATOR: &str =
     "the program's allocator; of other programs a preloaded library, or their own account";
 
+const SWIFT: &str = "the account of a worker in Swift: how often its runtime did so with an object";
+
 const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
 const PARTS: &str = "getrusage of the method; of a plain command wait4";
@@ -172,6 +174,8 @@ pub const METRICS: &[Metric] = &[
         .version(2),
     apart(true, "allocated_bytes", "bytes", ALLOCATOR).version(2),
     apart(true, "peak_live_bytes", "bytes", ALLOCATOR).version(2),
+    apart(true, "arc_retains", "count", SWIFT).called("retains", "retains", "retains"),
+    apart(true, "arc_releases", "count", SWIFT).called("releases", "releases", "releases"),
     apart(false, "instructions", "count", PMU),
     apart(false, "cycles", "count", PMU),
     apart(false, "cache_misses", "count", PMU),
@@ -270,6 +274,8 @@ pub const TOLD_BY_METHODS: &[&str] = &[
     "allocations",
     "allocated_bytes",
     "peak_live_bytes",
+    "arc_retains",
+    "arc_releases",
     "instructions",
     "cycles",
     "cache_misses",

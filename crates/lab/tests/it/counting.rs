@@ -119,12 +119,16 @@ fn counts_and_times_do_not_mix() {
 
 #[test]
 fn a_worker_knows_that_it_is_counted_and_may_count_itself() {
-    let text = GOOD.replace("own_ns=7", "${BYTELAB_COUNTING+allocations=12 cycles_of_its_own=3}");
+    let text = GOOD.replace(
+        "own_ns=7",
+        "${BYTELAB_COUNTING+allocations=12 arc_retains=3 cycles_of_its_own=3}",
+    );
     let run = counted(vec![script("a", &text)], 2);
     let cell = cell(&run, "a");
     assert_eq!(cell.status, Status::Measured, "{:?}", run.notes);
     let allocations: Vec<f64> = cell.counted("allocations").map(|(_, n)| n).collect();
     assert_eq!(allocations, [12.0, 12.0], "{:?}", run.notes);
+    assert_eq!(cell.counted("arc_retains").map(|(_, n)| n).collect::<Vec<_>>(), [3.0, 3.0]);
     assert_eq!(cell.values.get("cycles_of_its_own"), None, "no metric of this pass");
 }
 
