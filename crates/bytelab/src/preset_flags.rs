@@ -7,6 +7,8 @@ use clap::{Arg, Command};
 use lab::experiment::{Experiment, Method};
 
 use crate::experiments;
+use crate::measuring::RunRequest;
+use crate::pattern;
 use crate::reference::{PREFIX, Part, Study};
 use crate::workers;
 
@@ -52,6 +54,26 @@ pub(crate) fn preset(
         command = command.mut_arg(id, |arg| arg.default_value(value));
     }
     Ok(command)
+}
+
+/// The request with those of its methods that belong to the part; none if it has none. What the
+/// study does not name is measured wherever there is a method of that name.
+pub(crate) fn of_part(
+    mut request: RunRequest,
+    study: &Study,
+    part: &Part,
+    experiment: &Experiment,
+) -> Option<RunRequest> {
+    let is_of = |part: &Part, name: &String| {
+        study.methods(part).into_iter().any(|method| pattern::matches(name, method))
+    };
+    let has = |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
+    request.selection.methods.retain(|name| {
+        let is_studied = study.parts.iter().any(|part| is_of(part, name));
+        if is_studied { is_of(part, name) } else { has(name) }
+    });
+    let is_empty = request.selection.methods.is_empty() && request.selection.workers.is_empty();
+    (!is_empty).then_some(request)
 }
 
 fn has(command: &Command, name: &str) -> bool {

@@ -21,9 +21,8 @@ use crate::commands::study::StudyRequest;
 use crate::default_options::with_defaults;
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
-use crate::pattern;
-use crate::preset_flags::{PAGE, preset};
-use crate::reference::{self, Part, Study};
+use crate::preset_flags::{PAGE, of_part, preset};
+use crate::reference::{self, Study};
 use crate::wrong_use::refuse;
 
 /// What was typed. Words that are not UTF-8 are text that stands for them.
@@ -159,7 +158,7 @@ fn study_named(named: Option<&(&str, String)>) -> Result<Option<&'static Study>>
 
 /// The command line with a study in place of an experiment: a request for each of its parts.
 fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -> Result<Cli> {
-    let (mut parts, mut cli, mut page) = (Vec::new(), None, None);
+    let (mut parts, mut left_out, mut cli, mut page) = (Vec::new(), Vec::new(), None, None);
     let mut names_methods = false;
     for part in &study.parts {
         let experiment = experiments::find(known, &part.experiment)?;
@@ -175,21 +174,13 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
         let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
         let measuring = MeasureArgs::from_arg_matches(own)?;
         page = own.get_one::<PathBuf>(PAGE).cloned();
-        let mut request = measuring.request(experiment.name, points(experiment, own)?, None);
-        let is_of = |part: &Part, name: &String| {
-            study.methods(part).into_iter().any(|method| pattern::matches(name, method))
-        };
-        let has =
-            |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
-        // A method of another part is not measured here, and what the study does not name is
-        // measured wherever there is a method of that name.
-        let is_own = |name: &String| {
-            let is_studied = study.parts.iter().any(|part| is_of(part, name));
-            if is_studied { is_of(part, name) } else { has(name) }
-        };
-        request.selection.methods.retain(is_own);
-        if !request.selection.methods.is_empty() || !request.selection.workers.is_empty() {
-            parts.push(request);
+        match points(experiment, own) {
+            Ok(points) => {
+                let request = measuring.request(experiment.name, points, None);
+                parts.extend(of_part(request, study, part, experiment));
+            }
+            // A job that only another part has.
+            Err(why) => left_out.push(format!("{}: {why:#}", experiment.name)),
         }
         names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
         if let Task::Run(run) = &mut parsed.task {
@@ -204,9 +195,10 @@ fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -
         "{}: no part of it has a method that --method names",
         study.name
     );
+    ensure!(left_out.is_empty() || !parts.is_empty(), "{}", left_out.join("; "));
     let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
     if let Task::Run(run) = &mut cli.task {
-        run.study = Some(StudyRequest { study, parts, page });
+        run.study = Some(StudyRequest { study, parts, left_out, page });
     }
     Ok(cli)
 }

@@ -13,7 +13,7 @@ use lab::launch::Stop;
 use lab::run::Run;
 use tools::atomic_file;
 
-use super::context::{Context, layout, warn_if_unoptimised};
+use super::context::{Context, layout, note, warn_if_unoptimised};
 use super::exit;
 use super::output::OutputArgs;
 use crate::measuring::{self, Measured, RunRequest};
@@ -25,17 +25,24 @@ use crate::{report, workers};
 pub(crate) struct StudyRequest {
     pub(crate) study: &'static Study,
     pub(crate) parts: Vec<RunRequest>,
+    /// The experiments of the other parts, each with the reason.
+    pub(crate) left_out: Vec<String>,
     /// Where the page with the author's figures is written.
     pub(crate) page: Option<PathBuf>,
 }
 
 pub(super) fn dry_run(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
+    note_left_out(request)?;
     for part in &request.parts {
         let store = context.store_if(part.keep)?;
         let text = measuring::dry_run(&context.experiments, part, store)?;
         io::stdout().lock().write_all(text.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn note_left_out(request: &StudyRequest) -> io::Result<()> {
+    request.left_out.iter().try_for_each(|why| note(&format!("not measured: {why}")))
 }
 
 pub(super) fn run(
@@ -52,6 +59,7 @@ pub(super) fn run(
             path.display()
         );
     }
+    note_left_out(request)?;
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
     let mut all: Vec<(Run, Analysis, bool)> = Vec::new();

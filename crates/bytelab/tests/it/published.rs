@@ -88,6 +88,15 @@ fn a_study_takes_the_options_of_run() {
     assert_eq!(list[0]["label"], "published:latency");
     let plan = world.run(&["run", "published:sampling", "--samples", "10", "--dry-run"]);
     assert_eq!(plan.code, 0, "{}", plan.stderr);
+    // A job of one part only; and one that no part has.
+    let job = |name: &str| world.run(&["run", "published:latency", "--job", name, "--dry-run"]);
+    let plan = job("latency");
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+    let out = plan.stdout;
+    assert!(out.contains("of memory") && !out.contains("of threads"), "{out}");
+    assert!(plan.stderr.contains("bytelab: not measured: threads: --job latency"), "{}", plan.stderr);
+    let plan = world.run(&["run", "published:fleece", "--job", "nothing", "--dry-run"]);
+    assert!(plan.code == 2 && plan.stderr.contains("allowed is"), "{}", plan.stderr);
 }
 
 #[test]

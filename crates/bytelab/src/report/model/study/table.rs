@@ -78,8 +78,6 @@ impl Whose<'_> {
 pub(super) fn title(name: &str) -> &str {
     match name {
         metric::THROUGHPUT => "",
-        "arc_retains" => "retains",
-        "arc_releases" => "releases",
         name => heading(name),
     }
 }
