@@ -94,7 +94,11 @@ fn a_study_takes_the_options_of_run() {
     assert_eq!(plan.code, 0, "{}", plan.stderr);
     let out = plan.stdout;
     assert!(out.contains("of memory") && !out.contains("of threads"), "{out}");
-    assert!(plan.stderr.contains("bytelab: not measured: threads: --job latency"), "{}", plan.stderr);
+    assert!(
+        plan.stderr.contains("bytelab: not measured: threads: --job latency"),
+        "{}",
+        plan.stderr
+    );
     let plan = world.run(&["run", "published:fleece", "--job", "nothing", "--dry-run"]);
     assert!(plan.code == 2 && plan.stderr.contains("allowed is"), "{}", plan.stderr);
 }
