@@ -112,6 +112,15 @@ fn count(real: &Real, memory: Memory, requested: usize, held_before: usize) {
     }
 }
 
+// The library's own calls of these functions, and their addresses, refer to its own ones, even if
+// the program has others. Not every linker has a flag for this, and plain `-Bsymbolic` also makes
+// `dlsym` search here first, which then does not find the functions of the program.
+#[cfg(shim)]
+core::arch::global_asm!(
+    ".protected malloc, calloc, realloc, reallocarray, free",
+    ".protected posix_memalign, aligned_alloc, memalign",
+);
+
 // SAFETY of all `no_mangle` below: the purpose of the library is to be found in place of these
 // functions.
 

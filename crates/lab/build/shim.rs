@@ -33,10 +33,8 @@ fn compile(source: &Path, library: &Path) -> Result<(), String> {
     rustc.args(["--cfg=shim", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols"]);
     // The library takes all symbols that it needs from the program into which it is loaded.
     rustc.args(["-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"]);
-    // Its own calls of `malloc` refer to its own function, even if the program has another one.
-    // This applies to functions only: with plain -Bsymbolic, `dlsym` would also search here first
-    // and not find that of the program.
-    rustc.arg("-Clink-arg=-Wl,-Bsymbolic-functions");
+    // The directives about symbols are part of the same object file as the functions.
+    rustc.arg("-Ccodegen-units=1");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
         rustc.arg("-Ctarget-feature=-crt-static");
     }
