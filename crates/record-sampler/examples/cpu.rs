@@ -2,7 +2,7 @@
 //! where other work shares the machine, and wall time cannot.
 //!
 //! ```sh
-//! cargo run --release --example cpu -- FILE lines|BYTES N auto|pread|mmap|sequential|stream|index…
+//! cargo run --release --example cpu -- FILE lines|BYTES N auto|pread|mmap|sequential|stream|index|shuffle|shuffle-copied…
 //! ```
 #![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "asks for the processor time"))]
 
@@ -37,6 +37,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "mmap" => sampler.by(Method::Mmap),
                 "sequential" => sampler.by(Method::Sequential),
                 "stream" => sampler.by(Method::Stream),
+                "shuffle" => sampler.with_mapping().shuffled(),
+                "shuffle-copied" => sampler.shuffled(),
                 "index" => sampler.with_index(),
                 _ => sampler.with_mapping(),
             };

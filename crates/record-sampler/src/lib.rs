@@ -29,6 +29,8 @@ pub use error::{Error, ErrorKind};
 pub use fetch::Method;
 pub use format::{Format, HeaderRule, Layout};
 pub use input::{Column, Population};
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetPart;
 pub use part::Part;
 pub use random::Rng;
 pub use sampler::{Sampler, Stats};

@@ -35,6 +35,7 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
             (Box::new(Systematic::new(rng, n, total)), n.min(total))
         }
         Amount::Exactly(n) | Amount::AtMost(n) => exactly(rng, n.min(total), total),
+        Amount::Share(p) if p >= 1.0 => (Box::new(0..total), total),
         Amount::Share(p) => {
             let chosen = Bernoulli::new(rng, p).take_while(move |rank| *rank < total);
             (Box::new(chosen), (p * total as f64) as u64)
@@ -172,6 +173,36 @@ impl Ranked {
     pub(crate) fn bytes_of(&self, records: u64) -> u64 {
         let bytes = u128::from(self.bytes) * u128::from(records) / u128::from(self.total.max(1));
         bytes.try_into().unwrap_or(u64::MAX)
+    }
+
+    /// Maps all files whole, if that is allowed and they are cached. Returns whether they are.
+    pub(crate) fn map_all(&mut self, population: &Population) -> Result<bool> {
+        /// Each mapping is one of the process's 65,530.
+        const MOST_FILES: usize = 1024;
+        let Some(files) = population.files().filter(|files| files.len() <= MOST_FILES) else {
+            return Ok(false);
+        };
+        let is_allowed = match self.method {
+            Method::Mmap => true,
+            Method::Auto => self.may_map && cached(&files).is_some_and(|share| share > 0.95),
+            _ => false,
+        };
+        if !is_allowed {
+            return Ok(false);
+        }
+        self.maps.resize_with(files.len(), || None);
+        for ((map_of, file), input) in self.maps.iter_mut().zip(&files).zip(&population.inputs) {
+            if map_of.is_none() && file.size > 0 {
+                let mapped = map(file, Density::All);
+                *map_of = Some(mapped.map_err(|error| error.with_path(&input.path))?);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The bytes of each file that is mapped.
+    pub(crate) fn mapped(&self) -> Vec<&[u8]> {
+        self.maps.iter().map(|map| map.as_deref().unwrap_or_default()).collect()
     }
 
     /// Passes on the records with these ranks, of which there are about `expected`.

@@ -41,6 +41,11 @@ pub(crate) trait Sink {
         Ok(())
     }
 
+    /// Whether it takes the bytes of records, and not their places only.
+    fn needs_bytes(&self) -> bool {
+        true
+    }
+
     fn piece(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// With which probabilities the records are in the sample that follow: for a sink that adds
@@ -50,6 +55,32 @@ pub(crate) trait Sink {
     /// Completes the record whose pieces were passed. `is_after_crlf`: the line before it ended in
     /// CRLF, and so should this one if it has no end.
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()>;
+
+    /// Takes whole records at once.
+    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+        run.each(self)
+    }
+}
+
+/// Whole records, one after the other.
+pub(crate) struct Run<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) lens: &'a [u32],
+    /// One of them does not end as records of the format do.
+    pub(crate) has_open: bool,
+}
+
+impl Run<'_> {
+    fn each<S: Sink + ?Sized>(&self, sink: &mut S) -> Result<()> {
+        let mut rest = self.bytes;
+        for len in self.lens {
+            let (record, others) = rest.split_at(*len as usize);
+            sink.piece(record)?;
+            sink.end(Place { at: 0, len: u64::from(*len) }, false)?;
+            rest = others;
+        }
+        Ok(())
+    }
 }
 
 /// Writes records one after the other, each with a line end if it is text.
@@ -116,6 +147,14 @@ impl Sink for Output<'_> {
             Some(end) if self.last != end => self.piece(&[end]),
             _ => Ok(()),
         }
+    }
+
+    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+        if run.has_open {
+            return run.each(self);
+        }
+        self.written += run.lens.len() as u64;
+        self.piece(run.bytes)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::draw::{
 };
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
-use crate::random::{Rng, shuffle};
+use crate::random::Rng;
 use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
-use crate::shuffle::{Shuffle, Shuffler, Spool};
+use crate::shuffle::{Shuffle, Shuffler, Spool, random_order};
 use crate::sink::{Output, Place, Places, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
@@ -360,12 +360,15 @@ impl Kept {
             }
             Kept::Copied(mut records) => {
                 records.sort_unstable_by_key(|record| record.rank);
-                if is_shuffled {
-                    shuffle(&mut records, seed);
-                }
-                for record in records {
+                let mut pass_on = |record: &Copied| {
                     sink.piece(&record.bytes)?;
-                    sink.end(Place { at: 0, len: 0 }, record.rank & 1 != 0)?;
+                    sink.end(Place { at: 0, len: 0 }, record.rank & 1 != 0)
+                };
+                if is_shuffled {
+                    let mut order = random_order(records.len(), seed);
+                    order.try_for_each(|number| pass_on(&records[number]))?;
+                } else {
+                    records.iter().try_for_each(pass_on)?;
                 }
                 Ok(0)
             }

@@ -2,6 +2,11 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+/// As many as the processors that this process may use, and no more than this.
+pub(crate) fn available(most: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(most)
+}
+
 /// The thread, or `None` if the system allows no more of them.
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,

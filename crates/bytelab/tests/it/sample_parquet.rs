@@ -146,3 +146,23 @@ fn what_is_wrong_with_a_column_is_said_in_one_line() {
         assert_eq!(ran.stderr.lines().count(), 1);
     }
 }
+
+#[test]
+fn a_mergeable_sample_is_drawn_plainly_by_weight_and_of_strata() {
+    let (world, parquet, _) = world(|id| (id % 4) as f64);
+    let out = world.path("out.parquet");
+    let draw = |args: &[&str]| {
+        let fixed = ["sample", &parquet, "--format", "parquet", "--seed", "5", "-o"];
+        let ran = world.run(&[&fixed[..], &[out.to_str().unwrap()], args].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        ids(&out)
+    };
+    let plain = draw(&["-n", "60", "--mergeable"]);
+    assert_eq!(plain, draw(&["-n", "60", "--mergeable"]));
+    assert_ne!(plain, draw(&["-n", "60"]));
+    let weighted = draw(&["-n", "60", "--mergeable", "--weight", "w"]);
+    assert!(weighted.len() == 60 && weighted.iter().all(|id| id % 4 != 0));
+    let strata = draw(&["--per", "kind=7", "--mergeable"]);
+    assert_eq!(strata.iter().filter(|id| kind(**id) == "rare").count(), 7);
+    assert_eq!(strata.len(), 14);
+}

@@ -87,6 +87,7 @@ fn deal<I: Iterator<Item = u64>>(
     loop {
         while open.len() < most_open {
             let mut batch: Batch = spare.pop().unwrap_or_default();
+            batch.has_no_bytes = !sink.needs_bytes();
             batch.ranks.extend((0..at_once).map_while(|_| next_below(ranks, end)));
             if batch.ranks.is_empty() {
                 break;
@@ -129,6 +130,8 @@ struct Batch {
     ends: Vec<(Place, bool)>,
     /// The lines are longer than expected: the rest is left to the receiving thread.
     is_full: bool,
+    /// The lines are not copied: their places suffice.
+    has_no_bytes: bool,
 }
 
 impl Batch {
@@ -149,6 +152,10 @@ impl Batch {
     fn hand_over(&self, file: &LineFile<'_>, sink: &mut dyn Sink) -> Result<u64> {
         let mut at = 0;
         for (place, is_after_crlf) in &self.ends {
+            if self.has_no_bytes {
+                sink.end(*place, *is_after_crlf)?;
+                continue;
+            }
             let len = place.len as usize;
             sink.piece(&self.bytes[at..at + len])?;
             sink.end(*place, *is_after_crlf)?;
@@ -172,6 +179,9 @@ impl Batch {
 impl Sink for Batch {
     #[inline]
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.has_no_bytes {
+            return Ok(());
+        }
         if (self.bytes.len() + bytes.len()) as u64 > BYTES {
             self.is_full = true;
             return Err(Error::stopped());

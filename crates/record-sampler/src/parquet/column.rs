@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 
 use super::cell::{Cell, Kind};
 use super::failure::contained;
-use super::sources::{Sources, too_short};
+use super::sources::{Group, Sources, too_short};
 use crate::draw::{Sizes, Strata, WeightedReservoir};
 use crate::input::Column;
 use crate::random::Rng;
@@ -28,9 +28,7 @@ pub(super) fn weighted(
         Amount::Share(_) => 0,
     };
     let picked = Picked::find(sources, column)?;
-    if picked.kind == Kind::Other {
-        return Err(picked.bad("it holds no numbers"));
-    }
+    picked.are_numbers()?;
     let mut buffer = Vec::new();
     let mut reservoir = WeightedReservoir::new(Rng::new(sampler.seed), n as usize);
     picked.each(|rank, cell| {
@@ -74,7 +72,7 @@ pub(super) fn stratified(
 }
 
 /// A column that has at most one value in a row.
-struct Picked<'a> {
+pub(super) struct Picked<'a> {
     sources: &'a Sources<'a>,
     column: &'a Column,
     number: usize,
@@ -82,7 +80,7 @@ struct Picked<'a> {
 }
 
 impl<'a> Picked<'a> {
-    fn find(sources: &'a Sources<'a>, column: &'a Column) -> Result<Picked<'a>> {
+    pub(super) fn find(sources: &'a Sources<'a>, column: &'a Column) -> Result<Picked<'a>> {
         let mut picked = Picked { sources, column, number: 0, kind: Kind::Other };
         let schema = sources.schema();
         let fields = schema.root_schema().get_fields();
@@ -105,6 +103,11 @@ impl<'a> Picked<'a> {
         Ok(picked)
     }
 
+    /// An error unless its values may be weights.
+    pub(super) fn are_numbers(&self) -> Result<()> {
+        if self.kind == Kind::Other { Err(self.bad("it holds no numbers")) } else { Ok(()) }
+    }
+
     fn bad(&self, text: &str) -> Error {
         self.named(0, Error::new(ErrorKind::BadColumn, text))
     }
@@ -116,17 +119,26 @@ impl<'a> Picked<'a> {
     /// Passes on the values with the ranks of their rows. No other column is read.
     fn each(&self, mut take: impl FnMut(u64, Cell<'_>) -> Result<()>) -> Result<()> {
         for group in self.sources.groups() {
-            let mut done = 0;
-            let take: Take<'_> = &mut |cell| {
-                let taken = cell.and_then(|cell| take(group.base + done, cell));
-                done += 1;
-                taken.map_err(|error| self.named(group.file, error.in_record(group.row + done - 1)))
-            };
-            let reader = self.sources.reader(group.file, group.number, self.number);
-            let read = reader.and_then(|reader| each_any(reader, self.kind, group.rows, take));
-            read.map_err(|error| self.sources.explain(group.file, &error))??;
+            self.each_of(&group, |row, cell| take(group.base + row, cell))?;
         }
         Ok(())
+    }
+
+    /// The same for one row group: with the numbers of its rows in it.
+    pub(super) fn each_of(
+        &self,
+        group: &Group,
+        mut take: impl FnMut(u64, Cell<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut done = 0;
+        let take: Take<'_> = &mut |cell| {
+            let taken = cell.and_then(|cell| take(done, cell));
+            done += 1;
+            taken.map_err(|error| self.named(group.file, error.in_record(group.row + done - 1)))
+        };
+        let reader = self.sources.reader(group.file, group.number, self.number);
+        let read = reader.and_then(|reader| each_any(reader, self.kind, group.rows, take));
+        read.map_err(|error| self.sources.explain(group.file, &error))?
     }
 }
 

@@ -8,6 +8,7 @@ mod column;
 mod columns;
 mod failure;
 mod levels;
+mod part;
 mod row_group_writer;
 mod rows;
 mod sources;
@@ -16,6 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 use self::failure::malformed;
+pub use self::part::ParquetPart;
 use self::row_group_writer::{Destination, writers};
 use self::sources::Sources;
 use crate::draw::{Partition, shares};
@@ -47,7 +49,7 @@ impl Sampler {
         paths: impl IntoIterator<Item = P>,
         out: &mut (dyn Write + Send),
     ) -> Result<Stats> {
-        self.check_parquet()?;
+        self.check_parquet(self.is_mergeable)?;
         self.check_amount()?;
         self.check_choices()?;
         if self.share.is_some() && (self.weight.is_some() || self.key.is_some()) {
@@ -90,7 +92,7 @@ impl Sampler {
         outs: &mut [&mut (dyn Write + Send)],
     ) -> Result<Vec<Stats>> {
         self.check_split(weights, outs.len())?;
-        self.check_parquet()?;
+        self.check_parquet(false)?;
         if self.key.is_some() {
             let text = "rows of Parquet are not split by strata";
             return Err(Error::new(ErrorKind::BadRequest, text));
@@ -104,10 +106,10 @@ impl Sampler {
         })
     }
 
-    fn check_parquet(&self) -> Result<()> {
+    fn check_parquet(&self, is_sketched: bool) -> Result<()> {
         let is_plain = !self.is_shuffled
             && !self.with_replacement
-            && !self.is_mergeable
+            && (is_sketched || !self.is_mergeable)
             && !self.adds_probability
             && self.groups.is_none()
             && !self.keeps_index
@@ -115,12 +117,17 @@ impl Sampler {
         if is_plain {
             return Ok(());
         }
-        let text = "rows of Parquet stay in order, each at most once, in one process; no index, method or probability can be chosen";
+        let text = "rows of Parquet stay in order, each at most once; no index, method or probability can be chosen";
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 
     /// The chosen ranks, and what was read to find them.
     fn parquet_ranks<'a>(&self, sources: &Sources<'_>) -> Result<(Ranks<'a>, String)> {
+        if self.is_mergeable {
+            let ranks = self.mergeable_ranks(sources)?;
+            let reason = "each row has a number of its own, by which samples can be merged; ";
+            return Ok((Box::new(ranks.into_iter()), reason.to_owned()));
+        }
         let (ranks, column) = match (&self.weight, &self.key) {
             (Some(Weight::Column(column)), _) => (column::weighted(self, sources, column)?, column),
             (_, Some(column)) => (column::stratified(self, sources, column)?, column),

@@ -1,5 +1,6 @@
 //! Parquet files with one schema as one population: their footers, and readers of their columns.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub(super) struct Sources<'a> {
     files: Vec<Source>,
     /// The rows of all.
     pub(super) total: u64,
+    /// The numbers of the row groups of each file that are of interest.
+    only: Range<u64>,
 }
 
 struct Source {
@@ -74,7 +77,14 @@ impl<'a> Sources<'a> {
         if files.is_empty() {
             return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
         }
-        Ok(Sources { population, files, total })
+        Ok(Sources { population, files, total, only: 0..u64::MAX })
+    }
+
+    /// Only these row groups of each file.
+    pub(super) fn only(mut self, from: u64, to: u64) -> Sources<'a> {
+        self.only = from..to;
+        self.total = self.groups().iter().map(|group| group.rows).sum();
+        self
     }
 
     /// The metadata of the first file.
@@ -86,16 +96,19 @@ impl<'a> Sources<'a> {
         self.first().file_metadata().schema_descr()
     }
 
-    /// The row groups of all files, in order.
+    /// The row groups of all files that are of interest, in order.
     pub(super) fn groups(&self) -> Vec<Group> {
         let mut base = 0;
         let mut groups = Vec::new();
         for (file, source) in self.files.iter().enumerate() {
-            let start = base;
+            let mut row = 0;
             for (number, group) in source.metadata.row_groups().iter().enumerate() {
                 let rows = group.num_rows() as u64;
-                groups.push(Group { file, number, base, row: base - start, rows });
-                base += rows;
+                if self.only.contains(&(number as u64)) {
+                    groups.push(Group { file, number, base, row, rows });
+                    base += rows;
+                }
+                row += rows;
             }
         }
         groups

@@ -6,8 +6,8 @@ use crate::draw::check_weight;
 use crate::fetch::Method;
 use crate::input::{Names, Picker, Population, Scan, Scanned};
 use crate::part::{Part, PartScan, completed};
-use crate::random::shuffle;
 use crate::random_access;
+use crate::shuffle::random_order;
 use crate::sink::{Place, Sink};
 use crate::sketch::{Keys, Request, Sketch};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
@@ -92,7 +92,8 @@ impl Sampler {
         sink.set_probabilities(sketcher.sketch.probabilities());
         let mut records = sketcher.sketch.records()?;
         if self.is_shuffled {
-            shuffle(&mut records, self.seed);
+            let order = random_order(records.len(), self.seed);
+            records = order.map(|number| records[number]).collect();
         }
         for record in records {
             sink.piece(record)?;
@@ -154,7 +155,7 @@ impl Sampler {
     }
 
     /// It is an error if a sketch cannot be made of this request.
-    fn request(&self, format: Format, header: &HeaderRule) -> Result<Request> {
+    pub(crate) fn request(&self, format: Format, header: &HeaderRule) -> Result<Request> {
         self.check_mergeable()?;
         let (n, is_exact) = match self.amount {
             Amount::Exactly(n) => (n, true),

@@ -11,9 +11,12 @@ use crate::input::Population;
 use crate::probability::WithProbability;
 use crate::random::Rng;
 use crate::random_access::{self, Ranked};
-use crate::shuffle::{Shuffle, Shuffler};
+use crate::shuffle::{MappedShuffler, Shuffle, Shuffler};
 use crate::sink::{List, Output, Parts, Place, Sink};
-use crate::streaming;
+use crate::{streaming, threads};
+
+/// More of them do not make a random order faster.
+const MOST_THREADS: usize = 8;
 
 impl Sampler {
     /// Writes the chosen records, and the header before them if there is one. Text that ends
@@ -120,7 +123,7 @@ impl Sampler {
         weights: &[f64],
         outputs: &mut [Output<'_>],
     ) -> Result<Stats> {
-        let ranked = Ranked::new(self, population)?;
+        let mut ranked = Ranked::new(self, population)?;
         for output in outputs.iter_mut() {
             output.header(&ranked.header)?;
         }
@@ -134,18 +137,27 @@ impl Sampler {
         let turns = sizes.into_iter().enumerate();
         let turns = turns.flat_map(|(part, size)| (0..size).map(move |_| part));
         let mut parts = Parts::new(outputs, turns);
-        self.fetch_shuffled(&ranked, population, (Box::new(0..total), total), &mut parts)
+        self.fetch_shuffled(&mut ranked, population, (Box::new(0..total), total), &mut parts)
     }
 
     fn fetch_shuffled(
         &self,
-        ranked: &Ranked,
+        ranked: &mut Ranked,
         population: &mut Population,
         (ranks, records): (Ranks<'_>, u64),
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
         let (seed, memory) = (self.seed, self.memory);
         let shuffle = Shuffle { records, bytes: ranked.bytes_of(records), seed, memory };
+        let threads = threads::available(MOST_THREADS);
+        let mapped = MappedShuffler::new(&shuffle, ranked.bytes_of(ranked.total), threads);
+        if let Some(mut shuffler) = mapped
+            && ranked.map_all(population)?
+        {
+            let mut stats = ranked.fetch(population, ranks, records, &mut shuffler)?;
+            stats.bytes_read += shuffler.finish(population, &ranked.mapped(), threads, sink)?;
+            return Ok(stats);
+        }
         let mut shuffler = Shuffler::new(&shuffle, population.files().is_some())?;
         let mut stats = ranked.fetch(population, ranks, records, &mut shuffler)?;
         stats.bytes_read += shuffler.finish(Some(population), sink)?;
@@ -167,18 +179,14 @@ impl Sampler {
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
-        let ranked = Ranked::new(self, population)?;
+        let mut ranked = Ranked::new(self, population)?;
         sink.header(&ranked.header)?;
         sink.set_probabilities(self.inclusion(ranked.total));
         let (ranks, expected) = random_access::ranks(self, ranked.total)?;
         if !self.is_shuffled {
             return ranked.fetch(population, ranks, expected, sink);
         }
-        let records = match self.amount {
-            Amount::Share(_) => random_access::ranks(self, ranked.total)?.0.count() as u64,
-            _ => expected,
-        };
-        self.fetch_shuffled(&ranked, population, (ranks, records), sink)
+        self.fetch_shuffled(&mut ranked, population, (ranks, expected), sink)
     }
 
     fn probe(&self, population: &Population, min_len: u32, sink: &mut dyn Sink) -> Result<Stats> {

@@ -2,8 +2,10 @@
 //! memory does not hold is kept in a temporary file until it is their turn.
 
 mod buckets;
+mod mapped;
 mod order;
 mod spill;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,8 @@ use crate::input::Population;
 use crate::sink::{Place, Sink};
 use crate::{Error, ErrorKind, Result};
 use buckets::{Bucket, Buckets, HEAD_BYTES, IS_AFTER_CRLF, IS_PLACE, stored};
+pub(crate) use mapped::MappedShuffler;
+pub(crate) use order::random_order;
 use order::{Order, sort};
 use spill::Spill;
 
@@ -22,6 +26,10 @@ use spill::Spill;
 const LONG_BYTES: usize = 256 << 10;
 /// Smaller writes to the temporary file take too long.
 const LEAST_ROOM: u64 = 64 << 10;
+/// Larger ones are no longer in a cache when they are written.
+const MOST_ROOM: u64 = 256 << 10;
+/// Sorting a bucket and copying its records is fastest if it fits into a cache.
+const BUCKET_BYTES: u64 = 4 << 20;
 /// Buckets that are still too large are divided again, as often as this.
 const MOST_DEPTH: u32 = 8;
 
@@ -77,20 +85,19 @@ impl Shuffle {
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 
-    fn buckets(&self, order: &Order) -> Buckets {
-        let stored = self.stored_bytes();
-        if stored <= self.memory {
-            return Buckets::new(0, order.span(), 1, self.memory as usize);
-        }
-        divided(0, order.span(), stored, self.memory)
+    fn buckets(&self) -> Buckets {
+        divided(0, 1 << 64, self.stored_bytes(), self.memory)
     }
 }
 
 /// Buckets for these keys and bytes, each of which fits into memory if the keys are spread evenly.
 fn divided(low: u64, span: u128, bytes: u64, memory: u64) -> Buckets {
     let most = (memory / 2 / LEAST_ROOM).max(2);
-    let n = bytes.div_ceil((memory / 4).max(1)).clamp(2, most);
-    Buckets::new(low, span, n, (memory / 2 / n) as usize)
+    let n = bytes.div_ceil(BUCKET_BYTES.min(memory / 4).max(1)).clamp(2, most);
+    // Buckets differ in size.
+    let fits = bytes <= memory - memory / 8;
+    let room = if fits { memory / n } else { (memory / 2 / n).min(MOST_ROOM) };
+    Buckets::new(low, span, n, room as usize)
 }
 
 impl Shuffler {
@@ -102,16 +109,14 @@ impl Shuffler {
             shuffle.bytes = shuffle.bytes.min(most);
         }
         shuffle.check()?;
-        let order = Order::new(shuffle.records, shuffle.seed);
-        let buckets = shuffle.buckets(&order);
+        let (order, buckets) = (Order::new(shuffle.seed), shuffle.buckets());
         let shelf = Shelf { spill: None, seed: shuffle.seed, memory: shuffle.memory };
         Ok(Shuffler { order, buckets, shelf, can_reread, open: None, is_long: false })
     }
 
     /// Passes on all records; returns how many bytes were read again.
     pub(crate) fn finish(self, files: Option<&Population>, sink: &mut dyn Sink) -> Result<u64> {
-        let Shuffler { order, buckets, mut shelf, .. } = self;
-        drop(order);
+        let Shuffler { buckets, mut shelf, .. } = self;
         shelf.pass_on(buckets, 0, &mut Target { files, sink, bytes_read: 0 })
     }
 

@@ -219,7 +219,8 @@ impl<'a> Cursor<'a> {
         let (n, is_exact, seed) = (self.number()?, self.flag()?, self.number()?);
         let (weight, key) = (self.column()?, self.column()?);
         let format = match (self.byte()?, self.number()?) {
-            (0, len @ 1..) => Format::Fixed(len),
+            // Rows of Parquet have no bytes.
+            (0, len) => Format::Fixed(len),
             (1, 0) => Format::Lines,
             (2, delimiter) => Format::Csv { delimiter: delimiter.try_into().ok()? },
             (3, 0) => Format::JsonLines,

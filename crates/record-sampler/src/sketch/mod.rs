@@ -177,6 +177,21 @@ impl Sketch {
         Ok(kept.into_iter().map(|kept| &*kept.bytes).collect())
     }
 
+    /// The numbers of the files and the offsets of the chosen records, ascending.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn places(&self) -> Result<Vec<(u64, u64)>> {
+        self.check_number()?;
+        let kept = self.strata.values().flat_map(Stratum::kept);
+        let mut places: Vec<(u64, u64)> = kept.map(|kept| (kept.file, kept.offset)).collect();
+        places.sort_unstable();
+        Ok(places)
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn format(&self) -> Format {
+        self.request.format
+    }
+
     /// Writes the header, if there is one, and the chosen records in the order of the files.
     /// Returns the number of records.
     ///

@@ -27,11 +27,15 @@ mod parquet_choices;
 #[cfg(feature = "parquet")]
 mod parquet_codecs;
 #[cfg(feature = "parquet")]
+mod parquet_parts;
+#[cfg(feature = "parquet")]
 mod parquet_rows;
 mod probability;
 mod ranks;
 mod records;
 mod refusals;
+
+mod shuffled;
 mod sketch;
 mod strata;
 mod streams;
