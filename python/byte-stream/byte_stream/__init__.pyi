@@ -1,0 +1,16 @@
+from os import PathLike
+from typing import Any, BinaryIO
+
+from ._native import Stream as Stream
+from ._native import StreamError as StreamError
+
+open = Stream
+
+def read_all(address: str | PathLike[str] | int, **options: Any) -> bytes: ...
+def copy(
+    source: str | PathLike[str] | int | BinaryIO,
+    destination: str | PathLike[str] | int | BinaryIO,
+    *,
+    sparse: bool = False,
+    **options: Any,
+) -> int: ...

@@ -1,0 +1,57 @@
+import hashlib
+import pathlib
+import re
+
+import byte_stream
+import pytest
+
+from conftest import BODY
+
+
+def test_a_url_is_read_and_copied(url, tmp_path):
+    assert byte_stream.read_all(url + "/") == BODY
+    with byte_stream.open(url + "/", sha256=hashlib.sha256(BODY).digest()) as stream:
+        assert stream.status == 200 and stream.headers["x-colour"] == "blue"
+        assert b"".join(map(bytes, stream)) == BODY
+    assert byte_stream.copy(url + "/", tmp_path / "copy") == len(BODY)
+    assert (tmp_path / "copy").read_bytes() == BODY
+
+
+def test_headers_are_sent(url):
+    assert byte_stream.read_all(url + "/echo", headers={"X-Word": "hello"}) == b"hello"
+
+
+def test_a_status_is_an_error(url):
+    with pytest.raises(byte_stream.StreamError) as raised:
+        byte_stream.open(url + "/missing")
+    error = raised.value
+    assert (error.kind, error.status, error.filename) == ("Status", 404, url + "/missing")
+
+
+@pytest.mark.parametrize("path", ["/truncated", "/reset"])
+def test_half_a_body_is_an_error_with_its_place(url, path):
+    seen = 0
+    with byte_stream.open(url + path) as stream, pytest.raises(OSError) as raised:
+        for chunk in stream:
+            seen += len(chunk)
+    assert raised.value.retryable
+    assert raised.value.filename == url + path
+    assert raised.value.offset == seen <= len(BODY) // 2
+
+
+def test_a_silent_server_is_a_timeout(url):
+    with pytest.raises(TimeoutError) as raised:
+        byte_stream.open(url + "/silent", idle_limit=0.05)
+    assert raised.value.kind == "TimedOut" and raised.value.retryable
+
+
+def test_no_server_is_a_refused_connection():
+    with pytest.raises(ConnectionError):
+        byte_stream.open("http://127.0.0.1:1/")
+
+
+def test_the_example_of_the_readme_runs(url, tmp_path):
+    readme = pathlib.Path(__file__).parent.parent / "README.md"
+    (example,) = re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
+    example = example.replace("https://example.org", url).replace("/tmp", str(tmp_path))
+    exec(example, {})
