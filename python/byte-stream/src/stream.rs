@@ -1,11 +1,11 @@
 //! Streams, and the lending of their chunks.
 //!
 //! A chunk lies in the buffer of the stream, which the next chunk overwrites. Python keeps what it
-//! wants for as long as it wants, so the stream counts who looks at its buffer: `memoryview(stream)`
-//! is a look, each slice or array that is made of it prolongs it. The next chunk first takes the
-//! memoryview of the last one away (`release`); if somebody still looks, it is a `BufferError`, as
-//! it is for a `bytearray` that is to grow. The buffer lives as long as the stream, and whoever looks
-//! holds the stream.
+//! wants for as long as it wants, so the stream counts who looks at its buffer: each memoryview of
+//! the stream, and as long as they live all slices and arrays that are made of it. The next chunk
+//! first releases the memoryview of the last one; if somebody still looks, it is a `BufferError`,
+//! as it is for a `bytearray` that is to grow. The buffer lives as long as the stream, and whoever
+//! looks holds the stream.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsString, c_int};

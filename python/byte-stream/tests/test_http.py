@@ -31,12 +31,13 @@ def test_a_status_is_an_error(url):
 @pytest.mark.parametrize("path", ["/truncated", "/reset"])
 def test_half_a_body_is_an_error_with_its_place(url, path):
     seen = 0
-    with byte_stream.open(url + path) as stream, pytest.raises(OSError) as raised:
+    # A reset may be there before the head is read.
+    with pytest.raises(OSError) as raised, byte_stream.open(url + path) as stream:
         for chunk in stream:
             seen += len(chunk)
     assert raised.value.retryable
     assert raised.value.filename == url + path
-    assert raised.value.offset == seen <= len(BODY) // 2
+    assert (raised.value.offset or 0) == seen <= len(BODY) // 2
 
 
 def test_a_silent_server_is_a_timeout(url):

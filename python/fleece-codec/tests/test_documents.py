@@ -99,7 +99,8 @@ def test_depth_cycles_and_numbers_have_limits():
     assert fleece_codec.loads(dumps(deep)) == deep
     cycle = []
     cycle.append(cycle)
-    for too_much, error in [(cycle, ValueError), (1 << 64, OverflowError), ("\ud800", UnicodeError)]:
+    too_large = [(cycle, ValueError), (1 << 64, OverflowError), ("\ud800", UnicodeError)]
+    for too_much, error in too_large:
         with pytest.raises(error):
             dumps(too_much)
     with pytest.raises(FleeceError) as raised:
@@ -111,7 +112,8 @@ def test_a_small_document_that_holds_very_much_is_refused():
     # Each array holds the one before it twice: 2 ** 40 items.
     data = bytes([0x60, 0x00])
     for _ in range(40):
-        data += bytes([0x60, 0x02, 0x80, 0x02 if len(data) == 2 else 0x04, 0x80, 0x03 if len(data) == 2 else 0x05])
+        back = 2 if len(data) == 2 else 4
+        data += bytes([0x60, 0x02, 0x80, back, 0x80, back + 1])
     doc = Doc(data + bytes([0x80, 0x03]))
     for expensive in [doc.to_python, lambda: doc.to_json(max_bytes=1 << 20)]:
         with pytest.raises(FleeceError) as raised:

@@ -1,0 +1,137 @@
+//! Samples of the records of files.
+
+use std::ffi::{OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use record_sampler::{Layout, Population, Sampler};
+
+use crate::pointers::{self, BytelabBytes};
+use crate::status::{self, BytelabError, BytelabStatus, Failure};
+
+/// What to draw. All that is zero is the default.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct BytelabSampleOptions {
+    /// The number of records. It is an error if there are fewer, unless `at_most` is set.
+    pub n: u64,
+    /// The same seed gives the same records.
+    pub seed: u64,
+    /// `lines` (also if it is null), `csv`, `tsv`, `jsonl`, `vcf`, `sam`, `tped`, `hapmap`,
+    /// `fastq`, `fasta`, `plink-bed` or `fixed:BYTES`.
+    pub format: *const c_char,
+    /// The name of a column of weights, or null.
+    pub weight: *const c_char,
+    /// The name of a column: `n` records for each of its values; or null.
+    pub per: *const c_char,
+    /// The first record of each file is its header.
+    pub header: bool,
+    /// All records, if there are fewer than `n`.
+    pub at_most: bool,
+}
+
+/// The records of a sample.
+pub struct BytelabRecords(Vec<Vec<u8>>);
+
+/// Draws a fair sample of the records of files, which are one population.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bytelab_sample(
+    paths: *const *const c_char,
+    path_count: usize,
+    options: *const BytelabSampleOptions,
+    out: *mut *mut BytelabRecords,
+    error: *mut *mut BytelabError,
+) -> BytelabStatus {
+    // SAFETY: the caller vouches for it.
+    unsafe { status::clear(error) };
+    let work = || {
+        // SAFETY: the caller vouches for it.
+        let out = unsafe { pointers::out(out, ptr::null_mut()) }?;
+        // SAFETY: the caller vouches for it.
+        let options = unsafe { pointers::shared(options) }?;
+        // SAFETY: the caller vouches for it.
+        let paths = unsafe { owned(paths, path_count) }?;
+        // SAFETY: the caller vouches for its texts.
+        let (sampler, format) = unsafe { request(options) }?;
+        let layout = Layout::named(&format, paths.first().map(PathBuf::as_path))?;
+        let population = Population::open(&paths, layout.format)?.with_header_rule(layout.header);
+        let mut population = if options.header { population.with_header() } else { population };
+        *out = pointers::handle(BytelabRecords(sampler.records(&mut population)?));
+        Ok(())
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe { status::reported(error, work) }
+}
+
+/// The number of records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bytelab_records_count(records: *const BytelabRecords) -> usize {
+    // SAFETY: the caller vouches for it, unless it is null.
+    unsafe { records.as_ref() }.map_or(0, |records| records.0.len())
+}
+
+/// A record as it stands in the file, with its line end; lent by the records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bytelab_records_get(
+    records: *const BytelabRecords,
+    index: usize,
+    out: *mut BytelabBytes,
+) -> BytelabStatus {
+    status::status_of(|| {
+        // SAFETY: the caller vouches for it.
+        let out = unsafe { pointers::out(out, BytelabBytes::NONE) }?;
+        // SAFETY: the caller vouches for it.
+        let records = unsafe { pointers::shared(records) }?;
+        *out = BytelabBytes::new(records.0.get(index).ok_or(BytelabStatus::Missing)?);
+        Ok(())
+    })
+}
+
+/// Frees records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bytelab_records_free(records: *mut BytelabRecords) {
+    // SAFETY: the caller vouches for it, unless it is null.
+    unsafe { pointers::free(records) };
+}
+
+unsafe fn owned(paths: *const *const c_char, count: usize) -> Result<Vec<PathBuf>, Failure> {
+    if paths.is_null() || count == 0 {
+        return Err(Failure::invalid("there is no path"));
+    }
+    let path = |index| {
+        // SAFETY: the caller vouches for so many.
+        let place = unsafe { paths.add(index) };
+        // SAFETY: as above.
+        let path = unsafe { place.read() };
+        // SAFETY: the caller vouches for its end.
+        let path = unsafe { pointers::string(path) }?;
+        Ok(Path::new(OsStr::from_bytes(path.to_bytes())).to_owned())
+    };
+    (0..count).map(path).collect()
+}
+
+unsafe fn request(options: &BytelabSampleOptions) -> Result<(Sampler, String), Failure> {
+    let of = if options.at_most { Sampler::at_most } else { Sampler::exactly };
+    let mut sampler = of(options.n).seed(options.seed);
+    // SAFETY: the caller vouches for it.
+    if let Some(column) = unsafe { word(options.weight) }? {
+        sampler = sampler.weighted_by(column);
+    }
+    // SAFETY: the caller vouches for it.
+    if let Some(column) = unsafe { word(options.per) }? {
+        sampler = sampler.per(column);
+    }
+    // SAFETY: the caller vouches for it.
+    let format = unsafe { word(options.format) }?.unwrap_or("lines");
+    Ok((sampler, format.to_owned()))
+}
+
+unsafe fn word<'a>(text: *const c_char) -> Result<Option<&'a str>, Failure> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller vouches for its end.
+    let text = unsafe { pointers::string(text) }?;
+    text.to_str().map(Some).map_err(|_| Failure::invalid("a text is not UTF-8"))
+}
