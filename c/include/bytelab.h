@@ -185,10 +185,10 @@ enum BytelabStatus bytelab_value_path(struct BytelabValue value,
 // A boolean.
 enum BytelabStatus bytelab_value_bool(struct BytelabValue value, bool *out);
 
-// An integer; WRONG_TYPE if it does not fit.
+// An integer; `WRONG_TYPE` if it does not fit.
 enum BytelabStatus bytelab_value_i64(struct BytelabValue value, int64_t *out);
 
-// An integer that is not negative; WRONG_TYPE if it is.
+// An integer that is not negative; `WRONG_TYPE` if it is.
 enum BytelabStatus bytelab_value_u64(struct BytelabValue value, uint64_t *out);
 
 // A number.
@@ -211,7 +211,7 @@ enum BytelabStatus bytelab_pairs_next(struct BytelabPairs *pairs,
 // Frees pairs.
 void bytelab_pairs_free(struct BytelabPairs *pairs);
 
-// JSON of a value. TOO_LARGE if it were longer than `max_bytes`, of which 0 is 1 GiB: a small
+// JSON of a value. `TOO_LARGE` if it were longer than `max_bytes`, of which 0 is 1 GiB: a small
 // document may hold very much.
 enum BytelabStatus bytelab_value_to_json(struct BytelabValue value,
                                          size_t max_bytes,

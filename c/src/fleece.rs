@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use fleece_codec::json::PrintOptions;
-use fleece_codec::{Doc, Kind, Path, Value, json};
+use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
 
 use crate::pointers::{self, BytelabBytes};
 use crate::status::{self, BytelabError, BytelabStatus, Failure};
@@ -146,8 +146,8 @@ pub unsafe extern "C" fn bytelab_value_len(value: BytelabValue) -> usize {
         return 0;
     };
     status::value_of(0, || {
-        let len = value.as_array().map(|array| array.len());
-        len.or_else(|| value.as_dict().map(|dict| dict.len())).unwrap_or(0)
+        let len = value.as_array().map(Array::len);
+        len.or_else(|| value.as_dict().map(Dict::len)).unwrap_or(0)
     })
 }
 
@@ -205,14 +205,14 @@ pub unsafe extern "C" fn bytelab_value_bool(value: BytelabValue, out: *mut bool)
     unsafe { value.copy(out, false, Value::as_bool) }
 }
 
-/// An integer; WRONG_TYPE if it does not fit.
+/// An integer; `WRONG_TYPE` if it does not fit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bytelab_value_i64(value: BytelabValue, out: *mut i64) -> BytelabStatus {
     // SAFETY: the caller vouches for both.
     unsafe { value.copy(out, 0, Value::as_i64) }
 }
 
-/// An integer that is not negative; WRONG_TYPE if it is.
+/// An integer that is not negative; `WRONG_TYPE` if it is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bytelab_value_u64(value: BytelabValue, out: *mut u64) -> BytelabStatus {
     // SAFETY: the caller vouches for both.
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn bytelab_pairs_free(pairs: *mut BytelabPairs) {
     unsafe { pointers::free(pairs) };
 }
 
-/// JSON of a value. TOO_LARGE if it were longer than `max_bytes`, of which 0 is 1 GiB: a small
+/// JSON of a value. `TOO_LARGE` if it were longer than `max_bytes`, of which 0 is 1 GiB: a small
 /// document may hold very much.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bytelab_value_to_json(

@@ -4,6 +4,8 @@ from typing import Any, BinaryIO
 from ._native import Stream as Stream
 from ._native import StreamError as StreamError
 
+__all__ = ["Stream", "StreamError", "copy", "open", "read_all"]
+
 open = Stream
 
 def read_all(address: str | PathLike[str] | int, **options: Any) -> bytes: ...

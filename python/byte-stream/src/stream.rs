@@ -12,7 +12,8 @@ use std::ffi::{OsString, c_int};
 use std::io::BufRead;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use byte_stream::{Address, Cancel, Error, ErrorKind, Options};
@@ -29,6 +30,9 @@ use crate::failure::raised;
 #[pyclass(module = "byte_stream", frozen)]
 pub(crate) struct Stream {
     state: Mutex<State>,
+    /// The number of those who look at the chunk. It grows only under the lock, and shrinks without:
+    /// Python may drop a look at any allocation.
+    looks: AtomicUsize,
     cancel: Cancel,
     name: String,
 }
@@ -38,8 +42,6 @@ struct State {
     stream: Option<byte_stream::Stream>,
     /// The length of the chunk that is lent or was taken.
     len: usize,
-    /// The number of those who look at the chunk.
-    looks: usize,
     /// The memoryview of the chunk, which is taken away before the next one.
     view: Option<Py<PyAny>>,
 }
@@ -97,8 +99,8 @@ impl Stream {
         let name = address.name();
         let stream = py.detach(|| options.open(address));
         let stream = stream.map_err(|error| raised(py, &error, Some(&name)))?;
-        let state = State { stream: Some(stream), len: 0, looks: 0, view: None };
-        Ok(Stream { state: Mutex::new(state), cancel, name })
+        let state = State { stream: Some(stream), len: 0, view: None };
+        Ok(Stream { state: Mutex::new(state), looks: AtomicUsize::new(0), cancel, name })
     }
 
     /// The path, or the URL without user and password.
@@ -134,7 +136,8 @@ impl Stream {
             return Ok(None);
         }
         let view = PyMemoryView::from(slf.as_any())?;
-        this.state()?.view = Some(view.clone().into_any().unbind());
+        // The old one, that of another thread, is dropped without the lock.
+        let _old = this.state()?.view.replace(view.clone().into_any().unbind());
         Ok(Some(view))
     }
 
@@ -221,14 +224,12 @@ impl Stream {
         if filled != 0 {
             return Err(PyErr::fetch(slf.py()));
         }
-        state.looks += 1;
+        slf.get().looks.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
-        // Nobody who reads holds the lock while the chunk is looked at.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.looks = state.looks.saturating_sub(1);
+        self.looks.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -252,12 +253,12 @@ impl Stream {
         if let Some(view) = view
             && let Err(error) = view.call_method0(py, "release")
         {
-            self.state()?.view = Some(view);
+            let _old = self.state()?.view.replace(view);
             return Err(error);
         }
         let done = py.detach(|| {
             let mut state = self.state.try_lock().map_err(|_| Stopped::Busy)?;
-            if state.looks > 0 {
+            if self.looks.load(Ordering::Acquire) > 0 {
                 return Err(Stopped::Lent);
             }
             work(&mut state)

@@ -33,7 +33,7 @@ impl AsRef<[u8]> for Text {
 /// The Python object of a document, all of which is checked.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "it is a reference to a Python object")]
-fn loads<'py>(py: Python<'py>, data: PyBackedBytes) -> PyResult<Bound<'py, PyAny>> {
+fn loads(py: Python<'_>, data: PyBackedBytes) -> PyResult<Bound<'_, PyAny>> {
     let bytes: &[u8] = &data;
     let doc = py.detach(|| Doc::check(bytes)).map_err(|error| raised(py, &error))?;
     read::object(py, doc.root())
@@ -48,7 +48,7 @@ fn dumps<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
 /// The document of a JSON text.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "it is a reference to a Python object")]
-fn from_json<'py>(py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyBytes>> {
+fn from_json(py: Python<'_>, text: Text) -> PyResult<Bound<'_, PyBytes>> {
     let bytes = py.detach(|| json::to_fleece(text.as_ref()));
     Ok(PyBytes::new(py, &bytes.map_err(|error| raised(py, &error))?))
 }
