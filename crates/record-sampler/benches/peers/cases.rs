@@ -103,12 +103,17 @@ pub(crate) fn all(place: &Place) -> Vec<Case> {
 
 const MAPPED: &str = "-n 1000 --method mmap";
 const SHUFFLED: &str = "-n 1000000 --shuffle";
+const ALL_SHUFFLED: &str = "-p 1 --shuffle";
+const ALL_IN_LITTLE_MEMORY: &str = "-p 1 --shuffle --memory 64MiB";
+/// What is beyond 256 MiB goes to a temporary file.
+const ALL_COPIED: &str = "-p 1 --shuffle --method pread";
 
 fn lines(place: &Place) -> Vec<Case> {
     let Place { lines: path, indexed, bytelab, .. } = place;
     let (lines, indexed) = (path.display().to_string(), indexed.display().to_string());
     let ours = |rest: &str| Program::new(&format!("{bytelab} sample {rest} -o /dev/null"));
     let peer = |command: &str, n: u32| Some(Program::new(&format!("{command} {n} {lines}")));
+    let all = || peer("shuf -n", u32::MAX);
     let case = |name, goal, options: &str, peer| {
         let ours = ours(&format!("{lines} {options}"));
         Case { name, goal, ours, peer, state: State::Warm(path.clone()) }
@@ -141,7 +146,9 @@ fn lines(place: &Place) -> Vec<Case> {
         // work.
         case("lines shuffled n=1000000", "6", SHUFFLED, peer("shuf -n", 1_000_000)),
         case("lines shuffled n=1000000, tsv", "3.5", SHUFFLED, peer("tsv-sample --num", 1_000_000)),
-        case("lines shuffled, all of them", "1.5", "-p 1 --shuffle", peer("shuf -n", u32::MAX)),
+        case("lines shuffled, all of them", "1.5", ALL_SHUFFLED, all()),
+        case("lines shuffled, all, 64 MiB", "1.5", ALL_IN_LITTLE_MEMORY, all()),
+        case("lines shuffled, all, not mapped", "1.5", ALL_COPIED, all()),
         case(
             "lines mapped n=1000000, in order",
             "",

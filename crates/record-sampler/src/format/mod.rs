@@ -35,7 +35,8 @@ pub enum Format {
         /// The separator of the fields, usually a comma.
         delimiter: u8,
     },
-    /// As `Lines`; each is a JSON value.
+    /// As `Lines`; each is a JSON value. An empty line is a record as well, which has no columns:
+    /// it is in no stratum, and is not drawn by weight.
     JsonLines,
     /// As `Lines`, with fields that have no quotes.
     Fields {

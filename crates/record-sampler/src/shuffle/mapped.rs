@@ -1,10 +1,9 @@
 //! Records of mapped files in random order: only their places are kept, divided by their keys.
 //! Records are copied from the mapping when it is their turn, several buckets at once.
 
-use std::fs::File;
-
-use super::order::{Order, sort};
-use super::spill::{Spill, read};
+use super::entries::{Bucket, ENTRY_BYTES, IS_APART, LEN_BITS};
+use super::order::Order;
+use super::spill::Spill;
 use super::turns::Turns;
 use super::{LEAST_ROOM, Shuffle};
 use crate::fetch::fetch_places;
@@ -12,13 +11,6 @@ use crate::input::Population;
 use crate::sink::{Place, Sink};
 use crate::{Error, ErrorKind, Result};
 
-/// A key, and a place: the offset, and in the lowest bits the length.
-pub(super) type Entry = (u64, u64);
-
-const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
-const LEN_BITS: u32 = 20;
-/// Instead of a length: the record is listed apart.
-pub(super) const IS_APART: u64 = (1 << LEN_BITS) - 1;
 /// Sorting and dividing are fastest if a bucket, and a line of each bucket, fit into caches.
 const MOST_BUCKETS: u64 = 512;
 /// With fewer bytes, mapping the files and starting threads does not pay off.
@@ -38,20 +30,14 @@ pub(crate) struct MappedShuffler {
     seed: u64,
 }
 
-#[derive(Default)]
-pub(super) struct Bucket {
-    entries: Vec<Entry>,
-    /// The offset and the number of entries of what was moved to the temporary file.
-    chunks: Vec<(u64, usize)>,
-}
-
 impl MappedShuffler {
     /// `None` if the records of these files are better copied.
     pub(crate) fn new(shuffle: &Shuffle, file_bytes: u64, threads: usize) -> Option<Self> {
         let most = (shuffle.memory / 2 / LEAST_ROOM).clamp(1, MOST_BUCKETS);
         let buckets = 1 << most.ilog2();
         // Buckets differ in size, and each thread loads one.
-        let loaded = shuffle.records.checked_mul(ENTRY_BYTES)? / buckets * threads as u64;
+        let loaded = shuffle.records.checked_mul(ENTRY_BYTES)? / buckets;
+        let loaded = loaded.saturating_mul(threads as u64);
         let fits = loaded <= shuffle.memory / 4 && file_bytes >> (64 - LEN_BITS) == 0;
         if !fits || shuffle.bytes < LEAST_BYTES || shuffle.bytes < file_bytes / 8 {
             return None;
@@ -59,7 +45,7 @@ impl MappedShuffler {
         let room = (shuffle.memory / 4 * 3 / buckets / ENTRY_BYTES) as usize;
         let expected = (shuffle.records / buckets) as usize;
         let capacity = room.min(expected + expected / 16 + 64);
-        let new = || Bucket { entries: Vec::with_capacity(capacity), chunks: Vec::new() };
+        let new = || Bucket::with_capacity(capacity);
         Some(MappedShuffler {
             order: Order::new(shuffle.seed),
             buckets: std::iter::repeat_with(new).take(buckets as usize).collect(),
@@ -128,44 +114,5 @@ impl Sink for MappedShuffler {
         }
         bucket.entries.push((key, place.at << LEN_BITS | len));
         Ok(())
-    }
-}
-
-/// The offset and the length of an entry.
-#[inline]
-pub(super) fn place_of(entry: &Entry) -> (u64, u64) {
-    (entry.1 >> LEN_BITS, entry.1 & IS_APART)
-}
-
-impl Bucket {
-    #[cold]
-    fn spill(&mut self, spill: &mut Option<Spill>) -> Result<()> {
-        let spill = match spill {
-            Some(spill) => spill,
-            None => spill.insert(Spill::create()?),
-        };
-        let words = self.entries.iter().flat_map(|(key, place)| [*key, *place]);
-        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-        self.chunks.push((spill.append(&bytes)?, self.entries.len()));
-        self.entries.clear();
-        Ok(())
-    }
-
-    /// All entries, in their order.
-    fn load(self, file: Option<&File>, seed: u64) -> Result<Vec<Entry>> {
-        let Bucket { mut entries, chunks } = self;
-        let mut bytes = Vec::new();
-        for (offset, n) in chunks {
-            bytes.resize(n * ENTRY_BYTES as usize, 0);
-            if let Some(file) = file {
-                read(file, &mut bytes, offset)?;
-            }
-            let (words, _) = bytes.as_chunks::<8>();
-            let (pairs, _) = words.as_chunks::<2>();
-            let pairs = pairs.iter().map(|pair| pair.map(u64::from_le_bytes));
-            entries.extend(pairs.map(|[key, place]| (key, place)));
-        }
-        sort(&mut entries, seed);
-        Ok(entries)
     }
 }

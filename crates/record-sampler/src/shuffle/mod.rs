@@ -2,6 +2,7 @@
 //! memory does not hold is kept in a temporary file until it is their turn.
 
 mod buckets;
+mod entries;
 mod mapped;
 mod order;
 mod spill;

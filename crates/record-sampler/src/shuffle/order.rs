@@ -1,4 +1,4 @@
-//! The order of shuffled records: a random number for each record in turn, by which they are sorted.
+//! The order of shuffled records: each in turn gets a random number, by which they are sorted.
 
 use crate::random::{Rng, shuffle};
 

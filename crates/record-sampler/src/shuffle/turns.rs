@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::mapped::{Bucket, Entry, IS_APART, place_of};
+use super::entries::{Bucket, Entry, IS_APART, place_of};
 use crate::sink::{Run, Sink};
 use crate::threads::start;
 use crate::{Error, ErrorKind, Result};

@@ -1,5 +1,7 @@
 //! A random order does not depend on where the records are kept until it is their turn.
 
+use std::fmt::Write;
+
 use record_sampler::{Format, Method, Population, Sampler};
 
 /// Two files of 20 MB, with records of all lengths, one of them too long for a bucket; the last
@@ -9,7 +11,7 @@ fn files(dir: &std::path::Path) -> [std::path::PathBuf; 2] {
     let text = |name: &str| {
         let mut text = String::new();
         for i in 0..160_000 {
-            text.push_str(&format!("{name}{i},{}\r\n", &long[..i % 97]));
+            write!(text, "{name}{i},{}\r\n", &long[..i % 97]).unwrap();
             if i == 70_000 {
                 text.push_str(&long);
                 text.push_str("\r\n");

@@ -71,8 +71,8 @@ pub struct SampleArgs {
     /// The first N bytes of each file, before records of a fixed size, are its header
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_bytes)]
     pub(super) header_bytes: Option<u64>,
-    /// Files may have different headers: the first header is written, and columns are matched to it
-    /// by name
+    /// Files may have different headers: the first header is written, records are not rearranged,
+    /// and columns are where the first header has them
     #[arg(long, hide_short_help = true)]
     pub(super) mixed_headers: bool,
     /// The maximum size of a CSV record, or of another record that must be held in memory [default:
