@@ -30,8 +30,8 @@ use crate::failure::raised;
 #[pyclass(module = "byte_stream", frozen)]
 pub(crate) struct Stream {
     state: Mutex<State>,
-    /// The number of those who look at the chunk. It grows only under the lock, and shrinks without:
-    /// Python may drop a look at any allocation.
+    /// The number of views of the chunk. It grows only under the lock, and shrinks without: Python
+    /// may drop a view at any allocation.
     looks: AtomicUsize,
     cancel: Cancel,
     name: String,

@@ -144,7 +144,7 @@ fn the_newest_is_the_one_that_started_last_and_not_the_one_stored_last() {
     assert_eq!(json_of(&world, &["show", "latest", "--json"])["id"], measured["id"]);
     assert_eq!(history(&world)[0]["id"], old.as_str());
     let none = world.run(&["history", "--until", "2019-01-01"]);
-    assert!(none.stdout.contains("no run is as asked"), "{}", none.stdout);
+    assert!(none.stdout.contains("no run matches"), "{}", none.stdout);
     let kept = world.run(&[
         "baseline",
         "set",
