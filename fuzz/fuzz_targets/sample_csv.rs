@@ -6,6 +6,7 @@ mod pieces;
 
 use csv_core::{ReadRecordResult, Reader};
 use libfuzzer_sys::fuzz_target;
+use pieces::Pieces;
 use record_sampler::{Column, ErrorKind, Format, Population, Sampler};
 
 const CSV: Format = Format::Csv { delimiter: b',' };

@@ -5,6 +5,7 @@
 mod pieces;
 
 use libfuzzer_sys::fuzz_target;
+use pieces::Pieces;
 use record_sampler::{ErrorKind, Layout, Population, Sampler};
 
 const NAMES: [&str; 9] =
