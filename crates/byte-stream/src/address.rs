@@ -41,7 +41,7 @@ impl Address {
     /// ```
     pub fn name(&self) -> String {
         match self {
-            Address::Path(path) => path.display().to_string(),
+            Address::Path(path) => path.to_string_lossy().into_owned(),
             Address::Stdin => "standard input".to_owned(),
             Address::Fd(fd) => {
                 use std::os::fd::AsRawFd;
@@ -137,9 +137,11 @@ impl From<&str> for Address {
             scheme.starts_with(|c: char| c.is_ascii_alphabetic())
                 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
         };
-        match text.split_once("://") {
+        match text.split_once(':') {
             _ if text == "-" => Address::Stdin,
-            Some((scheme, _)) if is_scheme(scheme) => Address::Url(text.to_owned()),
+            Some((scheme, rest)) if rest.starts_with("//") && is_scheme(scheme) => {
+                Address::Url(text.to_owned())
+            }
             _ => Address::Path(text.into()),
         }
     }

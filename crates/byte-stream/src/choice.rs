@@ -157,6 +157,7 @@ pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
         FileType::Socket => Kind::Socket,
         FileType::CharacterDevice => Kind::Character,
         FileType::BlockDevice => Kind::Block,
+        FileType::RegularFile if is_on_disk(stat) => Kind::Regular,
         FileType::RegularFile => match fstatfs(fd).map(|fs| fs.f_type as u64) {
             // linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC.
             Ok(0x0102_1994 | 0x8584_58f6) => Kind::InMemory,
@@ -170,6 +171,15 @@ pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
         // A directory or an unknown type: the first read reports the error.
         _ => Kind::Virtual,
     }
+}
+
+/// Whether it is a regular file of a file system on a block device. Such a file ends where its size
+/// says, unless it changes meanwhile. File systems in memory, in a network or made by a program,
+/// overlays and btrfs have device numbers without a major part (`get_anon_bdev` in Linux).
+pub(crate) fn is_on_disk(stat: &Stat) -> bool {
+    cfg!(target_os = "linux")
+        && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        && rustix::fs::major(stat.st_dev as _) != 0
 }
 
 /// Reads a byte without waiting for the device; the kernel returns `EAGAIN` if it is not cached. A

@@ -86,33 +86,35 @@ impl Stream {
         Options::new()
     }
 
-    pub(crate) fn with(options: Options, address: Address) -> Result<Stream> {
+    pub(crate) fn with(mut options: Options, address: Address) -> Result<Stream> {
         let name = address.name();
-        Stream::named(options, address, &name).map_err(|error| error.named(&name))
+        match Stream::source(&mut options, address) {
+            Ok((source, choice)) => Stream::new(source, choice, options, name),
+            Err(error) => Err(error.named(&name)),
+        }
     }
 
     #[cfg_attr(
         not(feature = "http"),
-        expect(unused_mut, reason = "only those of HTTP are taken out")
+        expect(clippy::needless_pass_by_ref_mut, reason = "only those of HTTP are taken out")
     )]
-    fn named(mut options: Options, address: Address, name: &str) -> Result<Stream> {
+    fn source(options: &mut Options, address: Address) -> Result<(Source, Choice)> {
         options.check()?;
-        let (source, choice) = match address.resolve()? {
-            Place::New(fd) => local(fd, 0, &options)?,
+        match address.resolve()? {
+            Place::New(fd) => local(fd, 0, options),
             Place::Fd(fd) => {
                 // A descriptor that cannot seek has no size either.
                 let position = rustix::fs::tell(&fd).unwrap_or(0);
-                local(fd, position, &options)?
+                local(fd, position, options)
             }
             #[cfg(feature = "http")]
-            Place::Http(url) => now(remote(&url, &mut options, Mode::Thread))?,
+            Place::Http(url) => now(remote(&url, options, Mode::Thread)),
             #[cfg(not(feature = "http"))]
             Place::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
-                return Err(Error::new(ErrorKind::InvalidUse, text));
+                Err(Error::new(ErrorKind::InvalidUse, text))
             }
-        };
-        Stream::new(source, choice, options, name)
+        }
     }
 
     /// Opens a URL; all its waits suspend the task.
@@ -124,20 +126,20 @@ impl Stream {
     ) -> Result<Stream> {
         options.check()?;
         let (source, choice) = remote(url, &mut options, Mode::Task).await?;
-        Stream::new(source, choice, options, name)
+        Stream::new(source, choice, options, name.to_owned())
     }
 
-    fn new(source: Source, choice: Choice, mut options: Options, name: &str) -> Result<Stream> {
+    fn new(source: Source, choice: Choice, mut options: Options, name: String) -> Result<Stream> {
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         if let Some(size) = choice.size_bytes.filter(|size| *size > limit_bytes) {
-            return Err(too_large(limit_bytes, &format!("{size} bytes are")));
+            return Err(too_large(limit_bytes, &format!("{size} bytes are")).named(&name));
         }
         Ok(Stream {
             source,
             taken: 0,
             produced: 0,
             state: State::Open,
-            name: name.to_owned(),
+            name,
             choice,
             limit_bytes,
             cancel: options.cancel.clone(),

@@ -18,6 +18,7 @@ mod store;
 mod workers;
 mod wrong_use;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::cli::Cli;
@@ -28,8 +29,9 @@ use crate::commands::{Context, exit, hidden};
 static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 
 fn main() -> ExitCode {
-    let ended = hidden::run().unwrap_or_else(|| {
-        let (Cli { store, task }, experiments) = run_flags::parse()?;
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let ended = hidden::run(&words).unwrap_or_else(|| {
+        let (Cli { store, task }, experiments) = run_flags::parse(&words)?;
         task.run(&Context { store, experiments, command: run_flags::command })
     });
     ended.unwrap_or_else(|error| exit::of_error(&error))

@@ -2,6 +2,7 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,6 +12,7 @@ use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
 use lab::param::{Kind, Param, Point, Value, bytes};
 use lab::path_text::{from_os, to_path};
+use tools::cat::CatArgs;
 
 use crate::cli::{Cli, Task};
 use crate::commands::check::AgainstArgs;
@@ -25,17 +27,15 @@ use crate::preset_flags::{PAGE, of_part, preset};
 use crate::reference::{self, Study};
 use crate::wrong_use::refuse;
 
-/// What was typed. Words that are not UTF-8 are text that stands for them.
-fn arguments() -> Vec<OsString> {
-    std::env::args_os().map(|word| from_os(&word).into_owned().into()).collect()
+/// What was typed, with text that stands for words that are not UTF-8.
+fn as_text(words: &[OsString]) -> Vec<OsString> {
+    words.iter().map(|word| from_os(word).into_owned().into()).collect()
 }
 
 /// Prints the version and ends the process, if nothing else is requested: describing the
 /// subcommands takes longer than starting the process.
-fn version() {
-    let mut arguments = std::env::args_os().skip(1);
-    let is_flag = arguments.next().is_some_and(|first| first == "--version" || first == "-V");
-    if is_flag && arguments.next().is_none() {
+fn version(words: &[OsString]) {
+    if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         Command::new("bytelab").version(env!("CARGO_PKG_VERSION")).get_matches();
     }
 }
@@ -43,18 +43,21 @@ fn version() {
 /// The subcommand, if it is one of the tools and its arguments are valid: describing all other
 /// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
 /// `parse`.
-fn tool() -> Option<Cli> {
-    fn args<A: Args>(name: OsString) -> Option<A> {
+fn tool(words: &[OsString]) -> Option<Cli> {
+    fn args<A: Args>(words: &[OsString]) -> Option<A> {
         let command = A::augment_args(Command::new("bytelab"));
-        let matches =
-            command.try_get_matches_from([name].into_iter().chain(std::env::args_os().skip(2)));
-        A::from_arg_matches(&matches.ok()?).ok()
+        let mut matches = command.try_get_matches_from(words).ok()?;
+        A::from_arg_matches_mut(&mut matches).ok()
     }
-    let name = std::env::args_os().nth(1)?;
-    let task = match name.to_str()? {
-        "cat" => Task::Cat(args(name)?),
-        "fleece" => Task::Fleece(args(name)?),
-        "sample" => Task::Sample(args(name)?),
+    let words = words.get(1..)?;
+    let task = match words.first()?.to_str()? {
+        // Names alone need no parser, which would take as long as copying some of many files.
+        "cat" if !words.iter().any(|word| word.as_bytes().starts_with(b"-")) => {
+            Task::Cat(args::<CatArgs>(&words[..1])?.with_inputs(&words[1..]))
+        }
+        "cat" => Task::Cat(args(words)?),
+        "fleece" => Task::Fleece(args(words)?),
+        "sample" => Task::Sample(args(words)?),
         _ => return None,
     };
     Some(Cli { store: None, task })
@@ -62,23 +65,23 @@ fn tool() -> Option<Cli> {
 
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
 /// in a file is added to the others; the tools need none.
-pub(crate) fn parse() -> Result<(Cli, Catalogue)> {
-    version();
+pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
+    version(words);
     let mut experiments = Vec::new();
-    let cli = if let Some(cli) = tool() {
+    let cli = if let Some(cli) = tool(words) {
         cli
     } else {
         experiments = experiments::all();
-        parse_with(&mut experiments)?
+        parse_with(&as_text(words), &mut experiments)?
     };
     Ok((cli, Catalogue { experiments, reserved_names }))
 }
 
-fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
+fn parse_with(words: &[OsString], experiments: &mut Vec<Experiment>) -> Result<Cli> {
     let mut command = command(experiments);
-    let named = named(&command);
+    let named = named(&command, words);
     if let Some(study) = study_named(named.as_ref())? {
-        return parse_study(&command, study, experiments);
+        return parse_study(&command, words, study, experiments);
     }
     // Instead of an experiment, a file may be named.
     let typed = named.filter(|(_, name)| custom::is_file_name(name));
@@ -89,7 +92,7 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
         definition = Some(declared.definition);
         experiments.push(declared.experiment);
     }
-    let arguments = with_defaults(&command, arguments())?;
+    let arguments = with_defaults(&command, words.to_vec())?;
     let matches = command
         .try_get_matches_from_mut(arguments)
         .unwrap_or_else(|error| refuse(error, command.clone()));
@@ -129,12 +132,12 @@ fn parse_with(experiments: &mut Vec<Experiment>) -> Result<Cli> {
 const TASKS: [&str; 2] = ["run", "check"];
 
 /// The subcommand that takes an experiment, and what it names.
-fn named(command: &Command) -> Option<(&'static str, String)> {
+fn named(command: &Command, words: &[OsString]) -> Option<(&'static str, String)> {
     let open = TASKS.iter().fold(command.clone(), |command, task| {
         command.mut_subcommand(task, |task| task.allow_external_subcommands(true))
     });
     // Errors and requests for help are handled later, when all flags are known.
-    let matches = open.try_get_matches_from(arguments()).ok()?;
+    let matches = open.try_get_matches_from(words).ok()?;
     let of_task = |task: &&'static str| {
         let (name, _) = matches.subcommand_matches(task)?.subcommand()?;
         Some((*task, name.to_owned()))
@@ -157,14 +160,19 @@ fn study_named(named: Option<&(&str, String)>) -> Result<Option<&'static Study>>
 }
 
 /// The command line with a study in place of an experiment: a request for each of its parts.
-fn parse_study(command: &Command, study: &'static Study, known: &[Experiment]) -> Result<Cli> {
+fn parse_study(
+    command: &Command,
+    words: &[OsString],
+    study: &'static Study,
+    known: &[Experiment],
+) -> Result<Cli> {
     let (mut parts, mut left_out, mut cli, mut page) = (Vec::new(), Vec::new(), None, None);
     let mut names_methods = false;
     for part in &study.parts {
         let experiment = experiments::find(known, &part.experiment)?;
         let preset = preset(subcommand(experiment), study, part, known)?;
         let command = command.clone().mut_subcommand("run", |run| run.subcommand(preset));
-        let arguments = with_defaults(&command, arguments())?;
+        let arguments = with_defaults(&command, words.to_vec())?;
         let matches = command
             .clone()
             .try_get_matches_from(arguments)

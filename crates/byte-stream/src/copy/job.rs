@@ -31,6 +31,7 @@ pub(super) struct Job<'a> {
     /// Bytes still to be copied, if not all.
     pub(super) left: u64,
     pub(super) step: usize,
+    pub(super) ends_at_size: bool,
     pub(super) waits: bool,
     #[cfg(target_os = "linux")]
     pub(super) from_socket: bool,

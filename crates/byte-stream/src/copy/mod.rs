@@ -174,6 +174,7 @@ impl CopyOptions {
             total: input.size_bytes,
             left: self.most_bytes.unwrap_or(u64::MAX),
             step: if self.on_progress.is_some() || self.cancel.is_some() { STEP } else { STEP_MAX },
+            ends_at_size: plan.ends_at_size,
             // A descriptor that can block is polled before each step.
             waits: plan.waits && self.cancel.is_some(),
             #[cfg(target_os = "linux")]

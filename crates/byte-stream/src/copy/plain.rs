@@ -40,7 +40,14 @@ fn copy_by(job: &mut Job<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
         }
         match rustix::io::read(job.input, &mut memory[..step]) {
             Ok(0) => return Ok(()),
-            Ok(n) => write(job, &memory[..n])?,
+            Ok(n) => {
+                write(job, &memory[..n])?;
+                // There was room for more, and all that was expected has come: reading once more
+                // would only repeat that.
+                if n < step && job.ends_at_size && Some(job.done) == job.total {
+                    return Ok(());
+                }
+            }
             Err(Errno::INTR) => continue,
             Err(Errno::AGAIN) => {
                 job.wait_input()?;

@@ -8,7 +8,7 @@ use rustix::net::sockopt::socket_type;
 
 use super::method::CopyMethod;
 use super::output::{Input, Output};
-use crate::choice::Kind;
+use crate::choice::{Kind, is_on_disk};
 use crate::{Error, ErrorKind, Result};
 
 /// Files of less than this are read and written, where no blocks can be shared.
@@ -19,6 +19,8 @@ pub(super) struct Plan {
     /// Both are regular files and the output is not in append mode, in which it could not seek over
     /// a hole.
     pub(super) can_keep_holes: bool,
+    /// The input has ended when as many bytes are read as its size says.
+    pub(super) ends_at_size: bool,
     /// Reading the input can block.
     pub(super) waits: bool,
     #[cfg(target_os = "linux")]
@@ -32,6 +34,7 @@ impl Plan {
         Ok(Plan {
             methods: methods(input, output),
             can_keep_holes: input.kind.is_file() && to_regular && !output.appends,
+            ends_at_size: input.kind == Kind::InMemory || is_on_disk(&input.stat),
             #[cfg(target_os = "linux")]
             from_socket: input.kind == Kind::Socket,
             waits: matches!(input.kind, Kind::Pipe | Kind::Socket | Kind::Character),

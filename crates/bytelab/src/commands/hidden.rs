@@ -1,5 +1,6 @@
 //! Hidden commands with which bytelab starts itself.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -7,8 +8,8 @@ use anyhow::{Context, Result};
 use crate::experiments;
 
 /// Runs the hidden command that the process's arguments name; `None` if they name no such command.
-pub(crate) fn run() -> Option<Result<ExitCode>> {
-    let [task, first, second] = arguments()?;
+pub(crate) fn run(words: &[OsString]) -> Option<Result<ExitCode>> {
+    let [task, first, second] = arguments(words)?;
     Some(match task.as_str() {
         experiments::self_test::COMMAND => allocate(&first, &second),
         experiments::serve::COMMAND => {
@@ -23,9 +24,9 @@ pub(crate) fn run() -> Option<Result<ExitCode>> {
 /// `bytelab __worker EXPERIMENT METHOD` is how the lab starts a built-in method, and `__allocate`
 /// starts a program with a known number of allocations. They bypass the command line parser,
 /// because its memory would be counted as theirs.
-fn arguments() -> Option<[String; 3]> {
-    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.into_string().ok());
-    let mut next = || arguments.next().flatten();
+fn arguments(words: &[OsString]) -> Option<[String; 3]> {
+    let mut words = words.iter().skip(1);
+    let mut next = || words.next()?.to_str().map(str::to_owned);
     let task = next()?;
     let known = [
         "__worker",

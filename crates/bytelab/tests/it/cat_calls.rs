@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
 use crate::program::World;
@@ -59,17 +60,19 @@ fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Opt
 const OF_DEBUG: i64 = cfg!(debug_assertions) as i64;
 
 #[test]
-fn a_small_file_takes_seven_calls() {
+fn a_small_file_takes_five_calls_where_its_size_is_its_end() {
     let world = World::new();
+    // A file system without a block device may be one of a network, whose size is not believed.
+    let on_disk = rustix::fs::major(std::fs::metadata(world.path("")).unwrap().dev()) != 0;
     let null = || File::options().write(true).open("/dev/null").unwrap().into();
     for bytes in [1, 4096, 60_000] {
         for output in [&null as &dyn Fn() -> Stdio, &Stdio::piped] {
             let Some(mut calls) = for_each_file(&world, bytes, output) else { return };
-            // Open and close, the kind of the file and of its file system, the bytes, and the read
-            // that finds the end.
-            let total = calls.remove("total");
-            assert_eq!(total, Some(7 + OF_DEBUG), "{calls:?}");
-            assert_eq!((calls["read"], calls["write"]), (2, 1), "{calls:?}");
+            // Open and close, the kind of the file, and the bytes; elsewhere also the kind of its
+            // file system, and the read that finds the end.
+            let total = calls.remove("total").unwrap() - OF_DEBUG;
+            assert!(total == 5 || !on_disk && total <= 7, "{calls:?}");
+            assert_eq!(calls["write"], 1, "{calls:?}");
         }
     }
     let file = || File::create(world.path("output")).unwrap().into();

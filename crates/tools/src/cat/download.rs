@@ -114,7 +114,7 @@ impl Cat {
         let noted = Arc::new(Mutex::new(None));
         let mut shows = line.as_ref().map(Line::shows);
         let grows = noted.clone();
-        let opened = self.options(limit, None).and_then(|options| {
+        let opened = self.options(url, limit, None).and_then(|options| {
             let options = options.on_progress(move |progress| {
                 if let Some(shows) = &mut shows {
                     shows(progress);

@@ -12,6 +12,7 @@ mod sums;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,6 +66,14 @@ pub struct CatArgs {
     show: ShowArgs,
     #[command(flatten)]
     http: HttpArgs,
+}
+
+impl CatArgs {
+    /// The same options for these inputs.
+    #[must_use]
+    pub fn with_inputs(self, inputs: &[OsString]) -> CatArgs {
+        CatArgs { inputs: inputs.to_vec(), ..self }
+    }
 }
 
 /// Why an input was not copied.
@@ -166,7 +175,7 @@ impl Cat {
         })?;
         let line = self.args.progress.then(|| Line::new(input));
         let copied = self
-            .options(limit, line.as_ref())
+            .options(input, limit, line.as_ref())
             .and_then(|options| with_digest(options, digest).open(input.as_os_str()))
             .map_err(|error| report(&error, input))
             .and_then(|mut stream| match shown {
@@ -180,8 +189,16 @@ impl Cat {
     }
 
     /// The options of a stream.
-    fn options(&self, limit: Option<u64>, line: Option<&Line>) -> byte_stream::Result<Options> {
-        let mut options = self.http.options(&self.args.http)?;
+    fn options(
+        &self,
+        input: &OsStr,
+        limit: Option<u64>,
+        line: Option<&Line>,
+    ) -> byte_stream::Result<Options> {
+        let mut options = match is_url(input) {
+            true => self.http.options(&self.args.http)?,
+            false => Stream::options(),
+        };
         if let Some(limit) = limit {
             options = options.limit_bytes(limit);
         }
@@ -286,6 +303,9 @@ fn cat_says(what: &str, text: &str) {
 }
 
 fn is_url(input: &OsStr) -> bool {
-    let text = input.to_string_lossy().to_ascii_lowercase();
-    text.starts_with("http://") || text.starts_with("https://")
+    let starts_with = |scheme: &[u8]| {
+        let start = input.as_bytes().get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    starts_with(b"http://") || starts_with(b"https://")
 }
