@@ -2,7 +2,6 @@
 //! from the experiment's params, or from a file.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -51,11 +50,10 @@ fn tool(words: &[OsString]) -> Option<Cli> {
     }
     let words = words.get(1..)?;
     let task = match words.first()?.to_str()? {
-        // Names alone need no parser, which would take as long as copying some of many files.
-        "cat" if !words.iter().any(|word| word.as_bytes().starts_with(b"-")) => {
-            Task::Cat(args::<CatArgs>(&words[..1])?.with_inputs(&words[1..]))
-        }
-        "cat" => Task::Cat(args(words)?),
+        "cat" => Task::Cat(match CatArgs::of_names(&words[1..]) {
+            Some(args) => args,
+            None => args(words)?,
+        }),
         "fleece" => Task::Fleece(args(words)?),
         "sample" => Task::Sample(args(words)?),
         _ => return None,

@@ -63,15 +63,20 @@ impl LineIndex {
         })?;
         let mut window = Window::new(access, 1);
         let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
-        Ok(LineIndex::new(block_bytes, &counts, last.transpose()?.unwrap_or(true)))
+        let ends_with_line_feed = last.transpose()?.unwrap_or(true);
+        Ok(LineIndex::new(block_bytes, counts.into_iter(), ends_with_line_feed))
     }
 
-    fn new(block_bytes: u64, counts: &[u32], ends_with_line_feed: bool) -> LineIndex {
+    fn new(
+        block_bytes: u64,
+        counts: impl ExactSizeIterator<Item = u32>,
+        ends_with_line_feed: bool,
+    ) -> LineIndex {
         let mut before = Vec::with_capacity(counts.len() + 1);
         let mut sum = 0;
         before.push(0);
-        before.extend(counts.iter().map(|count| {
-            sum += u64::from(*count);
+        before.extend(counts.map(|count| {
+            sum += u64::from(count);
             sum
         }));
         LineIndex { block_bytes, before, ends_with_line_feed }
@@ -140,12 +145,9 @@ impl LineIndex {
         if !is_sound {
             return None;
         }
-        let counts: Vec<u32> = counts
-            .chunks_exact(4)
-            .map(|count| count.try_into().map_or(0, u32::from_le_bytes))
-            .collect();
-        let fits = counts.iter().all(|count| u64::from(*count) <= block);
-        fits.then(|| LineIndex::new(block, &counts, flags == 1))
+        let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
+        let fits = counts.clone().all(|count| u64::from(count) <= block);
+        fits.then(|| LineIndex::new(block, counts, flags == 1))
     }
 
     fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {

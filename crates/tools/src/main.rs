@@ -1,5 +1,6 @@
 //! `bytelab-tools`: the tools without the measuring.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -26,7 +27,12 @@ enum Tool {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().tool {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let names = words.get(1).filter(|tool| *tool == "cat").and(words.get(2..));
+    if let Some(args) = names.and_then(cat::CatArgs::of_names) {
+        return cat::run(args);
+    }
+    match Cli::parse_from(words).tool {
         Tool::Cat(args) => cat::run(args),
         Tool::Sample(args) => sample::run(&args),
         Tool::Fleece(args) => fleece::run(&args).unwrap_or_else(|error| {

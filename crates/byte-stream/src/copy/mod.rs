@@ -19,6 +19,8 @@ use std::os::fd::AsFd;
 
 use crate::Result;
 use crate::cancel::Cancel;
+#[cfg(target_os = "linux")]
+use crate::choice::Kind;
 use crate::progress::{OnProgress, Progress};
 
 use self::job::{Job, STEP, STEP_MAX};
@@ -178,7 +180,7 @@ impl CopyOptions {
             // A descriptor that can block is polled before each step.
             waits: plan.waits && self.cancel.is_some(),
             #[cfg(target_os = "linux")]
-            from_socket: plan.from_socket,
+            from_socket: input.kind == Kind::Socket,
             on_progress: self.on_progress.as_mut(),
             cancel: self.cancel.as_ref(),
         };

@@ -23,8 +23,6 @@ pub(super) struct Plan {
     pub(super) ends_at_size: bool,
     /// Reading the input can block.
     pub(super) waits: bool,
-    #[cfg(target_os = "linux")]
-    pub(super) from_socket: bool,
 }
 
 impl Plan {
@@ -35,8 +33,6 @@ impl Plan {
             methods: methods(input, output),
             can_keep_holes: input.kind.is_file() && to_regular && !output.appends,
             ends_at_size: input.kind == Kind::InMemory || is_on_disk(&input.stat),
-            #[cfg(target_os = "linux")]
-            from_socket: input.kind == Kind::Socket,
             waits: matches!(input.kind, Kind::Pipe | Kind::Socket | Kind::Character),
         })
     }

@@ -19,8 +19,8 @@ pub(crate) fn with_prefetched_ranks<T>(
     expected: u64,
     work: impl FnOnce(Ranks<'_>) -> T,
 ) -> T {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    if expected < LEAST || processors < 2 {
+    let has_processors = || thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    if expected < LEAST || !has_processors() {
         return work(ranks);
     }
     let ranks = Mutex::new(Some(ranks));

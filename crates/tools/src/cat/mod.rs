@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use byte_stream::{Error, ErrorKind, Options, Output, Stream};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, Command, FromArgMatches};
 use lab::param::parse_bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
@@ -69,10 +69,16 @@ pub struct CatArgs {
 }
 
 impl CatArgs {
-    /// The same options for these inputs.
-    #[must_use]
-    pub fn with_inputs(self, inputs: &[OsString]) -> CatArgs {
-        CatArgs { inputs: inputs.to_vec(), ..self }
+    /// The arguments of a command line that consists of names, without the parser: for thousands of
+    /// small files that takes as long as copying a tenth of them. `None` if there is an option.
+    pub fn of_names(words: &[OsString]) -> Option<CatArgs> {
+        if words.iter().any(|word| word.as_bytes().starts_with(b"-")) {
+            return None;
+        }
+        let command = CatArgs::augment_args(Command::new("cat"));
+        let mut defaults = command.try_get_matches_from(["cat"]).ok()?;
+        let args = CatArgs::from_arg_matches_mut(&mut defaults).ok()?;
+        Some(CatArgs { inputs: words.to_vec(), ..args })
     }
 }
 
