@@ -9,7 +9,9 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
         hash ^= hash >> 29;
     };
     let (words, rest) = bytes.as_chunks::<8>();
-    words.iter().for_each(|word| add(*word));
+    for word in words {
+        add(*word);
+    }
     if !rest.is_empty() {
         let mut padded = [0; 8];
         padded[..rest.len()].copy_from_slice(rest);
