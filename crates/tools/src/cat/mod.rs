@@ -201,10 +201,8 @@ impl Cat {
         limit: Option<u64>,
         line: Option<&Line>,
     ) -> byte_stream::Result<Options> {
-        let mut options = match is_url(input) {
-            true => self.http.options(&self.args.http)?,
-            false => Stream::options(),
-        };
+        let mut options =
+            if is_url(input) { self.http.options(&self.args.http)? } else { Stream::options() };
         if let Some(limit) = limit {
             options = options.limit_bytes(limit);
         }
