@@ -61,6 +61,7 @@ fn there_is_a_manual_page_for_each_subcommand() {
         ("bytelab.1", "bytelab\\-bench(1)"),
         ("bytelab-bench.1", "parameter\\-scan"),
         ("bytelab-run-reading.1", "What is the fastest way"),
+        ("bytelab-cat.1", "standard output"),
         ("bytelab-completions.1", "bash"),
     ] {
         let text = std::fs::read_to_string(dir.join(page)).unwrap();
