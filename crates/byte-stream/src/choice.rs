@@ -217,10 +217,14 @@ mod tests {
         super::choose(fd.as_fd(), &stat, 0, preferences)
     }
 
-    fn check(size: u64, preferences: Preferences, expected: Strategy) {
+    fn file(size: u64) -> File {
         let file = tempfile::tempfile().unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(7), size), &mut &file).unwrap();
-        let choice = choose(file, preferences);
+        file
+    }
+
+    fn check(size: u64, preferences: Preferences, expected: Strategy) {
+        let choice = choose(file(size), preferences);
         assert_eq!((choice.strategy, choice.size_bytes), (expected, Some(size)), "{size}");
     }
 
@@ -233,7 +237,12 @@ mod tests {
         check(3 << 20, none, read(BUFFER_BYTES));
         check(3 << 20, Preferences { buffer_bytes: Some(7), ..none }, read(7));
         let map = Preferences { may_map: true, ..none };
-        check(3 << 20, map, Strategy::Map { window_bytes: WINDOW_BYTES });
+        // An emulator of another processor may not tell what is cached.
+        if choose(file(3 << 20), map).cached == Cached::Yes {
+            check(3 << 20, map, Strategy::Map { window_bytes: WINDOW_BYTES });
+        } else {
+            check(3 << 20, map, read(BUFFER_BYTES));
+        }
         check(3000, map, read(4096));
         let window = Preferences { window_bytes: Some(4096), ..map };
         check(3000, window, Strategy::Map { window_bytes: 4096 });

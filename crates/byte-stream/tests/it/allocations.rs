@@ -83,7 +83,8 @@ fn a_chunk_allocates_nothing() {
     let mut read = Stream::options().buffer_bytes(4096).open(file.path()).unwrap();
     assert_eq!(rest(&mut read), (2048, BUFFER));
     // SAFETY: no other process has access to the file.
-    let mut map = unsafe { Stream::options().allow_map() }.open(file.path()).unwrap();
+    let map = unsafe { Stream::options().allow_map() };
+    let mut map = map.window_bytes(2 << 20).open(file.path()).unwrap();
     assert_eq!(rest(&mut map), (4, 0));
     let (reader, mut writer) = std::io::pipe().unwrap();
     let feeder = std::thread::spawn(move || {
