@@ -75,8 +75,8 @@ impl CatArgs {
         if words.iter().any(|word| word.as_bytes().starts_with(b"-")) {
             return None;
         }
-        let command = CatArgs::augment_args(Command::new("cat"));
-        let mut defaults = command.try_get_matches_from(["cat"]).ok()?;
+        let command = CatArgs::augment_args(Command::default()).no_binary_name(true);
+        let mut defaults = command.try_get_matches_from([""; 0]).ok()?;
         let args = CatArgs::from_arg_matches_mut(&mut defaults).ok()?;
         Some(CatArgs { inputs: words.to_vec(), ..args })
     }
