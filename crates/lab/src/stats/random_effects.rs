@@ -37,11 +37,11 @@ pub struct RandomEffects {
 }
 
 /// The interval is that of Hartung and Knapp (2001) with equal weights, the variance of the true
-/// effects that of Hedges and Olkin (1985), which needs no weights, and the prediction interval that
-/// of Higgins, Thompson and Spiegelhalter (2009) for what a further group shows, with k − 1 degrees
-/// of freedom. With weights, each the inverse of a variance that a handful of runs gave, the
-/// interval of 20 groups covers 90 % in place of 95 %. None for fewer than two groups, and for a
-/// value that is not finite.
+/// effects that of Hedges and Olkin (1985), which needs no weights, and the prediction interval
+/// that of Higgins, Thompson and Spiegelhalter (2009) for what a further group shows, with k − 1
+/// degrees of freedom. With weights, each the inverse of a variance that a handful of runs gave,
+/// the interval of 20 groups covers 90 % in place of 95 %. None for fewer than two groups, and for
+/// a value that is not finite.
 pub fn random_effects(effects: &[GroupEffect], alpha: f64) -> Option<RandomEffects> {
     let k = effects.len();
     let estimates: Vec<f64> = effects.iter().map(|effect| effect.estimate).collect();

@@ -1,4 +1,5 @@
-//! The effect of a method in one group of runs, by one value per run or by the sessions of few runs.
+//! The effect of a method in one group of runs, by one value per run, or by the sessions of few
+//! runs.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -7,9 +8,9 @@ use crate::run::Cell;
 use crate::stats::{GroupEffect, RUNS_A_SIDE, SESSIONS_NEEDED, moments};
 
 /// The number of runs with both methods, and the mean of the logs of their ratios. From five runs
-/// on, each counts as one value. Fewer runs are assumed to differ at least as much as their sessions
-/// do; where one of them has fewer than five sessions, the degrees of freedom are 0, and the
-/// variance is not known. None if no run has both.
+/// on, each counts as one value. Fewer runs are assumed to differ at least as much as their
+/// sessions do; where one of them has fewer than five sessions, the degrees of freedom are 0, and
+/// the variance is not known. None if no run has both.
 pub(super) fn effect(
     runs: &[Vec<&Cell>],
     methods: [&str; 2],

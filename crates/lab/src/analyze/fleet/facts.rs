@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::RunGroup;
 use crate::random::SplitMix64;
 
 /// Below this number of groups, facts are not tested: there are too few orders of the groups.
 pub const GROUPS_TESTED: usize = 8;
 const PERMUTATIONS: u32 = 999;
 const SEED: u64 = 0xf1ee7;
-/// Facts that explain less are not listed, and no more than so many are.
+/// Further facts, which explain less, are not listed.
 const LISTED: usize = 5;
+
+/// The facts of a run, by name.
+type Facts = BTreeMap<String, Value>;
 
 /// Facts that divide the groups in the same way.
 pub(super) struct Fact {
@@ -38,15 +40,14 @@ pub struct GoesWith {
 
 /// The lasting facts that all runs of a group share, without those that are equal, or different, in
 /// all groups.
-pub(super) fn of_groups(groups: &[RunGroup], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
-    let runs = groups.iter().flat_map(|group| &group.runs);
-    let mut names: Vec<&String> = runs.flat_map(|run| run.environment.facts.keys()).collect();
+pub(super) fn of_groups(groups: &[Vec<&Facts>], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
+    let mut names: Vec<&String> = groups.iter().flatten().flat_map(|facts| facts.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let mut facts: Vec<Fact> = Vec::new();
     for name in names.into_iter().filter(|name| is_lasting(name)) {
-        let of_group = |group: &RunGroup| {
-            let mut values = group.runs.iter().map(|run| run.environment.facts.get(name));
+        let of_group = |group: &Vec<&Facts>| {
+            let mut values = group.iter().map(|facts| facts.get(name));
             let first = values.next().flatten();
             first.filter(|_| values.all(|value| value == first)).cloned().unwrap_or_default()
         };

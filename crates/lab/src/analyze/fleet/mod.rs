@@ -101,8 +101,8 @@ pub struct Disagreement {
     pub high: f64,
 }
 
-/// `places` are the params that name where a job is done: they differ between machines. `is_lasting`
-/// says which facts are not those of a moment.
+/// `places` are the params that name where a job is done: they differ between machines.
+/// `is_lasting` says which facts are not those of a moment.
 pub fn compare_groups(
     groups: &[RunGroup],
     places: &[&str],
@@ -127,7 +127,9 @@ pub fn compare_groups(
         .iter()
         .map(|group| group.runs.iter().map(|run| found(run, &moved)).collect())
         .collect();
-    let facts = facts::of_groups(groups, is_lasting);
+    let of_runs = groups.iter().map(|group| group.runs.iter().map(|run| &run.environment.facts));
+    let of_runs: Vec<Vec<_>> = of_runs.map(Iterator::collect).collect();
+    let facts = facts::of_groups(&of_runs, is_lasting);
     let points = points.into_iter().filter_map(|point| at_point(point, &found, &facts));
     Fleet { points: points.collect() }
 }
