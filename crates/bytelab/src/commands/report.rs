@@ -9,18 +9,29 @@ use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
-use super::compare::places;
 use super::context::{Context, note};
+use super::fleet::{By, Grouped};
+use super::same_job::places;
 use crate::path_arg::path;
 use crate::report;
+use crate::report::fleet;
 use crate::store::{self, Store};
 use tools::atomic_file;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
     /// Stored runs of one experiment; several runs are drawn in the same charts
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required_unless_present = "by", value_name = "ID")]
     ids: Vec<String>,
+    /// Draw what all runs of an experiment say, by groups of runs, as `compare --by` does
+    #[arg(long, value_enum, conflicts_with_all = ["ids", "metric"])]
+    by: Option<By>,
+    /// With --by, use only the runs of this experiment
+    #[arg(long, value_name = "NAME", requires = "by")]
+    experiment: Option<String>,
+    /// With --by, compare although cache states or sampling methods differ
+    #[arg(long, requires = "by")]
+    despite_differences: bool,
     /// Write one HTML file that works without a network (`-`: to standard output)
     #[arg(short, long, value_name = "FILE.html", required_unless_present = "svg", value_parser = path())]
     output: Option<PathBuf>,
@@ -33,20 +44,49 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+    if let Some(by) = args.by {
+        return by_groups(by, args, context);
+    }
     let shown = load(&args.ids, context.open_store()?.as_mut())?;
     let places = places(&context.experiments.experiments, &shown[0].0.experiment);
     if let Some(path) = &args.output {
-        if path.as_os_str() == "-" {
-            io::stdout().lock().write_all(report::html(&shown, &places).as_bytes())?;
-        } else {
-            write(path, &report::html(&shown, &places))
-                .with_context(|| format!("-o {}", path.display()))?;
-        }
+        write_page(path, &report::html(&shown, &places))?;
     }
     if let Some(dir) = &args.svg {
-        write_svg(dir, &shown, &args.metric).with_context(|| format!("--svg {}", dir.display()))?;
+        let files = report::svg(&shown, &args.metric);
+        if files.is_empty() {
+            let metric = &args.metric;
+            bail!(
+                "no method has samples of {metric} that differ, so that there is nothing to draw"
+            );
+        }
+        write_svg(dir, &files).with_context(|| format!("--svg {}", dir.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn by_groups(by: By, args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+    let experiment = args.experiment.as_deref();
+    let grouped = Grouped::load(by, experiment, args.despite_differences, context)?;
+    let report = grouped.report();
+    let points = report.fleet.points.iter();
+    let figures: Vec<String> = points.map(|point| fleet::figure(&report, point)).collect();
+    if let Some(path) = &args.output {
+        write_page(path, &fleet::page(&report, &figures))?;
+    }
+    if let Some(dir) = &args.svg {
+        let named = |(at, svg): (usize, String)| (format!("{}-{}.svg", report.by, at + 1), svg);
+        let files: Vec<(String, String)> = figures.into_iter().enumerate().map(named).collect();
+        write_svg(dir, &files).with_context(|| format!("--svg {}", dir.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_page(path: &Path, html: &str) -> Result<()> {
+    if path.as_os_str() == "-" {
+        return Ok(io::stdout().lock().write_all(html.as_bytes())?);
+    }
+    write(path, html).with_context(|| format!("-o {}", path.display()))
 }
 
 fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
@@ -69,13 +109,9 @@ fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
     Ok(shown)
 }
 
-fn write_svg(dir: &Path, shown: &[(Run, Analysis)], metric: &str) -> Result<()> {
-    let files = report::svg(shown, metric);
-    if files.is_empty() {
-        bail!("no method has samples of {metric} that differ, so that there is nothing to draw");
-    }
+fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     std::fs::create_dir_all(dir)?;
-    for (name, svg) in &files {
+    for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
     }
     let files = if files.len() == 1 { "file".to_owned() } else { format!("{} files", files.len()) };

@@ -38,6 +38,14 @@ pub(crate) mod compare {
     pub(crate) use super::text::compare::text;
 }
 
+pub(crate) mod fleet {
+    pub(crate) use super::html::fleet::page;
+    pub(crate) use super::json::fleet::json;
+    pub(crate) use super::model::fleet::{FleetReport, is_lasting};
+    pub(crate) use super::svg::fleet::figure;
+    pub(crate) use super::text::fleet::text;
+}
+
 pub(crate) mod history {
     pub(crate) use super::json::history::runs as json;
     pub(crate) use super::model::history::{Entry, flags};

@@ -19,6 +19,7 @@ mod cat_table;
 mod check;
 mod circles;
 mod compare;
+mod compare_by;
 mod copying;
 mod counting;
 mod custom;

@@ -10,6 +10,7 @@ mod claim;
 mod compare;
 mod diagnostics;
 mod family;
+mod fleet;
 mod found;
 mod history;
 pub mod latency;
@@ -42,6 +43,10 @@ pub use self::check::{
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::{RELEVANT_PERCENT, margin_percent};
 use self::family::Tables;
+pub use self::fleet::{
+    Disagreement, Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GoesWith, GroupRatio, PooledRatio,
+    RunGroup, compare_groups,
+};
 pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
 pub use self::leaving::{Decided, decided, is_look};
 pub use self::preview::preview;

@@ -3,7 +3,7 @@
 
 mod published;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -11,18 +11,20 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use lab::analyze::{Allowed, Checked, compare_sides, gate, refusal};
 use lab::experiment::Experiment;
-use lab::param::Kind;
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 use self::published::{Kept, experiments, looked_at};
 use super::context::{Context, layout};
 use super::exit;
+use super::fleet::{By, Grouped};
 use super::import::read_marked;
 use super::limits::{allowed, ensure_once};
+use super::same_job::{ensure_different, places};
 use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
+use crate::report::fleet;
 use crate::store::{self, Store, is_machine};
 
 pub(crate) use self::published::named;
@@ -43,7 +45,10 @@ pub(crate) struct CompareArgs {
     /// name; may be repeated
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<String>,
-    /// From a label or a machine, use only the runs of this experiment
+    /// Compare the methods in each group of runs, and say what a further group would show
+    #[arg(long, value_enum, conflicts_with_all = ["sides", "label", "machine", "fail"])]
+    by: Option<By>,
+    /// From a label, a machine or --by, use only the runs of this experiment
     #[arg(long, value_name = "NAME")]
     experiment: Option<String>,
     /// Compare although cache states or sampling methods differ
@@ -59,6 +64,9 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
+    if let Some(by) = args.by {
+        return by_groups(by, args, context);
+    }
     ensure_once("--fail", &args.fail)?;
     let sides = args.sides.iter().map(|text| with_ids(text, context));
     let sides: Vec<String> = sides.collect::<Result<_>>()?;
@@ -121,25 +129,14 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     Ok(gated.map_or(ExitCode::SUCCESS, |checked| exit::of_outcome(checked.outcome)))
 }
 
-/// A run that was imported twice, or exported and imported, is one measurement, not two values of a
-/// side.
-fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<()> {
-    let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
-    for run in runs {
-        let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
-        let values: Vec<u64> = values.map(|value| value.to_bits()).collect();
-        if values.is_empty() {
-            continue;
-        }
-        if let Some(first) = known.insert(values, &run.id) {
-            bail!(
-                "runs {first} and {} are the same measurement, value by value: it cannot count twice; name one \
-                 of them, or delete one",
-                run.id
-            );
-        }
-    }
-    Ok(())
+fn by_groups(by: By, args: &CompareArgs, context: &Context) -> Result<ExitCode> {
+    let experiment = args.experiment.as_deref();
+    let grouped = Grouped::load(by, experiment, args.despite_differences, context)?;
+    let report = grouped.report();
+    let text =
+        if args.json { fleet::json(&report)? + "\n" } else { fleet::text(&report, &layout()) };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A side as the user requested it.
@@ -275,13 +272,6 @@ fn ids(
         fit.map(|run| run.id.clone()).collect()
     };
     Ok([keep(sides[0], &found[0]), keep(sides[1], &found[1])])
-}
-
-/// The params of an experiment that name where a job is done.
-pub(super) fn places<'a>(experiments: &'a [Experiment], experiment: &str) -> Vec<&'a str> {
-    let known = experiments.iter().find(|known| known.name == experiment);
-    let params = known.map_or(&[][..], |known| &known.params);
-    params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect()
 }
 
 fn measured(

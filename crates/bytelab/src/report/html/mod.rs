@@ -4,6 +4,7 @@
 
 mod document;
 mod environment;
+pub(super) mod fleet;
 mod library;
 mod notes;
 mod percentiles;
@@ -35,6 +36,18 @@ const SCRIPTS: [&str; 5] = [
     include_str!("sweeps.js"),
     include_str!("charts.js"),
 ];
+
+/// The head of a page without scripts, up to its content.
+fn head_without_script(html: &mut Html, title: &str) {
+    html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
+    html.raw("style-src 'unsafe-inline'\">\n");
+    html.element("<title>", title, "</title>\n<style>\n");
+    html.raw(STYLE);
+    html.raw("</style>\n</head>\n<body>\n<main>\n");
+}
 
 /// The whole file. The runs are of one experiment, and there is at least one.
 /// `places` are the params in which two sides may differ, as in `compare`.

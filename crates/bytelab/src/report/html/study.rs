@@ -1,9 +1,8 @@
 //! The page of a published study: its figures redrawn, its table, and the verdict on each claim. It
 //! needs no script.
 
-use super::STYLE;
 use super::document::Html;
-use super::table;
+use super::{head_without_script, table};
 use crate::reference::PREFIX;
 use crate::report::model::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
 use crate::report::model::study::{Judgement, Outcome, StudyReport};
@@ -20,14 +19,7 @@ pub(crate) struct Drawn<'a> {
 /// The whole file.
 pub(crate) fn page(report: &StudyReport<'_>, figures: &[Drawn<'_>]) -> String {
     let mut html = Html(String::new());
-    html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
-    html.raw("style-src 'unsafe-inline'\">\n");
-    html.element("<title>", &format!("{PREFIX}{}", report.study.name), "</title>\n<style>\n");
-    html.raw(STYLE);
-    html.raw("</style>\n</head>\n<body>\n<main>\n");
+    head_without_script(&mut html, &format!("{PREFIX}{}", report.study.name));
     head(&mut html, report);
     drawn(&mut html, figures);
     html.raw("<section aria-labelledby=\"table-heading\">\n");

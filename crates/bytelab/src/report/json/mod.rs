@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod look;
 pub(crate) mod numbers;

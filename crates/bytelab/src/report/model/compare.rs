@@ -11,10 +11,10 @@ use super::units;
 use super::varying::Varying;
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
-const OF_EACH_RUN: &str = "measured_";
+pub(super) const OF_EACH_RUN: &str = "measured_";
 
 /// The prefixes of momentary facts, which differ between any two runs.
-const OF_THE_MOMENT: [&str; 14] = [
+pub(super) const OF_THE_MOMENT: [&str; 14] = [
     "between_samples_ns",
     "clock_cost_ns",
     "clock_step_ns",

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod charts;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod measured;
 pub(crate) mod numbers;

@@ -3,6 +3,7 @@
 mod axis;
 mod canvas;
 mod distributions;
+pub(super) mod fleet;
 mod frame;
 mod numbers;
 pub(super) mod study;

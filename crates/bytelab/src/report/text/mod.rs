@@ -3,6 +3,7 @@
 pub(crate) mod across;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod fleet;
 pub(crate) mod foot;
 mod grid;
 pub(crate) mod head;
