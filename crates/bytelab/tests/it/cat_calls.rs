@@ -39,21 +39,29 @@ fn calls(world: &World, files: &[String], output: Stdio) -> Option<Calls> {
     (ended.status.success() && !found.is_empty()).then_some(found)
 }
 
-/// The calls for each file, and for all files together.
+/// How many more calls 20 more files take.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
-fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
+fn for_20_more(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
     let (few, many) = (files(world, 10, bytes), files(world, 30, bytes));
     let counted = |files: &[String]| calls(world, files, output());
     let (Some(few), Some(many)) = (counted(&few), counted(&many)) else {
         println!("skipped: strace is not installed, or may not trace");
         return None;
     };
-    let each = many.into_iter().map(|(name, n)| {
+    let more = many.into_iter().map(|(name, n)| {
         let more = n - few.get(&name).copied().unwrap_or(0);
+        (name, more)
+    });
+    Some(more.filter(|(_, n)| *n != 0).collect())
+}
+
+/// The calls for each file, where nobody else has a say in their number.
+fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
+    let each = for_20_more(world, bytes, output)?.into_iter().map(|(name, more)| {
         assert_eq!(more % 20, 0, "{more} more {name} for 20 more files");
         (name, more / 20)
     });
-    Some(each.filter(|(_, n)| *n != 0).collect())
+    Some(each.collect())
 }
 
 /// A build with debug assertions looks at a descriptor before it is closed.
@@ -83,7 +91,8 @@ fn a_small_file_takes_five_calls_where_its_size_is_its_end() {
 #[test]
 fn one_pipe_serves_all_files() {
     let world = World::new();
-    let Some(calls) = for_each_file(&world, 200_000, Stdio::piped) else { return };
+    // The reader decides how much each splice can move, so their number is not asserted.
+    let Some(calls) = for_20_more(&world, 200_000, Stdio::piped) else { return };
     assert!(calls.contains_key("splice"), "{calls:?}");
-    assert!(!calls.contains_key("pipe2") && calls["close"] == 1, "{calls:?}");
+    assert!(!calls.contains_key("pipe2") && calls["close"] == 20, "{calls:?}");
 }
