@@ -1,6 +1,7 @@
 //! Tables as text in columns.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use lab::analyze::Verdict;
 use unicode_width::UnicodeWidthStr;
@@ -72,11 +73,19 @@ fn fitted(table: &Table, page: usize) -> Vec<usize> {
     }
     let columns = || table.columns.iter().enumerate();
     for (at, column) in columns().filter(|(_, column)| column.too_wide == TooWide::Shorten) {
-        widths[at] = widths[at].saturating_sub(excess).max(column.width_min);
+        let least = widths[at].saturating_sub(excess).max(column.width_min);
+        let differ = |width: &usize| count_different(table, at, *width);
+        let all = differ(&widths[at]);
+        widths[at] = (least..widths[at]).find(|width| differ(width) == all).unwrap_or(widths[at]);
     }
     let wraps = columns().filter(|(_, column)| column.too_wide == TooWide::Wrap);
     share(table, wraps.map(|(at, _)| at).collect(), excess, &mut widths);
     widths
+}
+
+/// The number of different texts of a column that is shortened to this width.
+fn count_different(table: &Table, at: usize, width: usize) -> usize {
+    texts(table, at).map(|text| shortened(&clean(text), width)).collect::<BTreeSet<_>>().len()
 }
 
 /// Makes columns that wrap narrower, by this much in all. Those that need less than an equal share
@@ -84,7 +93,7 @@ fn fitted(table: &Table, page: usize) -> Vec<usize> {
 fn share(table: &Table, mut wraps: Vec<usize>, excess: usize, widths: &mut [usize]) {
     let mut room = wraps.iter().map(|at| widths[*at]).sum::<usize>().saturating_sub(excess);
     let longest = |at: usize, width: usize| {
-        let lines = texts(table, at).flat_map(|text| wrapped(&clean(text), width, true));
+        let lines = texts(table, at).flat_map(|text| wrapped_cell(&clean(text), width, true));
         lines.map(|line| line.width()).max().unwrap_or(0)
     };
     while !wraps.is_empty() {
@@ -118,7 +127,7 @@ fn lines(page: &mut Page, row: &Row, columns: &[Column], widths: &[usize]) {
     let last = row.cells.len().saturating_sub(1);
     let cell = |(at, text): (usize, &str)| match columns[at].too_wide {
         // A long word of the last column moves no other column. It may be a path to copy.
-        TooWide::Wrap if text.width() > widths[at] => wrapped(text, widths[at], at < last),
+        TooWide::Wrap if text.width() > widths[at] => wrapped_cell(text, widths[at], at < last),
         TooWide::Shorten => vec![shortened(text, widths[at])],
         TooWide::Stay | TooWide::Wrap => vec![text.to_owned()],
     };
@@ -132,6 +141,13 @@ fn lines(page: &mut Page, row: &Row, columns: &[Column], widths: &[usize]) {
         });
         line(page, row.style, text.zip(own).collect(), columns, widths);
     }
+}
+
+/// Its lines are all indented as the text is.
+fn wrapped_cell(text: &str, width: usize, cuts: bool) -> Vec<String> {
+    let (indent, text) = text.split_at(text.len() - text.trim_start_matches(' ').len());
+    let lines = wrapped(text, width.saturating_sub(indent.len()), cuts);
+    lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 /// One line of cells, some with a style of their own, and without spaces at its end.
@@ -208,6 +224,36 @@ mod tests {
         let narrow = written(&table, 1);
         assert!(narrow.contains('…'));
         assert_eq!(narrow.lines().nth(1).unwrap().width(), 20, "a rule is not wider than the page");
+    }
+
+    #[test]
+    fn lines_of_an_indented_text_are_indented() {
+        let name = Column { too_wide: TooWide::Wrap, ..Column::left("name") };
+        let mut table = Table::new(vec![name, Column::right("n")]);
+        table.row(Style::Plain, ["  here: a-long-name", "12"]);
+        table.row(Style::Plain, ["  here: b", "3"]);
+        insta::assert_snapshot!(written(&table, 20), @r"
+          name             n
+        ────────────────────
+            here:         12
+            a-long-name
+            here: b        3
+        ");
+    }
+
+    #[test]
+    fn different_names_stay_different() {
+        let mut table = Table::plain(&["machine", "wall", "verdict"], true);
+        for name in ["00abc001 CPU 1", "00abc004 CPU 1", "00abc004 CPU 1"] {
+            table.row(Style::Plain, [name, "1.5 ms", "same"]);
+        }
+        insta::assert_snapshot!(written(&table, 20), @r"
+        machine           wall  verdict
+        ────────────────────
+        00abc001 CPU 1  1.5 ms  same
+        00abc004 CPU 1  1.5 ms  same
+        00abc004 CPU 1  1.5 ms  same
+        ");
     }
 
     #[test]
