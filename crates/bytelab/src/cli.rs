@@ -10,7 +10,7 @@ use tools::{cat, fleece, sample};
 
 use crate::commands::{
     Context, baseline, bench, check, compare, completions, delete, doctor, export, history, import,
-    init, label, list, man, numbers, report, run, self_test, show,
+    init, label, list, man, numbers, push, report, run, self_test, serve, show,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -18,8 +18,15 @@ use crate::commands::{
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
-    /// Where runs are stored [default: runs.sqlite in the user's data directory]
-    #[arg(long, global = true, value_name = "FILE", env = "BYTELAB_STORE", hide_env_values = true)]
+    /// Where runs are stored: a file, or `postgres://HOST/DATABASE` [default: runs.sqlite in the
+    /// user's data directory]
+    #[arg(
+        long,
+        global = true,
+        value_name = "STORE",
+        env = "BYTELAB_STORE",
+        hide_env_values = true
+    )]
     pub(crate) store: Option<OsString>,
 
     #[command(subcommand)]
@@ -65,6 +72,8 @@ pub(crate) enum Task {
     Baseline(baseline::BaselineArgs),
     /// Draw charts of stored runs: one HTML file, or SVG files
     Report(report::ReportArgs),
+    /// Serve pages of the stored runs to browsers, read-only
+    Serve(serve::ServeArgs),
     /// Store results of another program as a run
     Import(import::ImportArgs),
     /// Write a stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
@@ -79,6 +88,10 @@ pub(crate) enum Task {
     Man(man::ManArgs),
     /// Give a run another label; an empty one removes it
     Label(label::LabelArgs),
+    /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
+    Push(push::PushArgs),
+    /// Get runs from a server of PostgreSQL into the store
+    Pull(push::PullArgs),
     /// Remove runs from the store, or all that was made for them from the cache directory
     Delete(delete::DeleteArgs),
 }
@@ -101,12 +114,15 @@ impl Task {
             Task::Check(args) => check::run(args, context),
             Task::Baseline(args) => baseline::run(&args, context),
             Task::Report(args) => report::run(&args, context),
+            Task::Serve(args) => serve::run(&args, context),
             Task::Import(args) => import::run(&args, context),
             Task::Export(args) => export::run(&args, context),
             Task::Sample(args) => Ok(sample::run(&args)),
             Task::Completions(args) => completions::run(&args, context),
             Task::Man(args) => man::run(&args, context),
             Task::Label(args) => label::run(&args, context),
+            Task::Push(args) => push::push(&args, context),
+            Task::Pull(args) => push::pull(&args, context),
             Task::Delete(args) => delete::run(&args, context),
         }
     }

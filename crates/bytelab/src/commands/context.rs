@@ -7,8 +7,9 @@ use anyhow::Result;
 use lab::experiment::Experiment;
 
 use crate::experiments::Catalogue;
+use crate::measuring::RunRequest;
 use crate::report::{Layout, clean};
-use crate::store::{self, Store};
+use crate::store::{self, LocalStore, Server, Store};
 
 pub(crate) struct Context {
     /// The flag `--store`.
@@ -23,9 +24,14 @@ impl Context {
         store::open(self.store.clone())
     }
 
-    /// The store, or `None` if the run is not to be kept.
-    pub(crate) fn store_if(&self, keep: bool) -> Result<Option<Box<dyn Store>>> {
-        keep.then(|| self.open_store()).transpose()
+    /// The store into which a run is measured.
+    pub(crate) fn local_store(&self, push_to: Option<Server>) -> Result<LocalStore> {
+        LocalStore::open(self.store.clone(), push_to)
+    }
+
+    /// The store into which the request is measured, or `None` if the run is not to be kept.
+    pub(crate) fn store_of(&self, request: &RunRequest) -> Result<Option<LocalStore>> {
+        request.keep.then(|| self.local_store(request.push_to.clone())).transpose()
     }
 }
 

@@ -58,7 +58,11 @@ fn named(ids: &[String], store: &mut dyn Store) -> Result<Vec<Listed>> {
     let baselines = store.baselines()?;
     let mut named: Vec<Listed> = Vec::new();
     for id in ids {
-        let id = store::id_of(store, id)?;
+        let id = if id == store::LATEST {
+            store::id_of(store, id)?
+        } else {
+            store.find(id).unwrap_or_else(|_| id.clone())
+        };
         let Some(run) = known.iter().find(|run| run.id == id) else {
             bail!("there is no run {id}; nothing was deleted (see bytelab history)");
         };

@@ -12,7 +12,7 @@ use lab::run::{Run, Status};
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;
 const WRONG_USE: u8 = 2;
-/// Slower than allowed, or a threshold is exceeded.
+/// Slower than allowed or than before, or a threshold is exceeded.
 const EXCEEDED: u8 = 3;
 const UNDECIDED: u8 = 4;
 
@@ -50,6 +50,11 @@ fn of_thresholds(analysis: &Analysis) -> u8 {
     } else {
         0
     }
+}
+
+/// The status of a list of what got slower.
+pub(crate) fn of_slowdowns(count: usize) -> ExitCode {
+    ExitCode::from(if count > 0 { EXCEEDED } else { 0 })
 }
 
 pub(crate) fn of_outcome(outcome: Outcome) -> ExitCode {

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use lab::analyze::series;
 use lab::clock;
 use lab::metric::left_out;
 use lab::run::{Listed, Run};
 
+use super::alert;
 use super::context::{Context, layout, note};
 use super::limits::metric_named;
 use crate::report;
@@ -19,6 +20,7 @@ use crate::report::history::{Entry, flags};
 use crate::store::{Planned, is_machine};
 
 #[derive(Args)]
+#[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
 pub(crate) struct HistoryArgs {
     /// Only runs of this experiment
     #[arg(long, value_name = "NAME")]
@@ -43,6 +45,22 @@ pub(crate) struct HistoryArgs {
     /// another one
     #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
     metric: String,
+    /// List what got slower in the last days, with the run from which on it did; status 3 if
+    /// something did
+    ///
+    /// Of each method, the median time of every run is examined, on each machine on its own: of the
+    /// newest 500 runs of an experiment. Eight runs are the fewest that can show a change; older
+    /// runs than those of the last days serve as the level before it. A slowdown that later runs
+    /// took back is not listed.
+    #[arg(long, conflicts_with = "plot")]
+    alert: bool,
+    /// With --alert, the number of days
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "alert")]
+    days: u32,
+    /// The maximum of runs, the newest of those that match [default: 200; all with --json,
+    /// --plot or --alert]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
@@ -50,11 +68,27 @@ pub(crate) struct HistoryArgs {
 
 pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
-    let mut listed = store.list()?;
+    let limit = args.limit();
+    // One more shows whether there are more.
+    let mut listed = match limit {
+        Some(limit) if args.wants_all() => store.newest(limit.saturating_add(1))?,
+        _ => store.list()?,
+    };
     // An imported run may have started before the runs stored earlier.
     listed.sort_by(|a, b| a.started.cmp(&b.started));
     let is_empty = listed.is_empty();
     listed.retain(|run| args.wants(run));
+    if let Some(limit) = limit.filter(|limit| listed.len() > *limit) {
+        listed.drain(..listed.len() - limit);
+        if args.limit.is_none() {
+            note(&format!("the newest {limit} runs; --limit N lists more"))?;
+        }
+    }
+    if args.alert {
+        let days = args.days;
+        let since = date(&format!("{days}d")).map_err(|error| anyhow!("--days {days}: {error}"))?;
+        return alert::run(days, &since, args.json, &listed, store.as_mut());
+    }
     if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
         writeln!(io::stdout().lock(), "no run matches; `bytelab history` lists all")?;
         return Ok(ExitCode::SUCCESS);
@@ -71,7 +105,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         let text = if args.json {
             report::history::json(&entries)?
         } else {
-            report::history::table(&entries)
+            report::history::table(&with_short_ids(entries))
         };
         writeln!(io::stdout().lock(), "{text}")?;
         return Ok(ExitCode::SUCCESS);
@@ -103,7 +137,21 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// More lines than this are read by a program.
+const LINES: usize = 200;
+
 impl HistoryArgs {
+    fn limit(&self) -> Option<usize> {
+        let is_long = self.json || self.alert || self.plot.is_some();
+        self.limit.or_else(|| (!is_long).then_some(LINES))
+    }
+
+    /// Whether no flag leaves out a run.
+    fn wants_all(&self) -> bool {
+        let HistoryArgs { experiment, label, machine, since, until, .. } = self;
+        [experiment, label, machine, since, until].iter().all(|filter| filter.is_none())
+    }
+
     fn wants(&self, run: &Listed) -> bool {
         let started = run.started.as_str();
         // Times in the same format sort as texts; a date is a prefix of the times of its day.
@@ -116,6 +164,18 @@ impl HistoryArgs {
             && self.since.as_ref().is_none_or(|since| start(since) >= *since)
             && self.until.as_ref().is_none_or(|until| start(until) <= *until)
     }
+}
+
+/// The runs of a server are shown by the start of their UUID that no other run here has.
+fn with_short_ids(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let mut ids: Vec<String> = entries.iter().map(|entry| entry.run.id.clone()).collect();
+    ids.sort();
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let longest = ids.windows(2).map(|pair| common(&pair[0], &pair[1])).max().unwrap_or_default();
+    for entry in entries.iter_mut().filter(|entry| entry.run.id == entry.run.uuid) {
+        entry.run.id.truncate((longest + 1).max(8));
+    }
+    entries
 }
 
 /// Parses a prefix of an RFC 3339 time in UTC, or an age.
@@ -174,6 +234,7 @@ mod tests {
     fn filters_hold_together() {
         let run = Listed {
             id: "1".to_owned(),
+            uuid: String::new(),
             experiment: "reading".to_owned(),
             label: Some("before-2".to_owned()),
             started: "2026-01-31T12:00:05Z".to_owned(),
@@ -193,6 +254,9 @@ mod tests {
             until: None,
             plot: None,
             metric: "wall_ns".to_owned(),
+            alert: false,
+            days: 30,
+            limit: None,
             json: false,
         };
         let some = |text: &str| Some(text.to_owned());

@@ -13,8 +13,8 @@ use lab::run::Run;
 
 use super::context::{Context, note};
 use crate::import::{self, FORMATS, Folder, Format, Source};
-use crate::measuring::mark_imported;
 use crate::path_arg::path;
+use crate::store::mark_imported;
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {

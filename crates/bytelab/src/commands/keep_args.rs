@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::path_arg::path;
+use crate::store::Server;
 
 #[derive(Args, Clone)]
 pub(crate) struct KeepArgs {
@@ -22,4 +23,23 @@ pub(crate) struct KeepArgs {
     /// Do not store the run
     #[arg(long)]
     pub(super) no_store: bool,
+    /// Push the run to this server when it has ended [default: that of `BYTELAB_SERVER`]
+    ///
+    /// A run that cannot be pushed waits, and the next `bytelab push` sends it.
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "no_store",
+        hide_short_help = true,
+        value_parser = server
+    )]
+    pub(super) push: Option<Server>,
+}
+
+/// Parses the URL of a server; an empty text stands for that of the environment.
+pub(super) fn server(text: &str) -> Result<Server, String> {
+    Server::named(Some(text)).map_err(|error| error.to_string())
 }

@@ -213,6 +213,7 @@ impl MeasureArgs {
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
+            push_to: self.keep.push,
             shown: Shown::Step,
         }
     }

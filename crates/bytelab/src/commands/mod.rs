@@ -1,5 +1,6 @@
 //! The subcommands: one file or folder each, with its arguments and its `run(args, &Context)`.
 
+mod alert;
 pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod check;
@@ -23,10 +24,12 @@ pub(crate) mod man;
 pub(crate) mod measure_args;
 pub(crate) mod numbers;
 pub(crate) mod output;
+pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod run;
 mod same_job;
 pub(crate) mod self_test;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod study;
 

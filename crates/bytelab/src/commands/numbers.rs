@@ -103,6 +103,7 @@ impl NumbersArgs {
             label: self.keep.label.clone(),
             data_dir: self.keep.data_dir.clone(),
             keep: !self.keep.no_store,
+            push_to: self.keep.push.clone(),
             shown: Shown::Step,
         })
     }

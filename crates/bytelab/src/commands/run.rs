@@ -77,7 +77,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
     }
     match (&resumed, request) {
         (None, Some(request)) if dry_run => {
-            let store = context.store_if(request.keep)?;
+            let store = context.store_of(&request)?;
             let text = measuring::dry_run(&context.experiments, &request, store)?;
             io::stdout().lock().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
@@ -93,7 +93,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
 fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let store = context.open_store()?;
+    let store = context.local_store(None)?;
     let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
     conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }
@@ -106,7 +106,7 @@ pub(super) fn measure(
 ) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let store = context.store_if(request.keep)?;
+    let store = context.store_of(request)?;
     let measured = measuring::run(&context.experiments, request, store, &stop);
     conclude(measured, &stop, print)
 }

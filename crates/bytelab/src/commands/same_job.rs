@@ -30,7 +30,7 @@ pub(super) fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> R
 }
 
 /// The params of an experiment that name where a job is done.
-pub(super) fn places<'a>(experiments: &'a [Experiment], experiment: &str) -> Vec<&'a str> {
+pub(super) fn places(experiments: &[Experiment], experiment: &str) -> Vec<&'static str> {
     let known = experiments.iter().find(|known| known.name == experiment);
     let params = known.map_or(&[][..], |known| &known.params);
     params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect()

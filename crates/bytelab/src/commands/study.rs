@@ -34,7 +34,7 @@ pub(crate) struct StudyRequest {
 pub(super) fn dry_run(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
     note_left_out(request)?;
     for part in &request.parts {
-        let store = context.store_if(part.keep)?;
+        let store = context.store_of(part)?;
         let text = measuring::dry_run(&context.experiments, part, store)?;
         io::stdout().lock().write_all(text.as_bytes())?;
     }
@@ -67,7 +67,7 @@ pub(super) fn run(
         if exit::of_signal(&stop).is_some() {
             break;
         }
-        let store = context.store_if(part.keep)?;
+        let store = context.store_of(part)?;
         match measuring::run(&context.experiments, part, store, &stop) {
             Ok(Measured { run, tidy }) => {
                 let analysis = analyze(&run);

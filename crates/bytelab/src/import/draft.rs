@@ -175,6 +175,7 @@ impl Draft {
         Ok(Run {
             schema: SCHEMA,
             id: String::new(),
+            uuid: String::new(),
             experiment: self.format.name().to_owned(),
             question: format!("What did {named} measure?"),
             label: None,

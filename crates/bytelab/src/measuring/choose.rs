@@ -7,8 +7,9 @@ use lab::param::Point;
 use lab::run::{Role, Run, Warning};
 
 use super::request::Selection;
-use super::run_lock;
+
 use crate::pattern::{closest, matches};
+use crate::store;
 use crate::workers::{self, Languages};
 
 /// The named methods or the default ones, the user's workers, and the reference first.
@@ -149,7 +150,7 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
         // A worker that was given with --worker is described by its command.
         let name = &cell.method;
         ensure!(
-            !run_lock::is_imported(&run.environment),
+            !store::is_imported(&run.environment),
             "run {} was imported, and the command of its worker {name} is not started for that: measure it \
              with `bytelab run {} --worker {name}=COMMAND`",
             run.id,

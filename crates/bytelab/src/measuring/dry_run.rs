@@ -14,7 +14,7 @@ use super::prepare::NewRun;
 use super::record::at_most;
 use super::request::RunRequest;
 use crate::experiments::Catalogue;
-use crate::store::Store;
+use crate::store::{LocalStore, Store};
 
 /// The number of stored runs that are searched for the methods, the newest first.
 const RUNS_SEARCHED: usize = 10;
@@ -22,7 +22,7 @@ const RUNS_SEARCHED: usize = 10;
 pub(crate) fn dry_run(
     experiments: &Catalogue,
     request: &RunRequest,
-    store: Option<Box<dyn Store>>,
+    store: Option<LocalStore>,
 ) -> Result<String> {
     let (job, new) = super::chosen(experiments, request)?;
     let mut text = at_most(&job, &new.plan) + "\n";
@@ -55,7 +55,7 @@ fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<Wanted<'a>> {
 
 /// The newest run on this machine that has one of these cells, with the times of those that it has.
 fn past<'a>(
-    mut store: Box<dyn Store>,
+    mut store: LocalStore,
     job: &Job<'_>,
     cells: &[Wanted<'a>],
 ) -> Result<Option<(Run, Vec<Known<'a>>)>> {

@@ -6,6 +6,7 @@ mod estimate;
 mod plan;
 mod prepare;
 mod progress;
+mod project;
 mod record;
 mod request;
 mod run_lock;
@@ -22,7 +23,7 @@ use lab::path_text::to_path;
 use lab::run::{Definition, Plan, Role, Run};
 
 use crate::experiments::{Catalogue, custom};
-use crate::store::{self, Store};
+use crate::store::{self, LocalStore};
 use crate::workers;
 
 pub(crate) use self::choose::choose;
@@ -35,14 +36,14 @@ pub(crate) use self::progress::{ProgressDisplay, Shown};
 pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection, Time};
-pub(crate) use self::run_lock::{holder, mark_imported};
+pub(crate) use self::run_lock::holder;
 use self::trace_file::TraceFile;
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
     experiments: &Catalogue,
     request: &RunRequest,
-    store: Option<Box<dyn Store>>,
+    store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Measured> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
@@ -76,15 +77,15 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
 pub(crate) fn resume(
     experiments: &Catalogue,
     id: &str,
-    mut store: Box<dyn Store>,
+    mut store: LocalStore,
     shown: Shown,
     stop: &Stop,
 ) -> Result<Measured> {
-    let run = store::load(store.as_mut(), id)?;
+    let run = store::load(&mut *store, id)?;
     let id = &run.id;
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
-    ensure!(!run_lock::is_imported(&run.environment), "run {id} was imported: start a new one");
+    ensure!(!store::is_imported(&run.environment), "run {id} was imported: start a new one");
     ensure!(
         run.plan.metric_versions == metric::versions(),
         "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
@@ -106,7 +107,7 @@ pub(crate) fn repeat(
     run: &Run,
     label: &str,
     dir: Option<PathBuf>,
-    store: Option<Box<dyn Store>>,
+    store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Run> {
     ensure_one_side(run)?;
@@ -115,7 +116,7 @@ pub(crate) fn repeat(
     let job = Job { experiment, methods: methods_of(experiment, run)?, least_sessions: 0 };
     let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
     // An imported file may name any directory.
-    if dir.is_some() || plan.data_dir.is_none() || run_lock::is_imported(&run.environment) {
+    if dir.is_some() || plan.data_dir.is_none() || store::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let (points, label) = (run.points.clone(), Some(label.to_owned()));
@@ -126,7 +127,7 @@ pub(crate) fn repeat(
 pub(crate) fn measure_new(
     job: Job<'_>,
     new: NewRun,
-    store: Option<Box<dyn Store>>,
+    store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Run> {
     let output = Output { store, trace: None, shown: Shown::Step, needs_all: false };
@@ -139,7 +140,7 @@ fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom:
     let same = |old: &Definition| {
         if old.file.is_empty() {
             ensure!(
-                !run_lock::is_imported(&run.environment),
+                !store::is_imported(&run.environment),
                 "run {} was imported, and its commands are not started for that: measure them with \
                  `bytelab bench`",
                 run.id

@@ -173,6 +173,7 @@ mod tests {
             data_dir: None,
             shown: Shown::Nothing,
             keep: false,
+            push_to: None,
         }
     }
 

@@ -15,9 +15,9 @@ use lab::timeline::trace;
 
 use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::{ProgressDisplay, Shown};
-use super::run_lock;
 use super::trace_file::TraceFile;
-use crate::store::{LOCK_LIMIT, Locked, Store, TOOK};
+use super::{project, run_lock};
+use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
 /// How long the end of a run waits for a locked store before it says so.
@@ -31,7 +31,7 @@ pub(crate) struct Measured {
 
 /// Where the results go.
 pub(super) struct Output {
-    pub(super) store: Option<Box<dyn Store>>,
+    pub(super) store: Option<LocalStore>,
     pub(super) trace: Option<TraceFile>,
     pub(super) shown: Shown,
     /// Whether a method that fails ends the run with an error.
@@ -68,7 +68,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let orphans = Orphans::adopt();
     let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
     if !prepared.run.id.is_empty() {
-        take_over(&mut prepared.run, store.as_deref_mut())?;
+        take_over(&mut prepared.run, store.as_mut())?;
     }
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
@@ -109,6 +109,9 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let took = recorder.took_ns.map(|took_ns| (TOOK.to_owned(), took_ns.into()));
     run.environment.facts.extend(took);
     run.notes.extend(recorder.is_locked.then(still_locked));
+    if measured.is_ok() && run.complete && !recorder.is_locked {
+        recorder.push(&run.id);
+    }
     measured.map(|()| Measured { run, tidy })
 }
 
@@ -121,7 +124,7 @@ fn still_locked() -> Warning {
 }
 
 /// Marks a stored run as measured by this process from now on.
-fn take_over(run: &mut Run, store: Option<&mut (dyn Store + 'static)>) -> Result<()> {
+fn take_over(run: &mut Run, store: Option<&mut LocalStore>) -> Result<()> {
     run_lock::claim(&mut run.environment);
     store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
 }
@@ -171,7 +174,7 @@ fn end(data: Vec<Data>) -> Vec<Warning> {
 
 /// Passes the growing run to the store and the display of the progress.
 struct Recorder {
-    store: Option<Box<dyn Store>>,
+    store: Option<LocalStore>,
     display: ProgressDisplay,
     /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
@@ -199,6 +202,17 @@ impl Recorder {
         }
     }
 
+    /// Pushes a run that has ended. One that cannot be pushed now waits for `bytelab push`.
+    fn push(&mut self, id: &str) {
+        let Some(store) = &mut self.store else { return };
+        let said = store.push(id).unwrap_or_else(|error| {
+            vec![format!("run {id} waits, and the next `bytelab push` sends it: {error:#}")]
+        });
+        for line in said {
+            let _ = writeln!(io::stderr(), "bytelab: {}", crate::report::clean(&line));
+        }
+    }
+
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
         self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
     }
@@ -222,6 +236,10 @@ impl Record for Recorder {
         let facts = &mut run.environment.facts;
         let of_workers = self.toolchains.iter().flat_map(ToolchainVersion::facts);
         facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
+        let here = std::env::current_dir().ok();
+        let commit = here.and_then(|here| project::commit(&here));
+        facts.extend(commit.map(|commit| (project::COMMIT.to_owned(), commit.into())));
+        run.uuid = store::uuid_of(&run.started);
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
             None => "not stored".to_owned(),
@@ -280,13 +298,13 @@ impl Record for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{self, tests::suite};
+    use crate::store::tests::suite;
 
     #[test]
     fn what_a_locked_store_does_not_take_is_kept_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
-        let store = Some(store::open(Some(path.clone().into())).unwrap());
+        let store = Some(LocalStore::open(Some(path.clone().into()), None).unwrap());
         let mut recorder = Recorder {
             store,
             display: ProgressDisplay::new(Shown::Nothing),

@@ -7,6 +7,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::progress::Shown;
+use crate::store::Server;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct RunRequest {
@@ -46,6 +47,8 @@ pub(crate) struct RunRequest {
     pub(crate) data_dir: Option<PathBuf>,
     /// Whether the run is stored.
     pub(crate) keep: bool,
+    /// The server to which the run is pushed when it has ended, if the store names none.
+    pub(crate) push_to: Option<Server>,
     /// What is shown on standard error meanwhile.
     pub(crate) shown: Shown,
 }

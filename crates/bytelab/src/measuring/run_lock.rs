@@ -1,5 +1,4 @@
-//! Which process measures a run, so that no second process continues it at the same time; and which
-//! runs were imported, so that no command from them is started.
+//! Which process measures a run, so that no second process continues it at the same time.
 
 use std::fs;
 
@@ -8,7 +7,6 @@ use lab::run::Environment;
 const PROCESS: &str = "measured_by_process";
 const STARTED: &str = "measured_by_process_start";
 const BOOT: &str = "measured_in_boot";
-const FROM: &str = "imported_from";
 
 /// Records this process in the run's environment.
 pub(super) fn claim(environment: &mut Environment) {
@@ -26,16 +24,6 @@ pub(crate) fn holder(environment: &Environment) -> Option<u32> {
     let same =
         fact(BOOT)?.as_str() == boot().as_deref() && fact(STARTED)?.as_u64() == Some(started);
     (same && process != std::process::id()).then_some(process)
-}
-
-/// Records in a run's environment that it was imported from a file.
-pub(crate) fn mark_imported(environment: &mut Environment, file: &str) {
-    environment.facts.insert(FROM.to_owned(), file.into());
-}
-
-/// Commands of such a run are untrusted: anybody may have written them into the file.
-pub(super) fn is_imported(environment: &Environment) -> bool {
-    environment.facts.contains_key(FROM)
 }
 
 /// The start time of a process, in ticks since the start of the system: together with the process

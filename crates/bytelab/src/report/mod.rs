@@ -25,6 +25,12 @@ pub(crate) use self::text::percentiles::percentiles;
 pub(crate) use self::text::plot::plot;
 pub(crate) use self::text::run::{Shown, text};
 
+pub(crate) mod alert {
+    pub(crate) use super::json::alert::json;
+    pub(crate) use super::model::alert::Alert;
+    pub(crate) use super::text::alert::text;
+}
+
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
     pub(crate) use super::json::check::{foreseen_json, json};
@@ -72,6 +78,11 @@ pub(crate) mod published {
     pub(crate) use super::json::published::json;
     pub(crate) use super::model::published::Beside;
     pub(crate) use super::text::published::{figures, list};
+}
+
+pub(crate) mod served {
+    pub(crate) use super::html::policy;
+    pub(crate) use super::html::served::{Filter, RunList, over_time, runs};
 }
 
 pub(crate) mod study {

@@ -2,50 +2,23 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use lab::param::Point;
-use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
+use lab::run::{Listed, Plan, Run};
 
-/// Stores runs, also while they are measured. Ids are never reused, not even after a `delete`.
+/// Keeps runs. Ids are never reused, not even after a `delete`.
 pub(crate) trait Store {
-    /// Stores a run with its current content, as not complete, and returns its id.
-    fn begin(&mut self, run: &Run) -> Result<String>;
-
-    /// Stores a run that was measured elsewhere: all of it, or nothing.
+    /// Stores a run that was measured elsewhere: all of it, or nothing. A run without a UUID, or
+    /// with that of another run of this store, gets a new one.
     fn add(&mut self, run: &Run) -> Result<String>;
 
-    /// Sets how long a run that begins or ends waits while another program has locked the store.
-    /// The error is then a [`Locked`]; an end that was not stored is kept, and stored later.
-    fn set_lock_limit(&mut self, limit: Duration) -> Result<()>;
+    /// Stores a run under its UUID, all of it or nothing, and returns whether it was added: a store
+    /// that has it stays as it is.
+    fn add_once(&mut self, run: &Run) -> Result<bool>;
 
-    /// Adds the cell at the next position of the run, or replaces everything in a cell except its
-    /// samples.
-    fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()>;
-
-    /// Adds a sample to the cell at this position. Once it returns, a killed process loses nothing.
-    /// It waits for no lock.
-    fn append(
-        &mut self,
-        id: &str,
-        position: usize,
-        sample: &Sample,
-        values: &[(&str, f64)],
-    ) -> Result<()>;
-
-    /// Marks the timing samples of this session as no longer counted, for this reason.
-    fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()>;
-
-    /// Replaces the plan of a run; the plan records choices that were made while measuring.
-    fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()>;
-
-    /// Stores the state of a run: whether it is complete, with the current environment and notes.
-    fn finish(
-        &mut self,
-        id: &str,
-        complete: bool,
-        environment: &Environment,
-        notes: &[Warning],
-    ) -> Result<()>;
+    /// The id of the run that the text names: its id, or the start of its UUID that no other run
+    /// has.
+    fn find(&mut self, text: &str) -> Result<String>;
 
     /// The whole run, with the samples of each cell in the order in which they were taken.
     fn load(&mut self, id: &str) -> Result<Run>;
@@ -60,6 +33,18 @@ pub(crate) trait Store {
 
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
+
+    /// The `n` runs that started last, the oldest of them first.
+    fn newest(&mut self, n: usize) -> Result<Vec<Listed>> {
+        let mut all = self.list()?;
+        all.sort_by(|a, b| a.started.cmp(&b.started));
+        Ok(all.split_off(all.len().saturating_sub(n)))
+    }
+
+    /// How far the clock of this machine is ahead of that of the server, in seconds.
+    fn clock_ahead_s(&mut self) -> Result<i64> {
+        Ok(0)
+    }
 
     /// Gives a run another label, or none.
     fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()>;
@@ -109,4 +94,20 @@ impl std::error::Error for Locked {}
 pub(crate) struct Baseline {
     pub(crate) name: String,
     pub(crate) id: String,
+}
+
+pub(super) fn no_run(id: &str) -> String {
+    format!("no run {id:?}; `bytelab history` lists all")
+}
+
+/// Whether a store that has a run already lacks what was measured since.
+pub(super) fn ensure_not_older(complete: bool, samples: u64, run: &Run) -> Result<()> {
+    let now: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    ensure!(
+        complete || !run.complete && samples >= now as u64,
+        "run {} is there as it was before it was complete, with {samples} of {now} samples: delete \
+         it there first",
+        run.uuid
+    );
+    Ok(())
 }

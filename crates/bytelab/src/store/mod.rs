@@ -2,10 +2,18 @@
 //! was measured and nothing derived from it.
 
 mod columns;
+mod imported;
 mod interface;
+mod local;
+mod packed;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod redaction;
+mod server;
 mod sqlite;
 #[cfg(test)]
 pub(crate) mod tests;
+mod uuids;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,19 +22,34 @@ use anyhow::{Context, Result, bail};
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
+pub(crate) use self::imported::{is_imported, mark_imported};
 pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, Planned, Store, TOOK};
+pub(crate) use self::local::LocalStore;
+pub(crate) use self::packed::without_samples;
+pub(crate) use self::redaction::{REDACT, Redaction};
+pub(crate) use self::server::Server;
+use self::sqlite::Sqlite;
+pub(crate) use self::uuids::of as uuid_of;
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.
 pub(crate) fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
-    let path = locate(flag, |name| std::env::var_os(name))?;
-    Ok(Box::new(sqlite::Sqlite::open(&path)?))
+    match locate(flag, |name| std::env::var_os(name))? {
+        Location::File(path) => Ok(Box::new(Sqlite::open(&path)?)),
+        Location::Server(server) => server.open(),
+    }
 }
 
 /// Reads the whole store that a command would open; one that does not exist is not created.
 pub(crate) fn verify(flag: Option<OsString>) -> Result<()> {
-    let path = locate(flag, |name| std::env::var_os(name))?;
-    if path.exists() { sqlite::Sqlite::open(&path)?.verify() } else { Ok(()) }
+    match locate(flag, |name| std::env::var_os(name))? {
+        Location::File(path) if path.exists() => Sqlite::open(&path)?.verify(),
+        Location::File(_) => Ok(()),
+        Location::Server(server) => {
+            let mut store = server.open()?;
+            store.list()?.iter().try_for_each(|run| store.load(&run.id).map(drop))
+        }
+    }
 }
 
 /// This word stands for the run that started last, wherever the id of a run may stand.
@@ -35,9 +58,9 @@ pub(crate) const LATEST: &str = "latest";
 /// The id of the run that the text names.
 pub(crate) fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
     if text != LATEST {
-        return Ok(text.to_owned());
+        return store.find(text);
     }
-    let newest = store.list()?.into_iter().max_by(|a, b| a.started.cmp(&b.started));
+    let newest = store.newest(1)?.pop();
     Ok(newest.context("the store is empty: nothing was measured yet")?.id)
 }
 
@@ -55,22 +78,29 @@ pub(crate) fn is_machine(run: &Listed, text: &str) -> bool {
         && (run.machine.fingerprint.starts_with(text) || model.contains(&text.to_lowercase()))
 }
 
-fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+/// Where a store is.
+enum Location {
+    File(PathBuf),
+    Server(Server),
+}
+
+fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -> Result<Location> {
     // An empty variable means an unset one; an empty flag is a mistake.
-    let variable = |name| variable(name).filter(|value| !value.is_empty());
-    if let Some(named) = flag.or_else(|| variable("BYTELAB_STORE")) {
-        let text = named.to_string_lossy();
-        if text.is_empty() {
-            bail!("--store is empty: name a file");
-        }
-        // The URL may hold a password: it is not repeated.
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            bail!(
-                "the store is a PostgreSQL URL, but this build keeps runs in SQLite: name a file"
-            );
-        }
-        return Ok(named.to_str().map_or_else(|| PathBuf::from(&named), to_path));
+    let of_user = variable("BYTELAB_STORE").filter(|value| !value.is_empty());
+    let Some(named) = flag.or(of_user) else { return Ok(Location::File(of_data_dir(variable)?)) };
+    let text = named.to_string_lossy();
+    if text.is_empty() {
+        bail!("--store is empty: name a file");
     }
+    if Server::is_url(&text) {
+        return Ok(Location::Server(Server::new(&text)));
+    }
+    Ok(Location::File(named.to_str().map_or_else(|| PathBuf::from(&named), to_path)))
+}
+
+/// The store in the user's data directory.
+fn of_data_dir(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let variable = |name| variable(name).filter(|value| !value.is_empty());
     // The XDG specification requires that a relative path is ignored.
     let data = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".local/share")));

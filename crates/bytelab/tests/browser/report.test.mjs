@@ -4,7 +4,8 @@
 // unit tests left, SCREENSHOTS (if set) a directory for pictures to look at.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -306,6 +307,47 @@ test('the page of a study shows its figures, its table and its claims without a 
   await page.setViewportSize({ width: 360, height: 740 });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
   await page.close();
+});
+
+test('bytelab serve: a run is found, opened and compared, and names cannot do anything', async () => {
+  const env = { ...process.env, BYTELAB_STORE: join(dir, 'runs.sqlite') };
+  const server = spawn(program, ['serve', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [line] = await once(server.stdout.setEncoding('utf8'), 'data');
+    const page = await browser.newPage();
+    const troubles = [];
+    page.on('console', message => troubles.push(`console: ${message.text()}`));
+    page.on('pageerror', error => troubles.push(`error: ${error.stack}`));
+    page.on('dialog', dialog => { troubles.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+    const drawn = () => page.waitForFunction(() => document.documentElement.dataset.drawn, null, { timeout: 120_000 });
+    await page.goto(line.trim());
+    assert.ok((await page.locator('#runs').textContent()).includes(HOSTILE));
+    await picture(page, 'served');
+    await page.getByLabel('Label').fill(HOSTILE);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    assert.equal(await page.locator('#runs tbody tr').count(), 1);
+    assert.equal(await page.getByLabel('Label').inputValue(), HOSTILE);
+    await page.locator('#runs tbody th a').click();
+    await drawn();
+    assert.ok(await page.locator('#ratio .main-svg').count() > 0);
+    await page.goto(line.trim());
+    for (const run of ['1', '2']) await page.getByLabel(`compare run ${run}`, { exact: true }).check();
+    await page.getByRole('button', { name: 'Compare the chosen runs' }).click();
+    await drawn();
+    assert.ok((await page.locator('.answer').first().textContent()).length > 20);
+    await page.goto(line.trim());
+    await page.getByLabel('Method').fill('mmap');
+    await page.getByRole('button', { name: 'Show' }).click();
+    assert.ok((await page.locator('pre').textContent()).includes('mmap, p50 of wall_ns'));
+    await page.goto(line.trim());
+    await page.setViewportSize({ width: 360, height: 740 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    assert.deepEqual(troubles, []);
+    await page.close();
+  } finally {
+    server.kill('SIGTERM');
+    assert.equal((await once(server, 'exit'))[0], 143);
+  }
 });
 
 test('the SVG files can be shown', async () => {

@@ -61,6 +61,7 @@ sample --per @=x --format csv @.data
 history
 history --label @
 history --plot @
+history --alert --label @
 history --plot read --metric @
 show latest
 show @

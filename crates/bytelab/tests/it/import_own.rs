@@ -15,15 +15,20 @@ fn our_own_run_comes_back_with_a_new_id() {
     let file = write(&world, "run.json", &exported.stdout);
     let second = import(&world, &[&file]);
     let mut shown = json_of(&world, &["show", &second, "--json"]);
-    assert_ne!(shown["id"], measured["id"]);
-    shown["id"] = measured["id"].clone();
+    // What is imported is another record than what was measured here.
+    for key in ["id", "uuid"] {
+        assert_ne!(shown[key], measured[key]);
+        shown[key] = measured[key].clone();
+    }
     assert_eq!(shown["environment"]["imported_from"], file.as_str());
     shown["environment"].as_object_mut().unwrap().remove("imported_from");
     assert_eq!(shown, measured);
     let again = world.run(&["export", &second, "--format", "json"]).stdout;
-    let (mut a, mut b): (Value, Value) =
+    let (a, mut b): (Value, Value) =
         (serde_json::from_str(&exported.stdout).unwrap(), serde_json::from_str(&again).unwrap());
-    (a["id"], b["id"]) = (Value::Null, Value::Null);
+    for key in ["id", "uuid"] {
+        b[key] = a[key].clone();
+    }
     b["environment"].as_object_mut().unwrap().remove("imported_from");
     assert_eq!(a, b);
     let renamed = import(&world, &[&file, "--format", "json", "--label", "copy"]);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at what it does not expect")]
 
 mod against;
+mod alert;
 mod arrows;
 mod bad_input;
 mod bench;
@@ -47,7 +48,13 @@ mod odd_paths;
 mod older;
 mod output;
 mod program;
+#[cfg(feature = "postgres")]
+mod proxy;
 mod published;
+#[cfg(feature = "postgres")]
+mod push;
+#[cfg(feature = "postgres")]
+mod push_chaos;
 mod readme;
 mod report;
 mod sample;
@@ -58,6 +65,7 @@ mod sample_mergeable;
 #[cfg(feature = "parquet")]
 mod sample_parquet;
 mod self_test;
+mod serve;
 mod shells;
 mod signals;
 mod stored;

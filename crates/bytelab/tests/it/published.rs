@@ -186,6 +186,11 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     let page = world.run(&["compare", "1", "published:fleece"]).stdout;
     let labels = page.lines().filter(|line| line.starts_with("look up one name: "));
     assert_eq!(labels.count(), 2, "{page}");
+    // The study and its only result have one name.
+    let heading = "What the author says, and what the samples of here say";
+    assert!(page.contains(heading) && page.contains("\nF6 "), "{page}");
+    let again = json(&world.run(&["compare", "1", "published:fleece", "--json"]));
+    assert_eq!(again["claims"], study["claims"]);
 }
 
 #[test]

@@ -47,7 +47,9 @@ pub use self::fleet::{
     Disagreement, Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GoesWith, GroupRatio, PooledRatio,
     RunGroup, compare_groups,
 };
-pub use self::history::{ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, series};
+pub use self::history::{
+    ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, Slowdown, Slowdowns, series, slowdowns,
+};
 pub use self::leaving::{Decided, decided, is_look};
 pub use self::preview::preview;
 pub use self::sides::{

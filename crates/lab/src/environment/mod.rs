@@ -101,7 +101,7 @@ pub fn fingerprint(facts: &Facts) -> String {
 }
 
 /// A fact that differs between two environments; null where an environment lacks it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Difference {
     pub fact: String,
     pub a: Value,

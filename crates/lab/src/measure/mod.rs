@@ -109,6 +109,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
     Run {
         schema: SCHEMA,
         id: String::new(),
+        uuid: String::new(),
         experiment: job.experiment.name.to_owned(),
         question: job.experiment.question.to_owned(),
         label,

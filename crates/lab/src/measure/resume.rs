@@ -110,6 +110,7 @@ mod tests {
         let run = Run {
             schema: SCHEMA,
             id: String::new(),
+            uuid: String::new(),
             experiment: String::new(),
             question: String::new(),
             label: None,

@@ -19,7 +19,11 @@ pub const SCHEMA: u32 = 2;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     pub schema: u32,
+    /// The name of the run in one store.
     pub id: String,
+    /// The name of the run everywhere: a UUID of version 7. Empty in runs that no store has.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uuid: String,
     pub experiment: String,
     /// The question of the experiment, as it was worded when the run was made.
     pub question: String,
@@ -276,6 +280,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     pub id: String,
+    pub uuid: String,
     pub experiment: String,
     pub label: Option<String>,
     /// RFC 3339, UTC.

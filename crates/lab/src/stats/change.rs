@@ -8,6 +8,8 @@ use crate::random::SplitMix64;
 
 /// The probability that a change is found in a series without one.
 pub const CHANGE_ALPHA: f64 = 0.02;
+/// In fewer values no order is unlikely enough to be a change.
+pub const LEAST_FOR_CHANGE: usize = 8;
 /// Fewer values are not a level.
 const LEAST: usize = 3;
 const PERMUTATIONS: u32 = 999;

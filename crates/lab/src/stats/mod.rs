@@ -18,7 +18,7 @@ mod signed_rank;
 mod trend;
 mod walsh;
 
-pub use change::{CHANGE_ALPHA, changes};
+pub use change::{CHANGE_ALPHA, LEAST_FOR_CHANGE, changes};
 pub use decision::{found_percent, holm, sessions_needed};
 pub use looks::{LOOKS, Look, last_look, p_of_all_looks};
 pub use moments::{Moments, moments};

@@ -91,6 +91,7 @@ fn with_flags(request: RunRequest, args: &BenchArgs) -> RunRequest {
         label: keep.label.clone(),
         data_dir: keep.data_dir.clone(),
         keep: !keep.no_store,
+        push_to: keep.push.clone(),
         ..request
     }
 }

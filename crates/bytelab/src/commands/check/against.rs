@@ -56,10 +56,11 @@ pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) ->
         let past = newest(&mut *store, experiment.name, &machine, &plan)?;
         return foresee(args, &past, &cells(&methods, &points), &plan);
     }
+    let (keep, push_to) = (request.keep, request.push_to);
     let label = request.label.unwrap_or_else(|| format!("check against {}", args.against));
     let mut now: Vec<Run> = Vec::new();
     let checked = loop {
-        let store = context.store_if(request.keep)?;
+        let store = keep.then(|| context.local_store(push_to.clone())).transpose()?;
         let job = Job { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));

@@ -95,7 +95,9 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     let mut now: Vec<Run> = Vec::new();
     let label = args.keep.label.clone().unwrap_or_else(|| format!("check of {name}"));
     let checked = loop {
-        let store = context.store_if(!args.keep.no_store)?;
+        let push_to = args.keep.push.clone();
+        let keep = !args.keep.no_store;
+        let store = keep.then(|| context.local_store(push_to)).transpose()?;
         let (known, dir) = (&context.experiments, args.keep.data_dir.clone());
         let measured = measuring::repeat(known, &baseline, &label, dir, store, &stop);
         if let Some(stopped) = exit::of_signal(&stop) {
@@ -114,13 +116,14 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.
 fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
     let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
-    let id = named.map_or_else(|| store::id_of(store, asked), |baseline| Ok(baseline.id))?;
-    let run = store.load(&id).map_err(|error| {
-        if id.parse::<u64>().is_ok() {
+    let id = named.map_or_else(|| store::id_of(store, asked), |baseline| Ok(baseline.id));
+    let id = id.map_err(|error| {
+        if asked == store::LATEST || asked.parse::<u64>().is_ok() {
             return error;
         }
         anyhow::anyhow!("no baseline {asked:?}; `bytelab baseline list` shows all")
     })?;
+    let run = store.load(&id)?;
     ensure_repeatable(&run)?;
     Ok(run)
 }

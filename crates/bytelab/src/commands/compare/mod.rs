@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     };
     let needs_store =
         [a, b].iter().any(|side| !matches!(side, Wanted::Published(_) | Wanted::File { .. }));
-    let mut store = context.store_if(needs_store)?;
+    let mut store = needs_store.then(|| context.open_store()).transpose()?;
     let ids = ids(args, [a, b], store.as_deref_mut())?;
     if let Some(id) = ids[0].iter().find(|id| ids[1].contains(*id)) {
         bail!(
@@ -152,9 +152,10 @@ enum Wanted<'a> {
     },
 }
 
-/// The text of a side with the id of the newest run in place of `latest`.
+/// The text of a side with the ids of runs in place of `latest` and of the starts of UUIDs.
 fn with_ids(text: &str, context: &Context) -> Result<String> {
-    if text.split(',').all(|id| id != store::LATEST) {
+    let is_id = |id: &str| id == store::LATEST || id.len() >= 4 && !id.contains(['/', ':', '.']);
+    if !text.split(',').any(is_id) {
         return Ok(text.to_owned());
     }
     let mut store = context.open_store()?;

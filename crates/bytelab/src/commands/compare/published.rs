@@ -34,9 +34,10 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Whether the whole study is meant, and not one of its machines.
+    /// Whether the whole study is meant, and not one of its machines. Where the only result of a
+    /// study has its name, both are the same.
     fn is_study(&self) -> bool {
-        self.name == self.study.name && self.results.iter().all(|result| result.name != self.name)
+        self.name == self.study.name
     }
 }
 

@@ -9,6 +9,7 @@ mod library;
 mod notes;
 mod percentiles;
 mod results;
+pub(super) mod served;
 pub(super) mod study;
 mod table;
 #[cfg(test)]
@@ -86,18 +87,24 @@ pub(crate) fn html(shown: &[(Run, Analysis)], places: &[&str]) -> String {
     html.0
 }
 
+/// The policy of a page with charts: only the scripts of this program run.
+pub(crate) fn policy() -> String {
+    let mut policy =
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src".to_owned();
+    let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
+    for hash in hashes.iter().map(AsRef::as_ref).chain([library::HASH]) {
+        policy.extend([" 'sha256-", &base64(hash), "'"]);
+    }
+    policy
+}
+
 fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
-    html.raw("style-src 'unsafe-inline'; img-src data: blob:; script-src");
-    let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
-    for hash in hashes.iter().map(AsRef::as_ref).chain([library::HASH]) {
-        html.raw(" 'sha256-");
-        html.text(&base64(hash));
-        html.raw("'");
-    }
+    html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    // Nothing in it is to be escaped.
+    html.0 += &policy();
     html.raw("\">\n<title>");
     let (run, _) = &shown[0];
     let names: Vec<String> = shown.iter().map(|(run, _)| charts::name(run)).collect();

@@ -1,6 +1,7 @@
 //! A run and its results as one JSON document, written directly from the data: nothing is copied,
 //! however many samples there are.
 
+pub(crate) mod alert;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod fleet;
@@ -48,6 +49,8 @@ pub(crate) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<(
 struct Document<'a> {
     schema: u32,
     id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    uuid: &'a str,
     experiment: &'a str,
     question: &'a str,
     label: Option<&'a str>,
@@ -82,6 +85,7 @@ impl<'a> Document<'a> {
         Document {
             schema: SCHEMA,
             id: &run.id,
+            uuid: &run.uuid,
             experiment: &run.experiment,
             question: &run.question,
             label: run.label.as_deref(),

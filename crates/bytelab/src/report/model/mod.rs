@@ -1,6 +1,7 @@
 //! What all kinds of text share: the rows of a run and their words, units, tables and charts as
 //! data.
 
+pub(crate) mod alert;
 pub(crate) mod answer;
 pub(crate) mod charts;
 pub(crate) mod check;

@@ -22,6 +22,7 @@ impl Fixture {
             run: Run {
                 schema: lab::run::SCHEMA,
                 id: "7".to_owned(),
+                uuid: String::new(),
                 experiment: "reading".to_owned(),
                 question: "What is the fastest way to hand every byte of a file to the program?"
                     .to_owned(),

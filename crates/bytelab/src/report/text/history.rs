@@ -101,6 +101,7 @@ mod tests {
     fn run(id: &str, label: Option<&str>, cpu: Option<&str>) -> Entry {
         let run = Listed {
             id: id.to_owned(),
+            uuid: String::new(),
             experiment: "reading".to_owned(),
             label: label.map(str::to_owned),
             started: "2026-01-02T03:04:05Z".to_owned(),
@@ -181,6 +182,7 @@ id experiment started (UTC)    flags      took    n
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let expected = serde_json::json!([{
             "id": "7",
+            "uuid": "",
             "experiment": "reading",
             "label": "\"a\"",
             "started": "2026-01-02T03:04:05Z",

@@ -1,6 +1,7 @@
 //! Pages for a terminal.
 
 pub(crate) mod across;
+pub(crate) mod alert;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod fleet;

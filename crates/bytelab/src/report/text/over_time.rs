@@ -3,7 +3,7 @@
 
 use lab::analyze::{HistoryPoint, NEWEST, Series};
 use lab::metric;
-use lab::stats::{CHANGE_ALPHA, median};
+use lab::stats::{CHANGE_ALPHA, LEAST_FOR_CHANGE, median};
 use unicode_width::UnicodeWidthStr;
 
 use super::page::{Layout, Page};
@@ -142,7 +142,9 @@ fn write_changes(page: &mut Page, series: &Series) {
         page.paragraph(Style::Plain, "change: ", &text);
     }
     let found = match (n, series.changes.len()) {
-        (0..8, _) => format!("{n} runs are too few to see a change: eight at least are needed"),
+        (0..LEAST_FOR_CHANGE, _) => {
+            format!("{n} runs are too few to see a change: eight at least are needed")
+        }
         (_, 0) => format!("no change is shown in {n} runs"),
         (_, count) => format!("{count} in {n} runs"),
     };

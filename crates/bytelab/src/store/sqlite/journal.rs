@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::opening::beside;
 use crate::store::columns::{OwnedValues, Values};
+use crate::store::packed::without_samples;
 
 /// A change of a run, as it is written.
 #[derive(Serialize)]
@@ -299,19 +300,6 @@ fn checksum(text: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(text);
     crc.sum()
-}
-
-fn without_samples(cell: &Cell) -> Cell {
-    let Cell { method, about, role, language, point, status, digest, .. } = cell;
-    Cell {
-        about: about.clone(),
-        role: *role,
-        language: language.clone(),
-        status: status.clone(),
-        digest: digest.clone(),
-        syscalls_by_name: cell.syscalls_by_name.clone(),
-        ..Cell::new(method, point.clone())
-    }
 }
 
 const MARK: &str = "-run-";

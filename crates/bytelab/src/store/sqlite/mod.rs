@@ -1,11 +1,11 @@
 //! Runs in an SQLite file. `opening` opens, checks and creates the file; `writing` and `reading`
-//! convert runs to rows and back; `packed` describes the bytes of the samples. While a run is
+//! convert runs to rows and back; While a run is
 //! measured, its changes go to a `journal`.
 
 mod baselines;
 mod journal;
+mod measuring;
 mod opening;
-mod packed;
 mod reading;
 #[cfg(test)]
 mod tests;
@@ -15,15 +15,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
+use anyhow::{Context, Result, anyhow, ensure};
+use lab::run::{Listed, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use self::journal::{Entry, Journal};
-use super::interface::{Baseline, LOCK_LIMIT, Planned, Store};
+use self::journal::Journal;
+use super::interface::{Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run};
+use super::uuids;
 use crate::older;
 
-pub(super) struct Sqlite {
+pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
     /// Of the run that was changed last.
@@ -186,57 +187,25 @@ impl Drop for Sqlite {
 }
 
 impl Store for Sqlite {
-    fn begin(&mut self, run: &Run) -> Result<String> {
-        Ok(self.write(|transaction| writing::insert(transaction, run))?.to_string())
-    }
-
     fn add(&mut self, run: &Run) -> Result<String> {
-        let number = self.write(|transaction| {
-            let number = writing::insert(transaction, run)?;
-            let Run { complete, environment, notes, .. } = run;
-            writing::put_state(transaction, number, *complete, environment, notes)?;
-            Ok(number)
-        })?;
-        Ok(number.to_string())
+        Ok(self.write(|transaction| insert_ended(transaction, run))?.to_string())
     }
 
-    fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
-        let set = self.connection.busy_timeout(limit);
-        self.explained(set.map_err(Into::into))
+    fn add_once(&mut self, run: &Run) -> Result<bool> {
+        self.write(|transaction| {
+            let Some(number) = reading::with_uuid(transaction, &run.uuid)? else {
+                insert_ended(transaction, run)?;
+                return Ok(true);
+            };
+            let (complete, samples) = reading::state(transaction, number)?;
+            ensure_not_older(complete, samples, run)?;
+            Ok(false)
+        })
     }
 
-    fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()> {
-        self.add_entry(id, |journal| journal.cell(position, cell))
-    }
-
-    fn append(
-        &mut self,
-        id: &str,
-        position: usize,
-        sample: &Sample,
-        values: &[(&str, f64)],
-    ) -> Result<()> {
-        self.add_entry(id, |journal| journal.sample(position, sample, values))
-    }
-
-    fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()> {
-        self.add_entry(id, |journal| journal.set_aside(session, reason))
-    }
-
-    fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()> {
-        self.add_entry(id, |journal| journal.write(&Entry::Plan(plan)))
-    }
-
-    fn finish(
-        &mut self,
-        id: &str,
-        complete: bool,
-        environment: &Environment,
-        notes: &[Warning],
-    ) -> Result<()> {
-        let entry = Entry::Finish(complete, environment, notes);
-        self.add_entry(id, |journal| journal.write(&entry))?;
-        self.fold_own()
+    fn find(&mut self, text: &str) -> Result<String> {
+        let found = self.read(|transaction| named(transaction, text))?;
+        Ok(found.to_string())
     }
 
     fn load(&mut self, id: &str) -> Result<Run> {
@@ -314,9 +283,33 @@ impl Store for Sqlite {
     }
 }
 
+fn insert_ended(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
+    let number = writing::insert(transaction, run)?;
+    let Run { complete, environment, notes, .. } = run;
+    writing::put_state(transaction, number, *complete, environment, notes)?;
+    Ok(number)
+}
+
 /// The number of the run with this id.
 fn existing(transaction: &Transaction<'_>, id: &str) -> Result<i64> {
     find(transaction, number(id)?)?.with_context(|| no_run(id))
+}
+
+/// The number of the run that the text names: a number, or the start of one UUID.
+fn named(transaction: &Transaction<'_>, text: &str) -> Result<i64> {
+    if let Some(run) = text.parse().ok().map(|run| find(transaction, run)).transpose()?.flatten() {
+        return Ok(run);
+    }
+    ensure!(uuids::is_start(text), no_run(text));
+    let start = text.to_ascii_lowercase();
+    let mut statement = transaction
+        .prepare_cached("SELECT id FROM run WHERE uuid >= ?1 AND uuid < ?1 || 'g' LIMIT 2")?;
+    let found = statement.query_map([&start], |row| row.get(0))?;
+    match found.collect::<rusqlite::Result<Vec<i64>>>()?[..] {
+        [] => Err(anyhow!(no_run(text))),
+        [run] => Ok(run),
+        _ => Err(anyhow!("{}", uuids::ambiguous(text))),
+    }
 }
 
 fn find(transaction: &Transaction<'_>, run: i64) -> Result<Option<i64>> {
@@ -326,8 +319,4 @@ fn find(transaction: &Transaction<'_>, run: i64) -> Result<Option<i64>> {
 
 fn number(id: &str) -> Result<i64> {
     id.parse().ok().with_context(|| no_run(id))
-}
-
-fn no_run(id: &str) -> String {
-    format!("no run {id:?}; `bytelab history` lists all")
 }

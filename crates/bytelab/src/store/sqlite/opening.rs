@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
-use super::writing::pack_rows;
+use super::writing::{name_runs, pack_rows};
 use crate::store::interface::{LOCK_LIMIT, Locked};
 
 /// Marks an SQLite file as ours: "bylb".
@@ -21,11 +21,18 @@ const APPLICATION_ID: i32 = 0x6279_6c62;
 
 /// Each migration converts a store from the previous schema to the next one; their number is the
 /// schema version of this program. A released migration is never changed.
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("schema-1.sql"),
+    include_str!("schema-2.sql"),
+    include_str!("schema-3.sql"),
+    include_str!("schema-4.sql"),
+];
 
 /// The first schema that has the samples of a cell together.
 const PACKED: usize = 3;
+
+/// The first schema with UUIDs.
+const WITH_UUIDS: usize = 4;
 
 /// A run seldom writes more pages than this. So the log is written back into the file, which waits
 /// for the device, when the run ends and not between two samples.
@@ -228,6 +235,9 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
     let before = schema(&transaction)?;
     for migration in migrations.iter().skip(before) {
         transaction.execute_batch(migration)?;
+    }
+    if (1..WITH_UUIDS).contains(&before) {
+        name_runs(&transaction)?;
     }
     if before < PACKED {
         pack_rows(&transaction)?;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Listed, Machine, Run, SCHEMA, Sample};
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::packed;
 use crate::store::columns::{self, OwnedValues, from_json};
 use crate::store::interface::{Planned, TOOK};
+use crate::store::packed;
 
 /// The run of this number, which must exist.
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
@@ -59,8 +59,8 @@ pub(super) fn load_method(
 fn load_without_samples(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     let mut run = transaction
         .prepare_cached(
-            "SELECT schema, experiment, question, label, started, complete, environment, plan,
-                    points, notes
+            "SELECT uuid, schema, experiment, question, label, started, complete, environment,
+                    plan, points, notes
              FROM run WHERE id = ?1",
         )?
         .query_one([number], |row| Ok(read_run(number, row)))??;
@@ -76,6 +76,19 @@ fn load_without_samples(transaction: &Transaction<'_>, number: i64) -> Result<Ru
         run.cells.push(read_cell(row).with_context(|| format!("cell {expected}"))?);
     }
     Ok(run)
+}
+
+/// The number of the run with this UUID.
+pub(super) fn with_uuid(transaction: &Transaction<'_>, uuid: &str) -> Result<Option<i64>> {
+    let mut statement = transaction.prepare_cached("SELECT id FROM run WHERE uuid = ?1")?;
+    Ok(statement.query_one([uuid], |row| row.get(0)).optional()?)
+}
+
+/// Whether a run, which must exist, is complete, and its number of samples.
+pub(super) fn state(transaction: &Transaction<'_>, number: i64) -> Result<(bool, u64)> {
+    let mut statement =
+        transaction.prepare_cached("SELECT complete, samples FROM run WHERE id = ?1")?;
+    Ok(statement.query_one([number], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 /// The number of cells and of samples of a run, which must exist.
@@ -174,7 +187,7 @@ pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Listed>> {
 
 /// All of it is in the index, so that a list reads no run.
 const LIST: &str = "
-    SELECT id, experiment, label, started, complete, fingerprint, cpu_model, cells, samples
+    SELECT id, uuid, experiment, label, started, complete, fingerprint, cpu_model, cells, samples
     FROM run INDEXED BY listed ORDER BY id";
 
 fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
@@ -183,6 +196,7 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
     let machine = Machine { fingerprint, cpu_model: row.get("cpu_model")? };
     Ok(Listed {
         id: row.get::<_, i64>("id")?.to_string(),
+        uuid: row.get("uuid")?,
         experiment: row.get("experiment")?,
         label: row.get("label")?,
         started: row.get("started")?,
@@ -203,6 +217,7 @@ fn read_run(number: i64, row: &Row<'_>) -> Result<Run> {
     Ok(Run {
         schema,
         id: number.to_string(),
+        uuid: row.get("uuid")?,
         experiment: text("experiment")?,
         question: text("question")?,
         label: row.get("label")?,

@@ -4,18 +4,21 @@ use anyhow::Result;
 use lab::run::{Cell, Environment, Plan, Run, Warning};
 use rusqlite::{Transaction, params};
 
-use super::packed::{self, Packed};
 use super::reading;
 use crate::store::columns::{self, to_json};
+use crate::store::packed::{self, Packed};
+use crate::store::uuids;
 
 /// Adds a run, as not complete, and returns its number.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
     let Run { schema, experiment, question, label, started, .. } = run;
     let Run { environment, plan, points, notes, .. } = run;
+    let is_new = !run.uuid.is_empty() && reading::with_uuid(transaction, &run.uuid)?.is_none();
+    let uuid = if is_new { run.uuid.clone() } else { uuids::of(started) };
     transaction.execute(
         "INSERT INTO run (schema, experiment, question, label, started, complete, environment,
-                          plan, points, notes)
-         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)",
+                          plan, points, notes, uuid)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10)",
         params![
             schema,
             experiment,
@@ -25,7 +28,8 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
             to_json(environment)?,
             to_json(plan)?,
             to_json(points)?,
-            to_json(notes)?
+            to_json(notes)?,
+            uuid
         ],
     )?;
     let number = transaction.last_insert_rowid();
@@ -92,6 +96,17 @@ pub(super) fn pack_rows(transaction: &Transaction<'_>) -> Result<()> {
         if let Ok(run) = reading::load(transaction, number) {
             put_cells(transaction, number, &run)?;
         }
+    }
+    Ok(())
+}
+
+/// Gives the runs UUIDs that older schemas stored without one.
+pub(super) fn name_runs(transaction: &Transaction<'_>) -> Result<()> {
+    let mut statement = transaction.prepare("SELECT id, started FROM run WHERE uuid IS NULL")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (number, started) in rows.collect::<rusqlite::Result<Vec<(i64, String)>>>()? {
+        let named = (number, uuids::of(&started));
+        transaction.execute("UPDATE run SET uuid = ?2 WHERE id = ?1", named)?;
     }
     Ok(())
 }

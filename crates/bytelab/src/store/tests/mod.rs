@@ -1,5 +1,8 @@
 //! Tests of where the store is, and of what each store must do.
 
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "the tests of the program use the rest")]
+pub(crate) mod server;
 pub(crate) mod suite;
 
 use super::*;
@@ -9,7 +12,8 @@ fn check(flag: Option<&str>, variables: &[(&str, &str)], expected: &str) {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
     };
     let got = match locate(flag.map(Into::into), variable) {
-        Ok(path) => path.display().to_string(),
+        Ok(Location::File(path)) => path.display().to_string(),
+        Ok(Location::Server(server)) => server.to_string(),
         Err(error) => format!("{error:#}"),
     };
     assert_eq!(got, expected);
@@ -38,9 +42,10 @@ fn a_store_that_cannot_be_located_says_what_to_do() {
         &[("HOME", "")],
         "no place for the store: neither HOME nor XDG_DATA_HOME is set; name a file with --store",
     );
-    check(
-        Some("postgres://me:secret@host/db"),
-        &[],
-        "the store is a PostgreSQL URL, but this build keeps runs in SQLite: name a file",
-    );
+}
+
+#[test]
+fn a_url_is_a_server() {
+    check(Some("postgres://me:secret@host/db"), &[], "postgres://host/db");
+    check(None, &[("BYTELAB_STORE", "postgresql://host/db")], "postgres://host/db");
 }

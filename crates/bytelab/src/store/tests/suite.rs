@@ -3,8 +3,8 @@
 use lab::param::Point;
 use lab::run::Threshold;
 use lab::run::{
-    CacheState, Cell, Definition, Design, Environment, Imported, Machine, Measure, Pass, Plan,
-    Role, Run, SCHEMA, Sample, Status, Warning,
+    CacheState, Cell, Definition, Design, Environment, Imported, Machine, Pass, Plan, Role, Run,
+    SCHEMA, Sample, Status, Warning,
 };
 
 use crate::store::Store;
@@ -12,16 +12,14 @@ use crate::store::Store;
 /// Tests every operation of one store with one user. The store may already contain runs.
 pub(crate) fn all(store: &mut dyn Store) {
     a_run_comes_back_whole(store);
-    a_run_grows_while_it_is_measured(store);
-    samples_keep_the_order_in_which_they_were_taken(store);
     unusual_texts_and_numbers_come_back(store);
     the_list_tells_what_there_is(store);
-    a_stopped_run_can_be_continued(store);
-    an_interrupted_session_is_set_aside(store);
     a_deleted_run_is_gone_and_its_id_is_not_given_again(store);
     what_is_not_there_is_an_error(store);
     a_baseline_is_a_name_for_a_run(store);
     a_label_is_changed_and_removed(store);
+    a_run_is_found_by_the_start_of_its_uuid(store);
+    a_run_is_added_once(store);
 }
 
 /// A run before anything is measured.
@@ -60,6 +58,7 @@ pub(crate) fn new_run(experiment: &str) -> Run {
     Run {
         schema: SCHEMA,
         id: String::new(),
+        uuid: String::new(),
         experiment: experiment.to_owned(),
         question: "Which way?".to_owned(),
         label: None,
@@ -73,7 +72,7 @@ pub(crate) fn new_run(experiment: &str) -> Run {
     }
 }
 
-fn environment(kernel: &str) -> Environment {
+pub(crate) fn environment(kernel: &str) -> Environment {
     let facts = [
         ("cpu_model", "Some CPU".into()),
         ("kernel", kernel.into()),
@@ -84,7 +83,7 @@ fn environment(kernel: &str) -> Environment {
     Environment { fingerprint: "f1".to_owned(), facts: facts.into() }
 }
 
-fn new_cell(method: &str, point: &Point) -> Cell {
+pub(crate) fn new_cell(method: &str, point: &Point) -> Cell {
     Cell {
         method: method.to_owned(),
         about: format!("what {method} does"),
@@ -123,21 +122,23 @@ pub(crate) fn new_values(round: u32) -> Vec<(&'static str, f64)> {
         .collect()
 }
 
-fn append(store: &mut dyn Store, run: &mut Run, cell: usize, round: u32, values: &[(&str, f64)]) {
-    let sample = new_sample(round, cell as u32);
-    store.append(&run.id, cell, &sample, values).unwrap();
-    run.cells[cell].push(sample, values);
-}
-
-fn begin(store: &mut dyn Store, experiment: &str) -> Run {
+/// Adds a new run with so many samples in its first cell.
+fn added(store: &mut dyn Store, experiment: &str, samples: u32) -> Run {
     let mut run = new_run(experiment);
-    run.id = store.begin(&run).unwrap();
+    (0..samples).for_each(|round| run.cells[0].push(new_sample(round, 0), &new_values(round)));
+    run.id = store.add(&run).unwrap();
     run
 }
 
-fn check_stored(store: &mut dyn Store, expected: &Run) {
+pub(crate) fn check_stored(store: &mut dyn Store, expected: &Run) {
+    let mut got = store.load(&expected.id).unwrap();
+    if expected.uuid.is_empty() {
+        assert_eq!(got.uuid.len(), 36);
+        got.uuid.clear();
+    }
+    // A run of a server is like an imported one.
+    got.environment.facts.remove("imported_from");
     // NaN is not equal to itself, but its text is; no two numbers have the same text.
-    let got = store.load(&expected.id).unwrap();
     assert_eq!(format!("{got:#?}"), format!("{expected:#?}"));
 }
 
@@ -150,54 +151,11 @@ fn a_run_comes_back_whole(store: &mut dyn Store) {
         run.cells[0].push(new_sample(round, 0), &new_values(round));
         run.cells[1].push(new_sample(round, 1), &new_values(round)[1..]);
     }
-    run.id = store.begin(&run).unwrap();
-    check_stored(store, &run);
     for complete in [true, false] {
         run.complete = complete;
         run.id = store.add(&run).unwrap();
         check_stored(store, &run);
     }
-}
-
-fn a_run_grows_while_it_is_measured(store: &mut dyn Store) {
-    let mut run = begin(store, "growing");
-    check_stored(store, &run);
-    append(store, &mut run, 0, 0, &new_values(0));
-
-    let point = run.points[0].clone();
-    run.cells.push(new_cell("late", &point));
-    store.put_cell(&run.id, 2, &run.cells[2]).unwrap();
-    run.cells[0].language = Some("rust".to_owned());
-    run.cells[0].digest = Some("d1".to_owned());
-    let calls = [("read".to_owned(), 2049.0), ("close".to_owned(), 0.5)];
-    run.cells[0].syscalls_by_name = Some(calls.into());
-    run.cells[0].status = Status::Failed("it died".to_owned());
-    store.put_cell(&run.id, 0, &run.cells[0]).unwrap();
-    run.cells[1].status = Status::Skipped("no io_uring".to_owned());
-    store.put_cell(&run.id, 1, &run.cells[1]).unwrap();
-    append(store, &mut run, 2, 1, &new_values(1));
-    check_stored(store, &run);
-
-    let why = "nothing waited".to_owned();
-    run.plan.measures = vec![Measure { metric: "wall_ns".to_owned(), why }];
-    store.put_plan(&run.id, &run.plan).unwrap();
-    check_stored(store, &run);
-
-    run.complete = true;
-    run.environment = environment("late");
-    let point = Some(run.points[0].clone());
-    run.notes = vec![Warning { point, ..Warning::noted("drift").of_method("late") }];
-    store.finish(&run.id, true, &run.environment, &run.notes).unwrap();
-    check_stored(store, &run);
-}
-
-fn samples_keep_the_order_in_which_they_were_taken(store: &mut dyn Store) {
-    let mut run = begin(store, "order");
-    for round in [5, 3, 4, 0, 0, 9] {
-        append(store, &mut run, 1, round, &new_values(round));
-        append(store, &mut run, 0, 10 - round, &[]);
-    }
-    check_stored(store, &run);
 }
 
 fn unusual_texts_and_numbers_come_back(store: &mut dyn Store) {
@@ -212,107 +170,33 @@ fn unusual_texts_and_numbers_come_back(store: &mut dyn Store) {
         run.cells.push(cell);
     }
     run.cells[0].status = Status::Skipped("é".repeat(500_000));
-    run.id = store.begin(&run).unwrap();
 
     let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::MIN_POSITIVE / 2.0];
     let numbers =
         numbers.into_iter().chain([f64::MAX, f64::MIN, 0.1 + 0.2, 9_007_199_254_740_993.0]);
     for (round, number) in (0..).zip(numbers) {
-        let values = texts.map(|text| (text, number));
-        append(store, &mut run, 1, round, &values);
+        run.cells[1].push(new_sample(round, 1), &texts.map(|text| (text, number)));
     }
     let sample = Sample { ops: u64::MAX, bytes: u64::MAX, round: u32::MAX, ..new_sample(0, 0) };
-    store.append(&run.id, 1, &sample, &[]).unwrap();
     run.cells[1].push::<&str>(sample, &[]);
-    check_stored(store, &run);
-}
-
-fn the_list_tells_what_there_is(store: &mut dyn Store) {
-    let mut run = begin(store, "listed");
-    append(store, &mut run, 0, 0, &new_values(0));
-    append(store, &mut run, 1, 0, &new_values(0));
-    append(store, &mut run, 0, 1, &new_values(1));
-    let second = begin(store, "listed too");
-    store.finish(&second.id, true, &Environment::default(), &[]).unwrap();
-
-    let list = store.list().unwrap();
-    let [.., first, last] = &list[..] else { panic!("{list:?}") };
-    let machine = Machine { fingerprint: "f1".to_owned(), cpu_model: Some("Some CPU".to_owned()) };
-    assert_eq!((&first.id, &last.id), (&run.id, &second.id));
-    assert_eq!((first.cells, first.samples, first.complete), (2, 3, false));
-    assert_eq!((last.cells, last.samples, last.complete), (2, 0, true));
-    assert_eq!((&*first.experiment, &first.label), ("listed", &None));
-    assert_eq!((&first.machine, &*first.started), (&machine, &*run.started));
-    assert_eq!(last.machine, Machine { fingerprint: String::new(), cpu_model: None });
-}
-
-fn a_stopped_run_can_be_continued(store: &mut dyn Store) {
-    let mut run = begin(store, "continued");
-    append(store, &mut run, 0, 0, &new_values(0));
-    store.finish(&run.id, true, &run.environment, &[]).unwrap();
-    store.finish(&run.id, false, &run.environment, &run.notes).unwrap();
-    append(store, &mut run, 0, 1, &new_values(1));
-    check_stored(store, &run);
-}
-
-fn an_interrupted_session_is_set_aside(store: &mut dyn Store) {
-    let mut run = begin(store, "interrupted");
-    for session in 0..2 {
-        for pass in [Pass::Timing, Pass::Counting] {
-            let sample = Sample { pass, session, ..new_sample(session, 0) };
-            store.append(&run.id, 0, &sample, &new_values(0)).unwrap();
-            run.cells[0].push(sample, &new_values(0));
-        }
-    }
-    store.set_aside(&run.id, 1, "interrupted").unwrap();
-    let samples = run.cells[0].samples.iter_mut();
-    for sample in samples.filter(|s| s.session == 1 && s.pass == Pass::Timing) {
-        sample.not_counted = Some("interrupted".to_owned());
-    }
+    run.id = store.add(&run).unwrap();
     check_stored(store, &run);
 }
 
 fn a_deleted_run_is_gone_and_its_id_is_not_given_again(store: &mut dyn Store) {
-    let kept = begin(store, "kept");
-    let mut run = begin(store, "deleted");
-    append(store, &mut run, 0, 0, &new_values(0));
+    let kept = added(store, "kept", 0);
+    let run = added(store, "deleted", 1);
     store.delete(&run.id).unwrap();
     assert!(store.load(&run.id).is_err());
     assert!(store.list().unwrap().iter().all(|listed| listed.id != run.id));
-    let next = begin(store, "next");
+    let next = added(store, "next", 0);
     assert_ne!(next.id, run.id);
     check_stored(store, &next);
     check_stored(store, &kept);
 }
 
-fn what_is_not_there_is_an_error(store: &mut dyn Store) {
-    let run = begin(store, "known");
-    let gone = begin(store, "gone").id;
-    store.delete(&gone).unwrap();
-    for id in [&*gone, "", "x", "-1", "1.0", "1 OR 1", "99999999999999999999", "\0"] {
-        let environment = Environment::default();
-        let errors = [
-            store.load(id).map(drop),
-            store.delete(id),
-            store.finish(id, true, &environment, &[]),
-            store.put_cell(id, 0, &run.cells[0]),
-            store.append(id, 0, &new_sample(0, 0), &[]),
-        ];
-        for error in errors.map(Result::unwrap_err) {
-            let text = format!("{error:#}");
-            assert!(text.contains("no run") || text.contains("deleted"), "{text}");
-            assert!(!text.contains('\n'), "{text}");
-        }
-    }
-    let error = store.put_cell(&run.id, 3, &run.cells[0]).unwrap_err();
-    assert!(format!("{error:#}").contains("has 2 cells"), "{error:#}");
-    let error = store.append(&run.id, 2, &new_sample(0, 0), &[]).unwrap_err();
-    assert!(format!("{error:#}").contains("has no cell 2"), "{error:#}");
-    check_stored(store, &run);
-}
-
 fn a_baseline_is_a_name_for_a_run(store: &mut dyn Store) {
-    let ids = [(); 2].map(|()| store.begin(&new_run("named")).unwrap());
+    let ids = [(); 2].map(|()| store.add(&new_run("named")).unwrap());
     let named = |store: &mut dyn Store| -> Vec<String> {
         let all = store.baselines().unwrap().into_iter();
         all.filter(|b| ids.contains(&b.id)).map(|b| format!("{} {}", b.name, b.id)).collect()
@@ -334,11 +218,97 @@ fn a_baseline_is_a_name_for_a_run(store: &mut dyn Store) {
 }
 
 fn a_label_is_changed_and_removed(store: &mut dyn Store) {
-    let mut run = begin(store, "labelled");
+    let mut run = added(store, "labelled", 0);
     for label in [Some("a 'b' ä"), None, Some("c")] {
         store.set_label(&run.id, label).unwrap();
         run.label = label.map(str::to_owned);
         check_stored(store, &run);
     }
     assert!(store.set_label("12345", Some("c")).is_err());
+}
+
+fn the_list_tells_what_there_is(store: &mut dyn Store) {
+    let mut run = new_run("listed");
+    run.label = Some("of a list".to_owned());
+    for round in 0..3 {
+        let cell = round as usize % 2;
+        run.cells[cell].push(new_sample(round, 0), &new_values(round));
+    }
+    run.id = store.add(&run).unwrap();
+    let second = Run { complete: true, environment: Environment::default(), ..new_run("second") };
+    let second_id = store.add(&second).unwrap();
+
+    let list = store.list().unwrap();
+    let of = |id: &str| list.iter().find(|listed| listed.id == id).unwrap();
+    let (first, last) = (of(&run.id), of(&second_id));
+    let machine = Machine { fingerprint: "f1".to_owned(), cpu_model: Some("Some CPU".to_owned()) };
+    assert_eq!((first.cells, first.samples, first.complete), (2, 3, false));
+    assert_eq!((last.cells, last.samples, last.complete), (2, 0, true));
+    assert_eq!((&*first.experiment, &first.label), ("listed", &run.label));
+    assert_eq!((&first.machine, &*first.started), (&machine, &*run.started));
+    assert_eq!(last.machine, Machine { fingerprint: String::new(), cpu_model: None });
+    assert_eq!(first.uuid, store.load(&run.id).unwrap().uuid);
+}
+
+fn what_is_not_there_is_an_error(store: &mut dyn Store) {
+    let run = added(store, "known", 1);
+    let gone = added(store, "gone", 0).id;
+    store.delete(&gone).unwrap();
+    for id in [&*gone, "", "x", "-1", "1.0", "1 OR 1", "99999999999999999999", "\0", "' OR ''='"] {
+        let errors = [
+            store.find(id).map(drop),
+            store.load(id).map(drop),
+            store.load_method(id, "read", "wall_ns").map(drop),
+            store.planned(id).map(drop),
+            store.set_label(id, None),
+            store.set_baseline("odd", id),
+            store.delete(id),
+        ];
+        for error in errors.map(Result::unwrap_err) {
+            let text = format!("{error:#}");
+            assert!(text.contains("no run"), "{text}");
+            assert!(!text.contains('\n'), "{text}");
+        }
+    }
+    check_stored(store, &run);
+}
+
+fn a_run_is_found_by_the_start_of_its_uuid(store: &mut dyn Store) {
+    let mut run = Run { started: "2031-05-06T07:08:09Z".to_owned(), ..new_run("found") };
+    let (first, second) = (store.add(&run).unwrap(), store.add(&run).unwrap());
+    run.started = "2032-05-06T07:08:09Z".to_owned();
+    let third = store.add(&run).unwrap();
+    let uuids = [&first, &second, &third].map(|id| store.load(id).unwrap().uuid);
+    assert_eq!(store.find(&uuids[0]).unwrap(), first);
+    assert_eq!(store.find(&uuids[1].to_uppercase()).unwrap(), second);
+    assert_eq!(store.find(&uuids[2][..13]).unwrap(), third);
+    assert_eq!(store.find(&first).unwrap(), first);
+    let error = format!("{:#}", store.find(&uuids[0][..8]).unwrap_err());
+    assert!(error.contains("several runs"), "{error}");
+    for id in [first, second, third] {
+        store.delete(&id).unwrap();
+    }
+}
+
+fn a_run_is_added_once(store: &mut dyn Store) {
+    let mut run = new_run("once");
+    run.uuid = crate::store::uuid_of(&run.started);
+    run.cells[0].push(new_sample(0, 0), &new_values(0));
+    assert!(store.add_once(&run).unwrap());
+    assert!(!store.add_once(&run).unwrap());
+    run.id = store.find(&run.uuid).unwrap();
+    check_stored(store, &run);
+
+    let earlier = run.clone();
+    run.cells[0].push(new_sample(1, 0), &new_values(1));
+    run.complete = true;
+    let error = format!("{:#}", store.add_once(&run).unwrap_err());
+    assert!(error.contains("with 1 of 2 samples: delete it there first"), "{error}");
+    check_stored(store, &earlier);
+    store.delete(&run.id).unwrap();
+    assert!(store.add_once(&run).unwrap());
+    // What is complete stays, whatever comes.
+    assert!(!store.add_once(&earlier).unwrap());
+    run.id = store.find(&run.uuid).unwrap();
+    check_stored(store, &run);
 }

@@ -1,7 +1,10 @@
 //! One method over time: its p50 in each run, and where it changed.
 
+mod slowdowns;
 #[cfg(test)]
 mod tests;
+
+pub use self::slowdowns::{Slowdown, Slowdowns, slowdowns};
 
 use serde::Serialize;
 
@@ -58,6 +61,15 @@ pub const NEWEST: usize = 500;
 /// One series for each combination of experiment, point, machine and cache state in which a run
 /// measured the method and got the right answer.
 pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
+    series_by(runs, method, metric, &|run| run.environment.fingerprint.clone())
+}
+
+fn series_by(
+    runs: &[Run],
+    method: &str,
+    metric: &str,
+    machine: &dyn Fn(&Run) -> String,
+) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for run in runs {
         let wrong = answers::wrong(run);
@@ -70,7 +82,7 @@ pub fn series(runs: &[Run], method: &str, metric: &str) -> Vec<Series> {
             let place = SeriesKey {
                 experiment: run.experiment.clone(),
                 point: cell.point.clone(),
-                machine: run.environment.fingerprint.clone(),
+                machine: machine(run),
                 cache: run.plan.cache,
                 fresh: run.plan.fresh,
             };

@@ -32,6 +32,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
         id: "1".to_owned(),
+        uuid: String::new(),
         experiment: "test".to_owned(),
         question: "which?".to_owned(),
         label: None,

@@ -181,6 +181,7 @@ pub(crate) fn of_cells(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
         id: String::new(),
+        uuid: String::new(),
         experiment: "simulated".to_owned(),
         question: String::new(),
         label: None,

@@ -15,6 +15,7 @@ fn run_of(experiment: &str) -> Run {
     Run {
         schema: SCHEMA,
         id: "1".to_owned(),
+        uuid: String::new(),
         experiment: experiment.to_owned(),
         question: String::new(),
         label: None,

@@ -20,6 +20,7 @@ struct Killed {
 fn killed(directory: &Path) -> Killed {
     let (path, journal) = paths(directory);
     let mut run = suite::new_run("killed");
+    run.uuid = crate::store::uuid_of(&run.started);
     let mut store = Sqlite::open(&path).unwrap();
     run.id = store.begin(&run).unwrap();
     // Some samples are in the store already, as those of a run that is resumed are.

@@ -1,11 +1,14 @@
 mod checking;
 mod journals;
 mod large;
+mod measuring;
 mod refusals;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread;
+
+use lab::run::Environment;
 
 use super::*;
 use crate::store::tests::suite;
@@ -15,15 +18,17 @@ fn it_is_a_store() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new/deep/runs.sqlite");
     suite::all(&mut Sqlite::open(&path).unwrap());
+    measuring::all(&mut Sqlite::open(&path).unwrap());
     // The second pass runs on the content of the first, through another connection.
     suite::all(&mut Sqlite::open(&path).unwrap());
+    measuring::all(&mut Sqlite::open(&path).unwrap());
 }
 
 #[test]
 fn a_store_that_is_named_is_opened() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("named.sqlite");
-    super::super::open(Some(path.clone().into())).unwrap().begin(&suite::new_run("first")).unwrap();
+    super::super::open(Some(path.clone().into())).unwrap().add(&suite::new_run("first")).unwrap();
     assert_eq!(Sqlite::open(&path).unwrap().list().unwrap().len(), 1);
 }
 

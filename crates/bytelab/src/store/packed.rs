@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use lab::run::{Pass, Sample};
+use lab::run::{Cell, Pass, Sample};
 
 const COUNTING: u8 = 1;
 const WARM_UP: u8 = 2;
@@ -105,6 +105,20 @@ pub(super) fn unpack_values(data: &[u8], n: usize) -> Result<Vec<f64>> {
     Ok((0..n).map(|i| f64::from_le_bytes(field.get(i))).collect())
 }
 
+/// The cell as it is before anything is measured.
+pub(crate) fn without_samples(cell: &Cell) -> Cell {
+    let Cell { method, about, role, language, point, status, digest, .. } = cell;
+    Cell {
+        about: about.clone(),
+        role: *role,
+        language: language.clone(),
+        status: status.clone(),
+        digest: digest.clone(),
+        syscalls_by_name: cell.syscalls_by_name.clone(),
+        ..Cell::new(method, point.clone())
+    }
+}
+
 fn flags(sample: &Sample) -> u8 {
     let pass = match sample.pass {
         Pass::Timing => 0,
@@ -144,10 +158,10 @@ impl<'a> Texts<'a> {
 
 const SHORT: &str = "its samples are cut off";
 
-struct Bytes<'a>(&'a [u8]);
+pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len).context(SHORT)?;
         self.0 = rest;
         Ok(taken)
@@ -163,7 +177,7 @@ impl<'a> Bytes<'a> {
         Ok(Field { values, step: usize::from(stored > 1) })
     }
 
-    fn end(&self) -> Result<()> {
+    pub(super) fn end(&self) -> Result<()> {
         ensure!(self.0.is_empty(), "its samples are followed by {} bytes", self.0.len());
         Ok(())
     }

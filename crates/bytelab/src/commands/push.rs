@@ -1,0 +1,185 @@
+//! `bytelab push` and `bytelab pull`: stored runs to a server of PostgreSQL, and from it.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use lab::run::{Listed, Run};
+
+use super::context::{Context, note};
+use super::keep_args::server;
+use crate::report::clean;
+use crate::store::{self, LocalStore, REDACT, Redaction, Server, Store, without_samples};
+
+/// Which runs.
+#[derive(Args)]
+struct Chosen {
+    /// The ids of the runs; `latest` is the newest
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// All runs
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    /// The runs with this label (`*` stands for any text)
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["ids", "all"])]
+    label: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct PushArgs {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
+    /// `BYTELAB_SERVER`]
+    #[arg(long, value_name = "URL", value_parser = server)]
+    to: Option<Server>,
+    /// Also runs that are not complete; the server keeps them as they are now
+    #[arg(long)]
+    incomplete: bool,
+    /// Hide the host, the user, paths or commands: each becomes a part of its SHA-256
+    ///
+    /// What can be guessed can be recognized by its digest; --leave-out leaves nothing of it. The
+    /// variable `BYTELAB_REDACT` does the same for `run --push`.
+    #[arg(long, value_name = "KIND,…")]
+    redact: Option<String>,
+    /// Leave out what is hidden
+    #[arg(long)]
+    leave_out: bool,
+    /// Print all that would be sent, except samples, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct PullArgs {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
+    /// `BYTELAB_SERVER`]
+    #[arg(long, value_name = "URL", value_parser = server)]
+    from: Option<Server>,
+}
+
+pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
+    let redaction = Redaction::named(args.redact.as_deref(), args.leave_out);
+    let redaction = redaction.with_context(|| format!("--redact or {REDACT}"))?;
+    let mut local = context.local_store(None)?;
+    let ids = to_push(args, &mut local)?;
+    if args.dry_run {
+        return dry_run(&ids, &redaction, &mut local);
+    }
+    let server = server_of(args.to.as_ref(), &local)?;
+    let mut remote = server.open()?;
+    if let Some(text) = server.clock_note(remote.as_mut()) {
+        note(&text)?;
+    }
+    let (mut added, mut there) = (0, 0);
+    for id in &ids {
+        let run = local.load(id).and_then(|run| redaction.apply(run));
+        let pushed = run.and_then(|run| remote.add_once(&run));
+        match pushed {
+            Ok(true) => added += 1,
+            Ok(false) => there += 1,
+            Err(error) => {
+                note(&format!("run {id} stays here: {error:#}"))?;
+                // It goes on with the next one if the server answers.
+                remote = server.open()?;
+                continue;
+            }
+        }
+        local.set_unsent(id, false)?;
+    }
+    said(added, there, &format!("pushed to {server}"))?;
+    Ok(if added + there == ids.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn pull(args: &PullArgs, context: &Context) -> Result<ExitCode> {
+    let mut local = context.local_store(None)?;
+    let server = server_of(args.from.as_ref(), &local)?;
+    let mut remote = server.open()?;
+    let chosen = &args.chosen;
+    ensure!(
+        chosen.all || chosen.label.is_some() || !chosen.ids.is_empty(),
+        "name runs, or --label LABEL, or --all"
+    );
+    let (mut added, mut there) = (0, 0);
+    for id in ids(chosen, remote.as_mut())? {
+        let is_added = match local.find(&id) {
+            Ok(_) => false,
+            Err(_) => local.add_once(&remote.load(&id)?).with_context(|| format!("run {id}"))?,
+        };
+        *(if is_added { &mut added } else { &mut there }) += 1;
+    }
+    said(added, there, &format!("pulled from {server}"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn server_of(flag: Option<&Server>, local: &LocalStore) -> Result<Server> {
+    flag.or(local.server()).map_or_else(|| Server::named(None), |server| Ok(server.clone()))
+}
+
+/// The runs that are complete, of those that are chosen or wait.
+fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
+    let Chosen { ids: named, all, label } = &args.chosen;
+    let is_named = !named.is_empty();
+    let chosen = if *all || label.is_some() || is_named {
+        ids(&args.chosen, &mut **local)?
+    } else {
+        local.unsent()?
+    };
+    let listed = local.list()?;
+    let is_complete = |id: &String| listed.iter().any(|run| run.id == *id && run.complete);
+    let (ready, rest): (Vec<String>, Vec<String>) =
+        chosen.into_iter().partition(|id| args.incomplete || is_complete(id));
+    if let Some(first) = rest.first() {
+        let text = match rest.len() {
+            1 => format!("run {first} is not complete and stays here"),
+            n => format!("{n} runs are not complete and stay here, run {first} first"),
+        };
+        note(&format!(
+            "{text}: `bytelab run --resume {first}` completes it, --incomplete sends it"
+        ))?;
+    }
+    Ok(ready)
+}
+
+fn ids(chosen: &Chosen, store: &mut dyn Store) -> Result<Vec<String>> {
+    if !chosen.ids.is_empty() {
+        return chosen.ids.iter().map(|id| store::id_of(store, id)).collect();
+    }
+    let is_wanted = |run: &Listed| {
+        let own = run.label.as_deref().unwrap_or_default();
+        chosen.label.as_ref().is_none_or(|label| crate::pattern::matches(label, own))
+    };
+    let listed = store.list()?.into_iter().filter(is_wanted);
+    let ids: Vec<String> = listed.map(|run| run.id).collect();
+    if let (true, Some(label)) = (ids.is_empty(), &chosen.label) {
+        note(&format!("no run has the label {label}; `bytelab history` lists all"))?;
+    }
+    Ok(ids)
+}
+
+/// All that would be sent.
+fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    for id in ids {
+        let run = redaction.apply(local.load(id)?)?;
+        let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+        let cells = run.cells.iter().map(without_samples).collect();
+        let document = Run { cells, id: String::new(), ..run };
+        writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?;
+        note(&format!("run {id}: this, and {samples} samples, would be sent"))?;
+    }
+    if ids.is_empty() {
+        note("nothing would be sent")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn said(added: usize, there: usize, done: &str) -> Result<()> {
+    let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
+    let already = if there == 0 { String::new() } else { format!(", {there} already there") };
+    writeln!(io::stdout(), "{}", clean(&format!("{} {done}{already}", runs(added))))?;
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Connects to a server, creates or migrates the tables, and explains errors.
+
+use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{Connection, Row};
+use tokio::runtime::Runtime;
+
+/// Each migration converts the tables from the previous schema to the next one; their number is the
+/// schema version of this program. A released migration is never changed.
+const MIGRATIONS: &[&str] = &[include_str!("schema-1.sql")];
+
+/// Of the advisory lock under which the tables are migrated: "bylb".
+const LOCK: i64 = 0x6279_6c62;
+
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// Connects, and creates the tables if there are none.
+pub(super) fn connect(url: &str, server: &str, runtime: &Runtime) -> Result<PgConnection> {
+    let options = options(url, server, |name| std::env::var(name).ok())?;
+    let connected = runtime.block_on(async {
+        let connecting = async {
+            let mut connection = PgConnection::connect_with(&options).await?;
+            migrate(&mut connection, MIGRATIONS).await?;
+            Ok(connection)
+        };
+        let connected = tokio::time::timeout(LIMIT, connecting).await;
+        connected.unwrap_or_else(|_| {
+            Err(anyhow!("no answer within {} s: try again later", LIMIT.as_secs()))
+        })
+    });
+    connected.map_err(|error| explain(server, error))
+}
+
+/// What the URL says, then the service that `PGSERVICE` names, then the other variables of libpq.
+fn options(
+    url: &str,
+    server: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<PgConnectOptions> {
+    let mut url = url.to_owned();
+    if let Some(service) = variable("PGSERVICE").filter(|service| !service.is_empty()) {
+        for (key, value) in service_settings(&service, variable)? {
+            url = with_setting(url, &key, &value);
+        }
+    }
+    // Its error may quote the URL, and so a password.
+    let options = PgConnectOptions::from_str(&url).ok();
+    let options = options.with_context(|| {
+        format!("{server}: not a URL of PostgreSQL: write postgres://USER@HOST:PORT/DATABASE")
+    })?;
+    let has_name = options.get_application_name().is_some();
+    Ok(if has_name { options } else { options.application_name("bytelab") })
+}
+
+/// The settings of a service, from the file that `PGSERVICEFILE` names or the one of the user.
+fn service_settings(
+    service: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>> {
+    let path = variable("PGSERVICEFILE").map(PathBuf::from);
+    let path = path.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".pg_service.conf")));
+    let path = path.context("PGSERVICE: neither PGSERVICEFILE nor HOME is set")?;
+    let text = fs::read_to_string(&path)
+        .with_context(|| format!("PGSERVICE={service:?}: {}", path.display()))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let head = format!("[{service}]");
+    let mut lines = lines.skip_while(|line| *line != head);
+    ensure!(lines.next().is_some(), "PGSERVICE={service:?}: {} has no {head}", path.display());
+    let own = lines.take_while(|line| !line.starts_with('['));
+    let setting = |line: &str| -> Option<(String, String)> {
+        let (key, value) = line.split_once('=')?;
+        Some((key.trim().to_owned(), value.trim().to_owned()))
+    };
+    Ok(own.filter_map(setting).collect())
+}
+
+/// The URL with a setting that it does not have itself.
+fn with_setting(url: String, key: &str, value: &str) -> String {
+    let (before, query) = url.split_once('?').unwrap_or((&url, ""));
+    let (_, after) = before.split_once("://").unwrap_or(("", before));
+    let (authority, path) = after.split_once('/').unwrap_or((after, ""));
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let is_set = match key {
+        "host" | "hostaddr" => !host.is_empty(),
+        "port" => host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')),
+        "dbname" => !path.is_empty(),
+        "user" => !user.split(':').next().unwrap_or_default().is_empty(),
+        "password" => user.contains(':'),
+        _ => false,
+    };
+    let in_query = query.split('&').any(|pair| pair.split('=').next() == Some(key));
+    if is_set || in_query {
+        return url;
+    }
+    let escaped: Vec<String> = value.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let escaped = escaped.concat();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}{key}={escaped}")
+}
+
+/// Brings the tables to the newest schema. Another process may be doing the same.
+async fn migrate(connection: &mut PgConnection, migrations: &[&'static str]) -> Result<()> {
+    let known = migrations.len();
+    if check_version(connection, known).await? == known {
+        return Ok(());
+    }
+    let mut transaction = connection.begin().await?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *transaction).await?;
+    let version = check_version(&mut transaction, known).await?;
+    if version == 0 {
+        sqlx::raw_sql(
+            "CREATE SCHEMA IF NOT EXISTS bytelab;
+             CREATE TABLE bytelab.version (version integer NOT NULL)",
+        )
+        .execute(&mut *transaction)
+        .await?;
+    }
+    for migration in migrations.iter().skip(version) {
+        sqlx::raw_sql(*migration).execute(&mut *transaction).await?;
+    }
+    sqlx::raw_sql("DELETE FROM bytelab.version").execute(&mut *transaction).await?;
+    let insert = sqlx::query("INSERT INTO bytelab.version (version) VALUES ($1)");
+    insert.bind(i32::try_from(known)?).execute(&mut *transaction).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// The version of the tables, or 0. Refuses those of a newer program.
+async fn check_version(connection: &mut PgConnection, known: usize) -> Result<usize> {
+    // `to_regclass` may answer from a cache that is older than the lock.
+    let there = sqlx::query(
+        "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'bytelab' AND tablename = 'version')",
+    );
+    if !there.fetch_one(&mut *connection).await?.try_get::<bool, _>(0)? {
+        return Ok(0);
+    }
+    let query = sqlx::query("SELECT max(version) FROM bytelab.version");
+    let version: Option<i32> = query.fetch_one(&mut *connection).await?.try_get(0)?;
+    let version = usize::try_from(version.unwrap_or_default())?;
+    ensure!(
+        version <= known,
+        "it has schema {version}, and this bytelab knows schemas up to {known}: update bytelab"
+    );
+    Ok(version)
+}
+
+/// What an error means and what to do about it, on one line.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
+    let text = one_line(&error);
+    let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<sqlx::Error>()) else {
+        return anyhow!("{server}: {text}");
+    };
+    let code = cause.as_database_error().and_then(|error| Some(error.code()?.into_owned()));
+    let meaning = match code.as_deref() {
+        Some("28P01" | "28000") => {
+            "it refuses this user or password; they come from the URL, PGUSER, PGPASSWORD, PGPASSFILE \
+             or PGSERVICE"
+        }
+        Some("3D000") => "it has no such database: create it, `createdb NAME`",
+        Some("42501") => "this role has no right to do that: docs/postgres-roles.sql has the roles",
+        Some("53100") => "no space left on its disk: make some there",
+        Some("25006") => "it is read-only: name the primary server",
+        Some("53300") => "it has too many connections: try again later",
+        Some(code) if code.starts_with("57P") => "it is shutting down or starting: try again later",
+        None if matches!(cause, sqlx::Error::Io(_) | sqlx::Error::Tls(_)) => {
+            "the connection failed: try again later, or check the host, the port and sslmode"
+        }
+        _ => return anyhow!("{server}: {text}"),
+    };
+    anyhow!("{server}: {meaning} ({text})")
+}
+
+/// The chain of an error, without repetitions and line ends.
+fn one_line(error: &anyhow::Error) -> String {
+    const LIMIT: usize = 300;
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if parts.last().is_none_or(|last| !last.contains(&cause)) {
+            parts.push(cause);
+        }
+    }
+    let text = parts.join(": ");
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    line.chars().take(LIMIT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_says_what_the_url_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("services");
+        fs::write(
+            &file,
+            "[other]\nhost=x\n# [lab]\n[lab]\nhost = db.example\nport=5433\nuser=ada\n\
+                          password=s e&c\ndbname=runs\n[last]\nhost=y\n",
+        )
+        .unwrap();
+        let variable = |name: &str| match name {
+            "PGSERVICE" => Some("lab".to_owned()),
+            "PGSERVICEFILE" => Some(file.display().to_string()),
+            _ => None,
+        };
+        let all = options("postgres://", "", variable).unwrap();
+        assert_eq!(
+            (all.get_host(), all.get_port(), all.get_username()),
+            ("db.example", 5433, "ada")
+        );
+        assert_eq!(all.get_database(), Some("runs"));
+        let own = options("postgres://eve@near:1/mine", "", variable).unwrap();
+        assert_eq!((own.get_host(), own.get_port(), own.get_username()), ("near", 1, "eve"));
+        assert_eq!(own.get_database(), Some("mine"));
+        let missing =
+            |name: &str| if name == "PGSERVICE" { Some("no".into()) } else { variable(name) };
+        let error = options("postgres://", "", missing).unwrap_err().to_string();
+        assert!(error.ends_with("has no [no]"), "{error}");
+    }
+
+    #[test]
+    fn no_error_quotes_a_password() {
+        for url in ["postgres://ada:secret@h:port/d", "postgres://ada:secret@h/d?sslmode=secret"] {
+            let error = options(url, "", |_| None).unwrap_err();
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Runs on a server of PostgreSQL, as a user pushes, reads and pulls them.
+
+use crate::program::{Ran, World};
+
+#[expect(dead_code, reason = "the tests of the store use the rest")]
+#[path = "../../src/store/tests/server.rs"]
+pub(crate) mod server;
+
+use server::TestServer;
+
+pub(crate) const READ: [&str; 10] = [
+    "run",
+    "reading",
+    "--size",
+    "64KiB",
+    "--method",
+    "read,mmap",
+    "--rounds",
+    "6",
+    "--counting",
+    "1",
+];
+
+fn run(world: &World, server: &str, args: &[&str]) -> Ran {
+    let output = world.command(args).env("BYTELAB_SERVER", server).output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[track_caller]
+fn ok(ran: Ran) -> String {
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn runs_are_pushed_read_there_and_pulled() {
+    let Some(server) = TestServer::start() else { return };
+    let url = server.url();
+    let world = World::new();
+    for label in ["a", "b"] {
+        ok(run(&world, &url, &[&READ[..], &["--label", label]].concat()));
+    }
+    let said = ok(run(&world, &url, &["push", "--all"]));
+    assert_eq!(said, "2 runs pushed to postgres:///runs\n");
+    let said = ok(run(&world, &url, &["push", "--label", "*"]));
+    assert_eq!(said, "0 runs pushed to postgres:///runs, 2 already there\n");
+
+    let there = |args: &[&str]| run(&world, &url, &[&["--store", &url], args].concat());
+    let json: serde_json::Value = serde_json::from_str(&ok(there(&["history", "--json"]))).unwrap();
+    let ids: Vec<&str> =
+        json.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 2, "{json}");
+    let listed = ok(there(&["history"]));
+    let short = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert!(ids[0].starts_with(&short) && short.len() < 36, "{listed}");
+    ok(there(&["show", &short]));
+    ok(there(&["show", "latest"]));
+    ok(there(&["compare", &short, "latest"]));
+    ok(there(&["compare", "--label", "a", "--label", "b"]));
+    ok(there(&["history", "--plot", "read"]));
+    ok(there(&["label", &short, "it's \"new\"; DROP TABLE bytelab.run"]));
+    ok(there(&["baseline", "set", "main", &short]));
+    let refused = there(&["delete", &short]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("baseline"), "{}", refused.stderr);
+    let page = world.path("page.html");
+    ok(there(&["report", &short, "-o", page.to_str().unwrap()]));
+    let exported = ok(there(&["export", &short, "--format", "json"]));
+
+    let other = World::new();
+    let said = ok(run(&other, &url, &["pull", "--all"]));
+    assert_eq!(said, "2 runs pulled from postgres:///runs\n");
+    let said = ok(run(&other, &url, &["pull", &short]));
+    assert_eq!(said, "0 runs pulled from postgres:///runs, 1 already there\n");
+    let pulled = ok(other.run(&["export", &short, "--format", "json"]));
+    let values =
+        |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["cells"].clone();
+    assert_eq!(values(&pulled), values(&exported));
+    let refused = there(&["show", "ffffffff"]);
+    assert!(refused.stderr.contains("no run \"ffffffff\""), "{}", refused.stderr);
+}
+
+#[test]
+fn a_run_that_cannot_be_pushed_waits() {
+    let Some(server) = TestServer::start() else { return };
+    let world = World::new();
+    let gone = "postgres:///runs?host=/nonexistent&user=ada&password=secret";
+    let ran = run(&world, gone, &[&READ[..], &["--push"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("run 1 waits, and the next `bytelab push` sends it"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    let url = server.url();
+    assert_eq!(ok(run(&world, &url, &["push"])), "1 run pushed to postgres:///runs\n");
+    assert_eq!(ok(run(&world, &url, &["push"])), "0 runs pushed to postgres:///runs\n");
+
+    // A server as the store: the run is measured here, and is there at its end.
+    let ran = world.run(&[&READ[..], &["--store", &url]].concat());
+    assert!(ran.stderr.contains("run 2 was pushed to postgres:///runs"), "{}", ran.stderr);
+    assert_eq!(server.sql("runs", "SELECT count(*) FROM bytelab.run"), "2");
+    assert_eq!(world.run(&["history"]).stdout.lines().count(), 3);
+}
+
+#[test]
+fn what_a_scheduler_starts_pushes_its_runs() {
+    let Some(server) = TestServer::start() else { return };
+    let world = World::new();
+    let deploy = || {
+        world
+            .in_world(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/measure"), &READ)
+            .env("BYTELAB", env!("CARGO_BIN_EXE_bytelab"))
+            .env("BYTELAB_STORE", world.path("campaign.sqlite"))
+            .env("BYTELAB_LABEL", "rack 1")
+            .env("BYTELAB_RUNS", "2")
+            .env("BYTELAB_PAUSE", "0")
+            .env("BYTELAB_SERVER", server.url())
+            .output()
+            .unwrap()
+    };
+    let first = deploy();
+    assert!(first.status.success(), "{first:?}");
+    let again = String::from_utf8(deploy().stdout).unwrap();
+    assert!(again.contains("0 runs pushed to postgres:///runs, 2 already there"), "{again}");
+    let labels = server.sql("runs", "SELECT label, count(*) FROM bytelab.run GROUP BY label");
+    assert_eq!(labels, "rack 1|2");
+}
+
+#[test]
+fn a_run_that_cannot_be_pushed_does_not_hold_up_the_others() {
+    let Some(server) = TestServer::start() else { return };
+    let (world, url) = (World::new(), server.url());
+    for _ in 0..4 {
+        let ran =
+            run(&world, "postgres:///runs?host=/nonexistent", &[&READ[..], &["--push"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let store = world.path(".local/share/bytelab/runs.sqlite");
+    let store = rusqlite::Connection::open(store).unwrap();
+    store.execute("UPDATE run SET points = '{' WHERE id = 1", []).unwrap();
+    // The server has run 3 as it was before it was complete.
+    ok(run(&world, &url, &["push", "3"]));
+    server.sql("runs", "UPDATE bytelab.run SET complete = false");
+    store.execute("UPDATE run SET unsent = 1 WHERE id = 3", []).unwrap();
+
+    let pushed = run(&world, &url, &["push"]);
+    assert_eq!((pushed.code, pushed.stdout.as_str()), (1, "2 runs pushed to postgres:///runs\n"));
+    for (id, why) in [(1, "points"), (3, "delete it there first")] {
+        let line =
+            pushed.stderr.lines().find(|line| line.contains(&format!("run {id} stays here")));
+        assert!(line.is_some_and(|line| line.contains(why)), "{}", pushed.stderr);
+    }
+    assert_eq!(server.sql("runs", "SELECT count(*) FROM bytelab.run"), "3");
+}
+
+#[test]
+fn a_wrong_clock_is_said() {
+    let Some(server) = TestServer::start() else { return };
+    let (world, url) = (World::new(), server.url());
+    let pushed = run(&world, &url, &[&READ[..], &["--push"]].concat());
+    assert!(!pushed.stderr.contains("clock"), "{}", pushed.stderr);
+    // A function of this name that is found first.
+    server.sql(
+        "runs",
+        "CREATE SCHEMA late;
+         CREATE FUNCTION late.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+             $$ SELECT pg_catalog.clock_timestamp() + interval '365 days 1 hour' $$;
+         ALTER DATABASE runs SET search_path = late, pg_catalog",
+    );
+    let expected = "this machine's clock is 365 days behind that of postgres:///runs";
+    let pushed = run(&world, &url, &["push", "--all"]);
+    assert!(pushed.stderr.contains(expected), "{}", pushed.stderr);
+    let pushed = run(&world, &url, &[&READ[..], &["--push"]].concat());
+    assert_eq!(pushed.code, 0);
+    assert!(pushed.stderr.contains(expected), "{}", pushed.stderr);
+}
+
+#[test]
+fn all_that_is_sent_can_be_seen_and_hidden() {
+    let world = World::new();
+    ok(world.run(&["bench", "-n", "3", "cat /dev/null", "true"]));
+    let shown = ok(world.run(&["push", "--all", "--dry-run"]));
+    assert!(shown.contains("cat /dev/null") && shown.contains("hostname_digest"), "{shown}");
+    let hidden = ok(world.run(&[
+        "push",
+        "--all",
+        "--dry-run",
+        "--redact",
+        "host,user,paths,commands",
+        "--leave-out",
+    ]));
+    assert!(hidden.contains("command-1") && !hidden.contains("/dev/null"), "{hidden}");
+    let home = world.dir.path().to_str().unwrap();
+    assert!(shown.contains(home) && !hidden.contains(home), "{hidden}");
+    let refused = world.run(&["push", "--all"]);
+    assert!(
+        refused.stderr.contains("name the server: postgres://HOST/DATABASE"),
+        "{}",
+        refused.stderr
+    );
+}
