@@ -1,6 +1,7 @@
 //! The flags of `bytelab run EXPERIMENT …` and `bytelab check EXPERIMENT …`: they are generated
 //! from the experiment's params, or from a file.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -39,6 +40,18 @@ fn version(words: &[OsString]) {
     }
 }
 
+/// The words with `bench` in front of commands: no subcommand has a space in its name, so that the
+/// first word is a command if it has one.
+fn with_bench(words: &[OsString]) -> Cow<'_, [OsString]> {
+    let is_command = |word: &OsString| word.as_encoded_bytes().contains(&b' ');
+    match words {
+        [program, rest @ ..] if rest.first().is_some_and(is_command) => {
+            [&[program.clone(), "bench".into()], rest].concat().into()
+        }
+        _ => words.into(),
+    }
+}
+
 /// The subcommand, if it is one of the tools and its arguments are valid: describing all other
 /// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
 /// `parse`.
@@ -70,7 +83,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
         cli
     } else {
         experiments = experiments::all();
-        parse_with(&as_text(words), &mut experiments)?
+        parse_with(&as_text(&with_bench(words)), &mut experiments)?
     };
     Ok((cli, Catalogue { experiments, reserved_names }))
 }
