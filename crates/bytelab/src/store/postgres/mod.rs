@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::columns::from_json;
 use super::imported::mark_imported;
-use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run};
+use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run, several_runs};
 use super::{packed, uuids};
 use crate::older;
 
@@ -246,7 +246,7 @@ impl Store for Postgres {
         match &found[..] {
             [] => bail!(no_run(text)),
             [id] => Ok(id.clone()),
-            _ => bail!(uuids::ambiguous(text)),
+            _ => bail!(several_runs(text)),
         }
     }
 
