@@ -103,6 +103,10 @@ fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -
     if Server::is_url(&text) {
         return Ok(Location::Server(Server::new(&text)));
     }
+    if Server::is_wrong_url(&text) {
+        // It is not quoted: it may have a password.
+        bail!("the store is neither a file nor postgres://HOST/DATABASE");
+    }
     Ok(Location::File(named.to_str().map_or_else(|| PathBuf::from(&named), to_path)))
 }
 

@@ -51,6 +51,10 @@ impl Redaction {
         Ok(redaction)
     }
 
+    pub(crate) fn hides_something(&self) -> bool {
+        !self.kinds.is_empty()
+    }
+
     fn hides(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }

@@ -93,9 +93,7 @@ impl Pages {
     /// A store that was removed meanwhile is not made again: the pages change nothing.
     fn open(&self) -> Result<Box<dyn Store>, Answer> {
         let opened = store::open_existing(self.store.clone());
-        opened.map_err(|error| {
-            Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}"))
-        })
+        opened.map_err(|error| Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")))
     }
 
     fn list(&self, query: &Query) -> Made {

@@ -19,7 +19,9 @@ use lab::run::{Listed, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use self::journal::Journal;
-use super::interface::{Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs};
+use super::interface::{
+    Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
+};
 use super::uuids;
 use crate::older;
 
