@@ -5,6 +5,7 @@ mod columns;
 mod imported;
 mod interface;
 mod local;
+mod names;
 mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
