@@ -7,15 +7,14 @@ use std::collections::BTreeMap;
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// Adds names; `stand_in` gets the number of each, and the name.
+    /// Adds names; `stand_in` gets the number of each, from 1, and the name.
     pub(super) fn extend(&mut self, names: Vec<String>, stand_in: impl Fn(usize, &str) -> String) {
         let mut n = 0;
         for name in names.into_iter().filter(|name| !name.is_empty()) {
-            if !self.0.contains_key(&name) {
-                let text = stand_in(n, &name);
-                self.0.insert(name, text);
+            self.0.entry(name).or_insert_with_key(|name| {
                 n += 1;
-            }
+                stand_in(n, name)
+            });
         }
     }
 
@@ -65,7 +64,7 @@ mod tests {
     fn names_are_replaced_as_whole_words_and_once() {
         let mut names = Names::default();
         let all = ["cat", "cat a", "2", "ada"].map(str::to_owned).to_vec();
-        names.extend(all, |n, _| format!("name-{}", n + 2));
+        names.extend(all, |n, _| format!("name-{}", n + 1));
         for (text, expected) in [
             ("cat", "name-2"),
             ("'cat a' ended", "'name-3' ended"),

@@ -125,7 +125,7 @@ impl Hidden<'_> {
             // Points and methods must stay different ones.
             let numbered = |word: &'static str| {
                 move |n: usize, name: &str| {
-                    let number = || format!("{word}-{}", n + 1);
+                    let number = || format!("{word}-{n}");
                     if redaction.leaves_out { number() } else { redaction.stand_in(word, name) }
                 }
             };
@@ -209,7 +209,9 @@ impl Hidden<'_> {
                 .flatten()
                 .map(|end| &rest[1..=end]);
             if let Some(quoted) = quoted.filter(|quoted| quoted.contains('/')) {
-                shown += &format!("{first}{}{first}", self.redaction.stand_in("path", quoted));
+                shown.push(first);
+                shown += &self.redaction.stand_in("path", quoted);
+                shown.push(first);
                 rest = &rest[quoted.len() + 2..];
                 continue;
             }

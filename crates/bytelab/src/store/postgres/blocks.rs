@@ -175,7 +175,9 @@ mod tests {
         put(&mut raw, b"[]");
         let mut data = (n as u64).to_le_bytes().to_vec();
         data.resize(8 + n, 0);
-        [4, 4, 4, 8, 8, 4, 4].iter().for_each(|width| data.extend(vec![0; 1 + width]));
+        for width in [4, 4, 4, 8, 8, 4, 4] {
+            data.resize(data.len() + 1 + width, 0);
+        }
         put(&mut raw, &data);
         for metric in 0..metrics {
             put(&mut raw, metric.to_string().as_bytes());
