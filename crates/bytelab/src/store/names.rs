@@ -23,8 +23,8 @@ impl Names {
         self.0.get(text).cloned()
     }
 
-    /// The text with each name replaced, the longest one where several begin. What was put in is not
-    /// looked at again.
+    /// The text with each name replaced, the longest one where several begin. What was put in is
+    /// not looked at again.
     pub(super) fn replaced(&self, text: &str) -> String {
         let mut shown = String::new();
         let mut before = None;

@@ -25,9 +25,9 @@ enum Kind {
     Host,
     /// The name of the user, wherever it is a word.
     User,
-    /// Each word and each quoted text with a slash, in params, notes and reasons; in facts those that
-    /// begin with it. A path with spaces in a text without quotation marks is known by the facts and
-    /// params that are paths; of another one, words may stay.
+    /// Each word and each quoted text with a slash, in params, notes and reasons; in facts those
+    /// that begin with it. A path with spaces in a text without quotation marks is known by the
+    /// facts and params that are paths; of another one, words may stay.
     Paths,
     /// Commands, their names, their texts and the values of their params, of experiments of the
     /// user's own; workers of the user's own.

@@ -170,7 +170,7 @@ async fn respond(request: &Request<Incoming>, shared: Arc<Shared>) -> Response<F
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
-        // Pages of other sites cannot load them, not even as an image to see whether they are there.
+        // Pages of other sites cannot load them, not even to see whether they are there.
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

@@ -1,5 +1,5 @@
-//! Runs as bytes: the document of a run, and the block of a cell's samples. Both are compressed, and
-//! may come from anybody who may write: a few bytes must not become more than memory has.
+//! Runs as bytes: the document of a run, and the block of a cell's samples. Both are compressed,
+//! and may come from anybody who may write: a few bytes must not become more than memory has.
 
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Run, Sample};
