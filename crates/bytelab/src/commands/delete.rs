@@ -58,14 +58,9 @@ fn named(ids: &[String], store: &mut dyn Store) -> Result<Vec<Listed>> {
     let baselines = store.baselines()?;
     let mut named: Vec<Listed> = Vec::new();
     for id in ids {
-        let id = if id == store::LATEST {
-            store::id_of(store, id)?
-        } else {
-            store.find(id).unwrap_or_else(|_| id.clone())
-        };
-        let Some(run) = known.iter().find(|run| run.id == id) else {
-            bail!("there is no run {id}; nothing was deleted (see bytelab history)");
-        };
+        let id = store::id_of(store, id).context("nothing was deleted")?;
+        let run = known.iter().find(|run| run.id == id);
+        let run = run.with_context(|| format!("run {id} is gone; nothing was deleted"))?;
         if let Some(baseline) = baselines.iter().find(|baseline| baseline.id == id) {
             bail!(
                 "run {id} is the baseline {:?}; nothing was deleted (see bytelab baseline --help)",

@@ -1,8 +1,11 @@
 //! Where a run and its data are kept: the flags of all subcommands that measure.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command};
 
 use crate::path_arg::path;
 use crate::store::Server;
@@ -34,12 +37,29 @@ pub(crate) struct KeepArgs {
         default_missing_value = "",
         conflicts_with = "no_store",
         hide_short_help = true,
-        value_parser = server
+        value_parser = ServerUrl
     )]
     pub(super) push: Option<Server>,
 }
 
-/// Parses the URL of a server; an empty text stands for that of the environment.
-pub(super) fn server(text: &str) -> Result<Server, String> {
-    Server::named(Some(text)).map_err(|error| error.to_string())
+/// Parses the URL of a server; an empty text stands for that of the environment. Unlike clap, its
+/// error does not quote the text, which may have a password.
+#[derive(Clone)]
+pub(super) struct ServerUrl;
+
+impl TypedValueParser for ServerUrl {
+    type Value = Server;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Server, clap::Error> {
+        Server::named(value.to_str()).map_err(|error| {
+            let flag = arg.map(|arg| format!("{arg}: ")).unwrap_or_default();
+            let text = format!("{flag}{error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command)
+        })
+    }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use lab::run::{Listed, Run};
 
 use super::context::{Context, note};
-use super::keep_args::server;
+use super::keep_args::ServerUrl;
 use crate::report::clean;
 use crate::store::{self, LocalStore, REDACT, Redaction, Server, Store, without_samples};
 
@@ -32,7 +32,7 @@ pub(crate) struct PushArgs {
     chosen: Chosen,
     /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
     /// `BYTELAB_SERVER`]
-    #[arg(long, value_name = "URL", value_parser = server)]
+    #[arg(long, value_name = "URL", value_parser = ServerUrl)]
     to: Option<Server>,
     /// Also runs that are not complete; the server keeps them as they are now
     #[arg(long)]
@@ -57,13 +57,17 @@ pub(crate) struct PullArgs {
     chosen: Chosen,
     /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
     /// `BYTELAB_SERVER`]
-    #[arg(long, value_name = "URL", value_parser = server)]
+    #[arg(long, value_name = "URL", value_parser = ServerUrl)]
     from: Option<Server>,
 }
 
 pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
     let redaction = Redaction::named(args.redact.as_deref(), args.leave_out);
     let redaction = redaction.with_context(|| format!("--redact or {REDACT}"))?;
+    ensure!(
+        !args.leave_out || redaction.hides_something(),
+        "--leave-out: name what is hidden with --redact or {REDACT}"
+    );
     let mut local = context.local_store(None)?;
     let ids = to_push(args, &mut local)?;
     if args.dry_run {
@@ -90,8 +94,7 @@ pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
         }
         local.set_unsent(id, false)?;
     }
-    said(added, there, &format!("pushed to {server}"))?;
-    Ok(if added + there == ids.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    ended(added, there, ids.len(), &format!("pushed to {server}"))
 }
 
 pub(crate) fn pull(args: &PullArgs, context: &Context) -> Result<ExitCode> {
@@ -103,16 +106,22 @@ pub(crate) fn pull(args: &PullArgs, context: &Context) -> Result<ExitCode> {
         chosen.all || chosen.label.is_some() || !chosen.ids.is_empty(),
         "name runs, or --label LABEL, or --all"
     );
+    let ids = ids(chosen, remote.as_mut())?;
     let (mut added, mut there) = (0, 0);
-    for id in ids(chosen, remote.as_mut())? {
-        let is_added = match local.find(&id) {
-            Ok(_) => false,
-            Err(_) => local.add_once(&remote.load(&id)?).with_context(|| format!("run {id}"))?,
-        };
-        *(if is_added { &mut added } else { &mut there }) += 1;
+    for id in &ids {
+        if local.find(id).is_ok() {
+            there += 1;
+            continue;
+        }
+        let pulled = remote.load(id).and_then(|run| local.add_once(&run));
+        if let Err(error) = pulled {
+            note(&format!("run {id} stays there: {error:#}"))?;
+            remote = server.open()?;
+        } else {
+            added += 1;
+        }
     }
-    said(added, there, &format!("pulled from {server}"))?;
-    Ok(ExitCode::SUCCESS)
+    ended(added, there, ids.len(), &format!("pulled from {server}"))
 }
 
 fn server_of(flag: Option<&Server>, local: &LocalStore) -> Result<Server> {
@@ -177,9 +186,10 @@ fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Res
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(added: usize, there: usize, done: &str) -> Result<()> {
+/// Says how many runs were added and how many were there, and whether these are all.
+fn ended(added: usize, there: usize, chosen: usize, done: &str) -> Result<ExitCode> {
     let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
     let already = if there == 0 { String::new() } else { format!(", {there} already there") };
     writeln!(io::stdout(), "{}", clean(&format!("{} {done}{already}", runs(added))))?;
-    Ok(())
+    Ok(if added + there == chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

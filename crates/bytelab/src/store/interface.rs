@@ -96,8 +96,24 @@ pub(crate) struct Baseline {
     pub(crate) id: String,
 }
 
-pub(super) fn no_run(id: &str) -> String {
-    format!("no run {id:?}; `bytelab history` lists all")
+/// A text names no run of the store, or several.
+#[derive(Debug)]
+pub(crate) struct NoRun(pub(super) String);
+
+impl std::fmt::Display for NoRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoRun {}
+
+pub(super) fn no_run(id: &str) -> NoRun {
+    NoRun(format!("no run {id:?}; `bytelab history` lists all"))
+}
+
+pub(super) fn several_runs(id: &str) -> NoRun {
+    NoRun(format!("several runs have an id that starts with {id:?}: write more of it"))
 }
 
 /// Whether a store that has a run already lacks what was measured since.

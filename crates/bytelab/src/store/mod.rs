@@ -5,6 +5,7 @@ mod columns;
 mod imported;
 mod interface;
 mod local;
+mod names;
 mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -18,12 +19,12 @@ mod uuids;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 pub(crate) use self::imported::{is_imported, mark_imported};
-pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, Planned, Store, TOOK};
+pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK};
 pub(crate) use self::local::LocalStore;
 pub(crate) use self::packed::without_samples;
 pub(crate) use self::redaction::{REDACT, Redaction};
@@ -38,6 +39,14 @@ pub(crate) fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
         Location::File(path) => Ok(Box::new(Sqlite::open(&path)?)),
         Location::Server(server) => server.open(),
     }
+}
+
+/// Opens the store that [`open`] would open; one that does not exist is not created.
+pub(crate) fn open_existing(flag: Option<OsString>) -> Result<Box<dyn Store>> {
+    if let Location::File(path) = locate(flag.clone(), |name| std::env::var_os(name))? {
+        ensure!(path.exists(), "store {} is not there", path.display());
+    }
+    open(flag)
 }
 
 /// Reads the whole store that a command would open; one that does not exist is not created.
@@ -94,6 +103,10 @@ fn locate(flag: Option<OsString>, variable: impl Fn(&str) -> Option<OsString>) -
     }
     if Server::is_url(&text) {
         return Ok(Location::Server(Server::new(&text)));
+    }
+    if Server::is_wrong_url(&text) {
+        // It is not quoted: it may have a password.
+        bail!("the store is neither a file nor postgres://HOST/DATABASE");
     }
     Ok(Location::File(named.to_str().map_or_else(|| PathBuf::from(&named), to_path)))
 }

@@ -37,11 +37,17 @@ pub(super) fn pack(samples: &[Sample]) -> Packed<'_> {
     Packed { answers: answers.known, reasons: reasons.known, data }
 }
 
+/// The number of samples.
+pub(super) fn count(data: &[u8]) -> Result<usize> {
+    let n = u64::from_le_bytes(*data.first_chunk().context(SHORT)?);
+    usize::try_from(n).context(SHORT)
+}
+
 pub(super) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Result<Vec<Sample>> {
+    let n = count(data)?;
     let mut bytes = Bytes(data);
-    let n = u64::from_le_bytes(*bytes.take(8)?.first_chunk().context(SHORT)?);
+    bytes.take(size_of::<u64>())?;
     // There is a byte of flags for each sample, so that damage cannot ask for much memory.
-    let n = usize::try_from(n).context(SHORT)?;
     let flags = bytes.take(n)?;
     let (session, round, slot) = (bytes.field(n)?, bytes.field(n)?, bytes.field(n)?);
     let (ops, total) = (bytes.field(n)?, bytes.field(n)?);

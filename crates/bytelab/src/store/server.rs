@@ -15,7 +15,17 @@ pub(crate) const VARIABLE: &str = "BYTELAB_SERVER";
 
 impl Server {
     pub(crate) fn is_url(text: &str) -> bool {
-        text.starts_with("postgres://") || text.starts_with("postgresql://")
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        matches!(scheme.as_deref(), Some("postgres" | "postgresql"))
+    }
+
+    /// Whether the text was meant as a URL, and is not a file whose name would have a password.
+    pub(super) fn is_wrong_url(text: &str) -> bool {
+        let Some((scheme, rest)) = text.split_once(':') else { return false };
+        let is_scheme =
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_ours = matches!(&*scheme.to_ascii_lowercase(), "postgres" | "postgresql");
+        !Server::is_url(text) && is_scheme && (is_ours || rest.starts_with("//"))
     }
 
     pub(super) fn new(url: &str) -> Server {
@@ -66,9 +76,14 @@ impl Server {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let after = self.0.split_once("://").map_or("", |(_, after)| after);
-        let after = after.split(['?', '#']).next().unwrap_or_default();
-        // A password may have an `@` that is not escaped.
-        let shown = after.rsplit_once('@').map_or(after, |(_, host)| host);
+        let (place, rest) = after.split_at(after.find(['?', '#']).unwrap_or(after.len()));
+        // A password may have an `@` that is not escaped, and also a `?` or a `#`: then all of it
+        // would be the place.
+        let shown = match place.rsplit_once('@') {
+            Some((_, host)) => host,
+            None if place.contains(':') && rest.contains('@') => "…",
+            None => place,
+        };
         write!(f, "postgres://{}", shown.escape_debug())
     }
 }
@@ -89,12 +104,32 @@ mod tests {
             "postgres://ada:secret@db.example/runs?sslmode=require&password=secret",
             "postgresql://ada:se@secret@db.example/runs",
             "postgres://db.example/runs?password=secret",
+            "POSTGRES://ada:se/cret@db.example/runs",
         ] {
+            assert!(Server::is_url(url));
             let server = Server::new(url);
             assert_eq!(
                 format!("{server} {server:?}"),
                 "postgres://db.example/runs ".repeat(2).trim()
             );
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_password_that_is_not_escaped_is_shown() {
+        for url in ["postgres://ada:secret?x@h/d", "postgres://ada:secret#x@h/d"] {
+            assert_eq!(Server::new(url).to_string(), "postgres://…");
+        }
+    }
+
+    #[test]
+    fn a_url_that_is_wrong_is_no_file() {
+        for wrong in ["postgres:/a:secret@h/d", "mysql://a:secret@h/d", "PostgreSQL:h", "http://h"]
+        {
+            assert!(Server::is_wrong_url(wrong), "{wrong}");
+        }
+        for right in ["runs.sqlite", "a:b", "/a://b", "./http://x", "postgres://h/d", "a b://c"] {
+            assert!(!Server::is_wrong_url(right), "{right}");
         }
     }
 

@@ -22,10 +22,6 @@ pub(super) fn is_start(text: &str) -> bool {
     (DIGITS_MIN..=36).contains(&text.len()) && text.chars().all(is_digit)
 }
 
-pub(super) fn ambiguous(text: &str) -> String {
-    format!("several runs have an id that starts with {text:?}: write more of it")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -205,3 +205,50 @@ fn all_that_is_sent_can_be_seen_and_hidden() {
         refused.stderr
     );
 }
+
+#[test]
+fn a_run_that_cannot_be_read_there_does_not_hold_up_the_others() {
+    let Some(server) = TestServer::start() else { return };
+    let (world, other, url) = (World::new(), World::new(), server.url());
+    for _ in 0..3 {
+        ok(run(&world, &url, &[&READ[..], &["--push"]].concat()));
+    }
+    server.sql(
+        "runs",
+        "UPDATE bytelab.run SET document = 'odd' WHERE id = (SELECT id FROM bytelab.run LIMIT 1)",
+    );
+    let pulled = run(&other, &url, &["pull", "--all"]);
+    assert_eq!((pulled.code, pulled.stdout.as_str()), (1, "2 runs pulled from postgres:///runs\n"));
+    assert!(pulled.stderr.contains("stays there: "), "{}", pulled.stderr);
+    assert!(pulled.stderr.contains("its data is damaged"), "{}", pulled.stderr);
+    assert_eq!(pulled.stderr.lines().count(), 1, "{}", pulled.stderr);
+}
+
+#[test]
+fn no_message_quotes_a_password() {
+    let world = World::new();
+    for url in [
+        "postgres:/ada:secret@h/d",
+        "ada:secret@h/d",
+        "postgres://ada:secret@127.0.0.1:1/d",
+        "postgres://ada:secret?x@127.0.0.1:1/d",
+    ] {
+        for args in [
+            &["push", "--to", url][..],
+            &["pull", "--all", "--from", url],
+            &["--store", url, "history"],
+        ] {
+            if url.starts_with("ada") && args[0] == "--store" {
+                continue;
+            }
+            let ran = world.run(args);
+            assert_eq!(ran.code, 2, "{args:?} {}", ran.stderr);
+            assert!(!ran.stderr.contains("secret"), "{args:?} {}", ran.stderr);
+            assert!(ran.stderr.contains("postgres://"), "{args:?} {}", ran.stderr);
+        }
+        let pushed = world.run(&["run", "reading", &format!("--push={url}"), "--size", "odd"]);
+        assert!(!pushed.stderr.contains("secret"), "{}", pushed.stderr);
+    }
+    let ran = world.run(&["push", "--all", "--leave-out", "--dry-run"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+}

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -39,6 +40,7 @@ impl Server {
     /// The status, the head and the body of the answer to these bytes.
     fn send(&self, bytes: &[u8]) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         // It may answer before it has read everything.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
@@ -173,6 +175,64 @@ fn hostile_connections_end_and_the_server_goes_on() {
     }
     assert!(!policy.split("script-src").nth(1).unwrap().contains("unsafe"), "{policy}");
     assert!(body.contains("</html>"));
+    assert!(head.contains("cross-origin-resource-policy: same-origin"), "{head}");
+}
+
+#[test]
+fn a_filter_with_many_stars_is_answered() {
+    let world = world();
+    let server = Server::start(&world);
+    assert_eq!(world.run(&["label", "1", &"ab".repeat(30)]).code, 0);
+    let many = format!("/?label={}", "*a".repeat(30));
+    assert!(server.page(&many).contains("No run matches"));
+    assert!(server.page(&format!("/?label={}", "*".repeat(8000))).contains("3 runs"));
+}
+
+#[test]
+fn clients_that_do_not_send_or_do_not_read_hold_up_nobody() {
+    let world = world();
+    let server = Server::start(&world);
+    let silent: Vec<TcpStream> =
+        (0..70).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    assert_eq!(server.get("/").0, 200);
+    drop(silent);
+    let address = &server.address;
+    let many = format!("GET /run/1 HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(100);
+    let unread: Vec<TcpStream> = (0..64)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            let _ = stream.write_all(many.as_bytes());
+            stream
+        })
+        .collect();
+    assert_eq!(server.get("/").0, 200);
+    drop(unread);
+}
+
+#[test]
+fn what_is_wrong_with_the_store_is_an_error_of_the_server() {
+    let world = world();
+    let server = Server::start(&world);
+    let path = world.path(".local/share/bytelab/runs.sqlite");
+    let open = || rusqlite::Connection::open(&path).unwrap();
+    open().execute("UPDATE run SET points = '{'", []).unwrap();
+    let uuid: String =
+        open().query_row("SELECT uuid FROM run WHERE id = 3", [], |row| row.get(0)).unwrap();
+    for target in ["/run/3", "/run/latest", &format!("/run/{uuid}"), "/history?method=mmap"] {
+        let (status, _, body) = server.get(target);
+        assert_eq!((status, body.lines().count()), (500, 1), "{target}: {body}");
+        assert!(body.contains("points"), "{target}: {body}");
+    }
+    open().execute("UPDATE run SET uuid = '01940000-' || id", []).unwrap();
+    let (status, _, body) = server.get("/run/01940000");
+    assert_eq!((status, body.lines().count()), (404, 1), "{body}");
+    assert!(body.contains("or more than one"), "{body}");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let (status, _, body) = server.get("/");
+    assert_eq!((status, body.lines().count()), (503, 1), "{body}");
+    assert!(body.contains("is not there"), "{body}");
+    assert!(!path.exists(), "the pages make no store");
 }
 
 #[test]

@@ -8,22 +8,23 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use lab::launch::Stop;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use self::pages::{Answer, Pages};
@@ -43,7 +44,7 @@ pub(crate) struct ServeArgs {
     listen: SocketAddr,
 }
 
-/// More connections wait.
+/// One more ends the oldest of those that wait for their clients.
 const CONNECTIONS_MAX: usize = 64;
 /// The head of a request, with all that a browser sends in it, is shorter.
 const HEAD_MAX: usize = 64 << 10;
@@ -53,14 +54,28 @@ const STEP: Duration = Duration::from_millis(100);
 /// Pages that are made at the same time: each has its runs in memory.
 const PAGES_MAX: usize = 4;
 
+/// What all connections need.
+struct Shared {
+    pages: Pages,
+    /// A page whose client has gone before its turn is not made.
+    turns: Arc<Semaphore>,
+    local_only: bool,
+}
+
+struct Connection {
+    task: JoinHandle<()>,
+    /// Whether a page is made for it. Otherwise it waits for its client, who may never send a
+    /// request or read an answer.
+    is_answering: Arc<AtomicBool>,
+}
+
 pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
     let stop = Stop::on_signals()?;
     // A store that cannot be opened is an error before the first request.
     context.open_store()?;
-    let pages = Arc::new(Pages::new(context));
+    let pages = Pages::new(context);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(PAGES_MAX)
         .build()
         .context("starting the server")?;
     runtime.block_on(serve(args.listen, pages, &stop))?;
@@ -69,24 +84,23 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
     Ok(exit::of_signal(&stop).unwrap_or(ExitCode::SUCCESS))
 }
 
-async fn serve(listen: SocketAddr, pages: Arc<Pages>, stop: &Stop) -> Result<()> {
+async fn serve(listen: SocketAddr, pages: Pages, stop: &Stop) -> Result<()> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("--listen {listen}"))?;
     let address = listener.local_addr()?;
     let mut out = io::stdout();
     writeln!(out, "http://{address}/")?;
     out.flush()?;
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let local_only = address.ip().is_loopback();
+    let turns = Arc::new(Semaphore::new(PAGES_MAX));
+    let local_only = address.ip().to_canonical().is_loopback();
+    let shared = Arc::new(Shared { pages, turns, local_only });
+    let mut open: Vec<Connection> = Vec::new();
     while stop.signal().is_none() {
-        let Ok(place) = timeout(STEP, Arc::clone(&places).acquire_owned()).await else { continue };
-        let place = place?;
         match timeout(STEP, listener.accept()).await {
             Ok(Ok((stream, _))) => {
-                let pages = Arc::clone(&pages);
-                tokio::spawn(async move {
-                    connection(stream, pages, local_only).await;
-                    drop(place);
-                });
+                while !make_room(&mut open) && stop.signal().is_none() {
+                    sleep(STEP).await;
+                }
+                open.push(Connection::start(stream, Arc::clone(&shared)));
             }
             // For example too many open files; a client that is gone already.
             Ok(Err(_)) => sleep(STEP).await,
@@ -96,36 +110,50 @@ async fn serve(listen: SocketAddr, pages: Arc<Pages>, stop: &Stop) -> Result<()>
     Ok(())
 }
 
-async fn connection(stream: TcpStream, pages: Arc<Pages>, local_only: bool) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let pages = Arc::clone(&pages);
-        async move { Ok::<_, Infallible>(respond(&request, pages, local_only).await) }
-    });
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
-    // What breaks is the connection of this client.
-    let _ = http.serve_connection(TokioIo::new(stream), service).await;
+/// Whether there is room for one more connection; if there are as many as there may be, the oldest
+/// that waits for its client is ended.
+fn make_room(open: &mut Vec<Connection>) -> bool {
+    open.retain(|connection| !connection.task.is_finished());
+    if open.len() < CONNECTIONS_MAX {
+        return true;
+    }
+    let waits = |connection: &Connection| !connection.is_answering.load(Ordering::Relaxed);
+    let oldest = open.iter().position(waits);
+    oldest.map(|oldest| open.remove(oldest).task.abort()).is_some()
 }
 
-async fn respond(
-    request: &Request<Incoming>,
-    pages: Arc<Pages>,
-    local_only: bool,
-) -> Response<Full<Bytes>> {
+impl Connection {
+    fn start(stream: TcpStream, shared: Arc<Shared>) -> Connection {
+        let is_answering = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&is_answering);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
+            async move {
+                flag.store(true, Ordering::Relaxed);
+                let response = respond(&request, shared).await;
+                flag.store(false, Ordering::Relaxed);
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
+        let served = http.serve_connection(TokioIo::new(stream), service);
+        // What breaks is the connection of this client.
+        let task = tokio::spawn(async { drop(served.await) });
+        Connection { task, is_answering }
+    }
+}
+
+async fn respond(request: &Request<Incoming>, shared: Arc<Shared>) -> Response<Full<Bytes>> {
     let answer = if request.method() != Method::GET && request.method() != Method::HEAD {
         Answer::line(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD: the pages are read-only")
-    } else if local_only && !is_of_this_machine(request) {
+    } else if shared.local_only && !is_of_this_machine(request) {
         Answer::line(
             StatusCode::FORBIDDEN,
             "this server listens on this machine only: open it as localhost or 127.0.0.1",
         )
     } else {
-        let uri = request.uri().clone();
-        let made =
-            spawn_blocking(move || pages.answer(uri.path(), uri.query().unwrap_or_default()));
-        made.await.unwrap_or_else(|_| {
-            Answer::line(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made")
-        })
+        page(request.uri().clone(), shared).await
     };
     let mut response = Response::new(Full::new(Bytes::from(answer.text)));
     *response.status_mut() = answer.status;
@@ -142,6 +170,8 @@ async fn respond(
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
+        // Pages of other sites cannot load them, not even to see whether they are there.
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -149,6 +179,18 @@ async fn respond(
         headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
     response
+}
+
+async fn page(uri: Uri, shared: Arc<Shared>) -> Answer {
+    let turn = Arc::clone(&shared.turns).acquire_owned().await;
+    let made = spawn_blocking(move || {
+        let answer = shared.pages.answer(uri.path(), uri.query().unwrap_or_default());
+        drop(turn);
+        answer
+    });
+    made.await.unwrap_or_else(|_| {
+        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made")
+    })
 }
 
 /// Whether the client knows the server by an address or as `localhost`. A page of another site,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use anyhow::{Result, ensure};
 use hyper::StatusCode;
 use lab::analyze::{Analysis, analyze, series};
 use lab::run::{Listed, Run};
@@ -14,7 +13,7 @@ use crate::commands::same_job::places;
 use crate::pattern;
 use crate::report::served::{self, Filter, RunList};
 use crate::report::{self, Layout, clean};
-use crate::store::{self, Store, is_machine};
+use crate::store::{self, NoRun, Store, is_machine};
 
 /// Rows of a page of the list.
 const ROWS: usize = 200;
@@ -42,7 +41,12 @@ pub(super) struct Answer {
 impl Answer {
     /// One line of text.
     pub(super) fn line(status: StatusCode, text: &str) -> Answer {
-        Answer { status, is_page: false, text: format!("{}\n", clean(text)) }
+        let text = text.replace('\n', " ");
+        Answer { status, is_page: false, text: format!("{}\n", clean(&text)) }
+    }
+
+    fn wrong_request(text: &str) -> Answer {
+        Answer::line(StatusCode::BAD_REQUEST, text)
     }
 
     fn page(text: String) -> Answer {
@@ -50,6 +54,15 @@ impl Answer {
     }
 }
 
+/// What a store cannot read is not the client's mistake.
+impl From<anyhow::Error> for Answer {
+    fn from(error: anyhow::Error) -> Answer {
+        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
+    }
+}
+
+/// A page, or the answer that says why there is none.
+type Made = Result<Answer, Answer>;
 type Query = Vec<(String, String)>;
 
 impl Pages {
@@ -74,16 +87,16 @@ impl Pages {
             ["history"] => self.over_time(&query),
             _ => return Answer::line(StatusCode::NOT_FOUND, "no such page; / lists the runs"),
         };
-        made.unwrap_or_else(|error| {
-            Answer::line(StatusCode::BAD_REQUEST, &format!("{error:#}").replace('\n', " "))
-        })
+        made.unwrap_or_else(|answer| answer)
     }
 
-    fn open(&self) -> Result<Box<dyn Store>> {
-        store::open(self.store.clone())
+    /// A store that was removed meanwhile is not made again: the pages change nothing.
+    fn open(&self) -> Result<Box<dyn Store>, Answer> {
+        let opened = store::open_existing(self.store.clone());
+        opened.map_err(|error| Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")))
     }
 
-    fn list(&self, query: &Query) -> Result<Answer> {
+    fn list(&self, query: &Query) -> Made {
         let filter = filter(query);
         let mut listed = newest_first(self.open()?.as_mut(), &filter)?;
         let page: usize = one(query, "page").parse().unwrap_or(0);
@@ -95,26 +108,29 @@ impl Pages {
         Ok(Answer::page(served::runs(&list)))
     }
 
-    fn report(&self, ids: &[String]) -> Result<Answer> {
-        ensure!(!ids.is_empty(), "no run is chosen: choose runs in the list");
-        ensure!(ids.len() <= SHOWN_MAX, "{} runs are chosen, and {SHOWN_MAX} fit", ids.len());
+    fn report(&self, ids: &[String]) -> Made {
+        if ids.is_empty() {
+            return Err(Answer::wrong_request("no run is chosen: choose runs in the list"));
+        }
+        if ids.len() > SHOWN_MAX {
+            let text = format!("{} runs are chosen, and {SHOWN_MAX} fit", ids.len());
+            return Err(Answer::wrong_request(&text));
+        }
         let mut store = self.open()?;
         let mut shown: Vec<(Run, Analysis)> = Vec::new();
         for id in ids {
-            let run = match store::load(store.as_mut(), id) {
-                Ok(run) => run,
-                Err(error) => return Ok(not_loaded(store.as_mut(), id, &error)),
-            };
-            if let Some((first, _)) = shown.first() {
-                ensure!(
-                    first.experiment == run.experiment,
-                    "run {id} is one of {}, run {} of {}: a report is of one experiment",
-                    run.experiment,
-                    first.id,
-                    first.experiment
-                );
+            let loaded = store::load(store.as_mut(), id);
+            let run = loaded.map_err(|error| not_loaded(id, error))?;
+            if shown.iter().any(|(known, _)| known.id == run.id) {
+                return Err(Answer::wrong_request(&format!("run {id} is named twice")));
             }
-            ensure!(shown.iter().all(|(known, _)| known.id != run.id), "run {id} is named twice");
+            if let Some((first, _)) = shown.first().filter(|(f, _)| f.experiment != run.experiment)
+            {
+                return Err(Answer::wrong_request(&format!(
+                    "run {id} is one of {}, run {} of {}: a report is of one experiment",
+                    run.experiment, first.id, first.experiment
+                )));
+            }
             let analysis = analyze(&run);
             shown.push((run, analysis));
         }
@@ -122,20 +138,22 @@ impl Pages {
         Ok(Answer::page(report::html(&shown, places.map_or(&[][..], Vec::as_slice))))
     }
 
-    fn over_time(&self, query: &Query) -> Result<Answer> {
+    fn over_time(&self, query: &Query) -> Made {
         let filter = filter(query);
         let (method, metric) = (one(query, "method"), one(query, "metric"));
         let metric = metric_named(if metric.is_empty() { "wall" } else { metric });
-        ensure!(!method.is_empty(), "no method is named");
+        if method.is_empty() {
+            return Err(Answer::wrong_request("no method is named"));
+        }
         let mut store = self.open()?;
         let mut listed = newest_first(store.as_mut(), &filter)?;
         listed.truncate(HISTORY_MAX);
         let load = |run: &Listed| store.load_method(&run.id, method, metric);
-        let runs = listed.iter().rev().map(load).collect::<Result<Vec<Run>>>()?;
+        let runs = listed.iter().rev().map(load).collect::<anyhow::Result<Vec<Run>>>()?;
         let all = series(&runs, method, metric);
         if all.is_empty() {
             let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());
-            return Ok(Answer::line(StatusCode::NOT_FOUND, &text));
+            return Err(Answer::line(StatusCode::NOT_FOUND, &text));
         }
         let drawn = report::over_time::text(method, metric, &all, &HISTORY_LAYOUT);
         Ok(Answer::page(served::over_time(method, metric, &drawn)))
@@ -143,17 +161,15 @@ impl Pages {
 }
 
 /// A run that is not there is another error than one that cannot be read.
-fn not_loaded(store: &mut dyn Store, id: &str, error: &anyhow::Error) -> Answer {
-    let is_listed = match store.list() {
-        Ok(listed) => listed.iter().any(|run| run.id == id),
-        Err(_) => true,
-    };
-    let status = if is_listed { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::NOT_FOUND };
-    let text = if is_listed { format!("{error:#}") } else { format!("no run {id:?}") };
-    Answer::line(status, &text.replace('\n', " "))
+fn not_loaded(id: &str, error: anyhow::Error) -> Answer {
+    if error.is::<NoRun>() {
+        let text = format!("no run {id:?}, or more than one: / lists all");
+        return Answer::line(StatusCode::NOT_FOUND, &text);
+    }
+    error.into()
 }
 
-fn newest_first(store: &mut dyn Store, filter: &Filter) -> Result<Vec<Listed>> {
+fn newest_first(store: &mut dyn Store, filter: &Filter) -> anyhow::Result<Vec<Listed>> {
     let mut listed = store.list()?;
     listed.retain(|run| {
         (filter.experiment.is_empty() || run.experiment == filter.experiment)

@@ -19,6 +19,9 @@ const LOCK: i64 = 0x6279_6c62;
 
 const LIMIT: Duration = Duration::from_secs(15);
 
+const ODD: &str = "its schema `bytelab` is damaged or not one of bytelab's: restore it from a copy, \
+                   or name another database";
+
 /// Connects, and creates the tables if there are none.
 pub(super) fn connect(url: &str, server: &str, runtime: &Runtime) -> Result<PgConnection> {
     let options = options(url, server, |name| std::env::var(name).ok())?;
@@ -140,7 +143,8 @@ async fn check_version(connection: &mut PgConnection, known: usize) -> Result<us
     }
     let query = sqlx::query("SELECT max(version) FROM bytelab.version");
     let version: Option<i32> = query.fetch_one(&mut *connection).await?.try_get(0)?;
-    let version = usize::try_from(version.unwrap_or_default())?;
+    let version = version.unwrap_or_default();
+    let version = usize::try_from(version).ok().with_context(|| format!("{ODD} ({version})"))?;
     ensure!(
         version <= known,
         "it has schema {version}, and this bytelab knows schemas up to {known}: update bytelab"
@@ -163,6 +167,8 @@ pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
         }
         Some("3D000") => "it has no such database: create it, `createdb NAME`",
         Some("42501") => "this role has no right to do that: docs/postgres-roles.sql has the roles",
+        // No such table or column, a column of another type, a table that is there already.
+        Some("42P01" | "42703" | "42804" | "42883" | "42P07") => ODD,
         Some("53100") => "no space left on its disk: make some there",
         Some("25006") => "it is read-only: name the primary server",
         Some("53300") => "it has too many connections: try again later",
@@ -179,9 +185,16 @@ pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
 fn one_line(error: &anyhow::Error) -> String {
     const LIMIT: usize = 300;
     let mut parts: Vec<String> = Vec::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if parts.last().is_none_or(|last| !last.contains(&cause)) {
-            parts.push(cause);
+    for cause in error.chain() {
+        let of_server =
+            cause.downcast_ref::<sqlx::Error>().and_then(sqlx::Error::as_database_error);
+        let text = of_server.map_or_else(|| cause.to_string(), |error| error.message().to_owned());
+        if parts.last().is_none_or(|last| !last.contains(&text)) {
+            parts.push(text);
+        }
+        if of_server.is_some() {
+            // What follows says the same, with a line of the server's source.
+            break;
         }
     }
     let text = parts.join(": ");

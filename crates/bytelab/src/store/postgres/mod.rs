@@ -1,8 +1,9 @@
 //! Runs of many machines in a PostgreSQL database. `connecting` connects and creates the tables,
-//! `blocks` converts runs to bytes and back.
+//! `blocks` converts runs to bytes and back, `ids` texts to UUIDs.
 
 mod blocks;
 mod connecting;
+mod ids;
 #[cfg(test)]
 mod tests;
 
@@ -15,9 +16,11 @@ use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection, Row};
 use tokio::runtime::{Builder, Runtime};
 
+use self::blocks::Room;
+use self::ids::{bounds, full_id};
 use super::columns::from_json;
 use super::imported::mark_imported;
-use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run};
+use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run, several_runs};
 use super::{packed, uuids};
 use crate::older;
 
@@ -56,16 +59,21 @@ impl Postgres {
         ended.map_err(|error| connecting::explain(&self.server, error))
     }
 
-    /// The run without samples, with its present label.
-    fn document(&mut self, id: &str) -> Result<Run> {
+    /// The run without samples, with its present label, and the number of its samples.
+    fn document(&mut self, id: &str) -> Result<(Run, u64)> {
         let id = full_id(id)?;
         let found = self.wait(0, async |connection| {
-            let query =
-                sqlx::query("SELECT label, document FROM bytelab.run WHERE id = $1::text::uuid");
-            let row = query.bind(&id).fetch_optional(connection).await?;
-            row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
+            let query = sqlx::query(
+                "SELECT label, samples, CASE WHEN octet_length(document) <= $2 THEN document END
+                 FROM bytelab.run WHERE id = $1::text::uuid",
+            );
+            let query = query.bind(&id).bind(blocks::DOCUMENT_MAX as i64);
+            let row = query.fetch_optional(connection).await?;
+            row.map(|row| Ok((row.try_get(0)?, count(&row, 1)?, row.try_get(2)?))).transpose()
         })?;
-        let (label, document): (Option<String>, Vec<u8>) = found.with_context(|| no_run(&id))?;
+        let (label, samples, document): (Option<String>, u64, Option<Vec<u8>>) =
+            found.with_context(|| no_run(&id))?;
+        let document = document.with_context(|| format!("run {id}: its data is damaged"))?;
         let mut run = blocks::run_of(&document).with_context(|| format!("run {id}"))?;
         ensure!(
             run.schema <= SCHEMA,
@@ -78,7 +86,7 @@ impl Postgres {
         run.id.clone_from(&id);
         run.uuid = id;
         mark_imported(&mut run.environment, &self.server);
-        Ok(run)
+        Ok((run, samples))
     }
 
     /// Loads the run with the samples of these cells and the values of these metrics; of the other
@@ -89,29 +97,42 @@ impl Postgres {
         is_whole: impl Fn(&str) -> bool,
         is_read: impl Fn(&str) -> bool,
     ) -> Result<Run> {
-        let mut run = self.document(id)?;
+        let (mut run, samples) = self.document(id)?;
         let whole = run.cells.iter().enumerate().filter(|(_, cell)| is_whole(&cell.method));
         let whole: Vec<i32> = whole.map(|(position, _)| position as i32).collect();
+        // The sizes are known without reading the data.
         let rows = self.wait(0, async |connection| {
             let query = sqlx::query(
                 "SELECT position, answers, CASE WHEN position = ANY ($2) THEN data END
-                 FROM bytelab.cell WHERE run = $1::text::uuid",
+                 FROM (SELECT *, sum(octet_length(answers) + octet_length(data)) OVER () AS size
+                       FROM bytelab.cell WHERE run = $1::text::uuid) AS cell
+                 WHERE size <= $3",
             );
-            Ok(query.bind(&run.id).bind(&whole).fetch_all(connection).await?)
+            let query = query.bind(&run.id).bind(&whole).bind(blocks::SAMPLES_MAX as i64);
+            Ok(query.fetch_all(connection).await?)
         })?;
+        let mut room = Room::new();
         for row in rows {
-            read_cell(&mut run, &row, &is_read).with_context(|| format!("run {}", run.id))?;
+            read_cell(&mut run, &row, &mut room, &is_read)
+                .with_context(|| format!("run {}", run.id))?;
         }
+        let read: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+        ensure!(
+            whole.len() < run.cells.len() || read as u64 == samples,
+            "run {} is damaged: it has {read} of {samples} samples",
+            run.id
+        );
         older::leave_out(&mut run);
         Ok(run)
     }
 
     fn insert(&mut self, run: &Run) -> Result<bool> {
         let document = blocks::document(run)?;
+        let mut room = Room::new();
         let (mut positions, mut answers, mut data) = (Vec::new(), Vec::new(), Vec::new());
         for (position, cell) in run.cells.iter().enumerate() {
             if !cell.samples.is_empty() {
-                let (of_cell, block) = blocks::block(cell)?;
+                let (of_cell, block) = blocks::block(cell, &mut room)?;
                 positions.push(i32::try_from(position)?);
                 answers.push(of_cell);
                 data.push(block);
@@ -119,7 +140,10 @@ impl Postgres {
         }
         let bytes = document.len() + data.iter().map(Vec::len).sum::<usize>();
         self.wait(bytes, async |connection| {
-            let mut transaction = connection.begin().await?;
+            // If the client is gone and nobody says so, another one may push the run soon.
+            let mut transaction = connection
+                .begin_with("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'")
+                .await?;
             let inserted = insert_run(run, document).execute(&mut *transaction).await?;
             if inserted.rows_affected() == 0 {
                 let (complete, samples) = state(&run.uuid, &mut transaction).await?;
@@ -173,17 +197,27 @@ fn insert_run(run: &Run, document: Vec<u8>) -> Query<'static> {
 async fn state(uuid: &str, connection: &mut PgConnection) -> Result<(bool, u64)> {
     let query = sqlx::query("SELECT complete, samples FROM bytelab.run WHERE id = $1::text::uuid");
     let row = query.bind(uuid).fetch_one(connection).await?;
-    Ok((row.try_get(0)?, row.try_get::<i64, _>(1)?.cast_unsigned()))
+    Ok((row.try_get(0)?, count(&row, 1)?))
 }
 
-fn read_cell(run: &mut Run, row: &PgRow, is_read: impl Fn(&str) -> bool) -> Result<()> {
+/// Anybody who may write may have written a negative number.
+fn count(row: &PgRow, column: usize) -> Result<u64> {
+    Ok(row.try_get::<i64, _>(column)?.max(0).cast_unsigned())
+}
+
+fn read_cell(
+    run: &mut Run,
+    row: &PgRow,
+    room: &mut Room,
+    is_read: impl Fn(&str) -> bool,
+) -> Result<()> {
     let position: i32 = row.try_get(0)?;
     let cell = run.cells.get_mut(usize::try_from(position)?);
     let cell = cell.with_context(|| format!("cell {position} is missing"))?;
     let answers: Vec<String> = from_json("answers", row.try_get(1)?)?;
     match row.try_get::<Option<&[u8]>, _>(2)? {
         None => cell.samples = packed::one_of_each(answers),
-        Some(block) => blocks::read_block(cell, &answers, block, is_read)
+        Some(block) => blocks::read_block(cell, &answers, block, room, is_read)
             .with_context(|| format!("cell {position}"))?,
     }
     Ok(())
@@ -192,27 +226,6 @@ fn read_cell(run: &mut Run, row: &PgRow, is_read: impl Fn(&str) -> bool) -> Resu
 /// PostgreSQL's texts have no NUL.
 fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
-}
-
-/// The id, if it is a whole one.
-fn full_id(id: &str) -> Result<String> {
-    let (start, end) = bounds(id).with_context(|| no_run(id))?;
-    ensure!(start == end, no_run(id));
-    Ok(start)
-}
-
-/// The least and the greatest UUID that start with the text.
-fn bounds(text: &str) -> Option<(String, String)> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    if !uuids::is_start(text) || digits.len() > 32 {
-        return None;
-    }
-    let filled = |filler: &str| -> String {
-        let digits = format!("{}{}", digits.to_ascii_lowercase(), filler.repeat(32 - digits.len()));
-        let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-        parts.join("-")
-    };
-    Some((filled("0"), filled("f")))
 }
 
 impl Store for Postgres {
@@ -246,7 +259,7 @@ impl Store for Postgres {
         match &found[..] {
             [] => bail!(no_run(text)),
             [id] => Ok(id.clone()),
-            _ => bail!(uuids::ambiguous(text)),
+            _ => bail!(several_runs(text)),
         }
     }
 
@@ -260,7 +273,7 @@ impl Store for Postgres {
     }
 
     fn planned(&mut self, id: &str) -> Result<Planned> {
-        let run = self.document(id)?;
+        let (run, _) = self.document(id)?;
         let took_ns = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
         Ok(Planned { plan: run.plan, points: run.points, took_ns })
     }
@@ -357,7 +370,6 @@ impl Store for Postgres {
 
 fn listed(row: &PgRow) -> Result<Listed> {
     let id: String = row.try_get(0)?;
-    let number = |column| -> Result<u64> { Ok(row.try_get::<i64, _>(column)?.cast_unsigned()) };
     Ok(Listed {
         uuid: id.clone(),
         id,
@@ -366,7 +378,7 @@ fn listed(row: &PgRow) -> Result<Listed> {
         started: row.try_get(3)?,
         complete: row.try_get(4)?,
         machine: Machine { fingerprint: row.try_get(5)?, cpu_model: row.try_get(6)? },
-        cells: number(7)?,
-        samples: number(8)?,
+        cells: count(row, 7)?,
+        samples: count(row, 8)?,
     })
 }

@@ -1,6 +1,5 @@
 //! Runs in an SQLite file. `opening` opens, checks and creates the file; `writing` and `reading`
-//! convert runs to rows and back; While a run is
-//! measured, its changes go to a `journal`.
+//! convert runs to rows and back. While a run is measured, its changes go to a `journal`.
 
 mod baselines;
 mod journal;
@@ -15,12 +14,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Listed, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use self::journal::Journal;
-use super::interface::{Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run};
+use super::interface::{
+    Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
+};
 use super::uuids;
 use crate::older;
 
@@ -297,7 +298,9 @@ fn existing(transaction: &Transaction<'_>, id: &str) -> Result<i64> {
 
 /// The number of the run that the text names: a number, or the start of one UUID.
 fn named(transaction: &Transaction<'_>, text: &str) -> Result<i64> {
-    if let Some(run) = text.parse().ok().map(|run| find(transaction, run)).transpose()?.flatten() {
+    // "0194" is the start of a UUID: no id is written with a zero in front.
+    let number = text.parse().ok().filter(|number: &i64| number.to_string() == text);
+    if let Some(run) = number.map(|number| find(transaction, number)).transpose()?.flatten() {
         return Ok(run);
     }
     ensure!(uuids::is_start(text), no_run(text));
@@ -306,9 +309,9 @@ fn named(transaction: &Transaction<'_>, text: &str) -> Result<i64> {
         .prepare_cached("SELECT id FROM run WHERE uuid >= ?1 AND uuid < ?1 || 'g' LIMIT 2")?;
     let found = statement.query_map([&start], |row| row.get(0))?;
     match found.collect::<rusqlite::Result<Vec<i64>>>()?[..] {
-        [] => Err(anyhow!(no_run(text))),
+        [] => bail!(no_run(text)),
         [run] => Ok(run),
-        _ => Err(anyhow!("{}", uuids::ambiguous(text))),
+        _ => bail!(several_runs(text)),
     }
 }
 

@@ -14,7 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use super::writing::{name_runs, pack_rows};
-use crate::store::interface::{LOCK_LIMIT, Locked};
+use crate::store::interface::{LOCK_LIMIT, Locked, NoRun};
 
 /// Marks an SQLite file as ours: "bylb".
 const APPLICATION_ID: i32 = 0x6279_6c62;
@@ -331,6 +331,7 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         }
         Some(ErrorCode::DiskFull) => FULL.to_owned(),
         _ if is_full(&error) => FULL.to_owned(),
+        _ if error.is::<NoRun>() => return NoRun(format!("store {shown}: {text}")).into(),
         _ => return anyhow!("store {shown}: {text}"),
     };
     anyhow!("store {shown}: {meaning} ({text})")

@@ -44,17 +44,6 @@ fn a_server_that_is_not_there_is_one_line() {
 }
 
 #[test]
-fn the_bounds_of_an_id_are_uuids() {
-    let (start, end) = bounds("0194-2").unwrap();
-    assert_eq!(start, "01942000-0000-0000-0000-000000000000");
-    assert_eq!(end, "01942fff-ffff-ffff-ffff-ffffffffffff");
-    let whole = crate::store::uuid_of("");
-    assert_eq!(bounds(&whole), Some((whole.clone(), whole)));
-    assert_eq!(bounds("latest"), None);
-    assert_eq!(bounds(&"0".repeat(33)), None);
-}
-
-#[test]
 fn an_error_of_the_server_is_explained() {
     let error =
         connecting::explain("postgres://h/d", sqlx::Error::Protocol("odd\nline".into()).into());
@@ -133,4 +122,65 @@ fn a_role_has_the_rights_that_the_documentation_gives_it() {
         assert!(error.contains("refuses this user or password"), "{error}");
         assert!(!error.contains("wrong"), "{error}");
     }
+}
+
+#[test]
+fn what_others_wrote_is_read_with_care() {
+    let Some(server) = TestServer::start() else { return };
+    let mut store = open(&server.url()).unwrap();
+    let run = of_round(1);
+    store.add_once(&run).unwrap();
+    let mut refused = |change: &str, expected: &str| {
+        server.sql("runs", change);
+        let error = format!("{:#}", store.load(&run.uuid).unwrap_err());
+        assert!(error.contains(&run.uuid) && error.contains(expected), "{error}");
+        let listed = store.list().unwrap();
+        assert!(listed[0].samples <= 1, "{listed:?}");
+    };
+    refused("UPDATE bytelab.run SET samples = -1, cells = -1", "it has 1 of 0 samples");
+    refused("UPDATE bytelab.run SET samples = 1; DELETE FROM bytelab.cell", "0 of 1 samples");
+    let large = "UPDATE bytelab.run SET document = decode(repeat('00', (1 << 26) + 1), 'hex')";
+    refused(large, "its data is damaged");
+}
+
+#[test]
+fn tables_that_are_not_ours_are_one_line() {
+    let Some(server) = TestServer::start() else { return };
+    let url = server.url();
+    let check = |change: &str| {
+        server.sql("runs", change);
+        let refused = open(&url).and_then(|mut store| store.add_once(&of_round(1)));
+        let error = format!("{:#}", refused.unwrap_err());
+        assert!(error.contains("damaged or not one of bytelab's"), "{change}: {error}");
+        assert!(!error.contains("at line"), "{error}");
+        server.sql("runs", "DROP SCHEMA bytelab CASCADE");
+    };
+    check("CREATE SCHEMA bytelab; CREATE TABLE bytelab.run (id integer)");
+    check("CREATE SCHEMA bytelab; CREATE TABLE bytelab.version (version integer)");
+    for change in [
+        "DROP TABLE bytelab.cell",
+        "ALTER TABLE bytelab.run DROP COLUMN label",
+        "ALTER TABLE bytelab.run ALTER COLUMN label TYPE integer USING 1",
+        "UPDATE bytelab.version SET version = -1",
+    ] {
+        open(&url).unwrap();
+        check(change);
+    }
+}
+
+/// Otherwise a client that is gone without a word keeps its run from the next one for hours.
+#[test]
+fn a_transaction_whose_client_is_silent_is_ended_by_the_server() {
+    let Some(server) = TestServer::start() else { return };
+    let mut store = open(&server.url()).unwrap();
+    server.sql(
+        "runs",
+        "CREATE TABLE seen (text text);
+         CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO seen VALUES (current_setting('idle_in_transaction_session_timeout'));
+             RETURN NULL; END $$;
+         CREATE TRIGGER see AFTER INSERT ON bytelab.cell EXECUTE FUNCTION see()",
+    );
+    store.add_once(&of_round(1)).unwrap();
+    assert_eq!(server.sql("runs", "SELECT text FROM seen"), "30s");
 }
