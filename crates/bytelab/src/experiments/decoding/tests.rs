@@ -73,12 +73,9 @@ fn a_file_that_is_no_json_is_named() {
 }
 
 #[test]
-fn the_readme_has_a_row_for_every_method_and_every_job() {
-    let readme = experiment().readme;
-    let methods = methods();
-    let names = methods.iter().map(|method| method.name.as_str());
-    for name in names.chain(jobs::JOBS.iter().copied()) {
-        assert!(readme.contains(&format!("| `{name}` |")), "{name} is not in the README");
+fn the_readme_has_a_row_for_every_job() {
+    for name in jobs::JOBS {
+        assert!(experiment().readme.contains(&format!("| `{name}` |")), "{name}");
     }
 }
 

@@ -139,16 +139,3 @@ fn a_method_that_does_not_wait_is_found_out() {
     };
     assert!(error.ends_with("were taken: it does not wait"), "{error}");
 }
-
-#[test]
-fn every_method_is_in_the_readme() {
-    let experiment = experiment();
-    for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
-        assert!(method.reads.starts_with(&["job"]), "{}", method.name);
-    }
-    for param in &experiment.params {
-        assert!(experiment.readme.contains(&format!("| `{}` |", param.name)), "{}", param.name);
-        param.parse(param.default).unwrap();
-    }
-}
