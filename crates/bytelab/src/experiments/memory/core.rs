@@ -34,12 +34,8 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 pub(super) fn param() -> Param {
-    Param {
-        name: "pair",
-        kind: Kind::Word(&PAIRS),
-        default: &DEFAULT,
-        help: "the two CPUs (core-to-core); by default all pairs of up to 8 CPUs",
-    }
+    Param::new("pair", Kind::Word(&PAIRS), &DEFAULT)
+        .help("the two CPUs (core-to-core); by default all pairs of up to 8 CPUs")
 }
 
 /// All pairs of the CPUs that this process may use.

@@ -6,12 +6,8 @@ use lab::experiment::skip;
 use lab::param::{Kind, Param, bytes};
 use memmap2::MmapMut;
 
-pub(super) const PARAM: Param = Param {
-    name: "pages",
-    kind: Kind::Word(&["small", "huge"]),
-    default: "small,huge",
-    help: "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
-};
+pub(super) const PARAM: Param = Param::new("pages", Kind::Word(&["small", "huge"]), "small,huge")
+    .help("pages that the memory lies in: the smallest, or those the processor needs fewest entries for");
 
 /// A set uses at most this part of the free memory, so that other programs are not disturbed.
 const SHARE_MAX: u64 = 4;
