@@ -28,7 +28,7 @@ pub use self::filter::filter;
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{Hook, hook, output, run_to_end};
 pub use self::runner::{
-    ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
+    Child, ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
     TracedRunner,
 };
 pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
