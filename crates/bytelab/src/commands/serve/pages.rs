@@ -10,6 +10,7 @@ use lab::run::{Listed, Run};
 
 use crate::commands::context::Context;
 use crate::commands::limits::metric_named;
+use crate::commands::report::ensure_same_experiment;
 use crate::commands::same_job::places;
 use crate::pattern;
 use crate::report::served::{self, Filter, RunList};
@@ -105,15 +106,7 @@ impl Pages {
                 Ok(run) => run,
                 Err(error) => return Ok(not_loaded(store.as_mut(), id, &error)),
             };
-            if let Some((first, _)) = shown.first() {
-                ensure!(
-                    first.experiment == run.experiment,
-                    "run {id} is one of {}, run {} of {}: a report is of one experiment",
-                    run.experiment,
-                    first.id,
-                    first.experiment
-                );
-            }
+            ensure_same_experiment(&shown, &run, id)?;
             ensure!(shown.iter().all(|(known, _)| known.id != run.id), "run {id} is named twice");
             let analysis = analyze(&run);
             shown.push((run, analysis));
