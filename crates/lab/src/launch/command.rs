@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use regex_lite::Regex;
 
 use super::expanded::ExpandedCommand;
-use super::orphans::Known;
+use super::orphans::EarlierProcesses;
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::{Child, Limits, RawSample, Ready, RunError, Runner};
@@ -50,7 +50,7 @@ impl CommandRunner {
         n: u64,
         started: &mut dyn FnMut(u32),
     ) -> Result<RawSample, RunError> {
-        let known = Known::now();
+        let known = EarlierProcesses::now();
         let taken = self.run_and_wait(n, started);
         known.end_others();
         taken

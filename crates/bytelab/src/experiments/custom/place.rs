@@ -25,7 +25,7 @@ impl Mistake {
     }
 
     /// Formats `FILE:3: method[1].command: what is wrong`.
-    pub(super) fn told(&self, file: &str, text: &str) -> String {
+    pub(super) fn located(&self, file: &str, text: &str) -> String {
         let start = self.span.start.min(text.len());
         let line = line_of(text.as_bytes(), start);
         let key = key_at(text, start);
@@ -136,7 +136,7 @@ mod tests {
         let check = |found: &str, expected: &str| {
             let start = text.find(found).unwrap();
             let mistake = Mistake::at(&(start..start), "wrong");
-            assert_eq!(mistake.told("f", text), expected);
+            assert_eq!(mistake.located("f", text), expected);
         };
         check("1", "f:1: name: wrong");
         check("'a'", "f:3: method[1].name: wrong");

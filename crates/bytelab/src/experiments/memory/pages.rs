@@ -48,7 +48,9 @@ impl Pages {
         match self.map.advise_range(advice, self.start, whole) {
             // A kernel without transparent huge pages has only small pages.
             Err(_) if kind == "small" => Ok(()),
-            asked => asked.map_err(|error| skip(format!("the kernel refuses huge pages: {error}"))),
+            result => {
+                result.map_err(|error| skip(format!("the kernel refuses huge pages: {error}")))
+            }
         }
     }
 

@@ -6,7 +6,9 @@ use lab::metric::unit;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
 use super::frame::{self, Plane, Scale};
-use crate::report::model::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
+use crate::report::model::charts::{
+    Cell, ChartPoint, Charts, Column, Metric, P0, P25, P50, P75, P100,
+};
 use crate::report::model::units;
 
 const WIDTH: f64 = 640.0;
@@ -30,7 +32,12 @@ struct Series<'a> {
     stroke: Stroke,
 }
 
-fn series<'a>(charts: &'a Charts, place: &Place, metric: &Metric, most: usize) -> Vec<Series<'a>> {
+fn series<'a>(
+    charts: &'a Charts,
+    place: &ChartPoint,
+    metric: &Metric,
+    most: usize,
+) -> Vec<Series<'a>> {
     let cells = place.cells.iter().take(most).enumerate();
     cells
         .filter_map(|(number, at)| {
@@ -48,12 +55,12 @@ fn axis(series: &[Series<'_>], pixels: [f64; 2]) -> Axis {
     Axis::new(&values, least > 0.0 && most / least > LOG_FROM, pixels)
 }
 
-fn title(metric: &Metric, place: &Place, what: &str) -> String {
+fn title(metric: &Metric, place: &ChartPoint, what: &str) -> String {
     let at = if place.at.is_empty() { String::new() } else { format!(" at {}", place.at) };
     format!("{}{at}: {what}", metric.title)
 }
 
-fn finished(mut canvas: Canvas, place: &Place, series: &[Series<'_>], title: &str) -> String {
+fn finished(mut canvas: Canvas, place: &ChartPoint, series: &[Series<'_>], title: &str) -> String {
     let left_out = place.cells.len().saturating_sub(LINES_MAX);
     let mut entries: Vec<(String, Stroke)> =
         series.iter().map(|one| (one.name.clone(), one.stroke)).collect();
@@ -67,7 +74,7 @@ fn finished(mut canvas: Canvas, place: &Place, series: &[Series<'_>], title: &st
     canvas.into_file([WIDTH, LINES_BOTTOM + 58.0 + height], title)
 }
 
-pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn ecdf(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, LINES_MAX);
     if series.is_empty() {
         return None;
@@ -93,7 +100,7 @@ pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<St
     Some(finished(canvas, place, &series, &title))
 }
 
-pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn order(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, LINES_MAX);
     let longest = series.iter().max_by_key(|one| one.column.n)?;
     let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
@@ -135,7 +142,7 @@ pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     Some(finished(canvas, place, &series, &title))
 }
 
-pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn boxes(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, BOXES_MAX);
     if series.is_empty() {
         return None;
@@ -174,7 +181,7 @@ pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &title(metric, place, what)))
 }
 
-pub(super) fn ratios(charts: &Charts, place: &Place) -> Option<String> {
+pub(super) fn ratios(charts: &Charts, place: &ChartPoint) -> Option<String> {
     let mut ratios: Vec<_> = place.ratios.iter().take(BOXES_MAX).collect();
     let reference = &ratios.first()?.reference;
     ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
