@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_one_sample_with_the_figures_that_fio_tells() {
+    fn a_job_is_one_sample_with_the_figures_that_fio_reports() {
         let run = run(include_str!("fixtures/fio.json"), &SOURCE).unwrap();
         let names: Vec<String> =
             run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_gave_a_number_or_a_threshold_ends_when_all_is_decided() {
+    fn only_a_run_without_a_number_or_a_threshold_ends_when_all_is_decided() {
         let with = |thresholds| Some(Definition { thresholds, ..Definition::default() });
         let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".to_owned(), max: 1.0 };
         assert_eq!(design(&request()), Design::Sequential);

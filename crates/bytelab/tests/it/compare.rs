@@ -150,7 +150,7 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn what_cannot_be_compared_is_reported() {
     let world = World::new();
     refused(&world, &["compare", "1"], "1 sides are named");
     refused(&world, &["compare", "1", "2"], "no run \"1\"");

@@ -151,7 +151,7 @@ impl Launch for Launcher {
     }
 }
 
-/// Tells a worker that the digest of its bytes is known.
+/// Informs a worker that the digest of its bytes is known.
 fn digest_variable(has_digest: bool) -> Option<(&'static str, String)> {
     has_digest.then(|| (DIGEST_VARIABLE, "known".to_owned()))
 }

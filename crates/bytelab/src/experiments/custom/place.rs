@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_told_by_line_and_key() {
+    fn a_place_is_reported_by_line_and_key() {
         let text = "name = 1\n[[method]]\nname = 'a'\n[[method]]\ncommand = [\n 'x',\n 2 ]\n";
         let check = |found: &str, expected: &str| {
             let start = text.find(found).unwrap();

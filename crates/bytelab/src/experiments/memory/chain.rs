@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_does_at_least_what_is_asked_and_stays_in_the_cycle() {
+    fn a_walk_does_at_least_what_is_requested_and_stays_in_the_cycle() {
         let mut chain = chain(100, Order::Random);
         assert_eq!(chain.walk(1), 64);
         assert_eq!(chain.walk(64), 64);

@@ -182,7 +182,7 @@ VmFlags: rd wr mr mw me ac hg\n";
     }
 
     #[test]
-    fn a_set_is_aligned_zeroed_and_as_long_as_asked() {
+    fn a_set_is_aligned_zeroed_and_as_long_as_requested() {
         for len in [1, 4096, 70_000, 3 << 20] {
             let mut pages = Pages::new(len, "small").unwrap();
             assert_eq!(pages.len() as u64, len);

@@ -276,7 +276,7 @@ fn a_read_that_fails_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn a_failed_read_tells_the_offset() {
+fn a_failed_read_reports_the_offset() {
     let dir = tempfile::tempdir().unwrap();
     let mut arguments = arguments(dir.path(), &[("size", 1u64.into())]);
     arguments.set("file", "/proc/self/mem");

@@ -67,7 +67,7 @@ fn every_hand_over_is_counted_and_none_is_lost() {
 }
 
 #[test]
-fn alone_the_operations_are_no_fewer_than_those_that_were_asked() {
+fn alone_the_operations_are_no_fewer_than_requested() {
     apart("uncontended", 8, |name, _, task| {
         let least = task.run(1).unwrap().ops;
         for ops in [least, 2 * least + 1] {

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_the_time_left_where_it_is_known_and_never_that_none_is() {
+    fn the_line_shows_the_time_left_where_it_is_known_and_never_zero() {
         check(0, 1, None, (0, "round 1 of at most 100"));
         check(10, 15, Some(15_000), (500, "round 11 of at most 100, 15 s left"));
         check(50, 30, Some(60_000), (333, "round 51 of at most 100, 60 s left"));

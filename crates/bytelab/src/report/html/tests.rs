@@ -135,7 +135,7 @@ fn the_page_says_what_the_terminal_says() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_requests_nothing() {
     let page = html(&shown(&Fixture::reading()), &[]);
     let markup = markup(&page);
     assert!(markup.contains("default-src 'none'"));
