@@ -209,7 +209,7 @@ impl Stream {
             _ => return Err(PyBufferError::new_err("the stream has no chunk at hand")),
         };
         // SAFETY: Python passes a structure to fill in. The chunk stays where it is and as it is
-        // until the stream is read or closed, which `read` does only when there is no view of it. The
+        // until the stream is read or closed, which `read` does only when it has no view. The
         // structure holds the stream. It is for reading only.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(

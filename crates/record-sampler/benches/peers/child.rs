@@ -85,7 +85,7 @@ fn wait(child: &Child) -> io::Result<libc::rusage> {
     Ok(unsafe { usage.assume_init() })
 }
 
-/// Reads a file again, in order, so that it lies in the page cache as read-ahead puts it there: what
+/// Reads a file in order, so that it lies in the page cache as read-ahead puts it there: what
 /// was fetched page by page stays in single pages, and costs more to map.
 pub(crate) fn warm(path: &Path) -> io::Result<()> {
     evict(path)?;
