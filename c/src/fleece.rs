@@ -58,17 +58,7 @@ pub unsafe extern "C" fn bytelab_fleece_check(
     error: *mut *mut BytelabError,
 ) -> BytelabStatus {
     // SAFETY: the caller vouches for it.
-    unsafe { status::clear(error) };
-    let work = || {
-        // SAFETY: the caller vouches for it.
-        let out = unsafe { pointers::out(out, ptr::null_mut()) }?;
-        // SAFETY: the caller vouches for it.
-        let bytes = unsafe { pointers::bytes(bytes, len) }?;
-        *out = pointers::handle(BytelabFleece(Doc::check(bytes.to_vec())?));
-        Ok(())
-    };
-    // SAFETY: the caller vouches for it.
-    unsafe { status::reported(error, work) }
+    unsafe { document_of(bytes, len, out, error, |bytes| Doc::check(bytes.to_vec())) }
 }
 
 /// Makes a document of a JSON text.
@@ -80,13 +70,24 @@ pub unsafe extern "C" fn bytelab_fleece_from_json(
     error: *mut *mut BytelabError,
 ) -> BytelabStatus {
     // SAFETY: the caller vouches for it.
+    unsafe { document_of(text.cast(), len, out, error, |text| Doc::open(json::to_fleece(text)?)) }
+}
+
+unsafe fn document_of(
+    bytes: *const u8,
+    len: usize,
+    out: *mut *mut BytelabFleece,
+    error: *mut *mut BytelabError,
+    make: impl FnOnce(&[u8]) -> fleece_codec::Result<Doc<Vec<u8>>>,
+) -> BytelabStatus {
+    // SAFETY: the caller vouches for it.
     unsafe { status::clear(error) };
     let work = || {
         // SAFETY: the caller vouches for it.
         let out = unsafe { pointers::out(out, ptr::null_mut()) }?;
         // SAFETY: the caller vouches for it.
-        let text = unsafe { pointers::bytes(text.cast(), len) }?;
-        *out = pointers::handle(BytelabFleece(Doc::open(json::to_fleece(text)?)?));
+        let bytes = unsafe { pointers::bytes(bytes, len) }?;
+        *out = pointers::handle(BytelabFleece(make(bytes)?));
         Ok(())
     };
     // SAFETY: the caller vouches for it.

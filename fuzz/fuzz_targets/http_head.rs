@@ -1,6 +1,6 @@
 //! Any bytes as the head of an answer: no panic; a head is found as soon as it is there and not
 //! before, however it is received; and the length of the body is the one that every line of it
-//! tells.
+//! gives.
 #![no_main]
 
 use byte_stream::fuzz::{head, may_hold_a_head};

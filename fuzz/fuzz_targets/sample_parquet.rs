@@ -1,6 +1,6 @@
 //! Any bytes as Parquet, and a sound file with some of its bytes replaced: no panic of ours or that
 //! gets out, no endless loop; what is drawn, by each choice, is a Parquet file of as many rows as
-//! were asked for, and a split has them all.
+//! were requested, and a split has them all.
 #![no_main]
 
 use std::path::Path;

@@ -51,6 +51,15 @@ impl fmt::Display for Value {
 }
 
 impl Param {
+    pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Param {
+        Param { name, kind, default, help: "" }
+    }
+
+    #[must_use]
+    pub const fn help(self, help: &'static str) -> Param {
+        Param { help, ..self }
+    }
+
     /// The values that a flag's text stands for: `64KiB`, `4KiB,1MiB`, or `4KiB..4MiB` (doubling;
     /// the suffix `*4` sets another factor, the suffix `+4KiB` a step).
     pub fn parse(&self, text: &str) -> Result<Vec<Value>> {
@@ -299,12 +308,8 @@ impl<'de> Deserialize<'de> for Point {
 mod tests {
     use super::*;
 
-    const BUFFER: Param = Param {
-        name: "buffer",
-        kind: Kind::Bytes(1, 1 << 30),
-        default: "64KiB",
-        help: "size of the buffer",
-    };
+    const BUFFER: Param =
+        Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB").help("size of the buffer");
 
     fn check(text: &str, expected: &str) {
         let got = match BUFFER.parse(text) {

@@ -20,7 +20,7 @@ pub fn serve(method: &Method, params: &[Param], language: &str) -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .context("asking to end with the lab")?;
     let mut orders = io::stdin().lock();
-    let counts = OwnCounts::asked_for();
+    let counts = OwnCounts::if_requested();
     let wait = OwnWait::open();
     let allocations = counts.is_some() && CountingAllocator::is_in_place();
     let mut task = None;

@@ -227,23 +227,23 @@ impl Ranked {
     ) -> Result<Stats> {
         let is_compressed = population.files().is_none();
         let (bytes_read, method, reason) = match population.format {
-            _ if is_compressed => {
-                let (counted, watch) = (&self.counted, &self.watch);
-                let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
-                let reason = "compressed files are decoded twice: to count and to copy";
-                (bytes_read, Method::Sequential, reason.to_owned())
+            Format::Fixed(len) if !is_compressed => {
+                self.fetch_fixed(population, len, ranks, expected, sink)?
             }
-            Format::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
-            format if format.lines_each().is_some() => {
+            format if !is_compressed && format.lines_each().is_some() => {
                 self.fetch_lines(population, ranks, expected, sink)?
             }
-            _ => {
+            format => {
                 let (counted, watch) = (&self.counted, &self.watch);
                 let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
-                let reason = if let Format::Csv { .. } = population.format {
-                    "quotes decide where a record ends: one pass counts, then what is needed is read"
-                } else {
-                    "one pass counts, then what is needed is read"
+                let reason = match format {
+                    _ if is_compressed => {
+                        "compressed files are decoded twice: to count and to copy"
+                    }
+                    Format::Csv { .. } => {
+                        "quotes decide where a record ends: one pass counts, then what is needed is read"
+                    }
+                    _ => "one pass counts, then what is needed is read",
                 };
                 (bytes_read, Method::Sequential, reason.to_owned())
             }

@@ -209,7 +209,7 @@ impl Stream {
             _ => return Err(PyBufferError::new_err("the stream has no chunk at hand")),
         };
         // SAFETY: Python passes a structure to fill in. The chunk stays where it is and as it is
-        // until the stream is read or closed, which `read` does only when nobody looks. The
+        // until the stream is read or closed, which `read` does only when it has no view. The
         // structure holds the stream. It is for reading only.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(
@@ -243,7 +243,7 @@ impl Stream {
         self.state()?.stream.as_ref().map(look).ok_or_else(closed)
     }
 
-    /// Works without the global lock, when nobody looks at the chunk any more.
+    /// Works without the global lock, when there is no view of the chunk any more.
     fn read<T: Send>(
         &self,
         py: Python<'_>,

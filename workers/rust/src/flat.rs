@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use flatbuffers::{FlatBufferBuilder, InvalidFlatbuffer, VerifierOptions};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 use crate::typed::{self, FRIEND_KEY_LENS, Field, KEY_LENS, field};
 
 #[allow(warnings, clippy::all, reason = "it is generated")]
@@ -35,7 +35,7 @@ impl Format for FlatBuffers {
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<People<'a>> {
         let options = VerifierOptions { max_tables: usize::MAX, ..VerifierOptions::default() };
-        root_as_people_with_opts(&options, bytes).map_err(|e: InvalidFlatbuffer| told(e))
+        root_as_people_with_opts(&options, bytes).map_err(|e: InvalidFlatbuffer| message(e))
     }
 
     fn open<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<People<'a>> {
@@ -68,7 +68,7 @@ impl Format for FlatBuffers {
     /// It has no way to JSON of its own: through the structs.
     fn print(doc: &People<'_>) -> Result<Vec<u8>> {
         let people: Vec<_> = doc.people().into_iter().flatten().map(read).collect();
-        serde_json::to_vec(&people).map_err(told)
+        serde_json::to_vec(&people).map_err(message)
     }
 }
 

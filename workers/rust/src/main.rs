@@ -46,7 +46,7 @@ fn decoding(method: &str, arguments: &Arguments) -> Result<Box<dyn Job>> {
     if method.ends_with("-typed") && get("typed")? != "people" {
         return Err("skip it knows people only".to_owned());
     }
-    let text = std::fs::read(get("file")?).map_err(jobs::told)?;
+    let text = std::fs::read(get("file")?).map_err(jobs::message)?;
     match method {
         "simd-json" => job::<simd::SimdJson>(word, text, pointer),
         "sonic-rs" => job::<sonic::Sonic>(word, text, pointer),

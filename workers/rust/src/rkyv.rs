@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rkyv::rancor::Error;
 use rkyv::vec::ArchivedVec;
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 use crate::typed::{ArchivedPerson, FRIEND_KEY_LENS, Field, KEY_LENS, Person, field, people};
 
 pub(crate) struct Rkyv;
@@ -19,11 +19,11 @@ impl Format for Rkyv {
     /// Through the structs. The allocator gives large blocks an alignment of 16, which is enough.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
         let people: Vec<Person> = people(text)?;
-        rkyv::to_bytes::<Error>(&people).map(|bytes| Cow::Owned(bytes.into_vec())).map_err(told)
+        rkyv::to_bytes::<Error>(&people).map(|bytes| Cow::Owned(bytes.into_vec())).map_err(message)
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<&'a Archived> {
-        rkyv::access::<Archived, Error>(bytes).map_err(told)
+        rkyv::access::<Archived, Error>(bytes).map_err(message)
     }
 
     fn open<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<&'a Archived> {
@@ -50,8 +50,8 @@ impl Format for Rkyv {
 
     /// It has no way to JSON of its own: through the structs.
     fn print(doc: &&Archived) -> Result<Vec<u8>> {
-        let people: Vec<Person> = rkyv::deserialize::<_, Error>(*doc).map_err(told)?;
-        serde_json::to_vec(&people).map_err(told)
+        let people: Vec<Person> = rkyv::deserialize::<_, Error>(*doc).map_err(message)?;
+        serde_json::to_vec(&people).map_err(message)
     }
 }
 

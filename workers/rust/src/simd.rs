@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use simd_json::{BorrowedValue, StaticNode};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 
 pub(crate) struct SimdJson;
 
@@ -22,7 +22,7 @@ impl Format for SimdJson {
     fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<BorrowedValue<'a>> {
         scratch.clear();
         scratch.extend_from_slice(bytes);
-        simd_json::to_borrowed_value(scratch).map_err(told)
+        simd_json::to_borrowed_value(scratch).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -52,7 +52,7 @@ impl Format for SimdJson {
     }
 
     fn print(doc: &BorrowedValue<'_>) -> Result<Vec<u8>> {
-        simd_json::to_vec(doc).map_err(told)
+        simd_json::to_vec(doc).map_err(message)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sonic_rs::{JsonContainerTrait, JsonNumberTrait, JsonValueTrait, PointerNode, Value, ValueRef};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 
 pub(crate) struct Sonic;
 
@@ -22,7 +22,7 @@ impl Format for Sonic {
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Value> {
-        sonic_rs::from_slice(bytes).map_err(told)
+        sonic_rs::from_slice(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -51,7 +51,7 @@ impl Format for Sonic {
     }
 
     fn print(doc: &Value) -> Result<Vec<u8>> {
-        sonic_rs::to_vec(doc).map_err(told)
+        sonic_rs::to_vec(doc).map_err(message)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 use crate::json;
 
 pub(crate) struct MessagePack;
@@ -20,13 +20,13 @@ impl Format for MessagePack {
         let mut out = Vec::with_capacity(text.len());
         let mut text = serde_json::Deserializer::from_slice(text);
         serde_transcode::transcode(&mut text, &mut rmp_serde::Serializer::new(&mut out))
-            .map_err(told)?;
-        text.end().map_err(told)?;
+            .map_err(message)?;
+        text.end().map_err(message)?;
         Ok(Cow::Owned(out))
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Value> {
-        rmp_serde::from_slice(bytes).map_err(told)
+        rmp_serde::from_slice(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -42,7 +42,7 @@ impl Format for MessagePack {
     }
 
     fn print(doc: &Value) -> Result<Vec<u8>> {
-        serde_json::to_vec(doc).map_err(told)
+        serde_json::to_vec(doc).map_err(message)
     }
 }
 
@@ -52,14 +52,14 @@ impl Format for Cbor {
 
     /// Through serde_json's tree: of a text the lengths are not known beforehand.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
-        let tree: Value = serde_json::from_slice(text).map_err(told)?;
+        let tree: Value = serde_json::from_slice(text).map_err(message)?;
         let mut out = Vec::with_capacity(text.len());
-        ciborium::into_writer(&tree, &mut out).map_err(told)?;
+        ciborium::into_writer(&tree, &mut out).map_err(message)?;
         Ok(Cow::Owned(out))
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<ciborium::Value> {
-        ciborium::from_reader(bytes).map_err(told)
+        ciborium::from_reader(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -91,7 +91,7 @@ impl Format for Cbor {
     }
 
     fn print(doc: &ciborium::Value) -> Result<Vec<u8>> {
-        serde_json::to_vec(doc).map_err(told)
+        serde_json::to_vec(doc).map_err(message)
     }
 }
 
@@ -120,13 +120,13 @@ impl Format for Bson {
 
     /// Through serde_json's tree.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
-        let tree: Value = serde_json::from_slice(text).map_err(told)?;
+        let tree: Value = serde_json::from_slice(text).map_err(message)?;
         let document = std::collections::BTreeMap::from([(ROOT, tree)]);
-        bson::serialize_to_vec(&document).map(Cow::Owned).map_err(told)
+        bson::serialize_to_vec(&document).map(Cow::Owned).map_err(message)
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<bson::Bson> {
-        let mut document: bson::Document = bson::deserialize_from_slice(bytes).map_err(told)?;
+        let mut document: bson::Document = bson::deserialize_from_slice(bytes).map_err(message)?;
         document.remove(ROOT).ok_or("no root".to_owned())
     }
 
@@ -156,7 +156,7 @@ impl Format for Bson {
     }
 
     fn print(doc: &bson::Bson) -> Result<Vec<u8>> {
-        serde_json::to_vec(doc).map_err(told)
+        serde_json::to_vec(doc).map_err(message)
     }
 }
 

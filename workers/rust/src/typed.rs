@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 pub(crate) use crate::people::{FRIEND_KEY_LENS, Field, KEY_LENS, field};
 
 #[derive(Clone, Serialize, Deserialize, Message)]
@@ -77,7 +77,7 @@ pub(crate) struct People {
 }
 
 pub(crate) fn people(text: &[u8]) -> Result<Vec<Person>> {
-    serde_json::from_slice(text).map_err(told)
+    serde_json::from_slice(text).map_err(message)
 }
 
 pub(crate) struct Prost;
@@ -92,7 +92,7 @@ impl Format for Prost {
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<People> {
-        People::decode(bytes).map_err(told)
+        People::decode(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Field {
@@ -113,7 +113,7 @@ impl Format for Prost {
     }
 
     fn print(doc: &People) -> Result<Vec<u8>> {
-        serde_json::to_vec(&doc.people).map_err(told)
+        serde_json::to_vec(&doc.people).map_err(message)
     }
 }
 

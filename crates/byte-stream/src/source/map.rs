@@ -26,7 +26,7 @@ pub(crate) struct Map {
 impl Map {
     /// # Safety
     ///
-    /// Nobody may change or cut the file while this lives.
+    /// No process may change or cut the file while this lives.
     pub(crate) unsafe fn new(
         fd: OwnedFd,
         window_bytes: usize,

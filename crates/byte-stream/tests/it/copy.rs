@@ -248,7 +248,7 @@ fn with_holes(parts: &[(u64, &[u8])], len: u64) -> (File, Vec<u8>) {
 }
 
 #[test]
-fn holes_stay_holes_when_asked_and_old_bytes_below_them_go() {
+fn holes_stay_holes_when_requested_and_old_bytes_below_them_go() {
     let data = bytes(100_000);
     let layouts: &[Layout<'_>] = &[
         (&[], 8 << 20),

@@ -22,7 +22,7 @@ type Encode = fn(&[u8]) -> Vec<u8>;
 const CODINGS: &[(&str, Encode)] = &[("gzip", gzip), ("br", brotli), ("zstd", zstd)];
 
 #[test]
-fn each_encoding_is_decoded_when_asked_and_left_alone_when_not() {
+fn each_encoding_is_decoded_when_requested_and_left_alone_when_not() {
     for (coding, encode) in CODINGS {
         for len in [0, 1, 1000, 300_000] {
             let data = bytes(len);

@@ -42,7 +42,7 @@ fn parts_arrive_in_order_and_whole() {
 }
 
 #[test]
-fn the_choice_and_the_version_can_be_asked_for() {
+fn the_choice_and_the_version_can_be_read() {
     let server = Server::new(|r, s| good(r, s, &bytes(123_457), "\"v\""));
     let stream = four(once()).open(&server.url()).unwrap();
     let choice = stream.choice();
@@ -63,7 +63,7 @@ fn the_choice_and_the_version_can_be_asked_for() {
 }
 
 #[test]
-fn no_more_are_on_their_way_than_was_asked_for() {
+fn no_more_are_in_flight_than_requested() {
     // Without a reader, only the parts that fit are requested.
     let server = Server::new(|r, s| good(r, s, &bytes(500_000), "\"v\""));
     drop(four(once()).open(&server.url()).unwrap());
@@ -249,7 +249,7 @@ fn hanging() -> Server {
 }
 
 #[test]
-fn a_stream_that_is_dropped_or_cancelled_waits_for_nobody() {
+fn a_stream_that_is_dropped_or_cancelled_waits_for_no_request() {
     let server = hanging();
     let mut stream = four(once()).open(&server.url()).unwrap();
     assert_eq!(stream.next_chunk().unwrap().unwrap().len(), PART);

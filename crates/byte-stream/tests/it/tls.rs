@@ -105,7 +105,7 @@ fn a_client_identifies_itself_by_its_certificate() {
     let identified = trusting(once().client_certificate(CLIENT).unwrap());
     assert_eq!(get(identified, &url).unwrap(), b"secret");
     assert!(get(trusting(once()), &url).is_err());
-    // One that the server has not asked for is not sent.
+    // One that the server has not requested is not sent.
     let (_server, url) = server(serve);
     let identified = trusting(once()).client_certificate(CLIENT).unwrap();
     assert_eq!(get(identified, &url).unwrap(), b"secret");
@@ -154,7 +154,7 @@ fn https_is_never_left_for_http() {
 }
 
 #[test]
-fn a_proxy_is_asked_for_a_tunnel_and_sees_nothing() {
+fn a_proxy_makes_a_tunnel_and_sees_nothing() {
     let (server, url) = server(|r, s| good(r, s, b"secret", "\"v\"").map(|()| End::Proper));
     let to = server.address;
     let proxy = Server::raw(move |n, mut socket, requests| {

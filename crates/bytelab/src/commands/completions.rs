@@ -17,11 +17,11 @@ use super::context::Context;
 )]
 pub(crate) struct CompletionsArgs {
     #[arg(value_enum)]
-    shell: Known,
+    shell: SupportedShell,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Known {
+enum SupportedShell {
     Bash,
     Zsh,
     Fish,
@@ -29,9 +29,9 @@ enum Known {
 
 pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<ExitCode> {
     let shell = match args.shell {
-        Known::Bash => Shell::Bash,
-        Known::Zsh => Shell::Zsh,
-        Known::Fish => Shell::Fish,
+        SupportedShell::Bash => Shell::Bash,
+        SupportedShell::Zsh => Shell::Zsh,
+        SupportedShell::Fish => Shell::Fish,
     };
     let mut command = (context.command)(&context.experiments.experiments);
     let mut script = Vec::new();

@@ -94,19 +94,23 @@ fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
     for (at, id) in ids.iter().enumerate() {
         ensure!(!ids[..at].contains(id), "run {id} is named twice");
         let run = store::load(store, id)?;
-        if let Some((first, _)) = shown.first() {
-            ensure!(
-                first.experiment == run.experiment,
-                "run {id} is one of {}, run {} of {}: a report is of one experiment",
-                run.experiment,
-                first.id,
-                first.experiment
-            );
-        }
+        ensure_same_experiment(&shown, &run, id)?;
         let analysis = analyze(&run);
         shown.push((run, analysis));
     }
     Ok(shown)
+}
+
+pub(super) fn ensure_same_experiment(shown: &[(Run, Analysis)], run: &Run, id: &str) -> Result<()> {
+    let Some((first, _)) = shown.first() else { return Ok(()) };
+    ensure!(
+        first.experiment == run.experiment,
+        "run {id} is one of {}, run {} of {}: a report is of one experiment",
+        run.experiment,
+        first.id,
+        first.experiment
+    );
+    Ok(())
 }
 
 fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {

@@ -102,7 +102,7 @@ fn write(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result
     let drawn = |drawing: &'static reference::Drawing| {
         let svg = report::study::figure(report, drawing)?;
         let caption = report::study::caption(drawing);
-        Some(report::study::Drawn { title: &drawing.title, caption, svg })
+        Some(report::study::DrawnFigure { title: &drawing.title, caption, svg })
     };
     let figures: Vec<_> = study.figures.iter().filter_map(drawn).collect();
     let page = report::study::page(report, &figures);

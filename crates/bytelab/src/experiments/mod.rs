@@ -76,12 +76,36 @@ pub(crate) fn all() -> Vec<Experiment> {
 
 #[cfg(test)]
 mod tests {
+    use lab::experiment::Method;
+
     #[test]
     fn an_experiment_is_listed_under_its_own_name() {
         let described: Vec<&str> = super::all().iter().map(|experiment| experiment.name).collect();
         assert_eq!(described, super::names());
         for name in described.into_iter().chain([super::self_test::NAME]) {
             assert_eq!(super::by_name(name).unwrap().name, name);
+        }
+    }
+
+    #[test]
+    fn the_declarations_hold_together_and_are_in_the_readme() {
+        for experiment in super::all() {
+            let in_readme = |text: &str| experiment.readme.contains(text);
+            for param in &experiment.params {
+                let name = format!("{} {}", experiment.name, param.name);
+                assert!(in_readme(&format!("`{}`", param.name)), "{name}");
+                assert!(param.default.is_empty() || param.parse(param.default).is_ok(), "{name}");
+            }
+            let has = |name: &&str| experiment.params.iter().any(|param| param.name == *name);
+            let has_job = has(&"job");
+            for method in &experiment.methods {
+                let name = format!("{} {}", experiment.name, method.name);
+                assert!(in_readme(&format!("`{}`", method.name)), "{name} is not in the README");
+                assert!(method.reads.iter().all(has), "{name}: {:?}", method.reads);
+                assert!(!has_job || method.reads.contains(&"job"), "{name} reads no job");
+                let same = |other: &&Method| other.name == method.name && other.job == method.job;
+                assert_eq!(experiment.methods.iter().filter(same).count(), 1, "{name}");
+            }
         }
     }
 }

@@ -154,7 +154,7 @@ impl Draft {
             let text = format!("{} stores no date: that of the file is taken", self.tool);
             self.note(None, text);
         }
-        self.what_is_not_told();
+        self.note_what_is_missing();
         let fingerprint = self.fingerprint();
         let mut points: Vec<Point> = Vec::new();
         let mut known = std::collections::HashSet::new();
@@ -194,11 +194,11 @@ impl Draft {
     }
 
     /// Notes why columns of the table are empty.
-    fn what_is_not_told(&mut self) {
+    fn note_what_is_missing(&mut self) {
         for metric in ["cpu_ns", "peak_rss_bytes"] {
-            let told = self.cells.iter().any(|cell| cell.values.contains_key(metric))
+            let known = self.cells.iter().any(|cell| cell.values.contains_key(metric))
                 || self.notes.iter().any(|note| note.to_string().starts_with(metric));
-            if !told {
+            if !known {
                 let why = format!("{} does not tell", self.name());
                 self.notes.push(Warning::missing(metric, why));
             }

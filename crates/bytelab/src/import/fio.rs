@@ -23,11 +23,11 @@ struct Document {
     timestamp: Option<u64>,
     #[serde(rename = "global options", default)]
     global: BTreeMap<String, Value>,
-    jobs: Vec<Job>,
+    jobs: Vec<FioJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     jobname: String,
     #[serde(default)]
     error: i64,
@@ -105,7 +105,7 @@ fn options(all: &BTreeMap<String, Value>) -> String {
     all.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn add(draft: &mut Draft, job: &Job) -> Result<()> {
+fn add(draft: &mut Draft, job: &FioJob) -> Result<()> {
     ensure!(!job.jobname.trim().is_empty(), "jobname is empty");
     let mut any = false;
     for (word, direction) in [("read", &job.read), ("write", &job.write), ("trim", &job.trim)] {
@@ -127,7 +127,7 @@ fn add(draft: &mut Draft, job: &Job) -> Result<()> {
     Ok(())
 }
 
-fn new_cell(draft: &mut Draft, job: &Job, direction: &str) -> Result<usize> {
+fn new_cell(draft: &mut Draft, job: &FioJob, direction: &str) -> Result<usize> {
     let mut point = Point::default();
     point.set("direction", direction);
     let cell = draft.new_cell(&job.jobname, point)?;
@@ -135,7 +135,7 @@ fn new_cell(draft: &mut Draft, job: &Job, direction: &str) -> Result<usize> {
     Ok(cell)
 }
 
-fn failure(draft: &mut Draft, job: &Job, cell: usize) {
+fn failure(draft: &mut Draft, job: &FioJob, cell: usize) {
     if job.error != 0 {
         draft.status(cell, Status::Failed(format!("fio says error {}", job.error)));
     }
@@ -190,14 +190,16 @@ fn of_bins(latency: &Latency, name: &str) -> Result<Vec<(u8, f64)>> {
     }
     bins.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: u128 = bins.iter().map(|(_, n)| u128::from(*n)).sum();
-    let told = |p: u8| {
+    let has_percentile = |p: u8| {
         let is = |text: &String| {
-            text.parse::<f64>().is_ok_and(|told| (told - f64::from(p)).abs() < 1e-9)
+            text.parse::<f64>().is_ok_and(|found| (found - f64::from(p)).abs() < 1e-9)
         };
         latency.percentile.keys().any(is)
     };
     let mut found = Vec::new();
-    for p in [0_u8, 25, 50, 75, 90, 99, 100].into_iter().filter(|p| total > 0 && !told(*p)) {
+    for p in
+        [0_u8, 25, 50, 75, 90, 99, 100].into_iter().filter(|p| total > 0 && !has_percentile(*p))
+    {
         let rank = (total * u128::from(p)).div_ceil(100).max(1);
         let mut below = 0;
         let bin = bins.iter().find(|(_, n)| {
@@ -216,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_one_sample_with_the_figures_that_fio_tells() {
+    fn a_job_is_one_sample_with_the_figures_that_fio_reports() {
         let run = run(include_str!("fixtures/fio.json"), &SOURCE).unwrap();
         let names: Vec<String> =
             run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect();

@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn result(&self, draft: &mut Draft, result: &Line<'_>) -> Result<()> {
+    fn result(&self, draft: &mut Draft, result: &ResultLine<'_>) -> Result<()> {
         let mut point = Point::default();
         if !self.package.is_empty() {
             point.set("package", self.package);
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
 }
 
 /// `BenchmarkCopy/size=4096-2  2000  44.11 ns/op  92860.87 MB/s`.
-struct Line<'a> {
+struct ResultLine<'a> {
     /// The name without `Benchmark`.
     name: &'a str,
     iterations: u64,
@@ -91,13 +91,13 @@ pub(super) fn is_result(line: &str) -> bool {
     result(line).is_some()
 }
 
-fn result(line: &str) -> Option<Line<'_>> {
+fn result(line: &str) -> Option<ResultLine<'_>> {
     let line = line.strip_prefix("Benchmark")?;
     let (name, rest) = line.split_once(char::is_whitespace)?;
     let rest = rest.trim_start();
     let (iterations, rest) = rest.split_once(char::is_whitespace)?;
     let lower = name.starts_with(char::is_lowercase);
-    Some(Line { name, iterations: iterations.parse().ok()?, rest }).filter(|_| !lower)
+    Some(ResultLine { name, iterations: iterations.parse().ok()?, rest }).filter(|_| !lower)
 }
 
 /// The last part of a name is the number of processors if that is above 1.

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_by_its_place() {
+    fn what_is_no_json_is_reported_by_its_place() {
         let check = |text: &str, expected: &str| {
             let error = json::<serde_json::Value>(text).unwrap_err();
             let error = format!("{error:#}");

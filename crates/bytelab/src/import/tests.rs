@@ -109,7 +109,7 @@ fn our_own_document_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_document_of_ours_that_is_wrong_is_told() {
+fn a_document_of_ours_that_is_wrong_is_reported() {
     let run = file(SAMPLES[0].0, SAMPLES[0].1.as_bytes(), &SOURCE).unwrap();
     let whole = document(&run);
     let own = |text: &str, _: &Source<'_>| bytelab_json::run(text);
@@ -143,7 +143,7 @@ fn a_cut_file_is_refused_wherever_it_is_cut() {
 }
 
 #[test]
-fn a_million_rows_are_read_and_too_many_methods_are_told() {
+fn a_million_rows_are_read_and_too_many_methods_are_reported() {
     const N: usize = 1_000_000;
     let times = vec!["0.25"; N].join(",");
     let text = format!("{{\"results\":[{{\"command\":\"a\",\"times\":[{times}]}}]}}");

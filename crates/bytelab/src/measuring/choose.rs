@@ -36,7 +36,7 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
             known().collect::<Vec<_>>().join(", ")
         );
     }
-    let languages = Languages::asked(&experiment.methods, &selection.languages)?;
+    let languages = Languages::selected(&experiment.methods, &selection.languages)?;
     let ours = chosen(experiment, &selection.methods, languages.as_ref());
     let ours = workers::at_levels(ours, &selection.levels)?;
     methods.splice(0..0, ours);

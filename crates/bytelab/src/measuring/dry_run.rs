@@ -9,7 +9,7 @@ use lab::param::Point;
 use lab::run::{Design, Plan, Run};
 use lab::stats::LOOKS;
 
-use super::estimate::{Known, sample_ns, seconds, without_slowest};
+use super::estimate::{MethodTime, sample_ns, seconds, without_slowest};
 use super::prepare::NewRun;
 use super::record::at_most;
 use super::request::RunRequest;
@@ -58,7 +58,7 @@ fn past<'a>(
     mut store: LocalStore,
     job: &Job<'_>,
     cells: &[Wanted<'a>],
-) -> Result<Option<(Run, Vec<Known<'a>>)>> {
+) -> Result<Option<(Run, Vec<MethodTime<'a>>)>> {
     let here = environment::capture(None);
     let model = here.facts.get("cpu_model").and_then(|model| model.as_str());
     let of_here = store.list()?.into_iter().rev().filter(|run| {
@@ -71,7 +71,7 @@ fn past<'a>(
             let cell = all.find(|cell| cell.method == *method && cell.point == *point)?;
             Some((*method, sample_ns(cell)?))
         };
-        let known: Vec<Known<'_>> = cells.iter().filter_map(time).collect();
+        let known: Vec<MethodTime<'_>> = cells.iter().filter_map(time).collect();
         if !known.is_empty() {
             return Ok(Some((run, known)));
         }
@@ -83,7 +83,7 @@ fn estimate(
     text: &mut String,
     run: &Run,
     plan: &Plan,
-    known: &[Known<'_>],
+    known: &[MethodTime<'_>],
     cells: usize,
 ) -> Result<()> {
     let (sessions, rounds) = match plan.design {

@@ -8,7 +8,7 @@ use lab::stats::median;
 const LARGE_SHARE: f64 = 0.2;
 
 /// A method with the time of a sample of one of its cells, in ns.
-pub(super) type Known<'a> = (&'a str, f64);
+pub(super) type MethodTime<'a> = (&'a str, f64);
 
 /// The median time of a sample; none without samples.
 pub(super) fn sample_ns(cell: &Cell) -> Option<f64> {
@@ -20,8 +20,8 @@ pub(super) fn sample_ns(cell: &Cell) -> Option<f64> {
 
 /// The time that `samples` samples of each cell take less without the slowest methods; empty where
 /// no method takes a large share of it.
-pub(super) fn without_slowest(known: &[Known<'_>], samples: f64) -> String {
-    let mut of_methods: Vec<Known<'_>> = Vec::new();
+pub(super) fn without_slowest(known: &[MethodTime<'_>], samples: f64) -> String {
+    let mut of_methods: Vec<MethodTime<'_>> = Vec::new();
     for (method, ns) in known {
         match of_methods.iter_mut().find(|(name, _)| name == method) {
             Some((_, sum)) => *sum += ns,

@@ -115,8 +115,8 @@ pub(super) fn seed() -> u64 {
     clock::now_ns() & ((1 << 53) - 1)
 }
 
-pub(super) fn data_dir_text(asked: Option<PathBuf>) -> Result<String> {
-    Ok(from_path(&data_dir(asked)?).into_owned())
+pub(super) fn data_dir_text(requested: Option<PathBuf>) -> Result<String> {
+    Ok(from_path(&data_dir(requested)?).into_owned())
 }
 
 /// Where data and workers are kept if the user names no directory; it may not exist.
@@ -129,8 +129,8 @@ pub(crate) fn cache_dir() -> Option<PathBuf> {
 }
 
 /// The value of `--data-dir`, else the user's cache directory.
-fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf> {
-    let dir = asked.or_else(cache_dir).context(
+fn data_dir(requested: Option<PathBuf>) -> Result<PathBuf> {
+    let dir = requested.or_else(cache_dir).context(
         "no place for the data: neither HOME nor XDG_CACHE_HOME is set; name one with --data-dir",
     )?;
     std::fs::create_dir_all(&dir).with_context(|| {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_gave_a_number_or_a_threshold_ends_when_all_is_decided() {
+    fn only_a_run_without_a_number_or_a_threshold_ends_when_all_is_decided() {
         let with = |thresholds| Some(Definition { thresholds, ..Definition::default() });
         let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".to_owned(), max: 1.0 };
         assert_eq!(design(&request()), Design::Sequential);

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_every_file_is_told_once() {
+    fn every_line_of_every_file_is_reported_once() {
         let all = all();
         let count = |experiment: &str| -> usize {
             let of = all.iter().filter(|published| published.experiment == experiment);

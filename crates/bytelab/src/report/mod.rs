@@ -86,7 +86,7 @@ pub(crate) mod served {
 }
 
 pub(crate) mod study {
-    pub(crate) use super::html::study::{Drawn, page};
+    pub(crate) use super::html::study::{DrawnFigure, page};
     pub(crate) use super::json::study::json;
     pub(crate) use super::model::study::StudyReport;
     pub(crate) use super::svg::study::{caption, figure};

@@ -139,7 +139,7 @@ pub(crate) struct Languages<'a>(&'a [String]);
 
 impl Languages<'_> {
     /// The value of the flag; `None` if it names no language.
-    pub(crate) fn asked<'a>(
+    pub(crate) fn selected<'a>(
         methods: &[Method],
         names: &'a [String],
     ) -> Result<Option<Languages<'a>>> {

@@ -32,7 +32,7 @@ pub(super) struct Toolchain {
     pub(super) run: &'static [&'static str],
     /// The levels of its optimiser, the usual one first; none where nothing is compiled.
     pub(super) levels: &'static [Level],
-    pub(super) place: Place,
+    pub(super) place: BuildDirectory,
 }
 
 /// The name of a level without its hyphen: `O3`, `Onone`.
@@ -40,7 +40,7 @@ pub(super) type Level = &'static str;
 
 /// Where a worker is built.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum BuildDirectory {
     /// In a directory that is named by a digest of the sources, the commands and the tools, and
     /// that exists only after a complete build.
     Fresh,
@@ -145,8 +145,8 @@ impl Toolchain {
         let versions = tools.iter().map(|tool| tool.version.as_str());
         let versions: Vec<&str> = versions.filter(|version| !version.is_empty()).collect();
         let (src, out) = match self.place {
-            Place::Kept => (dir.to_owned(), dir.to_owned()),
-            Place::Fresh => {
+            BuildDirectory::Kept => (dir.to_owned(), dir.to_owned()),
+            BuildDirectory::Fresh => {
                 let place = dir.join(format!("{name}-{:016x}", self.digest(tools)));
                 (place.join("src"), place)
             }
@@ -156,16 +156,16 @@ impl Toolchain {
             version: versions.join("; "),
             command: self.command(tools),
         };
-        if self.place == Place::Fresh && out.exists() {
+        if self.place == BuildDirectory::Fresh && out.exists() {
             return Ok(Ok(built));
         }
-        let is_first = self.place == Place::Fresh || !Path::new(&built.run[0]).exists();
+        let is_first = self.place == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
         if is_first && !self.build.is_empty() {
             tell(&format!("building workers/{name} with {} (once)", built.version))?;
         }
         let made = match self.place {
-            Place::Kept => self.build_in(&src, &out, tools, stop),
-            Place::Fresh => self.build_fresh(dir, &out, tools, stop),
+            BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),
+            BuildDirectory::Fresh => self.build_fresh(dir, &out, tools, stop),
         };
         Ok(made?.map(|()| built))
     }

@@ -2,7 +2,7 @@
 //! entry.
 
 use super::tool::{Library, Program, Tool};
-use super::toolchain::{Place, Toolchain};
+use super::toolchain::{BuildDirectory, Toolchain};
 
 /// Paths from the root of the repository, where the sources have the same relative paths; after
 /// `in` that of the package, where it is another one.
@@ -55,7 +55,7 @@ const PROGRAM: Toolchain = Toolchain {
     more: &[],
     run: &["{out}/worker"],
     levels: &[],
-    place: Place::Fresh,
+    place: BuildDirectory::Fresh,
 };
 
 /// Contenders with large dependencies; cargo detects best which build output a changed source or
@@ -94,7 +94,7 @@ const RUST: Toolchain = Toolchain {
     ]],
     more: &["--manifest-path", "{src}/workers/rust/Cargo.toml"],
     run: &["{out}/target/release/bytelab-worker"],
-    place: Place::Kept,
+    place: BuildDirectory::Kept,
     ..PROGRAM
 };
 

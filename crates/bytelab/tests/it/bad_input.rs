@@ -49,7 +49,7 @@ fn a_file_larger_than_memory_needs_another_cache_state() {
 }
 
 #[test]
-fn too_little_space_is_told_before_anything_is_written() {
+fn too_little_space_is_reported_before_anything_is_written() {
     let world = World::new();
     refused_in(&world, &["run", "reading", "--size", "1TiB"], "--data-dir");
     let data: Vec<_> = files_below(world.dir.path());
@@ -57,7 +57,7 @@ fn too_little_space_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn unknown_names_are_told_with_those_that_are_known() {
+fn unknown_names_are_reported_with_those_that_are_known() {
     refused(&["run", "nothing"], "unrecognized subcommand 'nothing'");
     refused(&["list", "nothing"], "there is no experiment nothing; there are numbers, memory");
     refused(&["run", "reading", "--method", "x"], "there is no method x; reading has read, ");
@@ -69,7 +69,7 @@ fn unknown_names_are_told_with_those_that_are_known() {
 }
 
 #[test]
-fn values_out_of_range_are_told_with_the_range() {
+fn values_out_of_range_are_reported_with_the_range() {
     refused(&["run", "reading", "--buffer", "0"], "--buffer 0: 0 is out of range, allowed is 1 to");
     refused(&["run", "reading", "--buffer", "many"], "--buffer many: not a number of bytes");
     refused(&["run", "reading", "--parallel", "65"], "allowed is 1 to 64");

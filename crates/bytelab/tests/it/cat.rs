@@ -80,7 +80,7 @@ fn files_and_standard_input_come_one_after_the_other() {
 }
 
 #[test]
-fn an_input_that_fails_is_told_and_the_others_get_through() {
+fn an_input_that_fails_is_reported_and_the_others_get_through() {
     let world = World::new();
     let a = world.path("a");
     std::fs::write(&a, "hello").unwrap();

@@ -55,7 +55,7 @@ fn for_20_more(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Optio
     Some(more.filter(|(_, n)| *n != 0).collect())
 }
 
-/// The calls for each file, where nobody else has a say in their number.
+/// The calls for each file, where nothing else changes their number.
 fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
     let each = for_20_more(world, bytes, output)?.into_iter().map(|(name, more)| {
         assert_eq!(more % 20, 0, "{more} more {name} for 20 more files");

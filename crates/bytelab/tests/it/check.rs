@@ -27,27 +27,10 @@ fn baseline(world: &World) -> String {
     std::fs::write(world.path("answer"), "7\n").unwrap();
     let steady = worker(world, "steady", "steady-wall");
     let mine = worker(world, "mine", "wall");
-    let args = [
-        "run",
-        "reading",
-        "--json",
-        "--size",
-        "64KiB",
-        "--rounds",
-        "10",
-        "--sessions",
-        "5",
-        "--counting",
-        "0",
-        "--method",
-        "read",
-        "--worker",
-        &steady,
-        "--worker",
-        &mine,
-        "--reference",
-        "steady",
-    ];
+    let fixed = "run reading --json --size 64KiB --rounds 10 --sessions 5 --counting 0 --method read \
+                 --reference steady";
+    let args: Vec<&str> =
+        fixed.split_whitespace().chain(["--worker", &steady, "--worker", &mine]).collect();
     let ran = world.run(&args);
     let json: Value =
         serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr));

@@ -87,22 +87,9 @@ fn told(world: &World, label: &str, wall_ns: u32) -> String {
         world.worker(name, &script)
     };
     let (steady, mine) = (worker("steady", 40_000), worker("mine", wall_ns));
-    let (code, json) = world.reading(&[
-        "--method",
-        "read",
-        "--sessions",
-        "3",
-        "--counting",
-        "0",
-        "--worker",
-        &steady,
-        "--worker",
-        &mine,
-        "--reference",
-        "steady",
-        "--label",
-        label,
-    ]);
+    let fixed = "--method read --sessions 3 --counting 0 --reference steady".split(' ');
+    let args = fixed.chain(["--worker", &steady, "--worker", &mine, "--label", label]);
+    let (code, json) = world.reading(&args.collect::<Vec<_>>());
     // The answer of `read` differs from that of the two.
     assert_eq!(code, 1, "{json}");
     json["id"].as_str().unwrap().to_owned()
@@ -150,7 +137,7 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn what_cannot_be_compared_is_reported() {
     let world = World::new();
     refused(&world, &["compare", "1"], "1 sides are named");
     refused(&world, &["compare", "1", "2"], "no run \"1\"");

@@ -65,7 +65,7 @@ fn a_file_is_whole_and_its_name_says_the_format() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_told_in_one_line() {
+fn what_cannot_be_exported_is_reported_in_one_line() {
     let world = World::new();
     let empty = world.run(&["export", "latest", "--format", "csv"]);
     assert_eq!((empty.code, empty.stdout.as_str()), (2, ""));
@@ -108,7 +108,7 @@ fn without_parquet_the_program_says_how_to_get_it() {
 }
 
 #[test]
-fn what_was_not_measured_is_told() {
+fn what_was_not_measured_is_reported() {
     let world = World::new();
     let script = "echo hello 1; while read -r line; do case $line in prepare*) echo skip no such luck;; \
                   bye) exit;; esac; done";

@@ -128,7 +128,7 @@ fn five_runs_a_side_have_a_verdict_and_one_has_none() {
 }
 
 #[test]
-fn whatever_is_wrong_is_told_in_one_line_and_nothing_is_stored() {
+fn whatever_is_wrong_is_reported_in_one_line_and_nothing_is_stored() {
     let world = World::new();
     let hyperfine = std::fs::read_to_string(fixture("hyperfine.json")).unwrap();
     let hyperfine = hyperfine.trim_end();

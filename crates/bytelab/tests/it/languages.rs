@@ -349,7 +349,7 @@ fn what_is_not_installed_is_left_out_by_default_and_skipped_where_it_is_named() 
 }
 
 #[test]
-fn a_language_that_nobody_knows_is_refused() {
+fn an_unknown_language_is_refused() {
     let world = World::new();
     let ran = world.run(&["run", "reading", "--language", "cobol"]);
     assert_eq!(ran.code, 2);

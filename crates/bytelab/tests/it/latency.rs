@@ -132,7 +132,7 @@ fn the_default_directory_is_that_of_the_data() {
 }
 
 #[test]
-fn a_wrong_directory_is_told_in_one_line() {
+fn a_wrong_directory_is_reported_in_one_line() {
     let world = World::new();
     let file = world.path("file");
     std::fs::write(&file, "").unwrap();

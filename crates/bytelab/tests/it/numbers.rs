@@ -160,7 +160,7 @@ fn all_documents_say_how_long_it_takes() {
 }
 
 #[test]
-fn wrong_use_is_told_in_one_line() {
+fn wrong_use_is_reported_in_one_line() {
     let world = World::new();
     for (args, expected) in [
         (["--row", "l9-load"], "--row l9-load: unknown word"),

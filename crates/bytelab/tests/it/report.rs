@@ -25,7 +25,7 @@ fn a_report_is_one_file_and_replaces_the_one_before() {
 }
 
 #[test]
-fn svg_files_are_of_the_metric_that_is_asked() {
+fn svg_files_are_of_the_metric_that_is_requested() {
     let world = World::new();
     let id = stored(&world, &["--buffer", "4KiB,8KiB"]);
     let dir = world.path("papers/figures");
@@ -39,7 +39,7 @@ fn svg_files_are_of_the_metric_that_is_asked() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_told_in_one_line() {
+fn a_report_that_cannot_be_made_is_refused_in_one_line() {
     let world = World::new();
     let id = stored(&world, &[]);
     let out = world.path("out.html");

@@ -299,7 +299,7 @@ fn a_signal_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_file_that_is_cut_while_it_is_mapped_is_told() {
+fn a_file_that_is_cut_while_it_is_mapped_is_reported() {
     let (world, path) = world("");
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.set_len(1 << 30).unwrap();

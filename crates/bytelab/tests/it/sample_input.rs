@@ -39,7 +39,7 @@ fn files_with_different_headers_are_taken_together_only_if_it_is_said() {
 }
 
 #[test]
-fn a_record_that_is_too_large_is_told_with_its_place_and_what_to_do() {
+fn a_record_that_is_too_large_is_reported_with_its_place_and_what_to_do() {
     let world = World::new();
     let text = format!("a,b\n1,\"2\n{}", "3,4\n".repeat(1000));
     for (max, code) in [("1KiB", 1), ("1MiB", 1), ("1x", 2)] {
@@ -60,7 +60,7 @@ fn a_record_that_is_too_large_is_told_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn more_draws_than_memory_holds_are_told_in_one_line() {
+fn more_draws_than_memory_holds_are_reported_in_one_line() {
     let world = World::new();
     let path = world.path("lines").to_str().unwrap().to_owned();
     std::fs::write(&path, "a\nb\n").unwrap();

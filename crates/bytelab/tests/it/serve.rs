@@ -165,7 +165,7 @@ fn hostile_connections_end_and_the_server_goes_on() {
     let (status, _, body) =
         server.send(b"GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n");
     assert_eq!((status, body.lines().count()), (403, 1), "{body}");
-    // One that says nothing holds up nobody.
+    // A connection without a request delays no other.
     let _silent = TcpStream::connect(&server.address).unwrap();
     let (status, head, body) = server.get("/run/1");
     assert_eq!(status, 200);

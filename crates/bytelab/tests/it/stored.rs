@@ -26,7 +26,7 @@ fn a_run_can_be_listed_shown_and_deleted() {
 }
 
 #[test]
-fn a_damaged_store_is_told_and_left_as_it_is() {
+fn a_damaged_store_is_reported_and_left_as_it_is() {
     let world = World::new();
     let store = world.path("store.sqlite");
     std::fs::write(&store, "this is no store, though it is long enough to be one".repeat(100))

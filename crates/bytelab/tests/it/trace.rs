@@ -177,7 +177,7 @@ fn each_child_has_its_phases_and_its_jobs() {
 }
 
 #[test]
-fn where_the_kernel_tells_nothing_is_missing() {
+fn where_the_kernel_reports_nothing_is_missing() {
     let world = World::new();
     let (_, trace) = traced(&world, &["--method", "read,mmap,pread-threads", "--threads", "3"]);
     if !told(&trace) {
@@ -254,7 +254,7 @@ fn a_worker_that_dies_is_a_note_and_the_rest_is_traced() {
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_told_before_anything_is_measured() {
+fn a_path_that_cannot_be_written_is_reported_before_anything_is_measured() {
     let world = World::new();
     let dir = world.dir.path().to_str().unwrap();
     let below = world.path("no/such/trace.json");

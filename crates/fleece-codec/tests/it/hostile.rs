@@ -1,16 +1,7 @@
 //! Damaged and malicious documents.
 
-use crate::{data, table, vector};
+use crate::{DEFECTS, data, table, vector};
 use fleece_codec::{CheckOptions, Doc, ErrorKind, json};
-
-/// Why a document that the original calls valid may be refused.
-const DEFECTS: [ErrorKind; 5] = [
-    ErrorKind::TooDeep,
-    ErrorKind::BadLength,
-    ErrorKind::BadKey,
-    ErrorKind::BadParent,
-    ErrorKind::BadUtf8,
-];
 
 #[test]
 fn verdicts_are_those_of_the_original_but_for_its_defects() {

@@ -24,6 +24,17 @@ mod serde;
 mod structure;
 mod vectors;
 
+use fleece_codec::ErrorKind;
+
+/// Why a document that the original accepts may be refused: each is a defect of the original.
+const DEFECTS: [ErrorKind; 5] = [
+    ErrorKind::TooDeep,
+    ErrorKind::BadLength,
+    ErrorKind::BadKey,
+    ErrorKind::BadParent,
+    ErrorKind::BadUtf8,
+];
+
 /// A file of `tests/data`.
 fn data(path: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"));

@@ -1,8 +1,8 @@
 //! The rules of the original's validator, written down as plainly as possible, against
 //! `Doc::check`.
 
-use crate::vector;
-use fleece_codec::{Doc, ErrorKind, Key};
+use crate::{DEFECTS, vector};
+use fleece_codec::{Doc, Key};
 use proptest::prelude::*;
 
 /// Follows the rules one value after the other, with recursion, and again for each reference.
@@ -111,15 +111,6 @@ impl Reference<'_> {
         None
     }
 }
-
-/// What the original has as a defect may be refused; nothing else that it accepts.
-const DEFECTS: [ErrorKind; 5] = [
-    ErrorKind::TooDeep,
-    ErrorKind::BadLength,
-    ErrorKind::BadKey,
-    ErrorKind::BadParent,
-    ErrorKind::BadUtf8,
-];
 
 fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
     let ours = Doc::check(bytes);

@@ -130,7 +130,7 @@ fn what_a_type_leaves_out_must_be_sound_too() {
 }
 
 #[test]
-fn names_at_the_same_places_are_told_apart() {
+fn names_at_the_same_places_are_distinguished() {
     let long = "a name of more than fifteen letters";
     let kinds =
         [vec!["a", "b", ""], vec!["a", "c", long], vec!["b", "c"], vec!["ab", "b", long, "z"]];

@@ -17,7 +17,7 @@ pub(super) fn check(
 ) -> Vec<ThresholdOutcome> {
     let lines = lines(run, families);
     let alpha = ALPHA / lines.len().max(1) as f64;
-    let outcome = |line: &Line<'_>| {
+    let outcome = |line: &ThresholdLine<'_>| {
         let cell = &run.cells[line.cell];
         let (point, figure) = match line.family {
             Some(family) => (&family.point, ratio(run, line.cell, family, comparisons, alpha)),
@@ -32,13 +32,13 @@ pub(super) fn check(
 const ALPHA: f64 = 0.05;
 
 /// A threshold applied to a cell, and the reference for the ratio.
-struct Line<'a> {
+struct ThresholdLine<'a> {
     threshold: &'a Threshold,
     cell: usize,
     family: Option<&'a Family>,
 }
 
-fn lines<'a>(run: &'a Run, families: &'a [Family]) -> Vec<Line<'a>> {
+fn lines<'a>(run: &'a Run, families: &'a [Family]) -> Vec<ThresholdLine<'a>> {
     let thresholds = run.plan.definition.iter().flat_map(|definition| &definition.thresholds);
     let mut lines = Vec::new();
     for threshold in thresholds {
@@ -50,7 +50,7 @@ fn lines<'a>(run: &'a Run, families: &'a [Family]) -> Vec<Line<'a>> {
             if !chosen {
                 continue;
             }
-            let line = |family| Line { threshold, cell: index, family };
+            let line = |family| ThresholdLine { threshold, cell: index, family };
             if threshold.metric == RATIO {
                 let own = families.iter().filter(|family| family.cells.contains(&index));
                 let own = own.filter(|family| family.reference != Some(index));

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_memory_of_a_group_is_told_by_the_version_that_has_its_controller() {
+    fn the_memory_of_a_group_is_reported_by_the_version_that_has_its_controller() {
         let check = |groups: &str, expected: Option<(&str, &str)>| {
             let found = memory_group(groups).map(|(version, own)| (version.root, own));
             assert_eq!(found, expected, "{groups}");

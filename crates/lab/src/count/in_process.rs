@@ -36,7 +36,7 @@ const EMPTY_JOBS: u32 = 5;
 
 impl OwnCounts {
     /// Must be called before the process has other threads. None if this is not the counting pass.
-    pub(crate) fn asked_for() -> Option<OwnCounts> {
+    pub(crate) fn if_requested() -> Option<OwnCounts> {
         let words = std::env::var(COUNTING_VARIABLE).ok()?;
         let mut kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
         kinds.sort_by_key(|kind| kind.metric == SYSCALLS);

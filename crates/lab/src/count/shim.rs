@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_tells_why_it_cannot_be_counted() {
+    fn a_program_reports_why_it_cannot_be_counted() {
         let dir = tempfile::tempdir().unwrap();
         let check = |name: &str, image: &[u8], mode: u32, expected: Option<&str>| {
             let path = dir.path().join(name);

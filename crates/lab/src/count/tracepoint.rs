@@ -135,7 +135,7 @@ format:
 ";
 
     #[test]
-    fn a_format_tells_where_a_number_stands() {
+    fn a_format_says_where_a_number_stands() {
         let format = Format::parse(WAKEUP).unwrap();
         assert_eq!(format.id, 312);
         assert_eq!(format.place("pid"), Some(FieldLayout { offset: 24, size: 4 }));

@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_every_linux_tells_is_known() {
+    fn what_every_linux_reports_is_known() {
         let facts = capture(Some(Path::new("."))).facts;
         let known = [
             "build_opt_level",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_tells_nothing_has_the_same_facts_as_null() {
+    fn a_system_that_reports_nothing_has_the_same_facts_as_null() {
         let directory = tempfile::tempdir().unwrap();
         let nothing = capture_from(&Tree::new(directory.path()), None);
         let names =
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_tells_rubbish_makes_nothing_fail() {
+    fn a_system_that_reports_rubbish_makes_nothing_fail() {
         let rubbish: [&[u8]; 5] =
             [b"", b"\xff\xfe[: = \n)(,-", b"-1\n", b"18446744073709551615-0,: kB\n", b"\n\n"];
         for text in rubbish {
@@ -238,7 +238,7 @@ mod tests {
     ];
 
     #[test]
-    fn differences_are_told_with_those_of_the_system_first() {
+    fn differences_are_reported_with_those_of_the_system_first() {
         let environment = |facts: &[(&str, Value)]| {
             let facts =
                 facts.iter().map(|(fact, value)| ((*fact).to_owned(), value.clone())).collect();

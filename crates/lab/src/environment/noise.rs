@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_machine_tells_its_times() {
+    fn this_machine_reports_its_times() {
         assert!(Noise::start().before.is_some());
     }
 }

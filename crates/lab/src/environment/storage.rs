@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_told_once_and_without_folders_of_others() {
+    fn options_are_reported_once_and_without_folders_of_others() {
         let line = "1 0 0:40 / / rw,noatime - overlay none rw,lowerdir=/a:/b,upperdir=/c,index=off";
         assert_eq!(options_of(&mount(line)), "rw,noatime,index=off");
     }

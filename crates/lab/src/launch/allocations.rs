@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::expanded::ExpandedCommand;
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
-use super::{Limits, RunError, Runner};
+use super::{Child, Limits, RunError};
 use crate::clock;
 use crate::count::{self, Shim};
 use crate::param::Point;

@@ -10,10 +10,10 @@ use std::process::ExitStatus;
 use regex_lite::Regex;
 
 use super::expanded::ExpandedCommand;
-use super::orphans::Known;
+use super::orphans::EarlierProcesses;
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
-use super::{Limits, RawSample, Ready, RunError, Runner};
+use super::{Child, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::{Counters, Reading};
 use crate::experiment::{Command, ExitCodes, PrintedMetric};
@@ -50,7 +50,7 @@ impl CommandRunner {
         n: u64,
         started: &mut dyn FnMut(u32),
     ) -> Result<RawSample, RunError> {
-        let known = Known::now();
+        let known = EarlierProcesses::now();
         let taken = self.run_and_wait(n, started);
         known.end_others();
         taken
@@ -214,7 +214,7 @@ fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, RunError> {
     if status.success() { Ok(wall_ns) } else { Err(failed(&describe(status))) }
 }
 
-impl Runner for CommandRunner {
+impl Child for CommandRunner {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.expanded = ExpandedCommand::new(&self.command, arguments);
         self.output = Output::new(&self.expanded, &self.limits)?;
@@ -233,6 +233,18 @@ impl Runner for CommandRunner {
         self.output.clear()
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let why =
+            "the memory of a plain command is gone when it has ended: the counting pass reads it";
+        let of_all = [(PEAK_RSS, why.to_owned())];
+        let noop = self.no_noop.iter().map(|why| ("noop_ns", why.clone()));
+        let why = "a plain command is not prepared; its wall is its total, with its start-up";
+        let fresh = ["prepare_ns", "first_touch_ns", "total_ns"].map(|name| (name, why.to_owned()));
+        of_all.into_iter().chain(noop).chain(fresh.into_iter().filter(|_| self.fresh)).collect()
+    }
+}
+
+impl Runner for CommandRunner {
     fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
         let taken = self.run(n, &mut |_| {})?;
         let noop_ns = self.noop_ns()?;
@@ -243,18 +255,6 @@ impl Runner for CommandRunner {
     fn has_died(&self) -> bool {
         true
     }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        let why =
-            "the memory of a plain command is gone when it has ended: the counting pass reads it";
-        let of_all = [(PEAK_RSS, why.to_owned())];
-        let noop = self.no_noop.iter().map(|why| ("noop_ns", why.clone()));
-        let why = "a plain command is not prepared; its wall is its total, with its start-up";
-        let fresh = ["prepare_ns", "first_touch_ns", "total_ns"].map(|name| (name, why.to_owned()));
-        of_all.into_iter().chain(noop).chain(fresh.into_iter().filter(|_| self.fresh)).collect()
-    }
-
-    fn bye(&mut self) {}
 }
 
 /// A path as the command resolves it.

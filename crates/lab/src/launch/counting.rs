@@ -12,7 +12,7 @@ use super::expanded::ExpandedCommand;
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
-use super::{Counted, CountingRunner, Limits, Ready, RunError, Runner, Traced};
+use super::{Child, Counted, CountingRunner, Limits, Ready, RunError, Traced};
 use crate::clock;
 use crate::count::{self, Calls, Outside, Sources, Tracer, Window};
 use crate::counters::Counters;
@@ -35,11 +35,22 @@ impl BuiltIn {
     }
 }
 
-impl CountingRunner for BuiltIn {
+impl Child for BuiltIn {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.worker.prepare(arguments)
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let why = "its work is done by processes that it starts, which it does not see allocate";
+        if self.starts_others { allocations::missing(why) } else { Vec::new() }
+    }
+
+    fn bye(&mut self) {
+        self.worker.bye();
+    }
+}
+
+impl CountingRunner for BuiltIn {
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
         let started = faults_of_children(&self.worker);
         let done = self.worker.ask(n, ops, false)?;
@@ -52,15 +63,6 @@ impl CountingRunner for BuiltIn {
         let tracer = Tracer::attach(self.worker.pid(), Window::Marked);
         let done = self.worker.ask(n, ops, tracer.is_ok());
         Ok(traced(tracer.and_then(Tracer::finish), done?).0)
-    }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        let why = "its work is done by processes that it starts, which it does not see allocate";
-        if self.starts_others { allocations::missing(why) } else { Vec::new() }
-    }
-
-    fn bye(&mut self) {
-        self.worker.bye();
     }
 }
 
@@ -126,7 +128,7 @@ impl Foreign {
     }
 }
 
-impl CountingRunner for Foreign {
+impl Child for Foreign {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         let ready = self.worker.prepare(arguments)?;
         count::settle(self.worker.pid());
@@ -139,6 +141,23 @@ impl CountingRunner for Foreign {
         Ok(ready)
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let outside = self.outside.as_ref().err().into_iter();
+        let outside =
+            outside.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
+        let allocations = self.allocations.as_ref().err().map(|why| allocations::missing(why));
+        outside.chain(allocations.into_iter().flatten()).collect()
+    }
+
+    fn bye(&mut self) {
+        self.worker.bye();
+        if let Ok(worker) = &mut self.allocations {
+            worker.bye();
+        }
+    }
+}
+
+impl CountingRunner for Foreign {
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
         let started = faults_of_children(&self.worker);
         let mut counted = self.count_events(n, ops)?;
@@ -164,21 +183,6 @@ impl CountingRunner for Foreign {
         let (traced, of_protocol) = traced(tracer.and_then(Tracer::finish), done?);
         self.of_protocol = of_protocol.or(self.of_protocol);
         Ok(traced)
-    }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        let outside = self.outside.as_ref().err().into_iter();
-        let outside =
-            outside.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
-        let allocations = self.allocations.as_ref().err().map(|why| allocations::missing(why));
-        outside.chain(allocations.into_iter().flatten()).collect()
-    }
-
-    fn bye(&mut self) {
-        self.worker.bye();
-        if let Ok(worker) = &mut self.allocations {
-            worker.bye();
-        }
     }
 }
 
@@ -246,7 +250,7 @@ impl Program {
     }
 }
 
-impl CountingRunner for Program {
+impl Child for Program {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         self.expanded = ExpandedCommand::new(&self.command, arguments);
         self.output = Output::new(&self.expanded, &self.limits)?;
@@ -257,6 +261,14 @@ impl CountingRunner for Program {
         self.output.clear()
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let allocations = self.uncountable.as_deref().map(allocations::missing);
+        let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
+        allocations.unwrap_or_default().into_iter().chain(peak).collect()
+    }
+}
+
+impl CountingRunner for Program {
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
         let mut process = self.spawn(n)?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
@@ -302,14 +314,6 @@ impl CountingRunner for Program {
         self.end(&mut process)?;
         Ok(traced(calls, done).0)
     }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        let allocations = self.uncountable.as_deref().map(allocations::missing);
-        let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
-        allocations.unwrap_or_default().into_iter().chain(peak).collect()
-    }
-
-    fn bye(&mut self) {}
 }
 
 /// The count increases when processes that the worker started have ended.

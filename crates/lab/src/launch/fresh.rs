@@ -1,7 +1,7 @@
 //! A method whose every sample is taken in a new process, as the first one of that process.
 
 use super::worker_client::WorkerClient;
-use super::{ColdStart, Limits, RawSample, Ready, RunError, Runner};
+use super::{Child, ColdStart, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::param::Point;
 use crate::protocol::FRESH_VARIABLE;
@@ -26,7 +26,7 @@ impl FreshRunner {
     }
 }
 
-impl Runner for FreshRunner {
+impl Child for FreshRunner {
     /// The first process determines what applies to all: whether the method is available, and its
     /// digest.
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
@@ -38,6 +38,12 @@ impl Runner for FreshRunner {
         Ok(ready)
     }
 
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        self.missing.clone()
+    }
+}
+
+impl Runner for FreshRunner {
     /// Does one operation, whatever number is requested: a second one would not be the first
     /// access.
     fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
@@ -59,10 +65,4 @@ impl Runner for FreshRunner {
     fn has_died(&self) -> bool {
         self.has_died
     }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        self.missing.clone()
-    }
-
-    fn bye(&mut self) {}
 }

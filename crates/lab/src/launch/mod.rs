@@ -28,7 +28,7 @@ pub use self::filter::filter;
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{Hook, hook, output, run_to_end};
 pub use self::runner::{
-    ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
+    Child, ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
     TracedRunner,
 };
 pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
@@ -151,7 +151,7 @@ impl Launch for Launcher {
     }
 }
 
-/// Tells a worker that the digest of its bytes is known.
+/// Informs a worker that the digest of its bytes is known.
 fn digest_variable(has_digest: bool) -> Option<(&'static str, String)> {
     has_digest.then(|| (DIGEST_VARIABLE, "known".to_owned()))
 }

@@ -27,17 +27,17 @@ impl Orphans {
 
 impl Drop for Orphans {
     fn drop(&mut self) {
-        Known(Some(BTreeSet::new())).end_others();
+        EarlierProcesses(Some(BTreeSet::new())).end_others();
         system::adopt(false);
     }
 }
 
 /// The children of this process at one time; none where orphans are not adopted.
-pub(super) struct Known(Option<BTreeSet<i32>>);
+pub(super) struct EarlierProcesses(Option<BTreeSet<i32>>);
 
-impl Known {
-    pub(super) fn now() -> Known {
-        Known(system::adopts().then(system::children))
+impl EarlierProcesses {
+    pub(super) fn now() -> EarlierProcesses {
+        EarlierProcesses(system::adopts().then(system::children))
     }
 
     /// Ends all processes that have become children since: orphans, and the orphans that these

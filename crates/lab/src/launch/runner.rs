@@ -38,8 +38,27 @@ pub trait Launch {
     ) -> Result<Box<dyn TracedRunner>, RunError>;
 }
 
-/// A started method that is set up for one point.
-pub trait Runner {
+/// A started method, for any of the passes.
+pub trait Child {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
+
+    /// Called directly before the sample of this number, and before the cache is brought into its
+    /// state.
+    fn before(&mut self, _n: u64) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// The metrics that are not available for the method although the machine has them, and why.
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Requests the method to end; dropping it ensures that it does.
+    fn bye(&mut self) {}
+}
+
+/// A method that takes samples at one point.
+pub trait Runner: Child {
     /// Waits until its process has started, so that the processes of a session can start at the
     /// same time.
     fn started(&mut self) -> Result<(), RunError> {
@@ -47,16 +66,8 @@ pub trait Runner {
     }
 
     /// Lets its process begin to prepare, so that several can do so at the same time; where that is
-    /// not possible it does nothing. [`Runner::prepare`] must follow, with the same arguments.
+    /// not possible it does nothing. [`Child::prepare`] must follow, with the same arguments.
     fn begin_to_prepare(&mut self, _arguments: &Point) -> Result<(), RunError> {
-        Ok(())
-    }
-
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
-
-    /// Called directly before the sample of this number, and before the cache is brought into its
-    /// state.
-    fn before(&mut self, _n: u64) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -66,24 +77,11 @@ pub trait Runner {
     /// After a sample that failed: whether the method died, rather than having reported impossible
     /// values.
     fn has_died(&self) -> bool;
-
-    /// The metrics that are not available for the method, and why.
-    fn missing(&self) -> Vec<(&'static str, String)>;
-
-    /// Requests the method to end; dropping it ensures that it does.
-    fn bye(&mut self);
 }
 
 /// A method that was started for counting and is set up for one point. Its process is started by
 /// the thread that has the run, and may be used by another.
-pub trait CountingRunner: Send {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
-
-    /// Called directly before each of the following, with its number.
-    fn before(&mut self, _n: u64) -> Result<(), RunError> {
-        Ok(())
-    }
-
+pub trait CountingRunner: Child + Send {
     /// Takes one sample with the counters of the kernel and of the processor.
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError>;
 
@@ -95,34 +93,16 @@ pub trait CountingRunner: Send {
 
     /// Takes one sample in which every system call is traced; its times are meaningless.
     fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError>;
-
-    /// The metrics that can be counted on this machine but not for this method, and why.
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    /// Requests the method to end; dropping it ensures that it does.
-    fn bye(&mut self);
 }
 
 /// A method started for the round that is recorded.
-pub trait TracedRunner {
+pub trait TracedRunner: Child {
     /// The process of a method that lives longer than a sample.
     fn pid(&self) -> Option<u32>;
-
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError>;
-
-    /// Called directly before the job, with its number.
-    fn before(&mut self, _n: u64) -> Result<(), RunError> {
-        Ok(())
-    }
 
     /// Does the job once; `started` receives a process that exists only for this sample.
     fn go(&mut self, n: u64, ops: u64, started: &mut dyn FnMut(u32))
     -> Result<RawSample, RunError>;
-
-    /// Requests the method to end; dropping it ensures that it does.
-    fn bye(&mut self);
 }
 
 /// A sample and the counts that were taken from outside, by metric. They are for the whole sample,

@@ -2,7 +2,7 @@
 
 use super::command::CommandRunner;
 use super::worker_client::WorkerClient;
-use super::{RawSample, Ready, RunError, Runner, TracedRunner};
+use super::{Child, RawSample, Ready, RunError, TracedRunner};
 use crate::param::Point;
 
 /// A method in a long-lived process.
@@ -10,13 +10,19 @@ pub(super) struct TracedWorker {
     pub(super) worker: WorkerClient,
 }
 
+impl Child for TracedWorker {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.worker.prepare(arguments)
+    }
+
+    fn bye(&mut self) {
+        self.worker.bye();
+    }
+}
+
 impl TracedRunner for TracedWorker {
     fn pid(&self) -> Option<u32> {
         Some(self.worker.pid())
-    }
-
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        self.worker.prepare(arguments)
     }
 
     fn go(
@@ -28,24 +34,12 @@ impl TracedRunner for TracedWorker {
         let done = self.worker.ask(n, ops, true)?;
         Ok(RawSample { done, marks: self.worker.take_marks(), ..RawSample::default() })
     }
-
-    fn bye(&mut self) {
-        self.worker.bye();
-    }
 }
 
 /// A plain command is a new process for each sample.
 impl TracedRunner for CommandRunner {
     fn pid(&self) -> Option<u32> {
         None
-    }
-
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        Runner::prepare(self, arguments)
-    }
-
-    fn before(&mut self, n: u64) -> Result<(), RunError> {
-        Runner::before(self, n)
     }
 
     fn go(
@@ -56,6 +50,4 @@ impl TracedRunner for CommandRunner {
     ) -> Result<RawSample, RunError> {
         self.run(n, started)
     }
-
-    fn bye(&mut self) {}
 }

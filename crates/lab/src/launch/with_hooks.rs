@@ -2,7 +2,8 @@
 
 use super::run_to_end::{Hook, hook as run_hook};
 use super::{
-    Counted, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Traced, TracedRunner,
+    Child, Counted, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Traced,
+    TracedRunner,
 };
 use crate::experiment::{Command, Hooks, Method};
 use crate::param::Point;
@@ -26,16 +27,6 @@ impl<R: ?Sized> WithHooks<R> {
         WithHooks { inner, hooks, method, limits, arguments: Point::default() }
     }
 
-    fn setup(&mut self, arguments: &Point) -> Result<(), RunError> {
-        self.arguments = arguments.clone();
-        self.arguments.set("method", self.method.as_str());
-        self.run("setup", self.hooks.setup.as_ref(), 0)
-    }
-
-    fn prepare_sample(&self, n: u64) -> Result<(), RunError> {
-        self.run("prepare", self.hooks.prepare.as_ref(), n)
-    }
-
     /// Passes the sample on after the hook that follows it.
     fn concluded<T>(&self, n: u64, taken: T) -> Result<T, RunError> {
         self.run("conclude", self.hooks.conclude.as_ref(), n)?;
@@ -50,28 +41,17 @@ impl<R: ?Sized> WithHooks<R> {
     }
 }
 
-impl Runner for WithHooks<dyn Runner> {
-    fn started(&mut self) -> Result<(), RunError> {
-        self.inner.started()
-    }
-
+impl<R: Child + ?Sized> Child for WithHooks<R> {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        self.setup(arguments)?;
+        self.arguments = arguments.clone();
+        self.arguments.set("method", self.method.as_str());
+        self.run("setup", self.hooks.setup.as_ref(), 0)?;
         self.inner.prepare(arguments)
     }
 
     fn before(&mut self, n: u64) -> Result<(), RunError> {
         self.inner.before(n)?;
-        self.prepare_sample(n)
-    }
-
-    fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
-        let taken = self.inner.go(n, ops)?;
-        self.concluded(n, taken)
-    }
-
-    fn has_died(&self) -> bool {
-        self.inner.has_died()
+        self.run("prepare", self.hooks.prepare.as_ref(), n)
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
@@ -83,17 +63,22 @@ impl Runner for WithHooks<dyn Runner> {
     }
 }
 
+impl Runner for WithHooks<dyn Runner> {
+    fn started(&mut self) -> Result<(), RunError> {
+        self.inner.started()
+    }
+
+    fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
+        let taken = self.inner.go(n, ops)?;
+        self.concluded(n, taken)
+    }
+
+    fn has_died(&self) -> bool {
+        self.inner.has_died()
+    }
+}
+
 impl CountingRunner for WithHooks<dyn CountingRunner> {
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        self.setup(arguments)?;
-        self.inner.prepare(arguments)
-    }
-
-    fn before(&mut self, n: u64) -> Result<(), RunError> {
-        self.inner.before(n)?;
-        self.prepare_sample(n)
-    }
-
     fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
         let counted = self.inner.count(n, ops)?;
         self.concluded(n, counted)
@@ -108,29 +93,11 @@ impl CountingRunner for WithHooks<dyn CountingRunner> {
         let traced = self.inner.trace(n, ops)?;
         self.concluded(n, traced)
     }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        self.inner.missing()
-    }
-
-    fn bye(&mut self) {
-        self.inner.bye();
-    }
 }
 
 impl TracedRunner for WithHooks<dyn TracedRunner> {
     fn pid(&self) -> Option<u32> {
         self.inner.pid()
-    }
-
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        self.setup(arguments)?;
-        self.inner.prepare(arguments)
-    }
-
-    fn before(&mut self, n: u64) -> Result<(), RunError> {
-        self.inner.before(n)?;
-        self.prepare_sample(n)
     }
 
     fn go(
@@ -141,9 +108,5 @@ impl TracedRunner for WithHooks<dyn TracedRunner> {
     ) -> Result<RawSample, RunError> {
         let taken = self.inner.go(n, ops, started)?;
         self.concluded(n, taken)
-    }
-
-    fn bye(&mut self) {
-        self.inner.bye();
     }
 }

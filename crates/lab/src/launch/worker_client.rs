@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStdin, ChildStdout};
 
 use super::process::{ChildStdio, Process, set_nonblocking};
-use super::{BUILT_IN, Limits, RawSample, Ready, RunError, Runner};
+use super::{BUILT_IN, Child, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::Counters;
 use crate::metric;
@@ -185,6 +185,28 @@ impl WorkerClient {
     }
 }
 
+impl Child for WorkerClient {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        if !std::mem::take(&mut self.is_preparing) {
+            self.started()?;
+            self.send(&Order::prepare(arguments))?;
+        }
+        match self.receive()? {
+            Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
+            other => Err(out_of_turn("ready", &other)),
+        }
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        self.counters.why().iter().map(|(metric, why)| (*metric, why.clone())).collect()
+    }
+
+    fn bye(&mut self) {
+        let _ = self.send(&Order::Bye);
+        self.orders = None;
+    }
+}
+
 impl Runner for WorkerClient {
     fn started(&mut self) -> Result<(), RunError> {
         if self.hello_ns > 0 {
@@ -207,17 +229,6 @@ impl Runner for WorkerClient {
         Ok(())
     }
 
-    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
-        if !std::mem::take(&mut self.is_preparing) {
-            self.started()?;
-            self.send(&Order::prepare(arguments))?;
-        }
-        match self.receive()? {
-            Reply::Ready { digest } => Ok(Ready { language: self.language.clone(), digest }),
-            other => Err(out_of_turn("ready", &other)),
-        }
-    }
-
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
         // The reading after the last sample cannot be used: runtimes compile, collect and write
         // between samples.
@@ -232,15 +243,6 @@ impl Runner for WorkerClient {
 
     fn has_died(&self) -> bool {
         self.process.is_reaped()
-    }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        self.counters.why().iter().map(|(metric, why)| (*metric, why.clone())).collect()
-    }
-
-    fn bye(&mut self) {
-        let _ = self.send(&Order::Bye);
-        self.orders = None;
     }
 }
 

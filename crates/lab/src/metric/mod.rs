@@ -261,7 +261,7 @@ pub fn unit(name: &str) -> &'static str {
 }
 
 /// The metrics for which the method's own value is more accurate than the value seen from outside.
-pub const TOLD_BY_METHODS: &[&str] = &[
+pub const REPORTED_BY_METHODS: &[&str] = &[
     "cpu_ns",
     "user_ns",
     "system_ns",
@@ -284,5 +284,5 @@ pub const TOLD_BY_METHODS: &[&str] = &[
 
 /// Whether only the lab may set this metric.
 pub fn is_the_labs_own(name: &str) -> bool {
-    is_known(name) && !TOLD_BY_METHODS.contains(&name)
+    is_known(name) && !REPORTED_BY_METHODS.contains(&name)
 }

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_width_tells_what_would_have_been_found() {
+    fn a_half_width_shows_what_would_have_been_found() {
         check(found_percent(0.01, 0.05), 100.0 * (0.01f64 * 1.4294).exp_m1());
         // At a higher level, the same width can find less beyond its own half.
         check(found_percent(0.01, 0.05 / 14.0), 100.0 * (0.01f64 * 1.2888).exp_m1());

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_told_with_their_times() {
+    fn tasks_are_reported_with_their_times() {
         let time = 5u64.to_ne_bytes();
         let id = [&words(&[1, 1])[..], &time].concat();
         let fork = [&words(&[7, 3, 8, 4])[..], &time, &id].concat();

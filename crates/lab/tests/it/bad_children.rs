@@ -137,7 +137,7 @@ fn a_child_that_answers_another_sample_is_out() {
 }
 
 #[test]
-fn a_child_that_tells_what_only_the_lab_can_know_is_out() {
+fn a_child_that_reports_what_only_the_lab_can_know_is_out() {
     check(&GOOD.replace("own_ns=7", "wall_ns=1"), "protocol: wall_ns is not the method's to tell");
     let (status, _) =
         status_with(script("bad", &GOOD.replace("wall=2000000", "wall=9000000000000")), plan(1));
@@ -149,7 +149,7 @@ fn a_child_that_tells_what_only_the_lab_can_know_is_out() {
 }
 
 #[test]
-fn a_child_that_tells_what_cannot_be_is_out() {
+fn a_child_that_reports_what_cannot_be_is_out() {
     check(
         &GOOD.replace("bytes=8", "bytes=8 ops=18446744073709551615"),
         "protocol: says that it did 18446744073709551615 operations when asked for 1",
@@ -183,7 +183,7 @@ fn a_child_that_tells_what_cannot_be_is_out() {
 }
 
 #[test]
-fn a_child_that_answers_before_it_is_asked_is_out() {
+fn a_child_that_answers_before_its_order_is_out() {
     let eager = GOOD.replace("prepare) echo ready;;", "prepare) echo ready; echo done 1 wall=1;;");
     let (status, _) = status_with(script("bad", &eager), plan(1));
     // It is read together with `ready`, or found in place of the answer.

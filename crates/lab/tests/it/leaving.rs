@@ -35,7 +35,7 @@ fn counting(name: &str, dir: &Path, [base_us, spread_us, step]: [u32; 3]) -> Met
     script(name, &text)
 }
 
-/// The fast ones cannot be told apart, the slow one takes three times the time of the reference.
+/// The fast ones do not differ, the slow one takes three times the time of the reference.
 fn methods(dir: &Path) -> Vec<Method> {
     vec![
         counting("reference", dir, [4000, 40, 37]),
@@ -108,7 +108,7 @@ fn before_its_least_number_of_sessions_neither_a_decision_nor_the_time_ends_a_ru
 }
 
 #[test]
-fn in_a_fixed_design_nobody_leaves() {
+fn in_a_fixed_design_no_method_leaves() {
     let dir = tempfile::tempdir().unwrap();
     let plan = Plan { design: Design::Fixed, ..sequential(9) };
     let run = run_with(methods(dir.path()), plan, &Stop::default(), |_, _| {});

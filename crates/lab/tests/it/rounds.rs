@@ -154,7 +154,7 @@ fn a_digest_is_taken_once() {
     let text = saying("told=${#BYTELAB_DIGEST}").replace("echo ready", "echo ready digest=77");
     let run = run(vec![script("a", &text)], Plan { sessions: 3, ..plan(1) });
     let told: Vec<f64> = cell(&run, "a").counted("told").map(|(_, n)| n).collect();
-    assert_eq!(told, [0.0, 5.0, 5.0], "a later session is told that its digest is known");
+    assert_eq!(told, [0.0, 5.0, 5.0], "a later session knows that its digest is known");
     assert_eq!(cell(&run, "a").digest.as_deref(), Some("77"));
 }
 

@@ -1,6 +1,6 @@
 //! One run of a program: what it cost, as the kernel counts it.
 
-#![expect(unsafe_code, reason = "wait4(2) has no wrapper that tells the usage")]
+#![expect(unsafe_code, reason = "wait4(2) has no wrapper that returns the usage")]
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -85,7 +85,7 @@ fn wait(child: &Child) -> io::Result<libc::rusage> {
     Ok(unsafe { usage.assume_init() })
 }
 
-/// Reads a file anew, in order, so that it lies in the page cache as read-ahead puts it there: what
+/// Reads a file in order, so that it lies in the page cache as read-ahead puts it there: what
 /// was fetched page by page stays in single pages, and costs more to map.
 pub(crate) fn warm(path: &Path) -> io::Result<()> {
     evict(path)?;

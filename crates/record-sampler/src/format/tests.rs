@@ -58,7 +58,7 @@ fn a_csv_record_may_hold_line_breaks_in_quotes() {
 }
 
 #[test]
-fn what_ends_within_a_record_is_told() {
+fn what_ends_within_a_record_is_reported() {
     check(CSV, "a\n\"b\nc", "a quote is never closed, it is opened 4 before the end");
     check(
         Format::Fixed(3),

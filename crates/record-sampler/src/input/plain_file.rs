@@ -89,8 +89,8 @@ impl PlainFile {
 }
 
 /// A digest of the first and the last bytes of a file of this size, by which one that was
-/// overwritten by a larger one is told from one that was appended to. None where they cannot be
-/// read.
+/// overwritten by a larger one is distinguished from one that was appended to. None where they
+/// cannot be read.
 fn edges(file: &File, size: u64) -> Option<u64> {
     let len = size.min(EDGE_BYTES);
     let mut bytes = vec![0; 2 * len as usize];

@@ -1,4 +1,4 @@
-//! Compressed files: all that they hold, or an error, and never records that nobody has written.
+//! Compressed files: all that they hold, or an error, and never records that were not written.
 
 use std::io::{Read, Write};
 use std::path::Path;

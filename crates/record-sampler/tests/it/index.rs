@@ -1,4 +1,4 @@
-//! The index beside a file: used while it fits, made anew when it does not.
+//! The index beside a file: used while it fits, made again when it does not.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn an_index_makes_the_next_sample_read_only_what_it_needs() {
 }
 
 #[test]
-fn an_index_that_does_not_fit_is_made_anew() {
+fn an_index_that_does_not_fit_is_made_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines", text(10_000));
     let index = dir.path().join("lines.nlx");

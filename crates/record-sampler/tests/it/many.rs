@@ -45,7 +45,7 @@ fn lines_come_in_order_and_as_often_as_they_are_drawn() {
 }
 
 #[test]
-fn a_last_line_without_end_gets_one_and_every_byte_is_told_once() {
+fn a_last_line_without_end_gets_one_and_every_byte_is_reported_once() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 

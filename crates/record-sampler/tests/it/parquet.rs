@@ -156,7 +156,7 @@ fn what_holds_no_chosen_row_is_not_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn what_is_wrong_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let sound = dir.path().join("sound");
     write(&sound, &[0..300], true, Compression::SNAPPY);
@@ -197,7 +197,7 @@ fn what_is_wrong_is_told() {
 
 /// It made the library pass over rows without end.
 #[test]
-fn a_page_with_fewer_levels_than_it_says_is_told() {
+fn a_page_with_fewer_levels_than_it_says_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     write(&path, &[0..300], false, Compression::UNCOMPRESSED);

@@ -185,7 +185,7 @@ fn an_output_with_a_small_share_is_not_all_small_row_groups() {
 }
 
 #[test]
-fn a_column_or_weight_that_cannot_be_is_told() {
+fn a_column_or_weight_that_cannot_be_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rows");
     let check = |sampler: &Sampler, kind: ErrorKind, text: &str| {
@@ -242,7 +242,7 @@ fn a_column_or_weight_that_cannot_be_is_told() {
 }
 
 #[test]
-fn a_split_that_cannot_be_is_told() {
+fn a_split_that_cannot_be_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rows");
     write(&path, &rows(0..300), PAGES_OF_100);

@@ -49,7 +49,7 @@ fn one_record_is_a_population() {
 }
 
 #[test]
-fn what_is_not_of_the_format_is_told_with_its_place() {
+fn what_is_not_of_the_format_is_reported_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "odd", "abc\n\"de");
     let one = Sampler::exactly(1);
@@ -119,7 +119,7 @@ fn a_line_without_end_is_copied_in_pieces() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_read_is_told() {
+fn a_file_that_changes_while_it_is_read_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let cut: fn(&File) = |file| file.set_len(100).unwrap();
     // In place, with a time that differs.

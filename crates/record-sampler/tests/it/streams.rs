@@ -41,7 +41,7 @@ fn a_stream_may_come_byte_by_byte() {
 }
 
 #[test]
-fn a_read_error_in_the_middle_is_told_with_its_place() {
+fn a_read_error_in_the_middle_is_reported_with_its_place() {
     let mut population = Population::stream(Slow(b"a\nb\n".to_vec(), 0, true), Format::Lines);
     let error = Sampler::exactly(1).records(&mut population).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);

@@ -99,12 +99,12 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
         }
     };
     match ended {
-        Err(error) if error.is::<Refused>() => told(&error),
+        Err(error) if error.is::<Refused>() => print_refusal(&error),
         ended => ended.map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn told(error: &anyhow::Error) -> Result<ExitCode> {
+fn print_refusal(error: &anyhow::Error) -> Result<ExitCode> {
     writeln!(io::stderr(), "bytelab: {}", clean(&format!("{error:#}")))?;
     Ok(ExitCode::from(1))
 }
@@ -119,7 +119,7 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         let input = Input::read(file)?;
         // The document itself may be valid even without a table.
         match opened(&input, false, keys.clone()) {
-            Err(error) if error.is::<Refused>() => code = told(&error)?,
+            Err(error) if error.is::<Refused>() => code = print_refusal(&error)?,
             checked => drop(checked?),
         }
     }

@@ -2,7 +2,7 @@
 
 use attohttpc::{ProxySettings, Session};
 
-use crate::jobs::{Pass, Remote, Result, Taker, read_all, told};
+use crate::jobs::{Pass, Remote, Result, Taker, read_all, message};
 
 pub(crate) struct Atto {
     session: Session,
@@ -24,7 +24,7 @@ impl Atto {
 impl Pass for Atto {
     fn pass(&mut self, fold: &mut Taker) -> Result<u64> {
         let response = self.session.get(&self.url).send().and_then(|it| it.error_for_status());
-        let (_, _, reader) = response.map_err(told)?.split();
+        let (_, _, reader) = response.map_err(message)?.split();
         read_all(reader, &mut self.buffer, fold)
     }
 }

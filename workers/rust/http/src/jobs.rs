@@ -71,7 +71,7 @@ pub(crate) fn job(
     let number = |name: &str| get(name)?.parse::<u64>().map_err(|_| format!("{name} is no number"));
     let size = number("size")?;
     let certificates = match arguments.get("certificates") {
-        Some(path) if get("source")? == "https" => Some(std::fs::read(path).map_err(told)?),
+        Some(path) if get("source")? == "https" => Some(std::fs::read(path).map_err(message)?),
         _ => None,
     };
     let mut clients = Vec::new();
@@ -143,7 +143,7 @@ pub(crate) fn read_all(
 ) -> Result<u64> {
     let mut total = 0;
     loop {
-        match reader.read(buffer).map_err(told)? {
+        match reader.read(buffer).map_err(message)? {
             0 => return Ok(total),
             n => {
                 fold.chunk(&buffer[..n]);
@@ -153,7 +153,7 @@ pub(crate) fn read_all(
     }
 }
 
-pub(crate) fn told(error: impl std::error::Error) -> String {
+pub(crate) fn message(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -8,7 +8,7 @@ use reqwest::{Body, Certificate, Client, ClientBuilder, blocking};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::fold::Fold;
-use crate::jobs::{Access, Pass, Remote, Result, Taker, read_all, told};
+use crate::jobs::{Access, Pass, Remote, Result, Taker, read_all, message};
 
 pub(crate) struct Async {
     runtime: Runtime,
@@ -19,14 +19,14 @@ pub(crate) struct Async {
 
 impl Async {
     pub(crate) fn new(remote: &Remote, access: Access) -> Result<Async> {
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(told)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(message)?;
         let mut client = ClientBuilder::new().no_proxy();
         if let Some(pem) = &remote.certificates {
-            client = client.add_root_certificate(Certificate::from_pem(pem).map_err(told)?);
+            client = client.add_root_certificate(Certificate::from_pem(pem).map_err(message)?);
         }
         Ok(Async {
             runtime,
-            client: client.build().map_err(told)?,
+            client: client.build().map_err(message)?,
             url: remote.url.clone(),
             access,
         })
@@ -38,17 +38,17 @@ impl Pass for Async {
         let Async { runtime, client, url, access } = self;
         runtime.block_on(async {
             let response = client.get(&*url).send().await.and_then(|it| it.error_for_status());
-            let mut response = response.map_err(told)?;
+            let mut response = response.map_err(message)?;
             let mut total = 0;
             match access {
                 Access::Chunks => {
-                    while let Some(chunk) = response.chunk().await.map_err(told)? {
+                    while let Some(chunk) = response.chunk().await.map_err(message)? {
                         fold.chunk(&chunk);
                         total += chunk.len() as u64;
                     }
                 }
                 Access::Whole => {
-                    let all = response.bytes().await.map_err(told)?;
+                    let all = response.bytes().await.map_err(message)?;
                     fold.chunk(&all);
                     total = all.len() as u64;
                 }
@@ -91,7 +91,7 @@ impl EachByte {
                 }
                 match std::task::ready!(Pin::new(&mut self.body).poll_frame(context)) {
                     None => return std::task::Poll::Ready(Ok(None)),
-                    Some(Err(error)) => return std::task::Poll::Ready(Err(told(error))),
+                    Some(Err(error)) => return std::task::Poll::Ready(Err(message(error))),
                     Some(Ok(frame)) => {
                         (self.chunk, self.at) = (frame.into_data().unwrap_or_default(), 0);
                     }
@@ -111,9 +111,9 @@ impl Blocking {
     pub(crate) fn new(remote: &Remote) -> Result<Blocking> {
         let mut client = blocking::ClientBuilder::new().no_proxy().timeout(None);
         if let Some(pem) = &remote.certificates {
-            client = client.add_root_certificate(Certificate::from_pem(pem).map_err(told)?);
+            client = client.add_root_certificate(Certificate::from_pem(pem).map_err(message)?);
         }
-        let client = client.build().map_err(told)?;
+        let client = client.build().map_err(message)?;
         Ok(Blocking { client, url: remote.url.clone(), buffer: vec![0; remote.buffer] })
     }
 }
@@ -121,6 +121,6 @@ impl Blocking {
 impl Pass for Blocking {
     fn pass(&mut self, fold: &mut Taker) -> Result<u64> {
         let response = self.client.get(&self.url).send().and_then(|it| it.error_for_status());
-        read_all(response.map_err(told)?, &mut self.buffer, fold)
+        read_all(response.map_err(message)?, &mut self.buffer, fold)
     }
 }

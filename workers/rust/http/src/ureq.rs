@@ -5,7 +5,7 @@ use std::io::Read;
 use ureq::Agent;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-use crate::jobs::{Access, Pass, Remote, Result, Taker, read_all, told};
+use crate::jobs::{Access, Pass, Remote, Result, Taker, read_all, message};
 
 pub(crate) struct Ureq {
     agent: Agent,
@@ -33,13 +33,13 @@ impl Ureq {
 
 impl Pass for Ureq {
     fn pass(&mut self, fold: &mut Taker) -> Result<u64> {
-        let mut response = self.agent.get(&self.url).call().map_err(told)?;
+        let mut response = self.agent.get(&self.url).call().map_err(message)?;
         let mut reader = response.body_mut().with_config().limit(u64::MAX).reader();
         if self.access != Access::Whole {
             return read_all(reader, &mut self.buffer, fold);
         }
         let mut all = Vec::new();
-        reader.read_to_end(&mut all).map_err(told)?;
+        reader.read_to_end(&mut all).map_err(message)?;
         fold.chunk(&all);
         Ok(all.len() as u64)
     }

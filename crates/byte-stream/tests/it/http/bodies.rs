@@ -84,7 +84,7 @@ fn interim_answers_are_passed_over() {
 }
 
 #[test]
-fn the_size_is_limited_before_the_first_byte_where_it_is_told() {
+fn the_size_is_limited_before_the_first_byte_where_it_is_reported() {
     let server = Server::new(|r, s| good(r, s, &bytes(1000), "\"v\""));
     let error = once().limit_bytes(999).open(&server.url()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);

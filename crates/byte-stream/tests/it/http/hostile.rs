@@ -99,7 +99,7 @@ fn another_thread_ends_the_waiting_for_a_server() {
 }
 
 #[test]
-fn a_busy_server_is_asked_again_and_a_dead_one_is_an_error() {
+fn a_request_is_repeated_to_a_busy_server_and_a_dead_one_is_an_error() {
     let server = Server::new(|r, s| match r.n {
         0 => head(s, "503 Service Unavailable", &["Content-Length: 0"]),
         1 => Ok(()),

@@ -39,7 +39,7 @@ fn redirects_are_followed_within_limits_and_keep_secrets() {
 }
 
 #[test]
-fn a_client_sends_what_it_was_told_and_no_more() {
+fn a_client_sends_what_was_set_and_no_more() {
     let server = Server::new(|r, s| good(r, s, b"", "\"v\""));
     let options =
         once().bearer_auth("token").header("Accept", "text/csv").header("User-Agent", "me");

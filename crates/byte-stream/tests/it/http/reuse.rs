@@ -75,7 +75,7 @@ fn a_connection_is_for_one_server_and_by_one_way() {
 
 /// Every second request of a connection is not answered.
 #[test]
-fn a_server_that_closes_an_idle_connection_is_asked_once_more() {
+fn a_request_is_repeated_if_the_server_closed_the_idle_connection() {
     for cut in [&b""[..], b"HTTP/1.1 200 O"] {
         let answered = std::sync::Mutex::new(Vec::new());
         let server = keeping(move |r, s| {

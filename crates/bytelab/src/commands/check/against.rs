@@ -13,7 +13,7 @@ use lab::measure::Job;
 use lab::param::Point;
 use lab::run::{Plan, Run};
 
-use super::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
+use super::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, print_report};
 use super::two_sides::{Against, TwoSides, of_bytelab, of_files};
 use crate::commands::context::{Context, layout};
 use crate::commands::exit;
@@ -149,7 +149,7 @@ fn foresee(
 ) -> Result<ExitCode> {
     let found: Vec<Foreseen> =
         foresee_pairs(past, cells, &args.gate.allow, (plan.sessions, plan.rounds));
-    told(&if args.gate.json {
+    print_report(&if args.gate.json {
         report::check::foreseen_json(&found)? + "\n"
     } else {
         report::check::foreseen(&found, &layout())

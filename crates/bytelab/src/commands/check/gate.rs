@@ -79,7 +79,7 @@ pub(super) fn conclude(
     })
 }
 
-pub(super) fn told(text: &str) -> Result<ExitCode> {
+pub(super) fn print_report(text: &str) -> Result<ExitCode> {
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use crate::report;
 use crate::store::{self, Store};
 
 pub(crate) use self::against::AgainstArgs;
-use self::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, told};
+use self::gate::{EXIT_STATUS, GateArgs, conclude, is_enough, newest, print_report};
 
 /// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
@@ -76,7 +76,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     let baseline = baseline(&mut *store, name)?;
     ensure_same_definitions(&baseline, &gate.allow)?;
     let before = before(&mut *store, &baseline)?;
-    let asked = Check {
+    let request = Check {
         baseline: &baseline,
         now: &[],
         before: &before,
@@ -84,8 +84,8 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
         absolute: args.absolute,
     };
     if gate.dry_run {
-        let found = foresee(&asked);
-        return told(&if gate.json {
+        let found = foresee(&request);
+        return print_report(&if gate.json {
             report::check::foreseen_json(&found)? + "\n"
         } else {
             report::check::foreseen(&found, &layout())
@@ -104,7 +104,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
             return Ok(stopped);
         }
         now.push(measured?);
-        let checked = check(&Check { now: &now, ..asked });
+        let checked = check(&Check { now: &now, ..request });
         if is_enough(&now, &checked)? {
             break checked;
         }
@@ -114,14 +114,14 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.
-fn baseline(store: &mut dyn Store, asked: &str) -> Result<Run> {
-    let named = store.baselines()?.into_iter().find(|baseline| baseline.name == asked);
-    let id = named.map_or_else(|| store::id_of(store, asked), |baseline| Ok(baseline.id));
+fn baseline(store: &mut dyn Store, name: &str) -> Result<Run> {
+    let named = store.baselines()?.into_iter().find(|baseline| baseline.name == name);
+    let id = named.map_or_else(|| store::id_of(store, name), |baseline| Ok(baseline.id));
     let id = id.map_err(|error| {
-        if asked == store::LATEST || asked.parse::<u64>().is_ok() {
+        if name == store::LATEST || name.parse::<u64>().is_ok() {
             return error;
         }
-        anyhow::anyhow!("no baseline {asked:?}; `bytelab baseline list` shows all")
+        anyhow::anyhow!("no baseline {name:?}; `bytelab baseline list` shows all")
     })?;
     let run = store.load(&id)?;
     ensure_repeatable(&run)?;

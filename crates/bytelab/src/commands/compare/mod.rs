@@ -223,11 +223,14 @@ fn ids(
                 })
                 .collect(),
             Wanted::Label(_) | Wanted::Machine(_) => {
-                let asked = |run: &&Listed| {
+                let is_of_experiment = |run: &&Listed| {
                     args.experiment.as_ref().is_none_or(|name| run.experiment == *name)
                 };
-                let fit: Vec<&Listed> =
-                    listed.iter().filter(|run| side.matches(run)).filter(asked).collect();
+                let fit: Vec<&Listed> = listed
+                    .iter()
+                    .filter(|run| side.matches(run))
+                    .filter(is_of_experiment)
+                    .collect();
                 ensure!(!fit.is_empty(), "no run of {}; `bytelab history` lists all", side.name());
                 Ok(fit)
             }

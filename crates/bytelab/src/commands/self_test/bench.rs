@@ -67,7 +67,7 @@ impl Bench {
                 run,
                 data,
                 launcher,
-                &mut Line(ProgressDisplay::new(Shown::Step)),
+                &mut ProgressLine(ProgressDisplay::new(Shown::Step)),
                 &self.stop,
             )
         });
@@ -101,7 +101,7 @@ impl Bench {
         };
         let points = vec![Point::default()];
         let new = NewRun { points, plan, label: None, notes: Vec::new() };
-        let mut line = Line(ProgressDisplay::new(Shown::Step));
+        let mut line = ProgressLine(ProgressDisplay::new(Shown::Step));
         // Other processes of the self-test run at the same time, so no orphans are adopted.
         let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
         let mut launcher = prepared.launcher(&self.stop)?;
@@ -139,9 +139,9 @@ pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
 }
 
 /// Prints the progress of the self-test; stores nothing.
-struct Line(ProgressDisplay);
+struct ProgressLine(ProgressDisplay);
 
-impl Record for Line {
+impl Record for ProgressLine {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
         "self-test".clone_into(&mut run.id);
         Ok(())

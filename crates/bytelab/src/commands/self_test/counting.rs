@@ -51,18 +51,18 @@ pub(super) fn threads_check(run: &Run) -> Check {
 pub(super) fn allocations_check(run: &Run) -> Check {
     let known = f64::from(ALLOCATIONS);
     let bytes = known * ALLOCATED_BYTES as f64;
-    let [n, asked, peak] = ["allocations", "allocated_bytes", "peak_live_bytes"]
+    let [n, allocated, peak] = ["allocations", "allocated_bytes", "peak_live_bytes"]
         .map(|metric| median(run, "allocate", metric));
     let none = median(run, "empty", "allocations");
     let found = format!(
         "{known} of {ALLOCATED_BYTES} bytes were counted as {} with {} bytes, at most {} at once; none \
          as {}",
         show(n),
-        show(asked),
+        show(allocated),
         show(peak),
         show(none)
     );
-    let passed = (n, asked, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
+    let passed = (n, allocated, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
     Check::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
 }
 

@@ -21,9 +21,9 @@ pub(super) fn check(bench: &Bench, times: u32) -> Result<bench::Check> {
         let baseline = measure()?;
         let mut now = vec![measure()?];
         let outcome = |now: &[Run]| {
-            let asked =
+            let request =
                 Check { baseline: &baseline, now, before: &[], allowed: &allowed, absolute: false };
-            held_against(&asked).outcome
+            held_against(&request).outcome
         };
         let mut found = outcome(&now);
         if !matches!(found, Outcome::Ok | Outcome::Faster) {

@@ -9,6 +9,7 @@ use lab::run::{Listed, Run};
 
 use crate::commands::context::Context;
 use crate::commands::limits::metric_named;
+use crate::commands::report::ensure_same_experiment;
 use crate::commands::same_job::places;
 use crate::pattern;
 use crate::report::served::{self, Filter, RunList};
@@ -124,13 +125,8 @@ impl Pages {
             if shown.iter().any(|(known, _)| known.id == run.id) {
                 return Err(Answer::wrong_request(&format!("run {id} is named twice")));
             }
-            if let Some((first, _)) = shown.first().filter(|(f, _)| f.experiment != run.experiment)
-            {
-                return Err(Answer::wrong_request(&format!(
-                    "run {id} is one of {}, run {} of {}: a report is of one experiment",
-                    run.experiment, first.id, first.experiment
-                )));
-            }
+            ensure_same_experiment(&shown, &run, id)
+                .map_err(|error| Answer::wrong_request(&error.to_string()))?;
             let analysis = analyze(&run);
             shown.push((run, analysis));
         }

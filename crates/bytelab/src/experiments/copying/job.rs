@@ -25,10 +25,15 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
 }
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
-    Ok(Box::new(Job { setup: Setup::from_point(point)?, copying, cpu: Cpu::default(), ops: 1 }))
+    Ok(Box::new(CopyTask {
+        setup: Setup::from_point(point)?,
+        copying,
+        cpu: Cpu::default(),
+        ops: 1,
+    }))
 }
 
-struct Job<C> {
+struct CopyTask<C> {
     setup: Setup,
     copying: C,
     /// The CPU time of the last run.
@@ -36,18 +41,18 @@ struct Job<C> {
     ops: u64,
 }
 
-impl<C: Copying> Job<C> {
+impl<C: Copying> CopyTask<C> {
     fn once(&mut self, setup: &Setup) -> Result<Cpu> {
         let (Ends { input, output }, rest) = setup.open()?;
         let before = clock::own_thread_cpu();
-        let told = self.copying.copy(input, output)?;
+        let reported = self.copying.copy(input, output)?;
         let own = clock::own_thread_cpu() - before;
         setup.finish(rest)?;
-        Ok(told.unwrap_or(own))
+        Ok(reported.unwrap_or(own))
     }
 }
 
-impl<C: Copying> Task for Job<C> {
+impl<C: Copying> Task for CopyTask<C> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let setup = self.setup.clone();
         self.ops = ops.max(1);

@@ -42,28 +42,16 @@ pub(crate) fn experiment() -> Experiment {
 }
 
 fn params() -> Vec<Param> {
-    let param = |name, kind, default, help| Param { name, kind, default, help };
     vec![
-        param("size", Kind::Bytes(1, 1 << 40), "512MiB", "how much is copied"),
-        param(
-            "input",
-            Kind::Word(&["file", "pipe", "socket"]),
-            "file",
-            "what is copied from; a pipe or socket is fed by a thread",
-        ),
-        param(
-            "output",
-            Kind::Word(&["null", "file", "pipe", "socket"]),
-            "pipe",
+        Param::new("size", Kind::Bytes(1, 1 << 40), "512MiB").help("how much is copied"),
+        Param::new("input", Kind::Word(&["file", "pipe", "socket"]), "file")
+            .help("what is copied from; a pipe or socket is fed by a thread"),
+        Param::new("output", Kind::Word(&["null", "file", "pipe", "socket"]), "pipe").help(
             "what is copied to; a pipe or socket is drained by a thread, and null takes no byte",
         ),
-        param(
-            "reader",
-            Kind::Word(&["reads", "drops"]),
-            "reads",
-            "whether who drains a pipe looks at the bytes or throws the pages away",
-        ),
-        param("buffer", Kind::Bytes(1, 1 << 30), "128KiB", "how much is read at once"),
+        Param::new("reader", Kind::Word(&["reads", "drops"]), "reads")
+            .help("whether who drains a pipe looks at the bytes or throws the pages away"),
+        Param::new("buffer", Kind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
     ]
 }
 

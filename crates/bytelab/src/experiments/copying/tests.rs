@@ -81,11 +81,3 @@ fn a_reader_that_drops_needs_a_pipe() {
     point.set("output", "file");
     assert!((experiment.data)(&point, dir.path(), &lab::stop::Stop::default()).is_err());
 }
-
-#[test]
-fn the_readme_names_every_method() {
-    let experiment = experiment();
-    for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
-    }
-}

@@ -53,7 +53,7 @@ struct Slot {
 
 /// The progress of a copy, in numbers of chunks.
 struct Progress {
-    asked: u64,
+    submitted: u64,
     read: u64,
     written: u64,
     is_writing: bool,
@@ -79,13 +79,13 @@ impl Uring {
         for slot in &mut self.slots {
             slot.full = false;
         }
-        let mut at = Progress { asked: 0, read: 0, written: 0, is_writing: false, end };
+        let mut at = Progress { submitted: 0, read: 0, written: 0, is_writing: false, end };
         while Some(at.written) != at.end {
             while at.may_ask(self.size.is_some()) {
-                let slot = (at.asked % CHUNKS) as usize;
+                let slot = (at.submitted % CHUNKS) as usize;
                 self.slots[slot].to = 0;
-                self.read(input, slot, self.size.map(|_| at.asked * len))?;
-                at.asked += 1;
+                self.read(input, slot, self.size.map(|_| at.submitted * len))?;
+                at.submitted += 1;
             }
             let turn = (at.written % CHUNKS) as usize;
             if self.slots[turn].full && !at.is_writing {
@@ -202,9 +202,9 @@ impl Uring {
 
 impl Progress {
     fn may_ask(&self, is_file: bool) -> bool {
-        let is_free = self.asked - self.written < CHUNKS;
-        let in_order = is_file || self.asked == self.read;
-        is_free && in_order && self.end.is_none_or(|end| self.asked < end)
+        let is_free = self.submitted - self.written < CHUNKS;
+        let in_order = is_file || self.submitted == self.read;
+        is_free && in_order && self.end.is_none_or(|end| self.submitted < end)
     }
 }
 

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_text_is_whole_lines_of_the_asked_size() {
+    fn made_text_is_whole_lines_of_the_requested_size() {
         let dir = tempfile::tempdir().unwrap();
         for size in [1, 100, 70_001] {
             let path = made(dir.path(), size, Content::Text, &Stop::default()).unwrap();

@@ -114,7 +114,7 @@ fn declared(
     let understood = toml::from_str(&text)
         .map_err(|error| place::Mistake::from_toml(&error))
         .and_then(|file| check::check(file, place, taken));
-    let checked = understood.map_err(|mistake| anyhow!(mistake.told(name, &text)))?;
+    let checked = understood.map_err(|mistake| anyhow!(mistake.located(name, &text)))?;
     let file = place.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
     Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })

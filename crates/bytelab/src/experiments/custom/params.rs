@@ -44,12 +44,9 @@ pub(super) fn params(
 
 fn param(table: &ParamTable) -> Result<Param, Mistake> {
     let default = &table.default;
-    let param = Param {
-        name: leak(table.name.value.clone()),
-        kind: kind(table)?,
-        default: leak(default.value.0.clone()),
-        help: leak(table.help.clone()),
-    };
+    let param =
+        Param::new(leak(table.name.value.clone()), kind(table)?, leak(default.value.0.clone()))
+            .help(leak(table.help.clone()));
     // An empty default would mean that there is none.
     let parsed = if default.value.0.is_empty() {
         Err(anyhow::anyhow!("a value is needed"))

@@ -25,7 +25,7 @@ impl Mistake {
     }
 
     /// Formats `FILE:3: method[1].command: what is wrong`.
-    pub(super) fn told(&self, file: &str, text: &str) -> String {
+    pub(super) fn located(&self, file: &str, text: &str) -> String {
         let start = self.span.start.min(text.len());
         let line = line_of(text.as_bytes(), start);
         let key = key_at(text, start);
@@ -131,12 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_told_by_line_and_key() {
+    fn a_place_is_reported_by_line_and_key() {
         let text = "name = 1\n[[method]]\nname = 'a'\n[[method]]\ncommand = [\n 'x',\n 2 ]\n";
         let check = |found: &str, expected: &str| {
             let start = text.find(found).unwrap();
             let mistake = Mistake::at(&(start..start), "wrong");
-            assert_eq!(mistake.told("f", text), expected);
+            assert_eq!(mistake.located("f", text), expected);
         };
         check("1", "f:1: name: wrong");
         check("'a'", "f:3: method[1].name: wrong");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
 
-use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 use super::typed::{Codec, Person};
 
 /// Looks up each name by binary search.
@@ -19,15 +19,15 @@ impl Format for Fleece {
     type Path = Vec<Step>;
 
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
-        json::to_fleece(text).map(Cow::Owned).map_err(told)
+        json::to_fleece(text).map(Cow::Owned).map_err(message)
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Doc<&'a [u8]>> {
-        Doc::check(bytes).map_err(told)
+        Doc::check(bytes).map_err(message)
     }
 
     fn open<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Doc<&'a [u8]>> {
-        Doc::open(bytes).map_err(told)
+        Doc::open(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -50,7 +50,7 @@ impl Format for Fleece {
     }
 
     fn print(doc: &Doc<&[u8]>) -> Result<Vec<u8>> {
-        json::to_vec(doc.root()).map_err(told)
+        json::to_vec(doc.root()).map_err(message)
     }
 }
 
@@ -98,11 +98,11 @@ pub(super) struct FleeceCodec;
 
 impl Codec for FleeceCodec {
     fn write(people: &[Person]) -> Result<Vec<u8>> {
-        fleece_codec::to_vec(people).map_err(told)
+        fleece_codec::to_vec(people).map_err(message)
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<Person>> {
-        fleece_codec::from_slice(bytes).map_err(told)
+        fleece_codec::from_slice(bytes).map_err(message)
     }
 }
 

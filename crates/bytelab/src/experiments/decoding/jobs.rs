@@ -143,7 +143,7 @@ impl<F: Format> Job for Prepared<F> {
 
     fn digest(&self) -> Result<u64> {
         let text = F::print(&self.doc)?;
-        let tree: Value = serde_json::from_slice(&text).map_err(told)?;
+        let tree: Value = serde_json::from_slice(&text).map_err(message)?;
         Ok(digest(&tree))
     }
 
@@ -176,7 +176,7 @@ fn dropped<T>(made: T) -> Option<u64> {
     None
 }
 
-pub(crate) fn told(error: impl std::fmt::Display) -> String {
+pub(crate) fn message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 
 pub(crate) struct SerdeJson;
 
@@ -20,7 +20,7 @@ impl Format for SerdeJson {
     }
 
     fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Value> {
-        serde_json::from_slice(bytes).map_err(told)
+        serde_json::from_slice(bytes).map_err(message)
     }
 
     fn path(steps: &[Step]) -> Vec<Step> {
@@ -36,7 +36,7 @@ impl Format for SerdeJson {
     }
 
     fn print(doc: &Value) -> Result<Vec<u8>> {
-        serde_json::to_vec(doc).map_err(told)
+        serde_json::to_vec(doc).map_err(message)
     }
 }
 

@@ -35,36 +35,14 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param {
-            name: "job",
-            kind: Kind::Word(jobs::JOBS),
-            default: "bytes-to-name,bytes-to-all,json-to-all",
-            help: "what is done with the document",
-        },
-        Param {
-            name: "shape",
-            kind: Kind::Word(shapes::SHAPES),
-            default: "people",
-            help: "which document is made",
-        },
-        Param {
-            name: "people",
-            kind: Kind::Count(1, 1_000_000),
-            default: "1000",
-            help: "how many people are in it; of the other shapes there is one size",
-        },
-        Param {
-            name: "text",
-            kind: Kind::Word(&["minified", "pretty"]),
-            default: "minified",
-            help: "how the JSON text is laid out",
-        },
-        Param {
-            name: "file",
-            kind: Kind::Path,
-            default: "",
-            help: "a JSON file of your own, as it is",
-        },
+        Param::new("job", Kind::Word(jobs::JOBS), "bytes-to-name,bytes-to-all,json-to-all")
+            .help("what is done with the document"),
+        Param::new("shape", Kind::Word(shapes::SHAPES), "people").help("which document is made"),
+        Param::new("people", Kind::Count(1, 1_000_000), "1000")
+            .help("how many people are in it; of the other shapes there is one size"),
+        Param::new("text", Kind::Word(&["minified", "pretty"]), "minified")
+            .help("how the JSON text is laid out"),
+        Param::new("file", Kind::Path, "").help("a JSON file of your own, as it is"),
     ]
 }
 

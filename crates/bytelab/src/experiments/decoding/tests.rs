@@ -51,7 +51,7 @@ fn all_methods_give_the_same_answer_and_the_same_digest() {
 }
 
 #[test]
-fn the_digest_tells_documents_apart() {
+fn the_digest_differs_between_documents() {
     let digest = |text| jobs::digest(&serde_json::from_str(text).unwrap());
     assert_eq!(digest(r#"{"a":1,"b":2.0}"#), digest(r#"{"b":2,"a":1.0}"#));
     assert_ne!(digest("[1,2]"), digest("[2,1]"));
@@ -73,12 +73,9 @@ fn a_file_that_is_no_json_is_named() {
 }
 
 #[test]
-fn the_readme_has_a_row_for_every_method_and_every_job() {
-    let readme = experiment().readme;
-    let methods = methods();
-    let names = methods.iter().map(|method| method.name.as_str());
-    for name in names.chain(jobs::JOBS.iter().copied()) {
-        assert!(readme.contains(&format!("| `{name}` |")), "{name} is not in the README");
+fn the_readme_has_a_row_for_every_job() {
+    for name in jobs::JOBS {
+        assert!(experiment().readme.contains(&format!("| `{name}` |")), "{name}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, told, whole};
+use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
 
 /// The names of the fields in JSON. Their lengths are part of the visit's sum, as some formats
 /// store them.
@@ -115,7 +115,7 @@ impl<C: Codec> Format for Typed<C> {
         if C::IS_JSON {
             return Ok(Cow::Borrowed(text));
         }
-        let people: Vec<Person> = serde_json::from_slice(text).map_err(told)?;
+        let people: Vec<Person> = serde_json::from_slice(text).map_err(message)?;
         C::write(&people).map(Cow::Owned)
     }
 
@@ -141,7 +141,7 @@ impl<C: Codec> Format for Typed<C> {
     }
 
     fn print(people: &Vec<Person>) -> Result<Vec<u8>> {
-        serde_json::to_vec(people).map_err(told)
+        serde_json::to_vec(people).map_err(message)
     }
 }
 

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_told_in_one_line() {
+    fn what_is_no_directory_is_reported_in_one_line() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();

@@ -49,39 +49,24 @@ const JOBS: &[&str] = &[
 
 fn params() -> Vec<Param> {
     vec![
-        Param {
-            name: "job",
-            kind: Kind::Word(JOBS),
+        Param::new(
+            "job",
+            Kind::Word(JOBS),
             // Without `unlink`: after files are removed, ext4 creates files more slowly for
             // minutes.
-            default: "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
-            help: "what is measured",
-        },
-        Param {
-            name: "dir",
-            kind: Kind::Path,
-            default: "",
-            help: "where the files are made; several are measured in the same rounds [default: where \
+            "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
+        )
+        .help("what is measured"),
+        Param::new("dir", Kind::Path, "").help(
+            "where the files are made; several are measured in the same rounds [default: where \
                    made data is kept]",
-        },
-        Param {
-            name: "size",
-            kind: Kind::Bytes(0, 1 << 40),
-            default: "0,1,4KiB,64KiB,1MiB,64MiB",
-            help: "size of a file (read, create, unlink), of a mapping (map)",
-        },
-        Param {
-            name: "span",
-            kind: Kind::Bytes(random::BLOCK as u64, 1 << 40),
-            default: "64MiB",
-            help: "size of the file that is read at random",
-        },
-        Param {
-            name: "entries",
-            kind: Kind::Count(0, 10_000_000),
-            default: "10000",
-            help: "entries of the directory that is read",
-        },
+        ),
+        Param::new("size", Kind::Bytes(0, 1 << 40), "0,1,4KiB,64KiB,1MiB,64MiB")
+            .help("size of a file (read, create, unlink), of a mapping (map)"),
+        Param::new("span", Kind::Bytes(random::BLOCK as u64, 1 << 40), "64MiB")
+            .help("size of the file that is read at random"),
+        Param::new("entries", Kind::Count(0, 10_000_000), "10000")
+            .help("entries of the directory that is read"),
     ]
 }
 

@@ -168,15 +168,3 @@ fn what_needs_more_space_or_memory_than_there_is_is_skipped() {
         assert!(if job == "map" { memory } else { space }, "{name}: {text}");
     }
 }
-
-#[test]
-fn every_method_is_in_the_readme() {
-    let experiment = experiment();
-    for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
-        assert!(method.reads.starts_with(&["job"]), "{}", method.name);
-    }
-    for param in &experiment.params {
-        assert!(experiment.readme.contains(&format!("| `{}` |", param.name)), "{}", param.name);
-    }
-}

@@ -11,12 +11,9 @@ use lab::param::{Kind, Param, Point};
 /// How many operations fill about one window.
 const STEPS: u64 = 200_000;
 
-pub(super) const NUMBER: Param = Param {
-    name: "number",
-    kind: Kind::Word(&["integer", "double"]),
-    default: "integer,double",
-    help: "the kind of number, of 64 bits (arithmetic)",
-};
+pub(super) const NUMBER: Param =
+    Param::new("number", Kind::Word(&["integer", "double"]), "integer,double")
+        .help("the kind of number, of 64 bits (arithmetic)");
 
 pub(super) fn methods() -> Vec<Method> {
     let of = |name: &str, build: lab::experiment::Build| {

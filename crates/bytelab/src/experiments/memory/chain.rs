@@ -22,7 +22,7 @@ pub(super) enum Order {
 }
 
 /// The position of line `i`.
-pub(super) type Place = fn(i: usize) -> usize;
+pub(super) type LinePosition = fn(i: usize) -> usize;
 
 #[repr(transparent)]
 #[derive(Clone, Copy)]
@@ -41,7 +41,12 @@ pub(super) struct Chain {
 const TURN: u64 = 64;
 
 impl Chain {
-    pub(super) fn new(mut pages: Pages, lines: usize, place: Place, order: Order) -> Result<Chain> {
+    pub(super) fn new(
+        mut pages: Pages,
+        lines: usize,
+        place: LinePosition,
+        order: Order,
+    ) -> Result<Chain> {
         let last = place(lines.saturating_sub(1)) + size_of::<Link>();
         ensure!(lines > 0 && last <= pages.len(), "{lines} lines do not fit into the set");
         let base = pages.bytes_mut().as_mut_ptr();
@@ -159,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: Place = |i| 64 * i;
+    const LINE: LinePosition = |i| 64 * i;
 
     fn chain(lines: usize, order: Order) -> Chain {
         let pages = Pages::new(64 * lines.max(1) as u64, "small").unwrap();
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_does_at_least_what_is_asked_and_stays_in_the_cycle() {
+    fn a_walk_does_at_least_what_is_requested_and_stays_in_the_cycle() {
         let mut chain = chain(100, Order::Random);
         assert_eq!(chain.walk(1), 64);
         assert_eq!(chain.walk(64), 64);

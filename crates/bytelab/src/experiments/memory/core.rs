@@ -34,12 +34,8 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 pub(super) fn param() -> Param {
-    Param {
-        name: "pair",
-        kind: Kind::Word(&PAIRS),
-        default: &DEFAULT,
-        help: "the two CPUs (core-to-core); by default all pairs of up to 8 CPUs",
-    }
+    Param::new("pair", Kind::Word(&PAIRS), &DEFAULT)
+        .help("the two CPUs (core-to-core); by default all pairs of up to 8 CPUs")
 }
 
 /// All pairs of the CPUs that this process may use.
@@ -73,12 +69,12 @@ static DEFAULT: LazyLock<String> = LazyLock::new(|| {
 /// Alone in its cache lines, as adjacent lines are prefetched in pairs.
 #[derive(Default)]
 #[repr(align(256))]
-struct Line(AtomicU64);
+struct CacheLine(AtomicU64);
 
 #[derive(Default)]
 struct Shared {
-    ours: Line,
-    theirs: Line,
+    ours: CacheLine,
+    theirs: CacheLine,
     gone: AtomicBool,
 }
 
@@ -120,7 +116,7 @@ fn wait_until(shared: &Shared, mut met: impl FnMut() -> bool) {
     }
 }
 
-fn swapped(line: &Line, from: u64, to: u64) -> bool {
+fn swapped(line: &CacheLine, from: u64, to: u64) -> bool {
     line.0.compare_exchange_weak(from, to, AcqRel, Relaxed).is_ok()
 }
 

@@ -18,12 +18,8 @@ use super::kernel::{Kernel, Read};
 use super::pages::Pages;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
-pub(super) const PAUSE: Param = Param {
-    name: "pause",
-    kind: Kind::Count(0, 1_000_000),
-    default: "0,100,1000,10000",
-    help: "how long the readers pause after each 4 KiB, in turns of an empty loop (loaded)",
-};
+pub(super) const PAUSE: Param = Param::new("pause", Kind::Count(0, 1_000_000), "0,100,1000,10000")
+    .help("how long the readers pause after each 4 KiB, in turns of an empty loop (loaded)");
 
 pub(super) fn methods() -> Vec<Method> {
     let about = "a random chase while all other CPUs read";

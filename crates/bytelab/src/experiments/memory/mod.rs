@@ -48,26 +48,14 @@ const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,1
 
 fn params() -> Vec<Param> {
     vec![
-        Param { name: "job", kind: Kind::Word(JOBS), default: "latency", help: "what is measured" },
-        Param {
-            name: "size",
-            kind: Kind::Bytes(256, 1 << 40),
-            default: LADDER,
-            help: "size of the set (latency, bandwidth, naive)",
-        },
+        Param::new("job", Kind::Word(JOBS), "latency").help("what is measured"),
+        Param::new("size", Kind::Bytes(256, 1 << 40), LADDER)
+            .help("size of the set (latency, bandwidth, naive)"),
         pages::PARAM,
-        Param {
-            name: "threads",
-            kind: Kind::Count(1, 1024),
-            default: &THREADS,
-            help: "threads at once, each on a CPU and with a set of its own (bandwidth)",
-        },
-        Param {
-            name: "span",
-            kind: Kind::Bytes(8192, 1 << 40),
-            default: "64KiB..64MiB",
-            help: "over how much memory the lines are spread, one in each 4 KiB (tlb)",
-        },
+        Param::new("threads", Kind::Count(1, 1024), &THREADS)
+            .help("threads at once, each on a CPU and with a set of its own (bandwidth)"),
+        Param::new("span", Kind::Bytes(8192, 1 << 40), "64KiB..64MiB")
+            .help("over how much memory the lines are spread, one in each 4 KiB (tlb)"),
         loaded::PAUSE,
         core::param(),
         arithmetic::NUMBER,

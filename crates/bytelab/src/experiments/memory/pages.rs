@@ -6,12 +6,8 @@ use lab::experiment::skip;
 use lab::param::{Kind, Param, bytes};
 use memmap2::MmapMut;
 
-pub(super) const PARAM: Param = Param {
-    name: "pages",
-    kind: Kind::Word(&["small", "huge"]),
-    default: "small,huge",
-    help: "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
-};
+pub(super) const PARAM: Param = Param::new("pages", Kind::Word(&["small", "huge"]), "small,huge")
+    .help("pages that the memory lies in: the smallest, or those the processor needs fewest entries for");
 
 /// A set uses at most this part of the free memory, so that other programs are not disturbed.
 const SHARE_MAX: u64 = 4;
@@ -52,7 +48,9 @@ impl Pages {
         match self.map.advise_range(advice, self.start, whole) {
             // A kernel without transparent huge pages has only small pages.
             Err(_) if kind == "small" => Ok(()),
-            asked => asked.map_err(|error| skip(format!("the kernel refuses huge pages: {error}"))),
+            result => {
+                result.map_err(|error| skip(format!("the kernel refuses huge pages: {error}")))
+            }
         }
     }
 
@@ -184,7 +182,7 @@ VmFlags: rd wr mr mw me ac hg\n";
     }
 
     #[test]
-    fn a_set_is_aligned_zeroed_and_as_long_as_asked() {
+    fn a_set_is_aligned_zeroed_and_as_long_as_requested() {
         for len in [1, 4096, 70_000, 3 << 20] {
             let mut pages = Pages::new(len, "small").unwrap();
             assert_eq!(pages.len() as u64, len);

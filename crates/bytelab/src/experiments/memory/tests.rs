@@ -90,21 +90,3 @@ fn sizes_that_hold_no_line_are_no_panic() {
         }
     }
 }
-
-#[test]
-fn the_declarations_hold_together() {
-    let experiment = experiment();
-    let params: Vec<&str> = experiment.params.iter().map(|param| param.name).collect();
-    for method in &experiment.methods {
-        assert!(method.reads.iter().all(|read| params.contains(read)), "{}", method.name);
-        let count = experiment.methods.iter().filter(|other| other.name == method.name).count();
-        assert_eq!(count, 1, "{} is there twice", method.name);
-        let named = format!("`{}`", method.name);
-        assert!(experiment.readme.contains(&named), "{} is not in the README", method.name);
-    }
-    for param in &experiment.params {
-        assert!(!param.parse(param.default).unwrap().is_empty(), "{}", param.name);
-        let row = format!("| `{}` |", param.name);
-        assert!(experiment.readme.contains(&row), "{} is not in the README", param.name);
-    }
-}

@@ -21,18 +21,10 @@ pub(crate) fn experiment() -> Experiment {
         question: "What does what programs do all day cost on this machine?",
         readme: include_str!("README.md"),
         params: vec![
-            Param {
-                name: "row",
-                kind: Kind::Word(&NAMES),
-                default: &ALL,
-                help: "the rows of the table [default: all]",
-            },
-            Param {
-                name: "dir",
-                kind: Kind::Path,
-                default: "",
-                help: "where files are made [default: where made data is kept]",
-            },
+            Param::new("row", Kind::Word(&NAMES), &ALL)
+                .help("the rows of the table [default: all]"),
+            Param::new("dir", Kind::Path, "")
+                .help("where files are made [default: where made data is kept]"),
         ],
         methods: vec![Method {
             // Rows that write to files may make the device read the file system's own blocks.

@@ -45,55 +45,21 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param {
-            name: "size",
-            kind: Kind::Bytes(1, 1 << 40),
-            default: "128MiB",
-            help: "size of the file that is made; with --file, that of the file",
-        },
-        Param { name: "file", kind: Kind::Path, default: "", help: "a file of your own to read" },
-        Param {
-            name: "buffer",
-            kind: Kind::Bytes(1, 1 << 30),
-            default: "128KiB",
-            help: "how much is read at once",
-        },
-        Param {
-            name: "parallel",
-            kind: Kind::Count(1, 64),
-            default: "1",
-            help: "how many files are read at once, by a thread each",
-        },
-        Param {
-            name: "threads",
-            kind: Kind::Count(1, 64),
-            default: "2",
-            help: "threads that share one file (pread-threads)",
-        },
-        Param {
-            name: "depth",
-            kind: Kind::Count(1, 1024),
-            default: "8",
-            help: "reads in flight (io-uring)",
-        },
-        Param {
-            name: "source",
-            kind: Kind::Word(&["file", "http", "https"]),
-            default: "file",
-            help: "where the bytes come from; http and https: from a server on this machine",
-        },
-        Param {
-            name: "server",
-            kind: Kind::Word(&["own", "nginx"]),
-            default: "own",
-            help: "which server is started, if the source is one",
-        },
-        Param {
-            name: "ranges",
-            kind: Kind::Count(1, 16),
-            default: "4",
-            help: "parts of a resource on their way at once (byte-stream-ranges)",
-        },
+        Param::new("size", Kind::Bytes(1, 1 << 40), "128MiB")
+            .help("size of the file that is made; with --file, that of the file"),
+        Param::new("file", Kind::Path, "").help("a file of your own to read"),
+        Param::new("buffer", Kind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
+        Param::new("parallel", Kind::Count(1, 64), "1")
+            .help("how many files are read at once, by a thread each"),
+        Param::new("threads", Kind::Count(1, 64), "2")
+            .help("threads that share one file (pread-threads)"),
+        Param::new("depth", Kind::Count(1, 1024), "8").help("reads in flight (io-uring)"),
+        Param::new("source", Kind::Word(&["file", "http", "https"]), "file")
+            .help("where the bytes come from; http and https: from a server on this machine"),
+        Param::new("server", Kind::Word(&["own", "nginx"]), "own")
+            .help("which server is started, if the source is one"),
+        Param::new("ranges", Kind::Count(1, 16), "4")
+            .help("parts of a resource on their way at once (byte-stream-ranges)"),
     ]
 }
 

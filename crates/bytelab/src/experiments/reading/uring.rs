@@ -62,11 +62,11 @@ impl Uring {
     fn hand_over<F: Fold>(&mut self, file: &File, fold: &mut F) -> Result<()> {
         let (depth, len) = (self.slots.len() as u64, self.slots[0].buffer.len() as u64);
         let chunks = self.input.size.div_ceil(len);
-        let mut asked = 0;
+        let mut submitted = 0;
         for chunk in 0..chunks {
-            while asked < chunks.min(chunk + depth) {
-                self.ask(file, asked * len, (asked % depth) as usize)?;
-                asked += 1;
+            while submitted < chunks.min(chunk + depth) {
+                self.ask(file, submitted * len, (submitted % depth) as usize)?;
+                submitted += 1;
             }
             let slot = (chunk % depth) as usize;
             let result = self.wait_for(slot)?;

@@ -8,7 +8,7 @@ use lab::experiment::{Build, Method, Task};
 use lab::param::Point;
 
 use super::check::Promise;
-use super::drawing::{Drawing, Job, Told, of_kind};
+use super::drawing::{DrawUsage, Drawing, Request, of_kind};
 use crate::experiments::shared::command::{must_be_installed, run as run_command};
 
 const AWK: &str = r#"BEGIN { srand(); n = ARGV[1]; ARGV[1] = "" }
@@ -31,20 +31,20 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-fn shuf(job: &Job) -> Vec<String> {
+fn shuf(job: &Request) -> Vec<String> {
     words(["shuf", "-n", &job.samples.to_string(), &job.name()])
 }
 
-fn awk(job: &Job) -> Vec<String> {
+fn awk(job: &Request) -> Vec<String> {
     words(["awk", AWK, &job.samples.to_string(), &job.name()])
 }
 
-fn sort(job: &Job) -> Vec<String> {
+fn sort(job: &Request) -> Vec<String> {
     let script = r#"sort -R "$0" | head -n "$1""#;
     words(["/bin/sh", "-c", script, &job.name(), &job.samples.to_string()])
 }
 
-fn sqlite(job: &Job) -> Vec<String> {
+fn sqlite(job: &Request) -> Vec<String> {
     let import = format!(".import {} t", quoted(&job.name()));
     let select = format!("select line from t order by random() limit {};", job.samples);
     // Lines are read unchanged: no byte of them is a column separator.
@@ -55,7 +55,7 @@ fn sqlite(job: &Job) -> Vec<String> {
         .collect()
 }
 
-fn duckdb(job: &Job) -> Vec<String> {
+fn duckdb(job: &Request) -> Vec<String> {
     let query = format!(
         "select line from read_csv({}, columns = {{'line': 'VARCHAR'}}, auto_detect = false, \
          header = false, delim = '\\x01', quote = '', escape = '') using sample reservoir({} rows)",
@@ -77,14 +77,14 @@ fn quoted(name: &str) -> String {
 fn command(
     point: &Point,
     program: &str,
-    argv: impl Fn(&Job) -> Vec<String> + 'static,
+    argv: impl Fn(&Request) -> Vec<String> + 'static,
 ) -> Result<Box<dyn Task>> {
     must_be_installed(program)?;
-    Job::from_point(point)?.must_be_plain()?;
-    let draw = move |job: &Job, _seed: u64, out: &mut File| {
+    Request::from_point(point)?.must_be_plain()?;
+    let draw = move |job: &Request, _seed: u64, out: &mut File| {
         let input = File::open("/dev/null").context("/dev/null")?;
         let cpu = run_command(&argv(job), input.into(), out.try_clone()?.into())?;
-        Ok(Told { cpu: Some(cpu), ..Told::default() })
+        Ok(DrawUsage { cpu: Some(cpu), ..DrawUsage::default() })
     };
     Drawing::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))
 }

@@ -15,17 +15,17 @@ use super::data::{is_plain, layout, population};
 use record_sampler::{Format, Layout, Population, Stats};
 
 /// What to draw.
-pub(super) struct Job {
+pub(super) struct Request {
     pub(super) file: PathBuf,
     pub(super) layout: Layout,
     pub(super) samples: u64,
     pub(super) records: u64,
 }
 
-impl Job {
-    pub(super) fn from_point(point: &Point) -> Result<Job> {
+impl Request {
+    pub(super) fn from_point(point: &Point) -> Result<Request> {
         let file = point.path("file")?;
-        Ok(Job {
+        Ok(Request {
             layout: layout(point.text("kind")? == "text", &file)?,
             file,
             samples: point.number("samples")?,
@@ -60,25 +60,25 @@ impl Job {
 }
 
 /// A way to draw: writes the sample for this seed.
-pub(super) type Draw = Box<dyn FnMut(&Job, u64, &mut File) -> Result<Told>>;
+pub(super) type Draw = Box<dyn FnMut(&Request, u64, &mut File) -> Result<DrawUsage>>;
 
 /// What a method reports about a drawing.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct DrawUsage {
     /// The bytes that were read, or accessed through a mapping.
     pub(super) looked_at_bytes: Option<u64>,
     /// The CPU time, if another process drew the sample.
     pub(super) cpu: Option<Cpu>,
 }
 
-impl From<Stats> for Told {
-    fn from(stats: Stats) -> Told {
-        Told { looked_at_bytes: Some(stats.bytes_read), cpu: None }
+impl From<Stats> for DrawUsage {
+    fn from(stats: Stats) -> DrawUsage {
+        DrawUsage { looked_at_bytes: Some(stats.bytes_read), cpu: None }
     }
 }
 
 pub(super) struct Drawing {
-    job: Job,
+    job: Request,
     draw: Draw,
     promise: Promise,
     out: File,
@@ -91,7 +91,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn task(point: &Point, promise: Promise, draw: Draw) -> Result<Box<dyn Task>> {
-        let job = Job::from_point(point)?;
+        let job = Request::from_point(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
         let out = out.context("making the file that the sample is written to")?;
@@ -116,9 +116,9 @@ impl Task for Drawing {
             self.out.seek(SeekFrom::Start(0))?;
             self.out.set_len(0)?;
             self.seed += 1;
-            let told = (self.draw)(&self.job, self.seed, &mut self.out)?;
-            self.looked_at_bytes = told.looked_at_bytes;
-            if let Some(cpu) = told.cpu {
+            let used = (self.draw)(&self.job, self.seed, &mut self.out)?;
+            self.looked_at_bytes = used.looked_at_bytes;
+            if let Some(cpu) = used.cpu {
                 self.cpu = Some(self.cpu.unwrap_or_default() + cpu);
             }
             bytes += self.out.stream_position()?;
@@ -129,7 +129,7 @@ impl Task for Drawing {
     /// The digest covers not the sample itself but the properties that every sample must have.
     fn digest(&mut self) -> Result<Option<u64>> {
         self.run(1)?;
-        let Job { file, layout, samples, records } = &self.job;
+        let Request { file, layout, samples, records } = &self.job;
         let claim =
             Claim { file, layout, records: *records, samples: *samples, promise: self.promise };
         claim.check(&self.out).context("the sample is wrong")?;

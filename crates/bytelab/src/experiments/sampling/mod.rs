@@ -30,36 +30,16 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param {
-            name: "samples",
-            kind: Kind::Count(1, 1 << 40),
-            default: "1000",
-            help: "how many records are drawn",
-        },
-        Param {
-            name: "records",
-            kind: Kind::Count(1, 1 << 40),
-            default: "1000000",
-            help: "how many records the file has that is made; with --file, that of the file",
-        },
-        Param {
-            name: "kind",
-            kind: Kind::Word(&["text", "binary"]),
-            default: "text",
-            help: "lines of about 60 bytes, or records of 64 bytes",
-        },
-        Param {
-            name: "dir",
-            kind: Kind::Path,
-            default: "",
-            help: "where the file is made; a list alternates file systems within the rounds",
-        },
-        Param {
-            name: "file",
-            kind: Kind::Path,
-            default: "",
-            help: "a file of your own to draw from; what is in it is known by an ending such as .vcf",
-        },
+        Param::new("samples", Kind::Count(1, 1 << 40), "1000").help("how many records are drawn"),
+        Param::new("records", Kind::Count(1, 1 << 40), "1000000")
+            .help("how many records the file has that is made; with --file, that of the file"),
+        Param::new("kind", Kind::Word(&["text", "binary"]), "text")
+            .help("lines of about 60 bytes, or records of 64 bytes"),
+        Param::new("dir", Kind::Path, "")
+            .help("where the file is made; a list alternates file systems within the rounds"),
+        Param::new("file", Kind::Path, "").help(
+            "a file of your own to draw from; what is in it is known by an ending such as .vcf",
+        ),
     ]
 }
 

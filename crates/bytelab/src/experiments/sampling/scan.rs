@@ -10,7 +10,7 @@ use lab::param::Point;
 use record_sampler::Rng;
 
 use super::check::Promise;
-use super::drawing::{Drawing, Job, Told, contender};
+use super::drawing::{DrawUsage, Drawing, Request, contender};
 use super::one_by_one::OneByOne;
 
 pub(super) fn method() -> Method {
@@ -24,7 +24,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     Drawing::task(point, Promise { is_exact: false, in_order: true }, Box::new(scan))
 }
 
-fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
+fn scan(job: &Request, seed: u64, out: &mut File) -> Result<DrawUsage> {
     let mut rng = Rng::new(seed);
     let p = job.samples as f64 / job.records as f64;
     let mut is_kept = || rng.unit() <= p;
@@ -39,5 +39,5 @@ fn scan(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
         }
     }
     out.flush()?;
-    Ok(Told::default())
+    Ok(DrawUsage::default())
 }

@@ -8,7 +8,7 @@ use lab::param::Point;
 use record_sampler::{Method as Way, Population, Sampler};
 
 use super::check::Promise;
-use super::drawing::{Drawing, Job, Told, contender, of_kind};
+use super::drawing::{DrawUsage, Drawing, Request, contender, of_kind};
 
 const PROMISE: Promise = Promise { is_exact: true, in_order: true };
 
@@ -19,7 +19,7 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Pread)
         }),
         contender("mmap", "the same, through a mapping", |point| {
-            Job::from_point(point)?.must_be_numbered()?;
+            Request::from_point(point)?.must_be_numbered()?;
             build(point, Way::Mmap)
         }),
         of_kind("binary", "sequential", "large reads in order, binary only", |point| {
@@ -39,7 +39,7 @@ pub(super) fn methods() -> Vec<Method> {
             "index",
             "the lines counted once, kept beside the file; text only",
             |point| {
-                Job::from_point(point)?.must_be_numbered()?;
+                Request::from_point(point)?.must_be_numbered()?;
                 Drawing::task(
                     point,
                     PROMISE,
@@ -50,9 +50,9 @@ pub(super) fn methods() -> Vec<Method> {
             },
         ),
         of_kind("text", "probe", "random byte offsets, length bias rejected; text only", |point| {
-            let job = Job::from_point(point)?;
+            let job = Request::from_point(point)?;
             job.must_be_plain()?;
-            let Job { samples, records, .. } = job;
+            let Request { samples, records, .. } = job;
             if samples > records / 2 {
                 return Err(skip(
                     "finds mostly lines that it has already: more than half are wanted",
@@ -64,18 +64,18 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
-    let draw = move |job: &Job, seed: u64, out: &mut File| {
+    let draw = move |job: &Request, seed: u64, out: &mut File| {
         draw(job, &Sampler::exactly(job.samples).seed(seed).by(way).with_mapping(), out)
     };
     Drawing::task(point, PROMISE, Box::new(draw))
 }
 
-fn draw(job: &Job, sampler: &Sampler, out: &mut File) -> Result<Told> {
+fn draw(job: &Request, sampler: &Sampler, out: &mut File) -> Result<DrawUsage> {
     Ok(sampler.write(&mut job.population()?, out)?.into())
 }
 
 /// The file as a stream that can be read only once.
-fn reservoir(job: &Job, seed: u64, out: &mut File) -> Result<Told> {
+fn reservoir(job: &Request, seed: u64, out: &mut File) -> Result<DrawUsage> {
     let population = Population::stream(File::open(&job.file)?, job.layout.format);
     let mut population = population.with_header_rule(job.layout.header.clone());
     Ok(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?.into())

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_as_long_as_asked_and_starts_at_a_page() {
+    fn a_buffer_is_as_long_as_requested_and_starts_at_a_page() {
         for len in [1, 4095, 4096, 100_000] {
             let mut buffer = Buffer::new(len).unwrap();
             assert_eq!((buffer.len(), buffer.as_ptr() as usize % PAGE), (len, 0));

@@ -28,7 +28,7 @@ pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Ve
     let path = |index| dir.join(format!("{PREFIX}{VERSION}-{size}-{index}.bin"));
     let mut missing = Vec::new();
     for index in 0..count {
-        if !is_made(&path(index), size)? || is_worth_writing_anew(&path(index), size) {
+        if !is_made(&path(index), size)? || must_be_written_again(&path(index), size) {
             missing.push(index);
         }
     }
@@ -49,7 +49,7 @@ fn is_made(path: &Path, size: u64) -> Result<bool> {
 
 /// A written file is in the page cache in pieces of up to 2 MiB; after eviction and reading it is
 /// in smaller ones, and then mappings take twice the time. Writing it again makes runs comparable.
-fn is_worth_writing_anew(path: &Path, size: u64) -> bool {
+fn must_be_written_again(path: &Path, size: u64) -> bool {
     const QUICKLY_WRITTEN_BYTES: u64 = 1 << 30;
     let is_cached = || cache::residency(path).is_ok_and(|now| now.cached >= now.pages);
     size <= QUICKLY_WRITTEN_BYTES && !is_cached()
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_an_earlier_run_is_kept_and_one_of_another_size_is_made_anew() {
+    fn a_file_of_an_earlier_run_is_kept_and_one_of_another_size_is_made_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = &files(dir.path(), 1000, 1, &Stop::default()).unwrap()[0];
         let inode = fs::metadata(path).unwrap().ino();

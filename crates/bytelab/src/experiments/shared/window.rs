@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_does_no_less_than_asked_and_hands_the_rest_on() {
+    fn a_window_does_no_less_than_requested_and_hands_the_rest_on() {
         let mut task = window(Box::new(Count)).unwrap();
         let work = task.run(1).unwrap();
         assert!(work.ops > 1);

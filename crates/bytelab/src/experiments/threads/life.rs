@@ -151,17 +151,17 @@ impl Life for StdThread {
     }
 }
 
-type Job = Box<dyn FnOnce() -> Inside + Send>;
+type PoolJob = Box<dyn FnOnce() -> Inside + Send>;
 
 struct Pool {
-    jobs: Sender<Job>,
+    jobs: Sender<PoolJob>,
     results: Receiver<Inside>,
 }
 
 impl Pool {
     /// Its thread ends when no more jobs can arrive.
     fn new(place: CpuPlacement) -> Result<Pool> {
-        let (jobs, its_jobs) = channel::<Job>();
+        let (jobs, its_jobs) = channel::<PoolJob>();
         let (its_results, results) = channel();
         let work = move || its_jobs.iter().try_for_each(|job| its_results.send(job()));
         start_on(place.cpus.map(|(_, other)| other), work)?;

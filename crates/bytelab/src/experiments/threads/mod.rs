@@ -45,21 +45,13 @@ pub(crate) fn experiment() -> Experiment {
 const JOBS: &[&str] = &["life", "handover", "uncontended", "pool", "switch", "process"];
 
 fn params() -> Vec<Param> {
-    let job = Param {
-        name: "job",
-        kind: Kind::Word(JOBS),
-        default: "life,handover,uncontended,pool,switch,process",
-        help: "what is measured",
-    };
+    let job = Param::new("job", Kind::Word(JOBS), "life,handover,uncontended,pool,switch,process")
+        .help("what is measured");
     let mut params = vec![job, placement::PARAM];
     #[cfg(target_os = "linux")]
     params.extend([
-        Param {
-            name: "busy",
-            kind: Kind::Count(1, 4096),
-            default: BUSY.as_str(),
-            help: "procedures at once (pool); by default up to 8 for each CPU",
-        },
+        Param::new("busy", Kind::Count(1, 4096), BUSY.as_str())
+            .help("procedures at once (pool); by default up to 8 for each CPU"),
         pool::STEPS,
     ]);
     params.push(switch::SET);

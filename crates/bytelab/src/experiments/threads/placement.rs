@@ -10,13 +10,15 @@ use lab::param::{Kind, Param, Point};
 use super::awake::KeepAwake;
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
-pub(super) const PARAM: Param = Param {
-    name: "placement",
-    kind: Kind::Word(&["unpinned", "same", "other", "awake"]),
-    default: "unpinned,same,other",
-    help: "where the second thread runs: where the scheduler likes, on the same CPU, on another one, on \
+pub(super) const PARAM: Param = Param::new(
+    "placement",
+    Kind::Word(&["unpinned", "same", "other", "awake"]),
+    "unpinned,same,other",
+)
+.help(
+    "where the second thread runs: where the scheduler likes, on the same CPU, on another one, on \
            another one that is kept awake",
-};
+);
 
 /// The CPUs of a point's two threads; `None` if the scheduler chooses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

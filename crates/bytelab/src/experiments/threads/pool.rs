@@ -18,12 +18,8 @@ use crate::experiments::shared::cpus::{allowed, start_on};
 const THREADS: usize = 16;
 
 /// About 20 µs, far below the scheduler's time slice, and about 10 ms, several time slices.
-pub(super) const STEPS: Param = Param {
-    name: "steps",
-    kind: Kind::Count(1, 1_000_000_000),
-    default: "12000,6000000",
-    help: "dependent steps of a procedure of the pool; 600000 take about 1 ms",
-};
+pub(super) const STEPS: Param = Param::new("steps", Kind::Count(1, 1_000_000_000), "12000,6000000")
+    .help("dependent steps of a procedure of the pool; 600000 take about 1 ms");
 
 pub(super) fn methods() -> Vec<Method> {
     let method = |name: &str, about: &str, build: Build| {

@@ -22,17 +22,17 @@ pub(super) fn methods() -> Vec<Method> {
 /// Alone in its two cache lines, as adjacent lines are prefetched in pairs.
 #[derive(Default)]
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct CacheLine(AtomicU64);
 
-struct Giver(Arc<Line>);
+struct Giver(Arc<CacheLine>);
 
 struct Taker {
-    line: Arc<Line>,
+    line: Arc<CacheLine>,
     taken: u64,
 }
 
 fn pair() -> (Giver, Taker) {
-    let line = Arc::new(Line::default());
+    let line = Arc::new(CacheLine::default());
     (Giver(Arc::clone(&line)), Taker { line, taken: 0 })
 }
 

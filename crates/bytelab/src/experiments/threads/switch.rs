@@ -14,12 +14,8 @@ use lab::param::{Kind, Param, Point};
 
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
 
-pub(super) const SET: Param = Param {
-    name: "set",
-    kind: Kind::Bytes(0, 1 << 30),
-    default: "0,16KiB,64KiB",
-    help: "what each of the two reads between two switches",
-};
+pub(super) const SET: Param = Param::new("set", Kind::Bytes(0, 1 << 30), "0,16KiB,64KiB")
+    .help("what each of the two reads between two switches");
 
 /// The minimum number of round trips in a sample, so that the first one has little influence.
 const ROUND_TRIPS_MIN: u64 = 100;

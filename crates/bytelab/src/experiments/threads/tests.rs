@@ -67,7 +67,7 @@ fn every_hand_over_is_counted_and_none_is_lost() {
 }
 
 #[test]
-fn alone_the_operations_are_no_fewer_than_those_that_were_asked() {
+fn alone_the_operations_are_no_fewer_than_requested() {
     apart("uncontended", 8, |name, _, task| {
         let least = task.run(1).unwrap().ops;
         for ops in [least, 2 * least + 1] {
@@ -138,17 +138,4 @@ fn a_method_that_does_not_wait_is_found_out() {
         }
     };
     assert!(error.ends_with("were taken: it does not wait"), "{error}");
-}
-
-#[test]
-fn every_method_is_in_the_readme() {
-    let experiment = experiment();
-    for method in &experiment.methods {
-        assert!(experiment.readme.contains(&format!("`{}`", method.name)), "{}", method.name);
-        assert!(method.reads.starts_with(&["job"]), "{}", method.name);
-    }
-    for param in &experiment.params {
-        assert!(experiment.readme.contains(&format!("| `{}` |", param.name)), "{}", param.name);
-        param.parse(param.default).unwrap();
-    }
 }

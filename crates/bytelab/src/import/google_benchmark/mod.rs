@@ -147,7 +147,7 @@ impl<'a> Entry<'a> {
 
     /// Times, throughput, and the benchmark's own counters.
     fn values(&self) -> Result<Vec<(String, f64)>> {
-        const TOLD: [&str; 11] = [
+        const KNOWN: [&str; 11] = [
             "family_index",
             "per_family_instance_index",
             "repetitions",
@@ -166,7 +166,7 @@ impl<'a> Entry<'a> {
         }
         values.extend(self.throughput()?);
         for (key, value) in self.keys {
-            if let (Value::Number(number), false) = (value, TOLD.contains(&key.as_str())) {
+            if let (Value::Number(number), false) = (value, KNOWN.contains(&key.as_str())) {
                 let value = number.as_f64().unwrap_or(f64::NAN);
                 let value = read::finite(value, || self.path(key))?;
                 values.push((own_metric(key), value));

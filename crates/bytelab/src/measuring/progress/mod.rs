@@ -13,7 +13,7 @@ use lab::measure::Progress;
 use lab::run::Run;
 
 use self::screen::Screen;
-use super::estimate::{Known, sample_ns, seconds, without_slowest};
+use super::estimate::{MethodTime, sample_ns, seconds, without_slowest};
 use crate::report::{Layout, live};
 
 /// What a command wants to be shown.
@@ -188,7 +188,7 @@ impl Output {
 /// be without the slowest methods.
 fn longer(run: &Run, sessions: u32, ns: u64) -> String {
     let cells = run.cells.iter();
-    let known: Vec<Known<'_>> =
+    let known: Vec<MethodTime<'_>> =
         cells.filter_map(|cell| Some((cell.method.as_str(), sample_ns(cell)?))).collect();
     let all_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
     let without = without_slowest(&known, ns as f64 / all_ns.max(1.0));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_the_time_left_where_it_is_known_and_never_that_none_is() {
+    fn the_line_shows_the_time_left_where_it_is_known_and_never_zero() {
         check(0, 1, None, (0, "round 1 of at most 100"));
         check(10, 15, Some(15_000), (500, "round 11 of at most 100, 15 s left"));
         check(50, 30, Some(60_000), (333, "round 51 of at most 100, 60 s left"));

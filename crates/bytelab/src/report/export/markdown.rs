@@ -12,7 +12,7 @@ use crate::report::model::sweep::{self, Group};
 use crate::report::model::varying::Varying;
 use crate::report::model::view::{View, view};
 use crate::report::model::{answer, rows, size_sweep};
-use crate::report::text::foot::Foot;
+use crate::report::text::foot::Footnotes;
 use crate::report::text::page::{Layout, Page};
 use crate::report::text::{self, across, own, results, thresholds};
 
@@ -63,7 +63,8 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
     let varying = &varying;
-    let foot = Foot { run, analysis, all: &all, varying, left: &[], has_points, all_notes: true };
+    let foot =
+        Footnotes { run, analysis, all: &all, varying, left: &[], has_points, all_notes: true };
     foot.write(&mut page);
     let foot = page.into_text();
     let mut lines = foot.lines().filter(|line| !line.trim().is_empty()).peekable();

@@ -10,14 +10,14 @@ use crate::report::model::units::amount;
 use crate::report::model::varying::Varying;
 use crate::report::model::{charts, rows};
 
-struct Line<'a> {
+struct PercentileRow<'a> {
     method: String,
     run: &'a Run,
     summary: &'a Summary,
 }
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
-    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut lines: Vec<PercentileRow<'_>> = Vec::new();
     for (run, analysis) in shown {
         let varying = Varying::of_run(run);
         for (index, cell) in run.cells.iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
             let method = format!("{}{}", cell.method, varying.of(&cell.point));
             lines.extend(summaries.into_iter().flatten().map(|summary| {
                 let method = method.clone();
-                Line { method, run, summary }
+                PercentileRow { method, run, summary }
             }));
         }
     }
@@ -48,26 +48,28 @@ pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("</details>\n</section>\n");
 }
 
-fn is_batched(lines: &[Line<'_>]) -> bool {
+fn is_batched(lines: &[PercentileRow<'_>]) -> bool {
     lines.iter().any(|line| line.summary.ops > 1)
 }
 
-fn table_of(lines: &[Line<'_>], shown: &[(Run, Analysis)]) -> Table {
+fn table_of(lines: &[PercentileRow<'_>], shown: &[(Run, Analysis)]) -> Table {
     let mut columns =
         vec![Column::left("method").filled(lines.iter(), |line| line.method.as_str())];
     if shown.len() > 1 {
         columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
     }
     columns.push(Column::left("metric").filled(lines.iter(), |line| line.summary.metric.as_str()));
-    let n = |line: &Line<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
+    let n =
+        |line: &PercentileRow<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
     columns.push(Column::right("n").filled(lines.iter(), n));
     if is_batched(lines) {
-        let ops =
-            |line: &Line<'_>| Cell::number(line.summary.ops.to_string(), line.summary.ops as f64);
+        let ops = |line: &PercentileRow<'_>| {
+            Cell::number(line.summary.ops.to_string(), line.summary.ops as f64)
+        };
         columns.push(Column::right("operations a sample").filled(lines.iter(), ops));
     }
     for p in [0, 25, 50, 75, 90, 99, 100] {
-        let value = |line: &Line<'_>| match rows::percentile(line.summary, p) {
+        let value = |line: &PercentileRow<'_>| match rows::percentile(line.summary, p) {
             Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),
             None => Cell::none(),
         };

@@ -17,13 +17,13 @@ use crate::report::model::varying::Varying;
 use crate::report::model::{charts, numbers};
 
 /// One row with the run and the point that it belongs to.
-struct Line<'a> {
+struct ResultRow<'a> {
     run: &'a Run,
     rows: &'a Rows<'a>,
     row: &'a Row<'a>,
 }
 
-impl Line<'_> {
+impl ResultRow<'_> {
     /// The metric by which the methods of its table are compared.
     fn judged(&self) -> &'static str {
         if self.rows.less_wait() { WALL_LESS_WAIT } else { WALL }
@@ -33,9 +33,9 @@ impl Line<'_> {
 pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
     let all: Vec<(&Run, Vec<Rows<'_>>)> =
         shown.iter().map(|(run, analysis)| (run, rows::all(run, analysis))).collect();
-    let lines: Vec<Line<'_>> = (all.iter())
+    let lines: Vec<ResultRow<'_>> = (all.iter())
         .flat_map(|(run, all)| all.iter().map(move |rows| (*run, rows)))
-        .flat_map(|(run, rows)| rows.iter().map(move |row| Line { run, rows, row }))
+        .flat_map(|(run, rows)| rows.iter().map(move |row| ResultRow { run, rows, row }))
         .collect();
     if lines.is_empty() {
         html.raw("<p>Nothing was measured.</p>\n");
@@ -79,13 +79,13 @@ fn filter(html: &mut Html) {
     html.raw("placeholder=\"read, mmap\"> <output for=\"filter\" id=\"filtered\"></output></p>\n");
 }
 
-fn results_table(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Table {
+fn results_table(lines: &[ResultRow<'_>], varying: &Varying<'_>, several: bool) -> Table {
     let mut columns = vec![Column::left("method").filled(lines.iter(), |line| line.row.name())];
     if several {
         columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
     }
     for name in &varying.names {
-        let value = |line: &Line<'_>| match line.rows.family.point.get(name) {
+        let value = |line: &ResultRow<'_>| match line.rows.family.point.get(name) {
             Some(Value::Number(n)) => Cell::number(charts::value(&Value::Number(*n)), *n as f64),
             Some(text) => charts::value(text).into(),
             None => "".into(),
@@ -99,7 +99,7 @@ fn results_table(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Ta
     {
         columns.extend(figures(lines, name));
     }
-    let n = |line: &Line<'_>| {
+    let n = |line: &ResultRow<'_>| {
         let n = rows::metric(line.row.summary, WALL).map_or(0, |summary| summary.n);
         Cell::number(n.to_string(), n as f64)
     };
@@ -107,17 +107,17 @@ fn results_table(lines: &[Line<'_>], varying: &Varying<'_>, several: bool) -> Ta
     Table::of_columns(columns)
 }
 
-fn p50(line: &Line<'_>, name: &str) -> Option<f64> {
+fn p50(line: &ResultRow<'_>, name: &str) -> Option<f64> {
     line.row.p50(name).map(|p50| p50.value)
 }
 
 /// The deciding metric with its interval, then the wall time where it is another one. Of several
 /// points that are decided by different metrics, each row names its own.
-fn judged(lines: &[Line<'_>]) -> Vec<Filled> {
+fn judged(lines: &[ResultRow<'_>]) -> Vec<Filled> {
     let less_wait = lines.iter().filter(|line| line.rows.less_wait()).count();
     let mut columns = Vec::new();
     if less_wait > 0 && less_wait < lines.len() {
-        let name = |line: &Line<'_>| heading(line.judged());
+        let name = |line: &ResultRow<'_>| heading(line.judged());
         columns.push(Column::left("judged by").filled(lines.iter(), name));
     }
     if less_wait > 0 {
@@ -135,11 +135,11 @@ fn judged(lines: &[Line<'_>]) -> Vec<Filled> {
 }
 
 /// The column of a metric, if a row has it; in one unit unless some values would be unreadable.
-fn figures(lines: &[Line<'_>], name: &str) -> Option<Filled> {
+fn figures(lines: &[ResultRow<'_>], name: &str) -> Option<Filled> {
     let values = lines.iter().filter_map(|line| p50(line, name));
     values.clone().next()?;
     let unit = Unit::common(unit(name), values);
-    let cell = |line: &Line<'_>| match (p50(line, name), unit) {
+    let cell = |line: &ResultRow<'_>| match (p50(line, name), unit) {
         (None, _) => Cell::none(),
         (Some(value), Some(unit)) => Cell::number(unit.number(value), value),
         (Some(value), None) => Cell::number(amount(self::unit(name), value), value),
@@ -149,11 +149,11 @@ fn figures(lines: &[Line<'_>], name: &str) -> Option<Filled> {
 }
 
 /// The interval of the deciding metric's p50.
-fn interval(lines: &[Line<'_>]) -> Filled {
+fn interval(lines: &[ResultRow<'_>]) -> Filled {
     let unit = Unit::common("ns", lines.iter().filter_map(|line| p50(line, line.judged())));
     let number = |value| unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
-    let p50 = |line: &Line<'_>| line.row.p50(line.judged()).map(|p50| (p50.low, p50.high));
-    let cell = |line: &Line<'_>| match p50(line) {
+    let p50 = |line: &ResultRow<'_>| line.row.p50(line.judged()).map(|p50| (p50.low, p50.high));
+    let cell = |line: &ResultRow<'_>| match p50(line) {
         Some((Some(low), Some(high))) => {
             Cell::number(format!("{}–{}", number(low), number(high)), (high - low) / (high + low))
         }
@@ -165,13 +165,13 @@ fn interval(lines: &[Line<'_>]) -> Filled {
 
 /// The answer: the ratio to the reference, the verdict, and the interval of the ratio. On a narrow
 /// screen only the first of these columns are in sight.
-fn ratios(lines: &[Line<'_>]) -> [Filled; 3] {
-    let value = |line: &Line<'_>| match line.row.comparison.and_then(|c| c.ratio) {
+fn ratios(lines: &[ResultRow<'_>]) -> [Filled; 3] {
+    let value = |line: &ResultRow<'_>| match line.row.comparison.and_then(|c| c.ratio) {
         _ if line.rows.is_reference(line.row) => Cell::number(ratio(1.0, 3), 1.0),
         Some(value) if !line.row.wrong() => Cell::number(ratio(value, 3), value),
         _ => Cell::none(),
     };
-    let interval = |line: &Line<'_>| match line.row.comparison.map(|c| (c.low, c.high)) {
+    let interval = |line: &ResultRow<'_>| match line.row.comparison.map(|c| (c.low, c.high)) {
         Some((Some(low), Some(high))) if !line.row.wrong() => {
             Cell::number(format!("{}–{}", ratio(low, 3), ratio(high, 3)), high - low)
         }

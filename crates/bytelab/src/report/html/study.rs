@@ -9,7 +9,7 @@ use crate::report::model::study::{Judgement, Outcome, StudyReport};
 use crate::report::model::table::Style;
 
 /// A figure that is drawn.
-pub(crate) struct Drawn<'a> {
+pub(crate) struct DrawnFigure<'a> {
     pub(crate) title: &'a str,
     pub(crate) caption: &'static str,
     /// What is unknown in it is escaped text.
@@ -17,7 +17,7 @@ pub(crate) struct Drawn<'a> {
 }
 
 /// The whole file.
-pub(crate) fn page(report: &StudyReport<'_>, figures: &[Drawn<'_>]) -> String {
+pub(crate) fn page(report: &StudyReport<'_>, figures: &[DrawnFigure<'_>]) -> String {
     let mut html = Html(String::new());
     head_without_script(&mut html, &format!("{PREFIX}{}", report.study.name));
     head(&mut html, report);
@@ -55,7 +55,7 @@ fn head(html: &mut Html, report: &StudyReport<'_>) {
     html.element("<p class=\"warning\">", NO_VERDICT, "</p>\n</header>\n");
 }
 
-fn drawn(html: &mut Html, figures: &[Drawn<'_>]) {
+fn drawn(html: &mut Html, figures: &[DrawnFigure<'_>]) {
     html.raw("<section aria-labelledby=\"figures-heading\">\n");
     html.raw("<h2 id=\"figures-heading\">Figures</h2>\n");
     for figure in figures {

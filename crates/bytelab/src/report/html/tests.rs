@@ -36,21 +36,9 @@ fn hostile() -> Fixture {
     let mut f = Fixture::new();
     f.measured(HOSTILE, [13.8, 13.7, 2.1]);
     f.measured("other", [9.5, 13.7, 2.1]).versus(Verdict::Faster, [0.69, 0.66, 0.72]);
-    f.metric(HOSTILE, 5.0, 100);
-    f.cell(HOSTILE, Status::Skipped(HOSTILE.to_owned()));
-    f.cell(HOSTILE, Status::Failed(HOSTILE.to_owned()));
-    f.run.label = Some(HOSTILE.to_owned());
-    f.run.experiment = HOSTILE.to_owned();
-    f.run.question = HOSTILE.to_owned();
-    f.run.id = HOSTILE.to_owned();
+    f.named(HOSTILE, "<b>other");
     f.run.started = HOSTILE.to_owned();
     f.run.environment.facts.insert(HOSTILE.to_owned(), HOSTILE.into());
-    f.run.points[0].set(HOSTILE, HOSTILE);
-    f.analysis.families[0].point = f.run.points[0].clone();
-    let mut other = f.run.points[0].clone();
-    other.set(HOSTILE, "<b>other");
-    f.run.points.push(other);
-    f.note(Some(HOSTILE), Some(0), HOSTILE);
     f
 }
 
@@ -147,7 +135,7 @@ fn the_page_says_what_the_terminal_says() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_requests_nothing() {
     let page = html(&shown(&Fixture::reading()), &[]);
     let markup = markup(&page);
     assert!(markup.contains("default-src 'none'"));

@@ -7,7 +7,7 @@ use lab::analyze::Claimed;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::study::{Line, Outcome, StudyReport, Tested, Whose};
+use crate::report::model::study::{Outcome, StudyLine, StudyReport, Tested, Whose};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -107,7 +107,7 @@ pub(crate) fn json(report: &StudyReport<'_>) -> Result<String> {
 }
 
 fn rows<'a>(report: &StudyReport<'a>) -> Vec<RowJson<'a>> {
-    let line = |line: &Line<'a>| {
+    let line = |line: &StudyLine<'a>| {
         let (whose, name) = match line.whose {
             Whose::Author(machine) => ("author", machine),
             Whose::Same(method) => ("same", method),

@@ -21,7 +21,7 @@ pub(crate) fn of_family(rows: &Rows<'_>) -> String {
 
 /// The method that is shown to be the fastest, by its index into the cells of the run.
 pub(crate) fn fastest(rows: &Rows<'_>) -> Option<usize> {
-    Standing::of(rows).fastest().map(|row| row.index)
+    Ranking::of(rows).fastest().map(|row| row.index)
 }
 
 /// The answer for several families together: which method is fastest at which of the points, or at
@@ -34,7 +34,7 @@ pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
     let mut open = Vec::new();
     for rows in all {
         let at = varying.shown(&rows.family.point);
-        match Standing::of(rows).fastest() {
+        match Ranking::of(rows).fastest() {
             Some(row) => match fastest.iter_mut().find(|(name, _)| *name == row.name()) {
                 Some((_, points)) => points.push(at),
                 None => fastest.push((row.name(), vec![at])),
@@ -95,14 +95,14 @@ pub(crate) fn over_points(all: &[Overall]) -> String {
 const POINTS_NAMED_MAX: usize = 3;
 
 /// How the compared methods of a family relate to the reference.
-struct Standing<'r, 'a> {
+struct Ranking<'r, 'a> {
     rows: &'r Rows<'a>,
     reference: Option<&'r Row<'a>>,
     /// The compared methods except the reference, by their ratio.
     others: Vec<(&'r Row<'a>, &'a Comparison, f64)>,
 }
 
-impl<'r, 'a> Standing<'r, 'a> {
+impl<'r, 'a> Ranking<'r, 'a> {
     fn of(rows: &'r Rows<'a>) -> Self {
         let mut others: Vec<_> = (rows.contenders.iter())
             .filter(|row| !row.wrong() && !rows.is_reference(row))
@@ -115,7 +115,7 @@ impl<'r, 'a> Standing<'r, 'a> {
             })
             .collect();
         others.sort_by(|a, b| a.2.total_cmp(&b.2));
-        Standing { rows, reference: rows.reference(), others }
+        Ranking { rows, reference: rows.reference(), others }
     }
 
     /// The winner, if it is not the reference: the method with the lowest ratio of those that are
@@ -156,7 +156,7 @@ impl<'r, 'a> Standing<'r, 'a> {
 }
 
 fn compared(rows: &Rows<'_>) -> String {
-    let standing = Standing::of(rows);
+    let standing = Ranking::of(rows);
     let Some(reference) = standing.reference else {
         return alone(rows);
     };
@@ -198,7 +198,7 @@ fn compared(rows: &Rows<'_>) -> String {
 }
 
 fn faster(
-    standing: &Standing<'_, '_>,
+    standing: &Ranking<'_, '_>,
     reference: &Row<'_>,
     row: &Row<'_>,
     comparison: &Comparison,
@@ -250,7 +250,7 @@ const MANIFOLD: f64 = 10.0;
 
 /// The difference that the undecided comparisons would have detected; both extremes if they differ
 /// much.
-fn would_have_been_found(standing: &Standing<'_, '_>, what: &str) -> String {
+fn would_have_been_found(standing: &Ranking<'_, '_>, what: &str) -> String {
     let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
     let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
         .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.sessions_for_1_percent)))

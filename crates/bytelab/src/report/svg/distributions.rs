@@ -6,10 +6,14 @@ use lab::metric::unit;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
 use super::frame::{self, Plane, Scale};
-use crate::report::model::charts::{Cell, Charts, Column, Metric, P0, P25, P50, P75, P100, Place};
+use crate::report::model::charts::{
+    Cell, ChartPoint, Charts, Column, Metric, P0, P25, P50, P75, P100,
+};
 use crate::report::model::units;
 
 const WIDTH: f64 = 640.0;
+/// The lower edge of a line chart, above its ticks and legend.
+const LINES_BOTTOM: f64 = 330.0;
 
 /// More methods than these in one line chart cannot be distinguished; boxes have room for more.
 const LINES_MAX: usize = 10;
@@ -28,7 +32,12 @@ struct Series<'a> {
     stroke: Stroke,
 }
 
-fn series<'a>(charts: &'a Charts, place: &Place, metric: &Metric, most: usize) -> Vec<Series<'a>> {
+fn series<'a>(
+    charts: &'a Charts,
+    place: &ChartPoint,
+    metric: &Metric,
+    most: usize,
+) -> Vec<Series<'a>> {
     let cells = place.cells.iter().take(most).enumerate();
     cells
         .filter_map(|(number, at)| {
@@ -46,18 +55,13 @@ fn axis(series: &[Series<'_>], pixels: [f64; 2]) -> Axis {
     Axis::new(&values, least > 0.0 && most / least > LOG_FROM, pixels)
 }
 
-fn title(metric: &Metric, place: &Place, what: &str) -> String {
+fn title(metric: &Metric, place: &ChartPoint, what: &str) -> String {
     let at = if place.at.is_empty() { String::new() } else { format!(" at {}", place.at) };
     format!("{}{at}: {what}", metric.title)
 }
 
-fn finished(
-    mut canvas: Canvas,
-    series: &[Series<'_>],
-    bottom: f64,
-    left_out: usize,
-    title: &str,
-) -> String {
+fn finished(mut canvas: Canvas, place: &ChartPoint, series: &[Series<'_>], title: &str) -> String {
+    let left_out = place.cells.len().saturating_sub(LINES_MAX);
     let mut entries: Vec<(String, Stroke)> =
         series.iter().map(|one| (one.name.clone(), one.stroke)).collect();
     if left_out > 0 {
@@ -66,16 +70,16 @@ fn finished(
             Stroke { width: 0.0, ..Stroke::new(0) },
         ));
     }
-    let height = frame::legend(&mut canvas, &entries, [24.0, bottom + 58.0], WIDTH - 40.0);
-    canvas.into_file([WIDTH, bottom + 58.0 + height], title)
+    let height = frame::legend(&mut canvas, &entries, [24.0, LINES_BOTTOM + 58.0], WIDTH - 40.0);
+    canvas.into_file([WIDTH, LINES_BOTTOM + 58.0 + height], title)
 }
 
-pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn ecdf(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, LINES_MAX);
     if series.is_empty() {
         return None;
     }
-    let plane = Plane { left: 70.0, right: WIDTH - 20.0, top: 16.0, bottom: 330.0 };
+    let plane = Plane { left: 70.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let ticks = [0.0, 25.0, 50.0, 75.0, 100.0].map(|p| (p, format!("{p}"))).to_vec();
     let y = Scale::with(Axis::exact(0.0, 100.0, plane.y()), "share of samples [%]", ticks, 5);
@@ -92,20 +96,14 @@ pub(super) fn ecdf(charts: &Charts, place: &Place, metric: &Metric) -> Option<St
         }
         canvas.polyline(&places, one.stroke);
     }
-    let left_out = place.cells.len().saturating_sub(LINES_MAX);
-    Some(finished(
-        canvas,
-        &series,
-        plane.bottom,
-        left_out,
-        &title(metric, place, "share of the samples that are no greater"),
-    ))
+    let title = title(metric, place, "share of the samples that are no greater");
+    Some(finished(canvas, place, &series, &title))
 }
 
-pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn order(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, LINES_MAX);
     let longest = series.iter().max_by_key(|one| one.column.n)?;
-    let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: 330.0 };
+    let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
     let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
     let n = longest.column.n as f64;
     let axis = Axis::exact(0.0, n + 1.0, plane.x());
@@ -140,17 +138,11 @@ pub(super) fn order(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
             canvas.dot([at(i), y.axis.place(*value)], 1.6, one.stroke.colour, 0.6);
         }
     }
-    let left_out = place.cells.len().saturating_sub(LINES_MAX);
-    Some(finished(
-        canvas,
-        &series,
-        plane.bottom,
-        left_out,
-        &title(metric, place, "samples in their order"),
-    ))
+    let title = title(metric, place, "samples in their order");
+    Some(finished(canvas, place, &series, &title))
 }
 
-pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<String> {
+pub(super) fn boxes(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Option<String> {
     let series = series(charts, place, metric, BOXES_MAX);
     if series.is_empty() {
         return None;
@@ -189,7 +181,7 @@ pub(super) fn boxes(charts: &Charts, place: &Place, metric: &Metric) -> Option<S
     Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &title(metric, place, what)))
 }
 
-pub(super) fn ratios(charts: &Charts, place: &Place) -> Option<String> {
+pub(super) fn ratios(charts: &Charts, place: &ChartPoint) -> Option<String> {
     let mut ratios: Vec<_> = place.ratios.iter().take(BOXES_MAX).collect();
     let reference = &ratios.first()?.reference;
     ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));

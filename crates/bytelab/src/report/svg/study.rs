@@ -128,6 +128,13 @@ fn titled(canvas: &mut Canvas, plane: &Plane, title: &str) {
     canvas.text([middle, plane.top - 10.0], Anchor::Middle, INK, title);
 }
 
+/// The place of a panel, and the scale of its values.
+fn panel_plane(at: usize, values: &[f64], drawing: &Drawing) -> (Plane, Scale) {
+    let plane = plane(at);
+    let y = axis(values, plane.y());
+    (plane, Scale::new(y, heading(&drawing.metric), unit(&drawing.metric)))
+}
+
 fn boxes(panels: &[Boxes], drawing: &Drawing) -> Option<String> {
     let spreads = || panels.iter().flat_map(|panel| &panel.boxes).map(|(_, spread)| spread);
     let ends = |spread: &Spread| [spread.whiskers.as_slice(), &spread.outliers].concat();
@@ -135,9 +142,7 @@ fn boxes(panels: &[Boxes], drawing: &Drawing) -> Option<String> {
     values.first()?;
     let mut canvas = Canvas::new();
     for (at, panel) in panels.iter().enumerate() {
-        let plane = plane(at);
-        let y = axis(&values, plane.y());
-        let y = Scale::new(y, heading(&drawing.metric), unit(&drawing.metric));
+        let (plane, y) = panel_plane(at, &values, drawing);
         let len = panel.boxes.len();
         let ticks = panel.boxes.iter().enumerate();
         let ticks = ticks.map(|(i, (label, _))| (i as f64 + 0.5, label.clone())).collect();
@@ -181,9 +186,7 @@ fn curves(report: &StudyReport<'_>, panels: &[Curves], drawing: &Drawing) -> Opt
     values.first()?;
     let mut canvas = Canvas::new();
     for (at, panel) in panels.iter().enumerate() {
-        let plane = plane(at);
-        let y = axis(&values, plane.y());
-        let y = Scale::new(y, heading(&drawing.metric), unit(&drawing.metric));
+        let (plane, y) = panel_plane(at, &values, drawing);
         let ticks = [0.0, 25.0, 50.0, 75.0, 90.0, 100.0].map(|p| (p, format!("p{p}"))).to_vec();
         let x = Scale::with(Axis::exact(0.0, 100.0, plane.x()), "percentile", ticks, 6);
         frame::draw(&mut canvas, &plane, &x, &y);

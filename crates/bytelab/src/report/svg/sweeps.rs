@@ -6,7 +6,7 @@ use lab::metric::unit;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
 use super::frame::{self, Plane, Scale};
-use crate::report::model::charts::sweep::{Line, Panel, Sweep};
+use crate::report::model::charts::sweep::{Panel, Sweep, SweepLine};
 use crate::report::model::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
 
 /// The width of a panel, including its surroundings.
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 300.0;
 const COLUMNS: usize = 2;
 
 /// A line of a panel: its position, its style, and its cells.
-struct Drawn<'a> {
+struct DrawnLine<'a> {
     stroke: Stroke,
     points: Vec<(f64, &'a Column)>,
 }
@@ -84,7 +84,7 @@ pub(super) fn boxes(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<S
 }
 
 /// Draws the lines of a panel into its axes.
-type Content<'c> = dyn FnMut(&mut Canvas, &[Drawn<'_>], &Scale, &Scale) + 'c;
+type Content<'c> = dyn FnMut(&mut Canvas, &[DrawnLine<'_>], &Scale, &Scale) + 'c;
 
 impl<'a> Figure<'a> {
     fn new(charts: &'a Charts, sweep: &'a Sweep, metric: &'a Metric) -> Figure<'a> {
@@ -98,14 +98,14 @@ impl<'a> Figure<'a> {
         Figure { charts, sweep, metric, names }
     }
 
-    fn drawn(&self, panel: &Panel) -> Vec<Drawn<'a>> {
+    fn drawn(&self, panel: &Panel) -> Vec<DrawnLine<'a>> {
         let drawn = panel.lines.iter().map(|line| {
             let number = self.names.iter().position(|known| *known == name(self.charts, line));
             let column = |(at, cell): &(u64, usize)| {
                 Some((*at as f64, self.charts.column(*cell, &self.metric.name)?))
             };
             let points = line.cells.iter().filter_map(column).collect();
-            Drawn { stroke: Stroke::new(number.unwrap_or_default()), points }
+            DrawnLine { stroke: Stroke::new(number.unwrap_or_default()), points }
         });
         drawn.filter(|one| !one.points.is_empty()).collect()
     }
@@ -116,7 +116,7 @@ impl<'a> Figure<'a> {
         bounds: &dyn Fn(&Column) -> [f64; 2],
         content: &mut Content<'_>,
     ) -> Option<String> {
-        let panels: Vec<(&Panel, Vec<Drawn<'_>>)> =
+        let panels: Vec<(&Panel, Vec<DrawnLine<'_>>)> =
             self.sweep.panels.iter().map(|panel| (panel, self.drawn(panel))).collect();
         let points = || panels.iter().flat_map(|(_, drawn)| drawn).flat_map(|one| &one.points);
         let values: Vec<f64> = points().flat_map(|(_, column)| bounds(column)).collect();
@@ -180,7 +180,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-fn name(charts: &Charts, line: &Line) -> String {
+fn name(charts: &Charts, line: &SweepLine) -> String {
     let run = match charts.runs.as_slice() {
         [] | [_] => "",
         runs => runs.get(line.run).map_or("", String::as_str),

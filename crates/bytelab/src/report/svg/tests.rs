@@ -62,7 +62,7 @@ fn hostile_names_and_values_give_files_that_can_be_read() {
 }
 
 #[test]
-fn a_metric_that_nobody_has_gives_no_file() {
+fn a_metric_that_no_cell_has_gives_no_file() {
     let f = Fixture::reading();
     assert!(files(&[(f.run, f.analysis)], "furlongs").is_empty());
 }

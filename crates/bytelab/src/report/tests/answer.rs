@@ -120,7 +120,7 @@ fn where_nothing_is_shown_the_sentence_says_what_would_have_been() {
 }
 
 #[test]
-fn unlike_noise_is_told_of_both_ends() {
+fn unlike_noise_is_reported_for_both_ends() {
     let mut f = Fixture::new();
     f.measured("read", [10.0; 3]);
     f.measured("mmap", [9.9; 3]).versus(Undecided, [0.99, 0.97, 1.01]).found(2.1, 400);

@@ -257,6 +257,23 @@ impl Fixture {
         self.analysis.notes.push(serde_json::from_value(text).unwrap());
     }
 
+    /// Everything that has a name or a reason has this one; a second point has another value.
+    pub(crate) fn named(&mut self, name: &str, other_value: &str) {
+        self.metric(name, 5.0, 100);
+        self.cell(name, Status::Skipped(name.to_owned()));
+        self.cell(name, Status::Failed(name.to_owned()));
+        self.run.label = Some(name.to_owned());
+        for text in [&mut self.run.experiment, &mut self.run.question, &mut self.run.id] {
+            name.clone_into(text);
+        }
+        self.run.points[0].set(name, name);
+        self.analysis.families[0].point = self.run.points[0].clone();
+        let mut other = self.run.points[0].clone();
+        other.set(name, other_value);
+        self.run.points.push(other);
+        self.note(Some(name), Some(0), name);
+    }
+
     pub(crate) fn last(&mut self) -> (&mut Cell, &mut CellSummary) {
         self.cell_mut(self.run.cells.len() - 1)
     }

@@ -2,7 +2,6 @@
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;
-use lab::run::Status;
 
 use super::fixture::Fixture;
 use super::*;
@@ -15,19 +14,7 @@ fn hostile() -> Fixture {
     f.measured(HOSTILE, [13.8, 13.7, 2.1]);
     f.measured("b\u{1b}[31m", [9.5, 13.7, 2.1]).versus(Verdict::Faster, [0.69, 0.66, 0.72]);
     f.measured("\u{1b}c", [9.5, 13.7, 2.1]).wrong(Some(HOSTILE));
-    f.metric(HOSTILE, 5.0, 100);
-    f.cell(HOSTILE, Status::Skipped(HOSTILE.to_owned()));
-    f.cell(HOSTILE, Status::Failed(HOSTILE.to_owned()));
-    f.run.label = Some(HOSTILE.to_owned());
-    f.run.experiment = HOSTILE.to_owned();
-    f.run.question = HOSTILE.to_owned();
-    f.run.id = HOSTILE.to_owned();
-    f.run.points[0].set(HOSTILE, HOSTILE);
-    f.analysis.families[0].point = f.run.points[0].clone();
-    let mut other = f.run.points[0].clone();
-    other.set(HOSTILE, "other");
-    f.run.points.push(other);
-    f.note(Some(HOSTILE), Some(0), HOSTILE);
+    f.named(HOSTILE, "other");
     f
 }
 

@@ -73,7 +73,7 @@ fn samples_that_waited_for_a_cpu_are_left_out_where_enough_are_left() {
 }
 
 #[test]
-fn bandwidth_is_told_as_the_time_of_1_mib() {
+fn bandwidth_is_shown_as_the_time_of_1_mib() {
     // Two operations of 100 ns move 4 MiB.
     let p50 = figures(&run("read-memory", &[100.0; 12], 0.0)).p50;
     assert!((p50 - 50.0).abs() < 1e-9, "{p50}");

@@ -38,7 +38,7 @@ fn a_method_that_takes_half_the_time_wins() {
 }
 
 #[test]
-fn every_reason_is_told_once() {
+fn every_reason_is_reported_once() {
     let mut f = measured(&[("read", 1.0), ("mmap", 0.5), ("cheat", 0.1)]);
     for sample in &mut f.last().0.samples {
         sample.answer = Some("dead".to_owned());

@@ -10,26 +10,26 @@ use lab::stats::{LOOKS, SESSIONS_NEEDED};
 
 use super::notes;
 use super::page::{Layout, Page};
-use super::results::{Left, TOO_SMALL};
+use super::results::{Omitted, TOO_SMALL};
 use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
 use crate::report::model::table::Style;
 use crate::report::model::units::{self, NONE};
 use crate::report::model::varying::Varying;
 
-pub(crate) struct Foot<'a> {
+pub(crate) struct Footnotes<'a> {
     pub(crate) run: &'a Run,
     pub(crate) analysis: &'a Analysis,
     pub(crate) all: &'a [Rows<'a>],
     pub(crate) varying: &'a Varying<'a>,
-    pub(crate) left: &'a [Left],
+    pub(crate) left: &'a [Omitted],
     /// Whether a point has a table of its own, with ratios; not only sweeps.
     pub(crate) has_points: bool,
     /// Whether all notes are written, and not only those that could change the answer.
     pub(crate) all_notes: bool,
 }
 
-impl Foot<'_> {
+impl Footnotes<'_> {
     pub(crate) fn write(&self, page: &mut Page) {
         self.wrong_answers(page);
         self.not_measured(page);

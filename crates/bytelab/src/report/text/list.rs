@@ -119,12 +119,10 @@ mod tests {
             name: "reading",
             question: "What is the fastest way?",
             readme: "",
-            params: vec![Param {
-                name: "buffer",
-                kind: Kind::Bytes(1, 1 << 30),
-                default: "64KiB",
-                help: "how much is read at once",
-            }],
+            params: vec![
+                Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB")
+                    .help("how much is read at once"),
+            ],
             methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
             dir: None,
             data: Box::new(|_, _, _| Ok(Data::default())),

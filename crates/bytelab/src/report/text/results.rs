@@ -17,7 +17,7 @@ pub(crate) const TOO_SMALL: &str = "?";
 
 /// What was omitted from a table, so that the page can mention it.
 #[derive(Default)]
-pub(crate) struct Left {
+pub(crate) struct Omitted {
     pub(crate) columns: Vec<&'static str>,
     /// Shortened names, each with the full one.
     pub(crate) names: Vec<(String, String)>,
@@ -26,14 +26,14 @@ pub(crate) struct Left {
 }
 
 /// Writes the table with as much content as fits the width of the page.
-pub(crate) fn write(page: &mut Page, rows: &Rows<'_>) -> Left {
+pub(crate) fn write(page: &mut Page, rows: &Rows<'_>) -> Omitted {
     let (table, left) = fitted(rows, page.width());
     grid::write(page, &table, Head::Ruled);
     left
 }
 
 /// The table with as much content as fits this width.
-pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Left) {
+pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Omitted) {
     let mut shape = Shape::default();
     let mut parts = PARTS.into_iter();
     let mut table = table(rows, shape);
@@ -280,7 +280,7 @@ fn counts(rows: &Rows<'_>, name: &str) -> Filled {
     Column::right(metric::short_heading(name)).unit("").filled(rows.iter(), text)
 }
 
-fn left(rows: &Rows<'_>, shape: Shape) -> Left {
+fn left(rows: &Rows<'_>, shape: Shape) -> Omitted {
     let parts = [
         (Part::Throughput, metric::heading(THROUGHPUT)),
         (Part::WallInterval, judged(rows).1[2]),
@@ -304,7 +304,7 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Left {
         let short = shortened(&full, shape.name_width());
         (short != *full).then(|| (short, full.into_owned()))
     });
-    Left {
+    Omitted {
         columns,
         names: names.collect(),
         half_widths: !shape.shows(Part::WallBounds) && shape.shows(Part::WallInterval),

@@ -3,9 +3,9 @@
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use super::foot::Foot;
+use super::foot::Footnotes;
 use super::page::{Layout, Page};
-use super::results::Left;
+use super::results::Omitted;
 use super::{across, head, own, results, thresholds};
 use crate::report::model::rows::{self, Rows, TableOptions};
 use crate::report::model::sweep::{self, Group};
@@ -60,14 +60,21 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     thresholds::write(&mut page, analysis, &varying);
     page.blank();
     let all_notes = shown.all_notes;
-    let foot =
-        Foot { run, analysis, all: &all, varying: &varying, left: &left, has_points, all_notes };
+    let foot = Footnotes {
+        run,
+        analysis,
+        all: &all,
+        varying: &varying,
+        left: &left,
+        has_points,
+        all_notes,
+    };
     foot.write(&mut page);
     page.into_text()
 }
 
 /// The table of a point, and its answer.
-fn point(page: &mut Page, rows: &Rows<'_>, title: &str) -> Option<Left> {
+fn point(page: &mut Page, rows: &Rows<'_>, title: &str) -> Option<Omitted> {
     if !title.is_empty() {
         page.line(&[(Style::Bold, title)]);
     }

@@ -6,7 +6,7 @@ use lab::metric;
 
 use super::grid::{self, Head};
 use super::page::Page;
-use super::results::Left;
+use super::results::Omitted;
 use crate::report::model::answer;
 use crate::report::model::rows::{Row, Rows, heading};
 use crate::report::model::standing::Standing;
@@ -21,7 +21,7 @@ const HEADING_MAX: usize = 16;
 const NAME_MAX: usize = 24;
 
 /// Writes the table, in several parts if it is wider than the page, and the answer at each value.
-pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Left {
+pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Omitted {
     if !sweep.title.is_empty() {
         page.line(&[(Style::Bold, &sweep.title)]);
     }
@@ -47,7 +47,7 @@ pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Left {
     for rows in &sweep.points {
         page.hanging(&format!("{}: ", sweep.value(rows)), &answer::of_family(rows));
     }
-    Left { names: shortened_names(sweep), ..Left::default() }
+    Omitted { names: shortened_names(sweep), ..Omitted::default() }
 }
 
 /// The table in as many parts as the width of the page requires.

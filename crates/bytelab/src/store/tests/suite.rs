@@ -13,7 +13,7 @@ use crate::store::Store;
 pub(crate) fn all(store: &mut dyn Store) {
     a_run_comes_back_whole(store);
     unusual_texts_and_numbers_come_back(store);
-    the_list_tells_what_there_is(store);
+    the_list_shows_what_there_is(store);
     a_deleted_run_is_gone_and_its_id_is_not_given_again(store);
     what_is_not_there_is_an_error(store);
     a_baseline_is_a_name_for_a_run(store);
@@ -227,7 +227,7 @@ fn a_label_is_changed_and_removed(store: &mut dyn Store) {
     assert!(store.set_label("12345", Some("c")).is_err());
 }
 
-fn the_list_tells_what_there_is(store: &mut dyn Store) {
+fn the_list_shows_what_there_is(store: &mut dyn Store) {
     let mut run = new_run("listed");
     run.label = Some("of a list".to_owned());
     for round in 0..3 {

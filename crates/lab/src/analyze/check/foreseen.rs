@@ -61,21 +61,21 @@ impl Foreseen {
 
 /// The estimate for a check against a baseline; `now` is empty. `before` are the runs that show how
 /// much runs differ.
-pub fn foresee(asked: &Check<'_>) -> Vec<Foreseen> {
-    let contenders = family::contenders(asked.baseline, &[], asked.absolute);
+pub fn foresee(request: &Check<'_>) -> Vec<Foreseen> {
+    let contenders = family::contenders(request.baseline, &[], request.absolute);
     let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
     let time = measure(&cells);
-    let alpha = ALPHA / (contenders.len() * asked.allowed.len()).max(1) as f64;
+    let alpha = ALPHA / (contenders.len() * request.allowed.len()).max(1) as f64;
     let lines = contenders
         .iter()
-        .flat_map(|contender| asked.allowed.iter().map(move |allowed| (contender, allowed)));
+        .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)));
     lines
         .map(|(contender, allowed)| {
-            let line = OfBaseline { asked, contender, allowed, time, alpha };
+            let line = OfBaseline { request, contender, allowed, time, alpha };
             let baseline = contender.baseline;
             let metric = line.metric();
             let found_in = |run: &&Run| family::find(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
-            let runs = asked.before.iter().filter(found_in).count();
+            let runs = request.before.iter().filter(found_in).count();
             let mut found =
                 Foreseen::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);
             if constants(metric, &[baseline], &[baseline]).is_some() {

@@ -52,19 +52,19 @@ pub struct Check<'a> {
 }
 
 /// Every contender of the baseline in every metric that has a limit.
-pub fn check(asked: &Check<'_>) -> Checked {
-    let contenders = contenders(asked.baseline, asked.now, asked.absolute);
+pub fn check(request: &Check<'_>) -> Checked {
+    let contenders = contenders(request.baseline, request.now, request.absolute);
     let judged = || contenders.iter().filter(|contender| contender.wrong.is_none());
     // One measure for all lines, as for the methods of a table.
     let cells = judged().flat_map(|contender| contender.now.iter().chain([&contender.baseline]));
     let time = measure(&cells.copied().collect::<Vec<&Cell>>());
     // The outcome `slower` of one line is that of the whole check: the level is such that all lines
     // hold together.
-    let alpha = ALPHA / (judged().count() * asked.allowed.len()).max(1) as f64;
+    let alpha = ALPHA / (judged().count() * request.allowed.len()).max(1) as f64;
     let lines: Vec<CheckLine> = contenders
         .iter()
-        .flat_map(|contender| asked.allowed.iter().map(move |allowed| (contender, allowed)))
-        .map(|(contender, allowed)| OfBaseline { asked, contender, allowed, time, alpha }.line())
+        .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)))
+        .map(|(contender, allowed)| OfBaseline { request, contender, allowed, time, alpha }.line())
         .collect();
     Checked { outcome: outcome(&lines), lines }
 }
@@ -78,7 +78,7 @@ pub(super) fn outcome(lines: &[CheckLine]) -> Outcome {
 
 /// A contender of the baseline in one metric.
 struct OfBaseline<'a> {
-    asked: &'a Check<'a>,
+    request: &'a Check<'a>,
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
     /// Wall time, or wall time without the wait for a CPU.
@@ -98,7 +98,7 @@ impl OfBaseline<'_> {
         if line.reason.is_some() {
             return line;
         }
-        let judge = Judge { alpha: self.alpha, runs: self.asked.now.len() };
+        let judge = Judge { alpha: self.alpha, runs: self.request.now.len() };
         if let Some(counts) = constants(metric, &[baseline], now) {
             judge.counts(&mut line, counts);
             return line;
@@ -129,8 +129,8 @@ impl OfBaseline<'_> {
     }
 
     fn same_machine(&self) -> bool {
-        let machine = &self.asked.baseline.environment.fingerprint;
-        self.asked.now.iter().all(|run| run.environment.fingerprint == *machine)
+        let machine = &self.request.baseline.environment.fingerprint;
+        self.request.now.iter().all(|run| run.environment.fingerprint == *machine)
     }
 
     /// Whether this is the reference to which the others are compared, while it is itself compared
@@ -175,7 +175,7 @@ impl OfBaseline<'_> {
         };
         let beside = |run: usize| reference.as_ref().and_then(|r| r.now.get(run).copied());
         let after = now.iter().enumerate().map(|(run, cell)| of(cell, beside(run)));
-        let runs = self.asked.before.iter().filter_map(|run| {
+        let runs = self.request.before.iter().filter_map(|run| {
             let cell = family::find(run, baseline)?;
             let reference = reference.as_ref().and_then(|r| family::find(run, r.baseline));
             // Without its reference a run has no relative values.

@@ -55,18 +55,18 @@ fn a_reference_that_got_slower_is_no_success() {
     assert_eq!(found.outcome, Outcome::Undecided, "{found:?}");
     let steady: Vec<Run> = (0..8).map(|i| measured(100 + 2 * i, 1.0, 0.8)).collect();
     let allowed = wall(5.0);
-    let asked = Check {
+    let request = Check {
         baseline: &baseline,
         now: &slow,
         before: &steady,
         allowed: &allowed,
         absolute: false,
     };
-    let found = check(&asked);
+    let found = check(&request);
     assert_eq!(outcomes(&found), [("read", Outcome::Slower), ("mmap", Outcome::Ok)]);
     assert_eq!(found.outcome, Outcome::Slower);
     let same = [measured(30, 1.0, 0.8)];
-    let found = check(&Check { now: &same, ..asked });
+    let found = check(&Check { now: &same, ..request });
     assert_eq!(outcomes(&found), [("read", Outcome::Ok), ("mmap", Outcome::Ok)]);
 }
 
@@ -152,15 +152,15 @@ fn what_runs_are_known_to_differ_by_widens_the_interval() {
     let allowed = wall(5.0);
     let wild: Vec<Run> =
         (0..8).map(|i| measured(100 + 2 * i, 1.0, if i % 2 == 0 { 0.7 } else { 0.9 })).collect();
-    let asked = Check {
+    let request = Check {
         baseline: &baseline,
         now: &slow,
         before: &wild,
         allowed: &allowed,
         absolute: false,
     };
-    assert_eq!(check(&asked).outcome, Outcome::Undecided);
-    assert_eq!(check(&Check { before: &wild[..4], ..asked }).outcome, Outcome::Slower);
+    assert_eq!(check(&request).outcome, Outcome::Undecided);
+    assert_eq!(check(&Check { before: &wild[..4], ..request }).outcome, Outcome::Slower);
 }
 
 #[test]

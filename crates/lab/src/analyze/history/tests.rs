@@ -9,7 +9,7 @@ fn at(day: u32, level: f64) -> Run {
 }
 
 #[test]
-fn a_change_is_told_with_its_run_and_its_ratio() {
+fn a_change_is_reported_with_its_run_and_its_ratio() {
     let runs: Vec<Run> = (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
     let all = series(&runs, "read", "wall_ns");
     assert_eq!((all.len(), all[0].values.len()), (1, 20));

@@ -91,7 +91,7 @@ fn other_answers_are_other_data() {
 }
 
 #[test]
-fn what_only_one_side_has_is_told_with_the_reason() {
+fn what_only_one_side_has_is_reported_with_the_reason() {
     let mut refused = cell("direct", []);
     refused.status = Status::Skipped("no O_DIRECT".to_owned());
     let a = vec![run(vec![cell("read", noisy(1, 0.01)), cell("direct", noisy(2, 0.01))])];

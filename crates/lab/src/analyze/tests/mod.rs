@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::param::Point;
 use crate::param::Value;
@@ -58,18 +56,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
 /// A contender with one sample per round in sessions of ten, with `wall_ns` and an equal `cpu_ns`,
 /// and the answer `1`.
 pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell {
-    let mut cell = Cell {
-        method: method.to_owned(),
-        about: String::new(),
-        role: Role::Contender,
-        language: None,
-        point: Point::default(),
-        status: Status::Measured,
-        digest: None,
-        syscalls_by_name: None,
-        samples: Vec::new(),
-        values: BTreeMap::new(),
-    };
+    let mut cell = Cell::new(method, Point::default());
     for (n, wall_ns) in (0u32..).zip(wall_ns) {
         let sample = Sample {
             pass: Pass::Timing,

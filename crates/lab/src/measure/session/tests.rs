@@ -4,7 +4,7 @@ use std::rc::Rc;
 use super::preparing::{Started, start_each};
 use super::*;
 use crate::experiment::Data;
-use crate::launch::{RawSample, Ready};
+use crate::launch::{Child, RawSample, Ready};
 use crate::measure::batch::{Batch, shared_ops};
 use crate::param::Point;
 
@@ -105,14 +105,20 @@ struct Starting {
 
 struct SlowStart(Rc<RefCell<Starting>>);
 
+impl Child for SlowStart {
+    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+        unreachable!("it is only started")
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
 impl Runner for SlowStart {
     fn started(&mut self) -> Result<(), RunError> {
         self.0.borrow_mut().now -= 1;
         Ok(())
-    }
-
-    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
-        unreachable!("it is only started")
     }
 
     fn go(&mut self, _: u64, _: u64) -> Result<RawSample, RunError> {
@@ -122,12 +128,6 @@ impl Runner for SlowStart {
     fn has_died(&self) -> bool {
         false
     }
-
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    fn bye(&mut self) {}
 }
 
 #[test]

@@ -9,7 +9,7 @@ use lab::analyze::{
 };
 use lab::param::Point;
 use lab::random::SplitMix64;
-use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status};
+use lab::run::{CacheState, Cell, Environment, Pass, Plan, Run, SCHEMA, Sample};
 
 /// The influence of a machine on the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
@@ -209,18 +209,7 @@ pub(crate) fn plan() -> Plan {
 }
 
 pub(crate) fn cell(method: String) -> Cell {
-    Cell {
-        method,
-        about: String::new(),
-        role: Role::Contender,
-        language: None,
-        point: Point::default(),
-        status: Status::Measured,
-        digest: None,
-        syscalls_by_name: None,
-        samples: Vec::new(),
-        values: BTreeMap::new(),
-    }
+    Cell::new(method, Point::default())
 }
 
 pub(crate) fn sample(session: u32, round: u32) -> Sample {

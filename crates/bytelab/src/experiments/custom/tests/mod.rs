@@ -59,7 +59,7 @@ fn its_hints_are_understood_too() {
 }
 
 #[test]
-fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
+fn an_unknown_key_is_reported_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
         "1: qestion: there is no such key; did you mean question? allowed are name, dir, env, question, \
@@ -77,7 +77,7 @@ fn a_key_that_does_not_exist_is_told_with_what_was_meant() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_its_key() {
+fn a_wrong_value_is_reported_with_its_key() {
     let wrong = "[[method]]\nname = 'b'\ncommand = [\n'x',\n3]\n";
     let told = "8: method[2].command[2]: invalid type: integer `3`, expected a string";
     refused(&format!("{METHOD}{wrong}"), told);
@@ -157,7 +157,7 @@ fn a_command_has_a_shell_variables_exit_codes_and_an_output() {
 }
 
 #[test]
-fn what_a_command_cannot_have_is_told() {
+fn what_a_command_cannot_have_is_reported() {
     let check = |line: &str, told: &str| refused(&format!("{METHOD}{line}\n"), told);
     check(
         "exit_codes = []",
@@ -235,7 +235,7 @@ fn a_param_is_checked_as_its_flag_would_be() {
 }
 
 #[test]
-fn what_is_no_experiment_is_told_in_a_line() {
+fn what_is_no_experiment_is_reported_in_a_line() {
     refused("", "1: the key method is missing");
     refused("method = []", "1: method: there is no [[method]] that competes");
     for text in ["\u{0}\u{1}", "a = ", "= 3", "[[method]\n", "a = 1\na = 2\n", "[[[[", "\u{feff}x"]

@@ -119,10 +119,12 @@ fn schema_and_parser_agree() {
         "[[threshold]]\nmethod = ['a', 'b']\nmax_wall = '5ms'",
         "[[threshold]]\nmax_syscalls = 5",
     ];
-    for addition in good {
+    let with = |addition: &str| {
         let is_key = !addition.starts_with('[');
-        let text =
-            if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
+        if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") }
+    };
+    for addition in good {
+        let text = with(addition);
         assert!(check(&text), "{text}");
     }
     let bad = [
@@ -154,9 +156,7 @@ fn schema_and_parser_agree() {
         "env = ['A']",
     ];
     for addition in bad {
-        let is_key = !addition.starts_with('[');
-        let text =
-            if is_key { format!("{addition}\n{method}") } else { format!("{method}{addition}") };
+        let text = with(addition);
         assert!(!check(&text), "{text}");
     }
     assert!(!check("question = 'no method'"));

@@ -157,7 +157,7 @@ impl Files {
         let Ok((metadata, file)) = opened else { return refused("404 Not Found") };
         let size = metadata.len();
         let tag = format!("\"{size:x}-{:x}-{:x}\"", metadata.mtime(), metadata.mtime_nsec());
-        let same = header("if-range").is_none_or(|asked| asked == tag);
+        let same = header("if-range").is_none_or(|validator| validator == tag);
         let part = header("range").filter(|_| same).and_then(|range| part(range, size));
         let (status, range, start, len) = match part {
             Some((first, last)) => {

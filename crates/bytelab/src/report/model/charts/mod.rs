@@ -16,7 +16,7 @@ use lab::run::{self, Role, Run};
 use serde::Serialize;
 
 use self::downsampled::{Downsampled, rounded};
-use self::sweep::{Known, Sweep};
+use self::sweep::{CellIndexes, Sweep};
 use crate::report::model::rows;
 use crate::report::model::units::{self, Unit};
 use crate::report::model::varying::Varying;
@@ -37,7 +37,7 @@ pub(crate) struct Charts {
     pub(crate) cells: Vec<Cell>,
     /// The number of cells that are not drawn.
     pub(crate) left_out: usize,
-    pub(crate) points: Vec<Place>,
+    pub(crate) points: Vec<ChartPoint>,
     pub(crate) sweeps: Vec<Sweep>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) const P100: usize = 7;
 
 /// A point and the cells that are measured at it, in all runs; the best first.
 #[derive(Serialize)]
-pub(crate) struct Place {
+pub(crate) struct ChartPoint {
     /// The values that distinguish it from the other points.
     pub(crate) at: String,
     pub(crate) cells: Vec<usize>,
@@ -142,7 +142,7 @@ impl Charts {
 
 struct Builder<'a> {
     cells: Vec<Cell>,
-    known: Known,
+    known: CellIndexes,
     metrics: &'a [Metric],
     /// The maximum number of values in a column.
     share: usize,
@@ -235,13 +235,17 @@ fn metric(name: &str) -> Metric {
     Metric { name: name.to_owned(), title, units }
 }
 
-fn places(shown: &[(Run, Analysis)], varying: &Varying<'_>, known: &Known) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn places(
+    shown: &[(Run, Analysis)],
+    varying: &Varying<'_>,
+    known: &CellIndexes,
+) -> Vec<ChartPoint> {
+    let mut places: Vec<ChartPoint> = Vec::new();
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for rows in rows::all(run, analysis) {
             let at = clean(&varying.shown(&rows.family.point)).into_owned();
             let found = places.iter().position(|place| place.at == at).unwrap_or_else(|| {
-                places.push(Place { at, cells: Vec::new(), ratios: Vec::new() });
+                places.push(ChartPoint { at, cells: Vec::new(), ratios: Vec::new() });
                 places.len() - 1
             });
             let place = &mut places[found];

@@ -14,7 +14,7 @@ use crate::report::model::varying::Varying;
 use crate::report::model::words::clean;
 
 /// Maps an index of a run and of its cell to the index of the drawn cell.
-pub(crate) type Known = BTreeMap<(usize, usize), usize>;
+pub(crate) type CellIndexes = BTreeMap<(usize, usize), usize>;
 
 /// More panels than these are not drawn.
 const PANELS_MAX: usize = 24;
@@ -36,11 +36,11 @@ pub(crate) struct Sweep {
 pub(crate) struct Panel {
     /// The other params' values; empty if no other param varies.
     pub(crate) title: String,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<SweepLine>,
 }
 
 #[derive(Serialize)]
-pub(crate) struct Line {
+pub(crate) struct SweepLine {
     pub(crate) method: String,
     /// What distinguishes it from other lines of the method.
     pub(crate) kind: String,
@@ -50,7 +50,11 @@ pub(crate) struct Line {
 }
 
 /// One for each param that has two or more numbers, the one with the most first.
-pub(crate) fn all(shown: &[(Run, Analysis)], varying: &Varying<'_>, known: &Known) -> Vec<Sweep> {
+pub(crate) fn all(
+    shown: &[(Run, Analysis)],
+    varying: &Varying<'_>,
+    known: &CellIndexes,
+) -> Vec<Sweep> {
     let mut sweeps: Vec<Sweep> = Vec::new();
     for param in &varying.names {
         sweeps.extend(sweep(shown, param, varying, known, false));
@@ -64,7 +68,7 @@ fn sweep(
     shown: &[(Run, Analysis)],
     param: &str,
     varying: &Varying<'_>,
-    known: &Known,
+    known: &CellIndexes,
     is_ladder: bool,
 ) -> Option<Sweep> {
     let mut panels: Vec<Panel> = Vec::new();
@@ -81,7 +85,7 @@ fn sweep(
                 let cell = &run.cells[*index];
                 let kind = if is_ladder { pages(&cell.point) } else { String::new() };
                 let method = clean(&cell.method).into_owned();
-                panel.add(Line { method, kind, run: number, cells: vec![(*x, *drawn)] });
+                panel.add(SweepLine { method, kind, run: number, cells: vec![(*x, *drawn)] });
             }
         }
     }
@@ -132,8 +136,8 @@ fn panel<'p>(panels: &'p mut Vec<Panel>, title: &str) -> &'p mut Panel {
 }
 
 impl Panel {
-    fn add(&mut self, line: Line) {
-        let same = |known: &&mut Line| {
+    fn add(&mut self, line: SweepLine) {
+        let same = |known: &&mut SweepLine| {
             (&known.method, &known.kind, known.run) == (&line.method, &line.kind, line.run)
         };
         match self.lines.iter_mut().find(same) {

@@ -4,7 +4,7 @@ use lab::param::Value;
 use lab::run::Role;
 use lab::stats::nearest_rank;
 
-use super::{Block, Place, StudyReport, Whose};
+use super::{Block, CellIndex, StudyReport, Whose};
 use crate::reference::{Drawing, Row};
 use crate::report::model::charts;
 
@@ -89,7 +89,7 @@ impl<'a> StudyReport<'a> {
     }
 
     /// In order.
-    fn samples(&self, place: Place, metric: &str) -> Vec<f64> {
+    fn samples(&self, place: CellIndex, metric: &str) -> Vec<f64> {
         let cell = &self.runs[place.run].0.cells[place.cell];
         let mut samples: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
         samples.sort_unstable_by(f64::total_cmp);

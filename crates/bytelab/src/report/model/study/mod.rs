@@ -47,7 +47,7 @@ pub(crate) enum Whose<'a> {
 }
 
 /// A line of figures below the label of a row.
-pub(crate) struct Line<'a> {
+pub(crate) struct StudyLine<'a> {
     pub(crate) whose: Whose<'a>,
     /// The p50 of each column of the study.
     pub(crate) figures: Vec<Option<f64>>,
@@ -58,12 +58,12 @@ pub(crate) struct Line<'a> {
 pub(crate) struct Block<'a> {
     pub(crate) key: &'a str,
     pub(crate) label: &'a str,
-    pub(crate) lines: Vec<Line<'a>>,
+    pub(crate) lines: Vec<StudyLine<'a>>,
 }
 
 /// A cell of one of the runs.
 #[derive(Clone, Copy)]
-struct Place {
+struct CellIndex {
     run: usize,
     cell: usize,
 }
@@ -83,13 +83,13 @@ impl<'a> StudyReport<'a> {
     }
 
     /// None where there is no figure at all.
-    fn line(&self, row: &'a Row, whose: Whose<'a>) -> Option<Line<'a>> {
+    fn line(&self, row: &'a Row, whose: Whose<'a>) -> Option<StudyLine<'a>> {
         let columns = self.study.columns.iter();
         let figures = columns.map(|column| self.figure(row, whose, column));
         let figures: Vec<Option<f64>> = figures.collect();
         figures.iter().any(Option::is_some).then(|| {
             let ratio = self.ratio(row, whose);
-            Line { whose, figures, ratio }
+            StudyLine { whose, figures, ratio }
         })
     }
 
@@ -106,7 +106,7 @@ impl<'a> StudyReport<'a> {
         }
     }
 
-    fn p50(&self, place: Place, name: &str) -> Option<f64> {
+    fn p50(&self, place: CellIndex, name: &str) -> Option<f64> {
         let (_, analysis) = self.runs[place.run];
         let summary = analysis.cells.iter().find(|summary| summary.cell == place.cell);
         let p50 = percentile(metric(summary, name)?, 50)?.value;
@@ -142,7 +142,7 @@ impl<'a> StudyReport<'a> {
             let varying = Varying::of_run(run);
             for summary in &analysis.cells {
                 let cell = &run.cells[summary.cell];
-                let place = Place { run: at, cell: summary.cell };
+                let place = CellIndex { run: at, cell: summary.cell };
                 if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(place) {
                     continue;
                 }
@@ -161,7 +161,7 @@ impl<'a> StudyReport<'a> {
         found
     }
 
-    fn has_row(&self, place: Place) -> bool {
+    fn has_row(&self, place: CellIndex) -> bool {
         self.study.rows.iter().any(|row| {
             let mut methods = row.method.iter().chain(&row.stand_in);
             methods.any(|method| {
@@ -172,7 +172,7 @@ impl<'a> StudyReport<'a> {
     }
 
     /// The cell of a method at the values of a row, or why there is none.
-    fn place(&self, row: &Row, method: &str) -> Result<Place, String> {
+    fn place(&self, row: &Row, method: &str) -> Result<CellIndex, String> {
         let experiment = self.study.experiment(row);
         let mut reason = None;
         for (at, (run, analysis)) in self.runs.iter().enumerate() {
@@ -190,7 +190,7 @@ impl<'a> StudyReport<'a> {
                 } else if wrong {
                     reason = Some("its answer is not that of most methods".to_owned());
                 } else {
-                    return Ok(Place { run: at, cell });
+                    return Ok(CellIndex { run: at, cell });
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use lab::analyze::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 
-use super::{NOT_IN_THE_RUN, Place, StudyReport};
+use super::{CellIndex, NOT_IN_THE_RUN, StudyReport};
 use crate::reference::{Claim, Row, Test};
 
 /// The probability that any verdict of a study is wrong.
@@ -110,7 +110,7 @@ impl<'a> StudyReport<'a> {
 
     fn found(&self, test: &'a Test, kind: Kind) -> Result<Found<'a>, String> {
         let (row, name, of) = self.cell_of(&test.of, kind)?;
-        let quantity = |row: &'a Row, place: Place, metric: &'a str| CellMetric {
+        let quantity = |row: &'a Row, place: CellIndex, metric: &'a str| CellMetric {
             cell: place.cell,
             metric: row.metric(metric),
         };
@@ -135,7 +135,7 @@ impl<'a> StudyReport<'a> {
         Ok(Found { test, names: [name, basis_name], run: of.run, of: of_quantity, to: basis })
     }
 
-    fn cell_of(&self, key: &str, kind: Kind) -> Result<(&'a Row, String, Place), String> {
+    fn cell_of(&self, key: &str, kind: Kind) -> Result<(&'a Row, String, CellIndex), String> {
         let row = self.study.row(key).ok_or_else(|| format!("there is no row {key}"))?;
         let method = match kind {
             Kind::Own => row.method.as_deref(),
