@@ -52,10 +52,15 @@ enum Output {
     Nothing,
 }
 
-/// The time between two drawings of the table is at least this, and so much that drawing takes at
-/// most this share of it.
-const GAP_NS: u64 = 200_000_000;
-const SHARE: u64 = 100;
+/// The least and the greatest time between two drawings of the table. Between these, drawing takes
+/// a hundredth of it. A terminal that is slow to read must not stop the table for minutes.
+const GAP_MIN_NS: u64 = 200_000_000;
+const GAP_MAX_NS: u64 = 10_000_000_000;
+const GAPS_PER_COST: u64 = 100;
+
+fn gap_ns(cost_ns: u64) -> u64 {
+    cost_ns.saturating_mul(GAPS_PER_COST).clamp(GAP_MIN_NS, GAP_MAX_NS)
+}
 
 impl ProgressDisplay {
     pub(crate) fn new(shown: Shown) -> ProgressDisplay {
@@ -156,8 +161,7 @@ impl State {
         let (columns, lines) = Screen::size();
         screen.draw(&table(run, self.look.as_ref(), message, columns, lines), columns);
         let drawn_ns = clock::now_ns();
-        let cost_ns = drawn_ns.saturating_sub(now_ns);
-        self.next_ns = drawn_ns.saturating_add(GAP_NS.max(cost_ns.saturating_mul(SHARE)));
+        self.next_ns = drawn_ns.saturating_add(gap_ns(drawn_ns.saturating_sub(now_ns)));
     }
 }
 
