@@ -62,7 +62,7 @@ pub(crate) fn all() -> Vec<Published> {
         let name = if *short == "2012" { "latency-2012" } else { short };
         latency(name, machine)
     }));
-    all.push(latency("device-not-stated", "not stated"));
+    all.push(latency("device-not-stated", "device not stated"));
     all.extend([bytestring(), fleece()]);
     all
 }
@@ -180,7 +180,7 @@ fn bytestring() -> Published {
     }
     Published {
         name: "bytestring-2007".to_owned(),
-        machine: "not stated".to_owned(),
+        machine: "machine not stated".to_owned(),
         title: "512 MB from standard input to standard output (/dev/null), in Haskell",
         experiment: "copying",
         source: "Peter Simons, Haskell libraries list, 2007-08-29: GHC 6.6.1 -O2",

@@ -222,3 +222,29 @@ fn a_contributed_run_is_compared_without_an_import() {
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("none.json"), "{}", missing.stderr);
 }
+
+/// Otherwise a reader of the experiment does not find the table beside the author's.
+#[test]
+fn the_readme_of_each_experiment_of_a_study_links_its_page() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let studies = [
+        ("urlsession", &["reading"][..]),
+        ("latency", &["numbers", "memory", "threads", "files"]),
+        ("bytestring", &["copying", "reading"]),
+        ("fleece", &["decoding"]),
+        ("sampling", &["sampling"]),
+    ];
+    for (study, experiments) in studies {
+        let page = format!("../../../../../docs/studies/{study}.md");
+        for experiment in experiments {
+            let folder = root.join("src/experiments").join(experiment);
+            let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
+            assert!(readme.contains(&page), "{experiment}: {page}");
+            assert!(folder.join(&page).is_file(), "{page}");
+        }
+        let page = std::fs::read_to_string(root.join(format!("../../docs/studies/{study}.md")));
+        let page = page.unwrap();
+        let heading = "What the author says, and what the samples of here say";
+        assert_eq!(page.matches(heading).count(), 2, "{study}: at 80 and at 160 columns");
+    }
+}

@@ -8,7 +8,7 @@ use super::look::{compared_metrics, sessions_needed};
 use super::values::{absolute, of_samples};
 use super::wait::waited;
 use crate::metric::{self, CPU, WALL, WALL_LESS_WAIT};
-use crate::run::{Cell, Run};
+use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
 
 /// A metric of a cell, by the index of the cell in the run.
@@ -115,7 +115,7 @@ fn ratio(run: &Run, a: CellMetric<'_>, b: Basis<'_>, alpha: f64) -> Ratio {
     found.unwrap_or_else(|reason| Ratio { reason: Some(reason), ..Ratio::default() })
 }
 
-/// The ratio of two counts that were the same in all samples.
+/// The ratio of two counts that were the same in all samples of two or more.
 fn exact(run: &Run, a: CellMetric<'_>, b: Basis<'_>) -> Option<f64> {
     let count = |of: CellMetric<'_>| constant(&run.cells[of.cell], of.metric);
     let basis = match b {
@@ -131,8 +131,19 @@ fn constant(cell: &Cell, name: &str) -> Option<f64> {
     }
     let values: Vec<f64> = cell.counted(name).map(|(_, value)| value).collect();
     let (first, others) = values.split_first()?;
-    (!others.is_empty() && others.iter().all(|value| value.to_bits() == first.to_bits()))
-        .then_some(*first)
+    let is_first = |value: &f64| value.to_bits() == first.to_bits();
+    // The counting pass takes one sample if it agrees with the warm-up.
+    let is_confirmed =
+        !others.is_empty() || warm_up_count(cell, name).is_some_and(|n| is_first(&n));
+    (is_confirmed && others.iter().all(is_first)).then_some(*first)
+}
+
+/// What the last warm-up of the counting pass counted.
+fn warm_up_count(cell: &Cell, name: &str) -> Option<f64> {
+    let is_of_pass = |sample: &Sample| sample.pass == Pass::Counting && sample.warm_up;
+    let mut counts = cell.samples.iter().zip(cell.values.get(name)?).rev();
+    let (_, count) = counts.find(|(sample, count)| is_of_pass(sample) && !count.is_nan())?;
+    Some(*count)
 }
 
 fn by_round(run: &Run, a: CellMetric<'_>, b: CellMetric<'_>, alpha: f64) -> Result<Ratio, String> {

@@ -8,15 +8,19 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use byte_stream::decode::Encoding;
 use record_sampler::{Format, Layout};
 
+use super::data;
 use super::one_by_one::OneByOne;
 
 /// The properties that a sample must have.
 pub(super) struct Claim<'a> {
     pub(super) file: &'a Path,
     pub(super) layout: &'a Layout,
+    /// That of the file; no sample is compressed.
+    pub(super) encoding: Option<Encoding>,
     pub(super) records: u64,
     pub(super) samples: u64,
     pub(super) promise: Promise,
@@ -47,7 +51,7 @@ impl Claim<'_> {
         let (mut rank, mut found) = (0u64, 0);
         let mut next = order.iter().peekable();
         let mut parts = [0u64; PARTS as usize];
-        let file = File::open(self.file).with_context(|| self.file.display().to_string())?;
+        let file = data::open(self.file, self.encoding)?;
         let mut place = |record: &[u8]| {
             let hash = self.hash_of(record);
             let _ = next.next_if(|wanted| **wanted == hash);

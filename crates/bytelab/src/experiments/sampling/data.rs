@@ -1,14 +1,15 @@
 //! The file of a point: the user's own, or one that is generated once, the same every time.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use byte_stream::decode::{Decoder, Encoding};
 use lab::experiment::Data;
 use lab::param::Point;
 use lab::stop::Stop;
-use record_sampler::{Layout, Method, Population, Rng, Sampler};
+use record_sampler::{Format, Layout, Method, Population, Rng, Sampler};
 
 /// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
@@ -46,8 +47,10 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })
 }
 
-/// What the file consists of.
+/// What the file consists of, after decoding.
 pub(super) fn layout(is_text: bool, path: &Path) -> Result<Layout> {
+    let path =
+        if Encoding::from_path(path).is_some() { path.with_extension("") } else { path.into() };
     let text = path.to_string_lossy();
     let ending = ENDINGS.iter().find(|(ending, _)| text.ends_with(ending));
     let name = match ending {
@@ -60,7 +63,32 @@ pub(super) fn layout(is_text: bool, path: &Path) -> Result<Layout> {
         !(is_text && text.ends_with(".bed")),
         "{text}: a PLINK file is read with --kind binary"
     );
-    Ok(Layout::named(name, Some(path))?)
+    Ok(Layout::named(name, Some(&path))?)
+}
+
+/// How the file is compressed, by the rules of `record-sampler`: by the ending of its name, or by
+/// the first bytes of text.
+pub(super) fn encoding(layout: &Layout, path: &Path) -> Result<Option<Encoding>> {
+    let named = Encoding::from_path(path);
+    if named.is_some() || matches!(layout.format, Format::Fixed(_)) {
+        return Ok(named);
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    file.take(4).read_to_end(&mut start).with_context(|| path.display().to_string())?;
+    Ok(Encoding::from_magic(&start))
+}
+
+/// The bytes of the file, decoded.
+pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> Result<Box<dyn Read + Send>> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    Ok(match encoding {
+        Some(encoding) => {
+            let reader = BufReader::with_capacity(1 << 17, file);
+            Box::new(Decoder::new(encoding, reader)?)
+        }
+        None => Box::new(file),
+    })
 }
 
 /// Whether this is one of the files that can be made, which programs that know nothing else read.

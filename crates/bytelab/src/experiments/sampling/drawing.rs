@@ -2,22 +2,24 @@
 //! file.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use byte_stream::decode::Encoding;
 use lab::clock::Cpu;
 use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
 
 use super::check::{Claim, Promise};
-use super::data::{is_plain, layout, population};
+use super::data::{self, is_plain, layout, population};
 use record_sampler::{Format, Layout, Population, Stats};
 
 /// What to draw.
 pub(super) struct Request {
     pub(super) file: PathBuf,
     pub(super) layout: Layout,
+    encoding: Option<Encoding>,
     pub(super) samples: u64,
     pub(super) records: u64,
 }
@@ -25,8 +27,10 @@ pub(super) struct Request {
 impl Request {
     pub(super) fn from_point(point: &Point) -> Result<Request> {
         let file = point.path("file")?;
+        let layout = layout(point.text("kind")? == "text", &file)?;
         Ok(Request {
-            layout: layout(point.text("kind")? == "text", &file)?,
+            encoding: data::encoding(&layout, &file)?,
+            layout,
             file,
             samples: point.number("samples")?,
             records: point.number("records")?,
@@ -42,8 +46,19 @@ impl Request {
         population(&self.layout, &self.file)
     }
 
+    /// The bytes of the file, decoded.
+    pub(super) fn open(&self) -> Result<Box<dyn Read + Send>> {
+        data::open(&self.file, self.encoding)
+    }
+
+    /// The reason to skip what reads only what is wanted.
+    pub(super) fn must_be_uncompressed(&self) -> Result<()> {
+        if self.encoding.is_none() { Ok(()) } else { Err(skip("reads no compressed file")) }
+    }
+
     /// The reason to skip what needs to know where a record is by its number, or that of its line.
     pub(super) fn must_be_numbered(&self) -> Result<()> {
+        self.must_be_uncompressed()?;
         match self.layout.format {
             Format::Marked { .. } => Err(skip(format!("reads no {}", self.layout.name))),
             _ => Ok(()),
@@ -52,6 +67,7 @@ impl Request {
 
     /// The reason to skip what reads nothing but lines and records of 64 bytes, without a header.
     pub(super) fn must_be_plain(&self) -> Result<()> {
+        self.must_be_uncompressed()?;
         if is_plain(&self.layout) {
             return Ok(());
         }
@@ -129,9 +145,9 @@ impl Task for Drawing {
     /// The digest covers not the sample itself but the properties that every sample must have.
     fn digest(&mut self) -> Result<Option<u64>> {
         self.run(1)?;
-        let Request { file, layout, samples, records } = &self.job;
-        let claim =
-            Claim { file, layout, records: *records, samples: *samples, promise: self.promise };
+        let Request { file, layout, encoding, samples, records } = &self.job;
+        let (encoding, records, promise) = (*encoding, *records, self.promise);
+        let claim = Claim { file, layout, encoding, records, samples: *samples, promise };
         claim.check(&self.out).context("the sample is wrong")?;
         Ok(Some(*samples))
     }

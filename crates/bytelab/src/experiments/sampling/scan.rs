@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab::experiment::{Method, Task};
 use lab::param::Point;
 use record_sampler::Rng;
@@ -28,8 +28,7 @@ fn scan(job: &Request, seed: u64, out: &mut File) -> Result<DrawUsage> {
     let mut rng = Rng::new(seed);
     let p = job.samples as f64 / job.records as f64;
     let mut is_kept = || rng.unit() <= p;
-    let file = File::open(&job.file).with_context(|| job.file.display().to_string())?;
-    let mut records = OneByOne::new(file, &job.layout)?;
+    let mut records = OneByOne::new(job.open()?, &job.layout)?;
     let mut out = BufWriter::new(out);
     out.write_all(&records.header)?;
     let mut record = Vec::new();

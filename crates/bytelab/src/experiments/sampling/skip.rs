@@ -23,10 +23,12 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, Way::Mmap)
         }),
         of_kind("binary", "sequential", "large reads in order, binary only", |point| {
+            Request::from_point(point)?.must_be_uncompressed()?;
             build(point, Way::Sequential)
         }),
         #[cfg(target_os = "linux")]
         of_kind("binary", "io-uring", "64 reads in flight in a ring, binary only", |point| {
+            Request::from_point(point)?.must_be_uncompressed()?;
             let refused = |error| skip(format!("the kernel gives no ring: {error}"));
             io_uring::IoUring::new(1).map_err(refused)?;
             build(point, Way::Uring)
@@ -76,7 +78,7 @@ fn draw(job: &Request, sampler: &Sampler, out: &mut File) -> Result<DrawUsage> {
 
 /// The file as a stream that can be read only once.
 fn reservoir(job: &Request, seed: u64, out: &mut File) -> Result<DrawUsage> {
-    let population = Population::stream(File::open(&job.file)?, job.layout.format);
+    let population = Population::stream(job.open()?, job.layout.format);
     let mut population = population.with_header_rule(job.layout.header.clone());
     Ok(Sampler::exactly(job.samples).seed(seed).write(&mut population, out)?.into())
 }

@@ -88,6 +88,36 @@ fn files_of_other_formats_are_known_by_their_endings() {
     assert!(format!("{error:#}").ends_with("a PLINK file is read with --kind binary"), "{error:#}");
 }
 
+/// Gzip in blocks, as of `bgzip`: a member for each part of the text.
+fn in_blocks(text: &str) -> Vec<u8> {
+    let blocks = text.as_bytes().chunks(4000).map(|block| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(block).unwrap();
+        encoder.finish().unwrap()
+    });
+    blocks.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn compressed_files_are_drawn_from_as_the_files_in_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = (0..1000).map(|i| format!("{i}\t7\n")).collect::<Vec<String>>().concat();
+    let vcf = format!("##x\n#CHROM\n{text}");
+    // What is compressed is known by the name or, in text, by the first bytes.
+    for (name, text) in [("a.vcf.gz", &vcf), ("b.txt", &text)] {
+        let path = dir.path().join(name);
+        fs::write(&path, in_blocks(text)).unwrap();
+        let mut point = Point::default();
+        point.set("samples", 100u64);
+        point.set("kind", "text");
+        point.set("file", path);
+        let data = (experiment().data)(&point, dir.path(), &Stop::default()).unwrap();
+        assert_eq!(data.arguments.number("records").unwrap(), 1000, "{name}");
+        // By `scan`, `auto`, `pread` and `reservoir`: the others are skipped.
+        assert_eq!(draw_by_each(&data.arguments, 100), 4, "{name}");
+    }
+}
+
 #[test]
 fn a_file_is_made_once_and_the_same_every_time() {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -129,7 +159,8 @@ fn what_is_no_sample_is_found_out() {
     let check = |drawn: Vec<String>, samples: u64| {
         let promise = Promise { is_exact: true, in_order: true };
         let layout = Layout::named("lines", None).unwrap();
-        let claim = Claim { file: &file, layout: &layout, records: 4000, samples, promise };
+        let (file, layout) = (&file, &layout);
+        let claim = Claim { file, layout, encoding: None, records: 4000, samples, promise };
         let mut out = tempfile::tempfile().unwrap();
         out.write_all(drawn.concat().as_bytes()).unwrap();
         claim.check(&out).map_err(|error| error.to_string())

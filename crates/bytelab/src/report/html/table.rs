@@ -26,6 +26,12 @@ pub(super) fn write(html: &mut Html, id: &str, caption: &str, table: &Table) {
     }
     html.raw("</tr>\n</thead>\n<tbody>\n");
     for row in &table.rows {
+        if let Some(title) = row.cells.first().filter(|_| row.is_title) {
+            let columns = table.columns.len().to_string();
+            html.element("<tr class=\"title\"><th scope=\"rowgroup\" colspan=\"", &columns, "\">");
+            html.element("", title.text.trim(), "</th></tr>\n");
+            continue;
+        }
         html.raw("<tr>");
         for (i, shown) in row.cells.iter().enumerate() {
             cell(html, shown, i == 0);

@@ -65,10 +65,7 @@ impl Axis {
                 return thinned(found, 10);
             }
         }
-        let step = (self.high - self.low) / 6.0;
-        let power = 10f64.powf(step.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|m| *m >= step);
-        let step = step.unwrap_or(power * 10.0);
+        let step = linear_step((self.high - self.low) / 6.0, binary);
         let first = (self.low / step).ceil();
         (0..12).map(|i| (first + f64::from(i)) * step).filter(inside).collect()
     }
@@ -90,6 +87,16 @@ impl Axis {
 }
 
 const DOUBLES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// A step of this size or more: 1, 2 or 5 times a power of ten, or a power of two.
+fn linear_step(least: f64, binary: bool) -> f64 {
+    if binary {
+        return least.log2().ceil().exp2();
+    }
+    let power = 10f64.powf(least.log10().floor());
+    let step = [1.0, 2.0, 5.0].into_iter().map(|m| m * power).find(|m| *m >= least);
+    step.unwrap_or(power * 10.0)
+}
 
 fn log_steps(low: f64, high: f64, binary: bool, steps: &[f64]) -> Vec<f64> {
     let base: f64 = if binary { 1024.0 } else { 10.0 };
@@ -118,6 +125,7 @@ mod tests {
             [4096.0, 8192.0, 16384.0, 32768.0, 65536.0]
         );
         assert_eq!(ticks(&[0.0, 10.0], false, false), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(ticks(&[0.0, 1300.0], false, true), [0.0, 256.0, 512.0, 768.0, 1024.0, 1280.0]);
     }
 
     #[test]

@@ -88,6 +88,15 @@ impl Canvas {
         ));
     }
 
+    /// Hides what was drawn there.
+    pub(super) fn blank(&mut self, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+        let (width, height) = (x2 - x1, y2 - y1);
+        self.add(format_args!(
+            "<rect x=\"{x1:.2}\" y=\"{y1:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" \
+             fill=\"white\"/>"
+        ));
+    }
+
     pub(super) fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str, opacity: f64) {
         self.add(format_args!(
             "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius}\" fill=\"{colour}\" \

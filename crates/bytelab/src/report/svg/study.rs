@@ -39,7 +39,7 @@ pub(crate) fn figure(report: &StudyReport<'_>, drawing: &Drawing) -> Option<Stri
 pub(crate) fn caption(drawing: &Drawing) -> &'static str {
     match drawing.kind {
         DrawingKind::Bars => {
-            "A bar for each machine of the author, and one for what was measured here: p50."
+            "A bar for each machine of the author, and one for what was measured here: p50. On a logarithmic axis only the end of a bar has a meaning, not its length."
         }
         DrawingKind::Boxes => {
             "Box: p25, p50, p75; whiskers: the last samples within 1.5 times its length; points: the samples beyond."
@@ -55,16 +55,19 @@ fn axis(values: &[f64], pixels: [f64; 2]) -> Axis {
     Axis::new(values, least > 0.0 && most / least > LOG_FROM, pixels)
 }
 
+/// The axis of bars: the length of a bar is its value, unless the axis is logarithmic.
+fn from_zero(values: &[f64], pixels: [f64; 2]) -> Axis {
+    let axis = axis(values, pixels);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if axis.is_log() || most <= 0.0 { axis } else { Axis::exact(0.0, most * 1.04, pixels) }
+}
+
 fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
     let rows = report.bars(&drawing.metric);
     let stored = unit(&drawing.metric);
     let all = || rows.iter().flat_map(|(_, bars)| bars);
-    let mut values: Vec<f64> = all().map(|(_, value)| *value).collect();
+    let values: Vec<f64> = all().map(|(_, value)| *value).collect();
     values.first()?;
-    let spread = axis(&values, [0.0, 1.0]);
-    if !spread.is_log() {
-        values.push(0.0);
-    }
     let names = all().map(|(whose, _)| wide(&whose.name())).fold(0.0, f64::max);
     let lines = rows.iter().map(|(_, bars)| bars.len() + 1).sum::<usize>();
     let plane = Plane {
@@ -73,13 +76,14 @@ fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
         top: 12.0,
         bottom: 12.0 + ROW * lines as f64,
     };
-    let x = Axis::new(&values, spread.is_log(), plane.x());
-    let x = Scale::new(x, heading(&drawing.metric), stored);
+    let x = Scale::new(from_zero(&values, plane.x()), heading(&drawing.metric), stored);
     let y = Scale::with(Axis::exact(0.0, 1.0, plane.y()), "", Vec::new(), 1);
     let mut canvas = Canvas::new();
     frame::draw(&mut canvas, &plane, &x, &y);
     let mut top = plane.top;
     for (label, bars) in &rows {
+        // A long label reaches over the axis and its ticks.
+        canvas.blank([8.0, top], [12.0 + wide(label), top + ROW]);
         canvas.text([8.0, top + FONT], Anchor::Start, INK, label);
         top += ROW;
         for (whose, value) in bars {

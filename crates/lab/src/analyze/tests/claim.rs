@@ -76,6 +76,26 @@ fn counts_that_never_vary_are_exact() {
     assert!(ratio.reason.unwrap().contains("gives no ratio"));
 }
 
+/// The counting pass ends when a sample has the counts of the warm-up before it.
+#[test]
+fn a_count_is_exact_if_its_warm_up_counted_the_same() {
+    let judged = |counts: &[(bool, f64)]| {
+        let mut run = two(1.0);
+        for (round, (warm_up, n)) in (0..).zip(counts) {
+            let mut sample = run.cells[0].samples[0].clone();
+            sample = Sample { pass: Pass::Counting, warm_up: *warm_up, round, ..sample };
+            run.cells[0].push(sample, &[("allocations", *n)]);
+        }
+        let of = CellMetric { cell: 0, metric: "allocations" };
+        judge_claim(&run, of, Basis::Value(1.0), [0.0, 0.0], ALPHA).0
+    };
+    assert_eq!(judged(&[(true, 3.0), (false, 3.0)]), Claimed::Refuted);
+    assert_eq!(judged(&[(true, 0.0), (false, 0.0)]), Claimed::Confirmed);
+    assert_eq!(judged(&[(true, 4.0), (false, 3.0)]), Claimed::Undecided);
+    assert_eq!(judged(&[(false, 3.0)]), Claimed::Undecided);
+    assert_eq!(judged(&[(true, 9.0), (false, 3.0), (false, 3.0)]), Claimed::Refuted);
+}
+
 #[test]
 fn a_quantity_is_held_against_a_known_value() {
     let run = two(1.0);

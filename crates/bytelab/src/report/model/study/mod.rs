@@ -12,7 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use lab::analyze::Analysis;
-use lab::metric::WALL;
+use lab::metric::{CPU, WALL};
 use lab::param::{Value, bytes};
 use lab::run::{Role, Run};
 
@@ -113,13 +113,14 @@ impl<'a> StudyReport<'a> {
         Some(p50).filter(|value| value.is_finite())
     }
 
-    /// By the wall time, or else by the first metric of the row. Rows of other quantities, and rows
-    /// without a group, have none.
+    /// Of the first time among the row's columns, or else of their first one. Rows of other
+    /// quantities, and rows without a group, have none.
     fn ratio(&self, row: &'a Row, whose: Whose<'a>) -> Option<f64> {
         let columns = &self.study.columns;
         let is_shown = |column: &&String| row.shows(column);
-        let wall = columns.iter().filter(is_shown).find(|column| *column == WALL);
-        let column = wall.or_else(|| columns.iter().find(is_shown))?;
+        let is_time = |column: &&String| [WALL, CPU].contains(&column.as_str());
+        let time = columns.iter().filter(is_shown).find(is_time);
+        let column = time.or_else(|| columns.iter().find(is_shown))?;
         let mut group = self.study.rows.iter().filter(|other| other.group == row.group);
         let first = group.find_map(|other| {
             let same = match whose {

@@ -281,6 +281,44 @@ fn rows_of_other_quantities_have_no_ratio_to_each_other() {
     check("lookup-json", 1.0);
 }
 
+/// The ratio of the line that a study has for a row.
+fn ratio_of(study: &'static Study, runs: &[Run], key: &str) -> Option<f64> {
+    let analyses: Vec<Analysis> = runs.iter().map(analyze).collect();
+    let (absent, runs) = (BTreeMap::new(), runs.iter().zip(&analyses).collect());
+    let report = StudyReport { study, published: &[], runs, absent: &absent };
+    let blocks = report.blocks();
+    blocks.iter().find(|block| block.key == key).unwrap().lines[0].ratio
+}
+
+#[test]
+fn the_ratio_is_of_what_the_author_measured() {
+    let check = |name: &str, id: &str, kind: Kind, key: &str, expected: f64| {
+        let study = study(name).unwrap();
+        let claim = study.claims.iter().find(|claim| claim.id == id).unwrap();
+        let runs = driven(study, claim, kind, Claimed::Confirmed).unwrap();
+        let found = ratio_of(study, &runs, key).unwrap_or_default();
+        assert!((found / expected - 1.0).abs() < 0.05, "{id}: {found}, not {expected}");
+    };
+    // `clock()` is CPU time.
+    check("sampling", "S1", Kind::InTheirPlace, "binary-second-10", 0.5);
+    // Passes over sets of different sizes have no common time.
+    check("latency", "L3", Kind::Own, "fourth-large", 1.0 / 3.0);
+}
+
+#[test]
+fn one_percent_more_time_is_no_more_time() {
+    let study = study("latency").unwrap();
+    let claim = study.claims.iter().find(|claim| claim.id == "L2").unwrap();
+    let verdict = |ratio: f64| {
+        let mut synthetic = Synthetic::new(study, Kind::Own);
+        assert!(synthetic.make(&claim.tests[0], ratio));
+        let judged = judged(study, &synthetic.measured(0.002));
+        judged.into_iter().find(|(id, ..)| id == "L2").unwrap().1
+    };
+    assert_eq!(verdict(1.01), Some(Claimed::Confirmed));
+    assert_eq!(verdict(1.1), Some(Claimed::Refuted));
+}
+
 #[test]
 fn what_a_run_did_more_or_less_of_is_said() {
     let study = study("bytestring").unwrap();

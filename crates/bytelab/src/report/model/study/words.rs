@@ -17,8 +17,8 @@ pub(crate) const NO_VERDICT: &str = "No verdict between the published figures an
 pub(crate) const ALL_TOGETHER: &str =
     "Each verdict is by the whole interval of its ratios; all intervals together hold at 95 %.";
 
-pub(crate) const RATIO: &str =
-    "ratio: to the first row of the same quantity, on the same machine; in the author's order.";
+pub(crate) const RATIO: &str = "ratio: of the first time in the row (without a time, of the first figure), to the first row of the \
+                     same quantity, on the same machine; in the author's order.";
 
 /// A run in one line.
 pub(crate) fn about(run: &Run) -> String {
