@@ -52,7 +52,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Its store has so many imports of the same run, each with its own UUID.
+    /// Its store has `scale.runs` imports of the same run, each with its own UUID.
     fn new(run: &str, scale: &Scale) -> Writer {
         let world = World::new();
         for _ in 0..scale.runs {

@@ -82,7 +82,7 @@ fn no_line_crosses_the_label_of_a_bar() {
 #[test]
 fn the_title_of_rows_spans_the_table() {
     let html = made("fleece", |report| page(report, &[]));
-    // The name, the size, the time and the ratio: nobody published allocations.
+    // The name, the size, the time and the ratio: no author published allocations.
     let title = "<th scope=\"rowgroup\" colspan=\"4\">parse: Fleece</th>";
     assert!(html.contains(title), "{html}");
 }

@@ -140,7 +140,7 @@ impl Postgres {
         }
         let bytes = document.len() + data.iter().map(Vec::len).sum::<usize>();
         self.wait(bytes, async |connection| {
-            // If the client is gone and nobody says so, another one may push the run soon.
+            // If the client is gone without closing its connection, another one may push the run soon.
             let mut transaction = connection
                 .begin_with("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'")
                 .await?;

@@ -122,7 +122,7 @@ pub(crate) fn new_values(round: u32) -> Vec<(&'static str, f64)> {
         .collect()
 }
 
-/// Adds a new run with so many samples in its first cell.
+/// Adds a new run with this number of samples in its first cell.
 fn added(store: &mut dyn Store, experiment: &str, samples: u32) -> Run {
     let mut run = new_run(experiment);
     (0..samples).for_each(|round| run.cells[0].push(new_sample(round, 0), &new_values(round)));
