@@ -140,7 +140,8 @@ impl Postgres {
         }
         let bytes = document.len() + data.iter().map(Vec::len).sum::<usize>();
         self.wait(bytes, async |connection| {
-            // If the client is gone without closing its connection, another one may push the run soon.
+            // Another client may soon push the run of one that is gone without closing its
+            // connection.
             let mut transaction = connection
                 .begin_with("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'")
                 .await?;
