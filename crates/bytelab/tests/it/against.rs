@@ -1,11 +1,8 @@
 //! check --against: old and new in the same rounds, by files, by programs and by another bytelab.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::program::{Ran, World, cell};
+use crate::program::{Ran, World, cell, install, script};
 
 /// A program that does a given amount of work, reads its number from its working directory, and
 /// answers 7.
@@ -13,11 +10,6 @@ const WORK: &str =
     "#!/bin/sh\nread -r n < times\ni=0\nwhile [ $i -lt $n ]; do i=$((i + 1)); done\necho 7\n";
 
 const FILE: &str = "answer.from = 'stdout'\n[[method]]\nname = 'work'\ncommand = './work.sh'\n";
-
-fn script(path: &Path, text: &str) {
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-}
 
 impl World {
     /// A folder with a file that declares a command with this amount of work.
@@ -152,7 +144,7 @@ fn another_answer_and_a_method_without_an_old_side_are_said() {
 fn another_bytelab_does_the_old_side() {
     let world = World::new();
     let (copy, old, told) = (world.path("copy"), world.path("old-bytelab"), world.path("told"));
-    std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &copy).unwrap();
+    install(env!("CARGO_BIN_EXE_bytelab"), &copy);
     let tells =
         format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", told.display(), copy.display());
     script(&old, &tells);

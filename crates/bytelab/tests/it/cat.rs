@@ -203,7 +203,7 @@ fn a_standard_stream_that_is_closed_is_a_failure() {
         ("exec \"$0\" cat <>/dev/null", 0, ""),
         ("exec \"$0\" cat \"$1\" 1<>/dev/null", 0, ""),
     ] {
-        let program = world.command(&[]).get_program().to_owned();
+        let program = env!("CARGO_BIN_EXE_bytelab");
         #[expect(clippy::disallowed_methods, reason = "only a shell closes a standard stream")]
         let mut shell = Command::new("sh");
         let output = shell.args(["-c", script]).arg(program).arg(path).output().unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::program::{Ran, World};
+use crate::program::{Ran, World, script};
 
 /// `a\xff` and this ending.
 fn odd(ending: &str) -> OsString {
@@ -115,9 +115,7 @@ fn commands_and_files_of_them_may_have_them() {
     let own = "data.file = 'own'\n[[method]]\nname = 'own'\ncommand = './own.sh {file}'\n";
     fs::write(world.odd_path(".dir/own.toml"), own).unwrap();
     fs::write(world.odd_path(".dir/own"), "x").unwrap();
-    let script = world.odd_path(".dir/own.sh");
-    fs::write(&script, "#!/bin/sh\ncat \"$1\"\n").unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script(&world.odd_path(".dir/own.sh"), "#!/bin/sh\ncat \"$1\"\n");
     world.works(&[&["run", "@.dir/own.toml"], FEW].concat());
     let report = ["report", "latest", "-o", "@.html", "--svg", "@.svg"];
     let ran = world.with_odd(&report);

@@ -29,6 +29,18 @@ pub(crate) fn long_run<'a>(size: &'a str, rounds: &'a str, worker: &'a str) -> V
     fixed.chain(["--size", size, "--rounds", rounds, "--worker", worker]).collect()
 }
 
+/// Of signal 2 in the masks of `/proc`.
+const SIGINT_BIT: u64 = 1 << 1;
+
+/// Whether this process ignores SIGINT, as a shell makes those ignore it that it starts with `&`.
+/// The programs that the tests start and interrupt would inherit that, and never end.
+fn ignores_sigint() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & SIGINT_BIT != 0)
+}
+
 impl World {
     pub(crate) fn new() -> World {
         World { dir: tempfile::tempdir().unwrap() }
@@ -52,7 +64,13 @@ impl World {
             clippy::disallowed_methods,
             reason = "the program under test is started as a user would"
         )]
-        let mut command = Command::new(program);
+        let mut command = if ignores_sigint() {
+            let mut command = Command::new("env");
+            command.args(["--default-signal=INT", program]);
+            command
+        } else {
+            Command::new(program)
+        };
         command
             .args(args)
             .env("HOME", self.dir.path())
@@ -85,7 +103,7 @@ impl World {
             return None;
         }
         let program = self.path("bytelab");
-        std::fs::copy(env!("CARGO_BIN_EXE_bytelab"), &program).unwrap();
+        install(env!("CARGO_BIN_EXE_bytelab"), &program);
         std::fs::set_permissions(self.dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         chown(self.dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         #[expect(
@@ -139,6 +157,24 @@ impl World {
         std::fs::write(&path, script).unwrap();
         format!("{name}=/bin/sh {}", path.display())
     }
+}
+
+/// Copies a file, so that it can be executed. A process of its own does it: a file that this one
+/// has open for writing is open, too, in each program that another test starts meanwhile, until
+/// that is executed, and cannot be executed itself before ("Text file busy").
+pub(crate) fn install(from: impl AsRef<Path>, to: &Path) {
+    #[expect(clippy::disallowed_methods, reason = "no other process may inherit the open file")]
+    let mut command = Command::new("install");
+    let done = command.args(["-m", "755"]).arg(from.as_ref()).arg(to).status().unwrap();
+    assert!(done.success(), "{done}");
+}
+
+/// Makes a file with this text that can be executed.
+pub(crate) fn script(path: &Path, text: &str) {
+    let source = path.with_extension("text");
+    std::fs::write(&source, text).unwrap();
+    install(&source, path);
+    std::fs::remove_file(source).unwrap();
 }
 
 /// The cell of a method in a JSON document.

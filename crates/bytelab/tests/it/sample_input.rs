@@ -109,7 +109,7 @@ fn more_files_than_there_may_be_descriptors_are_sampled() {
     for i in 0..100 {
         std::fs::write(world.path(&format!("f{i}")), "line\n").unwrap();
     }
-    let program = world.command(&[]).get_program().to_owned();
+    let program = env!("CARGO_BIN_EXE_bytelab");
     for choice in ["-n 100", "-n 100 --shuffle", "-p 1 --method stream", "-n 100 --method mmap"] {
         #[expect(
             clippy::disallowed_methods,
@@ -117,7 +117,7 @@ fn more_files_than_there_may_be_descriptors_are_sampled() {
         )]
         let mut shell = std::process::Command::new("sh");
         let script = format!("ulimit -n 32; exec \"$0\" sample {choice} \"$1\"/f*");
-        let shell = shell.args(["-c", &script]).arg(&program).arg(world.path(""));
+        let shell = shell.args(["-c", &script]).arg(program).arg(world.path(""));
         let output = shell.output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{stderr}");

@@ -1,8 +1,6 @@
 //! The allocations of foreign programs: exact to the byte, in threads and in children, with a
 //! reason for each program whose allocations cannot be counted.
 
-use std::os::unix::fs::PermissionsExt;
-
 use lab::experiment::{Command, How, Method};
 use lab::run::{Cell, Plan, Run, Status};
 
@@ -100,8 +98,14 @@ fn the_allocations_of_children_are_counted_apart_from_those_of_their_parent() {
 fn a_program_without_the_library_is_not_countable() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("static");
-    std::fs::write(&path, static_program()).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let source = dir.path().join("source");
+    std::fs::write(&source, static_program()).unwrap();
+    // A program that another test starts meanwhile has what is open here open until it is executed,
+    // and a file that is open for writing cannot be executed.
+    #[expect(clippy::disallowed_methods, reason = "no other process may inherit the open file")]
+    let mut install = std::process::Command::new("install");
+    let done = install.args(["-m", "755"]).arg(source).arg(&path).status().unwrap();
+    assert!(done.success(), "{done}");
     let argv = vec![path.to_str().unwrap().to_owned()];
     let methods = [("static", argv), ("true", vec!["/bin/true".to_owned()])];
     let methods = methods.map(|(name, argv)| method(name, How::Command(Command::plain(argv))));
