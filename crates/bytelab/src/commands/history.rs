@@ -17,7 +17,7 @@ use super::context::{Context, layout, note};
 use super::limits::metric_named;
 use crate::report;
 use crate::report::history::{Entry, flags};
-use crate::store::{Planned, is_machine};
+use crate::store::{Planned, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -157,9 +157,7 @@ impl HistoryArgs {
         // Times in the same format sort as texts; a date is a prefix of the times of its day.
         let start = |date: &str| started.get(..date.len()).unwrap_or(started).to_owned();
         self.experiment.as_ref().is_none_or(|name| run.experiment == *name)
-            && self.label.as_ref().is_none_or(|label| {
-                crate::pattern::matches(label, run.label.as_deref().unwrap_or_default())
-            })
+            && self.label.as_ref().is_none_or(|label| has_label(run, label))
             && self.machine.as_ref().is_none_or(|machine| is_machine(run, machine))
             && self.since.as_ref().is_none_or(|since| start(since) >= *since)
             && self.until.as_ref().is_none_or(|until| start(until) <= *until)

@@ -157,10 +157,8 @@ fn ids(chosen: &Chosen, store: &mut dyn Store) -> Result<Vec<String>> {
     if !chosen.ids.is_empty() {
         return chosen.ids.iter().map(|id| store::id_of(store, id)).collect();
     }
-    let is_wanted = |run: &Listed| {
-        let own = run.label.as_deref().unwrap_or_default();
-        chosen.label.as_ref().is_none_or(|label| crate::pattern::matches(label, own))
-    };
+    let is_wanted =
+        |run: &Listed| chosen.label.as_ref().is_none_or(|label| store::has_label(run, label));
     let listed = store.list()?.into_iter().filter(is_wanted);
     let ids: Vec<String> = listed.map(|run| run.id).collect();
     if let (true, Some(label)) = (ids.is_empty(), &chosen.label) {

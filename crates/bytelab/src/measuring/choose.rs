@@ -7,7 +7,6 @@ use lab::param::Point;
 use lab::run::{Role, Run, Warning};
 
 use super::request::Selection;
-
 use crate::pattern::{closest, matches};
 use crate::store;
 use crate::workers::{self, Languages};

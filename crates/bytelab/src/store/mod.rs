@@ -23,6 +23,8 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
+use crate::pattern;
+
 pub(crate) use self::imported::{is_imported, mark_imported};
 pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK};
 pub(crate) use self::local::LocalStore;
@@ -77,6 +79,11 @@ pub(crate) fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
 pub(crate) fn load(store: &mut dyn Store, text: &str) -> Result<Run> {
     let id = id_of(store, text)?;
     store.load(&id)
+}
+
+/// Whether the run has a label that matches (`*` stands for any text).
+pub(crate) fn has_label(run: &Listed, label: &str) -> bool {
+    pattern::matches(label, run.label.as_deref().unwrap_or_default())
 }
 
 /// Whether the run is from the machine: by the start of its fingerprint, or by words of its CPU's

@@ -11,10 +11,9 @@ use crate::commands::context::Context;
 use crate::commands::limits::metric_named;
 use crate::commands::report::ensure_same_experiment;
 use crate::commands::same_job::places;
-use crate::pattern;
 use crate::report::served::{self, Filter, RunList};
 use crate::report::{self, Layout, clean};
-use crate::store::{self, NoRun, Store, is_machine};
+use crate::store::{self, NoRun, Store, has_label, is_machine};
 
 /// Rows of a page of the list.
 const ROWS: usize = 200;
@@ -169,8 +168,7 @@ fn newest_first(store: &mut dyn Store, filter: &Filter) -> anyhow::Result<Vec<Li
     let mut listed = store.list()?;
     listed.retain(|run| {
         (filter.experiment.is_empty() || run.experiment == filter.experiment)
-            && (filter.label.is_empty()
-                || pattern::matches(&filter.label, run.label.as_deref().unwrap_or_default()))
+            && (filter.label.is_empty() || has_label(run, &filter.label))
             && (filter.machine.is_empty() || is_machine(run, &filter.machine))
     });
     listed.sort_by(|a, b| b.started.cmp(&a.started));
