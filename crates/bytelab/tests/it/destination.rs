@@ -129,10 +129,11 @@ fn what_is_no_regular_file_is_written_to() {
         mkfifoat(CWD, &fifo, Mode::RWXU).unwrap();
         // Both ends are opened, so that neither open blocks and the reader sees no premature end.
         let held = OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
-        let path = fifo.clone();
+        // Opened here: a thread whose first turn comes after the program's end would wait for ever.
+        let mut reader = File::open(&fifo).unwrap();
         let reader = std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+            reader.read_to_end(&mut bytes).unwrap();
             bytes
         });
         let ran = case.run(&fifo);
