@@ -1,8 +1,6 @@
 //! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
 //! in the round.
 
-use std::collections::BTreeMap;
-
 use super::Family;
 use super::compare::{RELEVANT_PERCENT, is_single_threaded};
 use super::found::{Found, percent, warn};
@@ -112,16 +110,20 @@ fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
 /// Whether the second half of a round differs from the first, over all methods: each sample
 /// compared with the median of its cell.
 fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
-    let mut rounds: BTreeMap<(u32, u32), Vec<(u32, f64)>> = BTreeMap::new();
+    let mut samples = Vec::with_capacity(series.iter().map(Vec::len).sum());
     for cell in series {
         let center = stats::median(&logs(cell));
-        for (sample, log) in cell {
-            let round = rounds.entry((sample.session, sample.round)).or_default();
-            round.push((sample.slot, log - center));
-        }
+        let of_cell = cell.iter().map(|(s, log)| ((s.session, s.round), (s.slot, log - center)));
+        samples.extend(of_cell);
     }
-    let halves: Vec<f64> =
-        rounds.values_mut().filter_map(|round| stats::half_difference(round)).collect();
+    // Those of a cell are in order already.
+    samples.sort_by_key(|(round, _)| *round);
+    let half_difference = |round: &[(_, (u32, f64))]| {
+        let mut slots: Vec<(u32, f64)> = round.iter().map(|(_, slot)| *slot).collect();
+        stats::half_difference(&mut slots)
+    };
+    let rounds = samples.chunk_by(|(one, _), (other, _)| one == other);
+    let halves: Vec<f64> = rounds.filter_map(half_difference).collect();
     let Some(shift) = stats::hodges_lehmann(&halves, ALPHA) else { return };
     let Some((low, high)) = shift.interval else { return };
     let relevant = shift.estimate.abs() > (RELEVANT_PERCENT / 100.0).ln_1p();

@@ -41,11 +41,14 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// The same of values that may be sorted for it.
 fn median_of(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
-    match n {
-        0 => f64::NAN,
-        _ if n % 2 == 1 => values[n / 2],
-        _ => f64::midpoint(values[n / 2 - 1], values[n / 2]),
+    if values.is_empty() {
+        return f64::NAN;
     }
+    let n = values.len();
+    let (below, middle, _) = values.select_nth_unstable_by(n / 2, f64::total_cmp);
+    if n % 2 == 1 {
+        return *middle;
+    }
+    let next = below.iter().copied().max_by(f64::total_cmp);
+    f64::midpoint(next.unwrap_or(*middle), *middle)
 }

@@ -1,9 +1,9 @@
 //! The Walsh averages (xᵢ + xⱼ)/2, i ≤ j, of n values: selects any of the n(n+1)/2 in order,
 //! without storing them. It takes O(n log n) steps and O(n) memory.
 
-/// When at most this many candidates per value remain, they are collected and sorted instead of
-/// choosing another pivot.
-const GATHER: u64 = 4;
+/// When at most this many candidates remain, or as many as there are values, they are collected
+/// instead of choosing another pivot.
+const GATHER: u64 = 64;
 
 /// Halving the distance separates ordinary values in a few steps; after this number of steps the
 /// distance in representable numbers is halved, which ends after 64 steps for any values.
@@ -31,12 +31,17 @@ impl Walsh {
 
     pub fn median(&self) -> f64 {
         let count = self.count();
-        let middle = self.nth(count.div_ceil(2));
-        if count % 2 == 1 { middle } else { f64::midpoint(middle, self.nth(count / 2 + 1)) }
+        let [middle, next] = self.nth_and_next(count.div_ceil(2));
+        if count % 2 == 1 { middle } else { f64::midpoint(middle, next) }
     }
 
     /// The k-th smallest average, counted from 1; k is limited to the valid range.
     pub fn nth(&self, k: u64) -> f64 {
+        self.nth_and_next(k)[0]
+    }
+
+    /// The k-th smallest average and the one after it.
+    fn nth_and_next(&self, k: u64) -> [f64; 2] {
         let k = k.clamp(1, self.count());
         let n = self.sorted.len();
         // All values are sums of two; those in (low, high] are the candidates.
@@ -44,11 +49,13 @@ impl Walsh {
         let mut high = 2.0 * self.sorted[n - 1];
         let (mut up_to_low, mut up_to_high) = (0, self.count());
         let mut step = 0;
-        while up_to_high - up_to_low > GATHER * n as u64 {
-            let pivot = if step < ORDINARY_STEPS {
-                f64::midpoint(low, high)
-            } else {
-                middle_number(low, high)
+        while up_to_high - up_to_low > GATHER.max(n as u64) {
+            // The share of the candidates is about that of the distance, but not with outliers.
+            let share = (k - up_to_low) as f64 / (up_to_high - up_to_low) as f64;
+            let pivot = match step {
+                ORDINARY_STEPS.. => middle_number(low, high),
+                _ if step % 2 == 0 => low + (high - low) * share,
+                _ => f64::midpoint(low, high),
             };
             step += 1;
             if pivot <= low || pivot >= high {
@@ -57,7 +64,8 @@ impl Walsh {
                     continue;
                 }
                 // There is no number between the bounds: all candidates equal the upper end.
-                return high / 2.0;
+                let next = if k < up_to_high { high } else { self.smallest_above(high) };
+                return [high / 2.0, next / 2.0];
             }
             let up_to_pivot = self.sums_up_to(pivot);
             if up_to_pivot >= k {
@@ -68,7 +76,24 @@ impl Walsh {
         }
         let mut candidates = self.sums_between(low, high);
         let index = (k - up_to_low - 1) as usize;
-        *candidates.select_nth_unstable_by(index, f64::total_cmp).1 / 2.0
+        let (_, nth, above) = candidates.select_nth_unstable_by(index, f64::total_cmp);
+        let next = above.iter().copied().min_by(f64::total_cmp);
+        [*nth / 2.0, next.unwrap_or_else(|| self.smallest_above(high)) / 2.0]
+    }
+
+    /// The smallest sum of two above this one; infinity if there is none.
+    fn smallest_above(&self, limit: f64) -> f64 {
+        let mut end = self.sorted.len();
+        let mut smallest = f64::INFINITY;
+        for (i, x) in self.sorted.iter().enumerate() {
+            while end > i && x + self.sorted[end - 1] > limit {
+                end -= 1;
+            }
+            if let Some(y) = self.sorted.get(end.max(i)) {
+                smallest = smallest.min(x + y);
+            }
+        }
+        smallest
     }
 
     /// How many averages are below 0, and how many above. Averages of exactly 0 are in neither.
@@ -143,7 +168,9 @@ mod tests {
         all.sort_unstable_by(f64::total_cmp);
         assert_eq!(walsh.count(), all.len() as u64);
         for (k, expected) in (1..).zip(&all) {
-            assert_eq!((k, walsh.nth(k)), (k, *expected), "{values:?}");
+            let next = all.get(k as usize).copied().unwrap_or(f64::INFINITY);
+            let found = (k, walsh.nth_and_next(k));
+            assert_eq!(found, (k, [*expected, next]), "{values:?}");
         }
         let signs = all.iter().fold((0, 0), |(below, above), x| {
             (below + u64::from(*x < 0.0), above + u64::from(*x > 0.0))
