@@ -250,12 +250,13 @@ fn seen(world: &World, args: &[&str]) -> Vec<String> {
 #[test]
 fn the_preparation_and_the_rounds_are_seen_while_they_last() {
     let world = World::new();
-    let args = [&["run", "reading", "-m", "read,mmap"], SMALL].concat();
-    let lines = seen(&world, &args);
+    // The table is drawn again after 200 ms, and the rounds take longer than that.
+    let args = "run reading -m read,mmap --size 64KiB --rounds 3000 --sessions 1 --counting 0";
+    let lines = seen(&world, &args.split(' ').collect::<Vec<_>>());
     let at = |what| position(&lines, what);
     assert!(at("making or reading the data") < at("measuring 2 methods of reading: "));
     assert!(at("measuring 2 methods") < at("preparing "), "{lines:#?}");
-    assert!(at("preparing ") < at("round 1 of at most 3"), "{lines:#?}");
+    assert!(at("preparing ") < at(" of at most 3000"), "{lines:#?}");
     // A printed line is not mixed with what is drawn.
     let printed = lines.iter().find(|line| line.contains("measuring 2 methods")).unwrap();
     assert!(printed.starts_with("bytelab: measuring"), "{printed:?}");

@@ -38,8 +38,8 @@ struct State {
     look: Option<(Decided, Vec<bool>)>,
     /// The last line of a look that was written.
     said: String,
-    /// Whether the rounds have begun.
-    in_rounds: bool,
+    /// Whether a sample has been taken.
+    has_figures: bool,
     /// The table is not drawn before this time.
     next_ns: u64,
 }
@@ -70,7 +70,8 @@ impl ProgressDisplay {
             Shown::Json => Output::Json,
             Shown::Nothing => Output::Nothing,
         };
-        let state = State { output, look: None, said: String::new(), in_rounds: false, next_ns: 0 };
+        let state =
+            State { output, look: None, said: String::new(), has_figures: false, next_ns: 0 };
         ProgressDisplay(RefCell::new(state))
     }
 
@@ -145,12 +146,12 @@ impl State {
 
     fn show(&mut self, run: &Run, progress: &Progress<'_>) {
         let (per_mille, message) = describe(progress);
-        self.in_rounds |= matches!(progress, Progress::Round { .. });
+        self.has_figures |= run.cells.iter().any(|cell| !cell.samples.is_empty());
         let Output::Table(screen) = &mut self.output else {
             self.output.step(per_mille, &message);
             return;
         };
-        if !self.in_rounds {
+        if !self.has_figures {
             self.output.step(per_mille, &message);
             return;
         }

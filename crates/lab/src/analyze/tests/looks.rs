@@ -295,6 +295,24 @@ fn before_the_first_look_a_preview_has_the_ratio_of_the_medians_and_no_verdict()
 }
 
 #[test]
+fn while_no_sample_counts_a_preview_has_those_that_warm_up() {
+    let mut run = super::run(vec![cell("a", [4.0, 2.0]), cell("b", [6.0]), cell("c", [])]);
+    let warm_up =
+        |cell: &mut Cell| cell.samples.iter_mut().for_each(|sample| sample.warm_up = true);
+    run.cells.iter_mut().for_each(warm_up);
+    assert!(analyze(&run).cells[0].metrics.is_empty());
+    let p50 = |run: &Run, cell: usize| {
+        let found = preview(run, None);
+        found.cells[cell].metrics.first().map(|metric| metric.percentiles[0].value)
+    };
+    assert_eq!([0, 1, 2].map(|cell| p50(&run, cell)), [Some(2.0), Some(6.0), None]);
+    assert_eq!(seen(&preview(&run, None)).0, Some(3.0));
+    // A warm-up sample does not stand beside one that counts.
+    run.cells[0].samples[0].warm_up = false;
+    assert_eq!([0, 1].map(|cell| p50(&run, cell)), [Some(4.0), Some(6.0)]);
+}
+
+#[test]
 fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look() {
     let look = decided(&sequential(6, 1.5));
     let run = sequential(7, 1.5);

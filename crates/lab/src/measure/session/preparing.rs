@@ -40,6 +40,9 @@ impl Session<'_, '_> {
             self.bench.changed(cell)?;
             prepared.push(cell);
         }
+        // The reference first, so that all that follow are shown beside it.
+        let is_reference = self.bench.are_of_reference();
+        prepared.sort_by_key(|cell| !is_reference[*cell]);
         for (done, cell) in prepared.into_iter().enumerate() {
             if self.schedule.ops[cell].is_none() {
                 if !self.goes_on(cell, done)? {
