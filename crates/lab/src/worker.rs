@@ -11,7 +11,7 @@ use crate::experiment::{How, Method, Skip, Task};
 use crate::metric;
 use crate::param::{Kind, Param, Point, Value};
 use crate::phases;
-use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply};
+use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply, Totals};
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
 /// `language` is that of the code that does the job.
@@ -182,5 +182,12 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let metrics = metrics.map(|(name, value)| (name.to_owned(), value)).collect();
     task.between()?;
     let answer = work.answer.map(|answer| format!("{answer:016x}"));
-    Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics }))
+    let totals = Some(Totals {
+        cpu_ns,
+        main_thread_cpu_ns: main_ns,
+        device_read_bytes: used.device_read_bytes,
+        device_write_bytes: used.device_write_bytes,
+        minor_faults_of_children: children.counts.minor_faults,
+    });
+    Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics, totals }))
 }

@@ -200,7 +200,14 @@ pub struct Usage {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
+    /// What the device delivered and took; 0 on systems other than Linux.
+    pub device_read_bytes: u64,
+    pub device_write_bytes: u64,
 }
+
+/// The kernel counts in blocks of this size (Linux, `task_io_get_inblock`); other systems count
+/// operations.
+const BLOCK_BYTES: u64 = if cfg!(target_os = "linux") { 512 } else { 0 };
 
 impl Usage {
     /// `ru_maxrss` is left out: it includes the memory of the process that started this one.
@@ -210,6 +217,8 @@ impl Usage {
             major_faults: usage.ru_majflt as u64,
             voluntary_switches: usage.ru_nvcsw as u64,
             involuntary_switches: usage.ru_nivcsw as u64,
+            device_read_bytes: usage.ru_inblock as u64 * BLOCK_BYTES,
+            device_write_bytes: usage.ru_oublock as u64 * BLOCK_BYTES,
         }
     }
 
@@ -220,6 +229,8 @@ impl Usage {
             major_faults: self.major_faults + other.major_faults,
             voluntary_switches: self.voluntary_switches + other.voluntary_switches,
             involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            device_read_bytes: self.device_read_bytes + other.device_read_bytes,
+            device_write_bytes: self.device_write_bytes + other.device_write_bytes,
         }
     }
 
@@ -233,6 +244,8 @@ impl Usage {
             involuntary_switches: self
                 .involuntary_switches
                 .saturating_sub(before.involuntary_switches),
+            device_read_bytes: self.device_read_bytes.saturating_sub(before.device_read_bytes),
+            device_write_bytes: self.device_write_bytes.saturating_sub(before.device_write_bytes),
         }
     }
 }

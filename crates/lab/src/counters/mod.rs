@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::clock::{self, CpuClock};
+use crate::protocol::Totals;
 
 mod parse;
 mod reading;
@@ -78,10 +79,9 @@ impl Counters {
     }
 
     /// Called before a sample: waits until the process sleeps, up to the limit, and resets the
-    /// peak. The switches of a process that reports its own are not read, because the kernel makes
-    /// a long text for them.
-    pub fn start(&mut self, has_own_switches: bool) -> Reading {
-        let reading = self.read_unless_on(|| NO_CPU, !has_own_switches);
+    /// peak.
+    pub fn start(&mut self) -> Reading {
+        let reading = self.read_unless_on(|| NO_CPU);
         // Where that is not possible the peak is unknown; see `why`.
         let _ = self.reset_peak();
         reading
@@ -92,22 +92,46 @@ impl Counters {
     /// process.
     pub fn read(&mut self) -> Reading {
         // A process that waits for the CPU of the reader is not on it, so its times are exact.
-        self.read_unless_on(this_cpu, true)
+        self.read_unless_on(this_cpu)
     }
 
-    fn read_unless_on(&mut self, cpu: fn() -> u64, with_status: bool) -> Reading {
+    /// After a sample of a process that has read the other counters itself: these, and those that
+    /// only another process may read. The kernel makes a text for each file that is read, which
+    /// takes several microseconds.
+    pub(crate) fn complete(&self, totals: &Totals) -> Reading {
+        let mut reading = Reading::default();
+        self.read_status(&mut [0u8; BUFFER_LEN], &mut reading);
+        // Without /proc/PID/io, the kernel does not count what devices deliver.
+        let of_device = |bytes| self.io.as_ref().map(|_| bytes);
+        Reading {
+            cpu_ns: Some(totals.cpu_ns),
+            main_thread_cpu_ns: Some(totals.main_thread_cpu_ns),
+            device_read_bytes: of_device(totals.device_read_bytes),
+            device_write_bytes: of_device(totals.device_write_bytes),
+            minor_faults_of_children: Some(totals.minor_faults_of_children),
+            peak_rss_bytes: reading.peak_rss_bytes,
+            threads: reading.threads,
+            at_rest: true,
+            ..Reading::default()
+        }
+    }
+
+    fn read_status(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
+        if let Some(text) = pread(self.status.as_ref(), buffer) {
+            parse::status(text, reading);
+        }
+        if self.clear_refs.is_none() {
+            reading.peak_rss_bytes = None;
+        }
+    }
+
+    fn read_unless_on(&mut self, cpu: fn() -> u64) -> Reading {
         let mut buffer = [0u8; BUFFER_LEN];
         let mut reading = Reading::default();
         if let Some(text) = pread(self.io.as_ref(), &mut buffer) {
             parse::io(text, &mut reading);
         }
-        let status = self.status.as_ref().filter(|_| with_status);
-        if let Some(text) = pread(status, &mut buffer) {
-            parse::status(text, &mut reading);
-        }
-        if self.clear_refs.is_none() {
-            reading.peak_rss_bytes = None;
-        }
+        self.read_status(&mut buffer, &mut reading);
         let running = pread(self.stat.as_ref(), &mut buffer).is_some_and(|text| {
             parse::stat(text, cpu(), &mut reading);
             !reading.at_rest

@@ -2,6 +2,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 
 use super::*;
+use crate::clock::TreeUsage;
 
 /// A process that waits until it is dropped.
 struct Cat(Child);
@@ -32,7 +33,7 @@ fn every_counter_is_either_read_or_explained() {
     let cat = Cat::start();
     let mut counters = Counters::open(cat.0.id());
     let peak = counters.reset_peak();
-    let reading = counters.start(false);
+    let reading = counters.start();
     let check = |metrics: &[&str], value: Option<u64>| {
         for metric in metrics {
             assert_eq!(
@@ -51,11 +52,33 @@ fn every_counter_is_either_read_or_explained() {
     assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
     assert_eq!(reading.threads, Some(1));
 
-    let before = counters.start(true);
-    assert_eq!((before.voluntary_switches, before.peak_rss_bytes), (None, None));
-    let used = counters.read().since(&before);
-    assert_eq!(used.voluntary_switches, None);
+    let totals = Totals { cpu_ns: 3, device_read_bytes: 512, ..Totals::default() };
+    let used = counters.complete(&totals);
+    assert_eq!((used.cpu_ns, used.at_rest), (Some(3), true));
+    let device_bytes = reading.device_read_bytes.map(|_| 512);
+    assert_eq!(used.device_read_bytes, device_bytes);
     assert_eq!((used.peak_rss_bytes.is_some(), used.threads), (peak.is_ok(), Some(1)));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_knows_of_itself_what_the_devices_delivered_and_took() {
+    let mut counters = Counters::open(std::process::id());
+    if counters.why().contains_key("device_read_bytes") {
+        return;
+    }
+    let mut file = tempfile::tempfile_in(std::env::temp_dir()).unwrap();
+    file.write_all(&vec![1; 1 << 20]).unwrap();
+    file.sync_all().unwrap();
+    // Other tests of this process may read and write at any time.
+    let before = counters.read();
+    let own = TreeUsage::own().plus(&TreeUsage::of_ended_children()).counts;
+    let after = counters.read();
+    let is_between = |before: Option<u64>, own: u64, after: Option<u64>| {
+        assert!(before <= Some(own) && Some(own) <= after, "{before:?} {own} {after:?}");
+    };
+    is_between(before.device_read_bytes, own.device_read_bytes, after.device_read_bytes);
+    is_between(before.device_write_bytes, own.device_write_bytes, after.device_write_bytes);
 }
 
 #[test]

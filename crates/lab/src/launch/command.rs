@@ -119,7 +119,8 @@ impl CommandRunner {
             used = Reading { at_rest: used.at_rest, ..Reading::default() };
             metrics.push((COPIES_PER_S.to_owned(), copies as f64 * 1e9 / wall_ns.max(1) as f64));
         }
-        let done = Done { n, wall_ns, ops: 1, bytes: self.bytes * copies, answer, metrics };
+        let bytes = self.bytes * copies;
+        let done = Done { n, wall_ns, ops: 1, bytes, answer, metrics, totals: None };
         let used = used.of_tree(&tree);
         Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
     }

@@ -344,7 +344,7 @@ fn peak_of_tree(
         return Ok(Vec::new());
     }
     let mut own = Counters::open(worker.pid());
-    own.start(false);
+    own.start();
     let tracer = Tracer::attach(worker.pid(), Window::Children);
     worker.ask(n, ops, false)?;
     let own_peak = own.read().peak_rss_bytes;

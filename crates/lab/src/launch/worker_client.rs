@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout};
 use super::process::{ChildStdio, Process, set_nonblocking};
 use super::{BUILT_IN, Child, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
-use crate::counters::Counters;
+use crate::counters::{Counters, Reading};
 use crate::metric;
 use crate::param::Point;
 use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
@@ -37,8 +37,9 @@ pub(super) struct WorkerClient {
     is_preparing: bool,
     /// The phases of the last sample, which only a recorded one has.
     marks: Vec<PhaseMark>,
-    /// Whether its last sample had them.
-    has_own_switches: bool,
+    /// Whether its last sample came with the totals that it had read itself. A built-in method of
+    /// another version of this program may not do so.
+    reads_itself: bool,
 }
 
 impl WorkerClient {
@@ -80,7 +81,7 @@ impl WorkerClient {
             marks: Vec::new(),
             is_built_in: argv.get(1).is_some_and(|word| word == BUILT_IN),
             is_preparing: false,
-            has_own_switches: false,
+            reads_itself: false,
         })
     }
 
@@ -230,14 +231,22 @@ impl Runner for WorkerClient {
     }
 
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
-        // The reading after the last sample cannot be used: runtimes compile, collect and write
-        // between samples.
-        let before = self.counters.start(self.has_own_switches);
+        let before = if self.reads_itself {
+            // Where that is not possible the peak is unknown; see `Counters::why`.
+            let _ = self.counters.reset_peak();
+            Reading::default()
+        } else {
+            // The reading after the last sample cannot be used: runtimes compile, collect and
+            // write between samples.
+            self.counters.start()
+        };
         let done = self.ask(n, ops, false)?;
-        let mut reported = done.metrics.iter().map(|(name, _)| name.as_str());
-        self.has_own_switches =
-            self.is_built_in && reported.any(|name| name == "voluntary_switches");
-        let used = self.counters.read().since(&before);
+        let totals = done.totals.filter(|_| self.is_built_in);
+        self.reads_itself = totals.is_some();
+        let used = match &totals {
+            Some(totals) => self.counters.complete(totals),
+            None => self.counters.read().since(&before),
+        };
         Ok(RawSample { done, used, ..RawSample::default() })
     }
 

@@ -102,6 +102,7 @@ const SWIFT: &str = "the account of a worker in Swift: how often its runtime did
 
 const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
+const DEVICE: &str = "getrusage of a built-in method (ru_inblock, ru_oublock), else /proc/PID/io";
 const PARTS: &str = "getrusage of the method; of a plain command wait4";
 
 /// The metrics of the timing pass, then those of the counting pass, in the order in which reports
@@ -147,8 +148,8 @@ pub const METRICS: &[Metric] = &[
     )
     .called("peak memory (RSS)", "peak RSS", "RSS")
     .version(2),
-    count("device_read_bytes", "bytes", "/proc/PID/io read_bytes").version(2),
-    count("device_write_bytes", "bytes", "/proc/PID/io write_bytes").version(2),
+    count("device_read_bytes", "bytes", DEVICE).version(2),
+    count("device_write_bytes", "bytes", DEVICE).version(2),
     count("minor_faults", "count", FAULTS).version(2),
     count("major_faults", "count", FAULTS).version(2),
     count("voluntary_switches", "count", SWITCHES).version(3),

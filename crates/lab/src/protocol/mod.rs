@@ -83,6 +83,44 @@ pub struct Done {
     pub answer: Option<String>,
     /// The method's own metrics.
     pub metrics: Vec<(String, f64)>,
+    /// Only of a built-in method.
+    pub totals: Option<Totals>,
+}
+
+/// What a built-in method's process has read of itself around the job, so that the lab need not:
+/// totals of the sample, not values per operation. In a line, `process-totals` cannot be the name
+/// of a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub cpu_ns: u64,
+    pub main_thread_cpu_ns: u64,
+    pub device_read_bytes: u64,
+    pub device_write_bytes: u64,
+    pub minor_faults_of_children: u64,
+}
+
+impl Totals {
+    fn parse(text: &str) -> Option<Totals> {
+        let mut numbers = text.split(',').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        let totals = Totals {
+            cpu_ns: next()?,
+            main_thread_cpu_ns: next()?,
+            device_read_bytes: next()?,
+            device_write_bytes: next()?,
+            minor_faults_of_children: next()?,
+        };
+        numbers.next().is_none().then_some(totals)
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Totals { cpu_ns, main_thread_cpu_ns, .. } = self;
+        let Totals { device_read_bytes, device_write_bytes, minor_faults_of_children, .. } = self;
+        write!(f, "{cpu_ns},{main_thread_cpu_ns},{device_read_bytes},{device_write_bytes},")?;
+        write!(f, "{minor_faults_of_children}")
+    }
 }
 
 impl Order {
@@ -187,6 +225,9 @@ impl std::fmt::Display for Reply {
                 if let Some(answer) = &done.answer {
                     write!(f, " answer={}", escape(answer))?;
                 }
+                if let Some(totals) = done.totals {
+                    write!(f, " process-totals={totals}")?;
+                }
                 for (name, value) in &done.metrics {
                     write!(f, " {name}={value}")?;
                 }
@@ -244,6 +285,12 @@ fn done(rest: &str) -> Result<Done, String> {
             "ops" => done.ops = whole(name, &value)?,
             "bytes" => done.bytes = whole(name, &value)?,
             "answer" => done.answer = Some(value),
+            "process-totals" => {
+                let totals = Totals::parse(&value);
+                let wrong =
+                    || format!("process-totals={} is not five whole numbers", quote(&value));
+                done.totals = Some(totals.ok_or_else(wrong)?);
+            }
             _ => done.metrics.push((metric_name(name)?, finite(name, &value)?)),
         }
     }

@@ -22,11 +22,21 @@ fn the_lines_of_the_design_are_understood() {
         bytes: 134_217_728,
         answer: Some("9f1c".into()),
         metrics: vec![("create_ns".into(), 1.5)],
+        totals: None,
     };
     check(
         "done 17 wall=123456 ops=1 bytes=134217728 answer=9f1c create_ns=1.5\r\n",
         Ok(Reply::Done(done)),
     );
+    let totals = Totals {
+        cpu_ns: 9,
+        main_thread_cpu_ns: 8,
+        device_read_bytes: 4096,
+        device_write_bytes: 512,
+        minor_faults_of_children: 7,
+    };
+    let done = Done { n: 1, wall_ns: 2, ops: 1, totals: Some(totals), ..Done::default() };
+    check("done 1 wall=2 process-totals=9,8,4096,512,7", Ok(Reply::Done(done)));
     let mark = |name: &str, at_ns| Ok(Reply::Mark(PhaseMark { name: name.into(), at_ns }));
     check("mark zeroing at=17", mark("zeroing", Some(17)));
     check("mark first%20touch\n", mark("first touch", None));
@@ -61,6 +71,10 @@ fn rubbish_is_named() {
     check("done x wall=1", Err("done \"x\" is not a whole number"));
     check("done 1 wall=-5", Err("wall \"-5\" is not a whole number"));
     check("done 1 wall=1 ops=0", Err("ops=0 in a done line"));
+    for totals in ["", "1,2,3,4", "1,2,3,4,5,6", "1,2,3,4,-5", "1,2,3,4,x"] {
+        let line = format!("done 1 wall=1 process-totals={totals}");
+        check(&line, Err(&format!("process-totals={totals:?} is not five whole numbers")));
+    }
     check("done 1 wall=1 x=nan", Err("x=\"nan\" is not a number"));
     check("done 1 wall=1 Bad=1", Err("the metric name \"Bad\" is not of a-z, 0-9 and _"));
     check("done 1 wall=1 word", Err("\"word\" is not name=value"));
@@ -86,7 +100,9 @@ proptest! {
 
     #[test]
     fn a_reply_is_read_as_it_was_written(n: u64, wall_ns: u64, answer in ".{0,20}", x in -1e18..1e18f64) {
-        let done = Done { n, wall_ns, ops: 3, bytes: 4, answer: Some(answer), metrics: vec![("x_ns".into(), x)] };
+        let metrics = vec![("x_ns".into(), x)];
+        let totals = Some(Totals { cpu_ns: n, device_write_bytes: wall_ns, ..Totals::default() });
+        let done = Done { n, wall_ns, ops: 3, bytes: 4, answer: Some(answer), metrics, totals };
         prop_assert_eq!(Reply::parse(&Reply::Done(done.clone()).to_string()).unwrap(), Reply::Done(done));
     }
 
