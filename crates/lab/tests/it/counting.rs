@@ -207,6 +207,28 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
 }
 
 /// The counts of `strace -c`, by name.
+/// A count, the allocations and a trace, then the same without the trace: no sample of a process of
+/// its own can warm up another one.
+#[test]
+fn a_command_is_started_five_times_to_be_counted_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let argv = ["/bin/sh", "-c", "echo >>$0", log.to_str().unwrap()];
+    let command = || method("command", How::Command(Command::plain(argv)));
+    let starts = || std::fs::read_to_string(&log).unwrap().len();
+    let without = counted(vec![command()], 0);
+    let of_timing = starts();
+    std::fs::remove_file(&log).unwrap();
+    let run = counted(vec![command()], 5);
+    if !traced(&run) || !Sources::look().counts_syscalls() {
+        return;
+    }
+    assert_eq!(cell(&run, "command").n(Pass::Timing), cell(&without, "command").n(Pass::Timing));
+    assert_eq!(cell(&run, "command").n(Pass::Counting), 2, "{:?}", run.notes);
+    assert!(cell(&run, "command").syscalls_by_name.is_some());
+    assert_eq!(starts() - of_timing, 5);
+}
+
 fn strace(argv: &[String]) -> Option<BTreeMap<String, f64>> {
     let summary = tempfile::NamedTempFile::new().unwrap();
     #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]

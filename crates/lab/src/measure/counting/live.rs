@@ -2,6 +2,7 @@
 //! run, so that several cells can be counted by a thread each.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::path::PathBuf;
 
 use crate::cache;
@@ -22,6 +23,8 @@ pub(super) struct Live {
     /// The number of the last sample.
     pub(super) n: u64,
     pub(super) rules: Rules,
+    /// Whether its system calls are traced no more: a sample was, or none can be.
+    pub(super) is_traced: bool,
     /// Why its system calls could not be traced.
     pub(super) untraced: Option<String>,
 }
@@ -32,6 +35,8 @@ pub(super) struct Rules {
     pub(super) counts_syscalls: bool,
     /// Whether the cell is counted only once, without a warm-up, and never traced.
     pub(super) is_slow: bool,
+    /// Whether each sample is a process of its own, which no earlier sample can warm up.
+    pub(super) is_command: bool,
     /// Whether the timing pass has a new process for each sample.
     pub(super) is_fresh: bool,
     /// The files that are evicted from the page cache before each sample.
@@ -91,9 +96,17 @@ impl Task {
             self.live.untraced = Some(why.to_owned());
             return Ok(());
         }
+        if self.live.rules.is_command {
+            return Ok(());
+        }
         self.count()?;
         self.count_allocations()?;
-        if !self.live.rules.counts_syscalls {
+        if self.live.rules.counts_syscalls { self.trace_once() } else { Ok(()) }
+    }
+
+    /// Collects the calls by name where that does not take long.
+    fn trace_once(&mut self) -> Result<(), RunError> {
+        if mem::replace(&mut self.live.is_traced, true) {
             return Ok(());
         }
         let values = self.counted.as_ref().map(values).unwrap_or_default();
@@ -124,8 +137,12 @@ impl Task {
 
     fn complete(&mut self) -> Result<(), RunError> {
         self.count_allocations()?;
-        let Rules { counts_syscalls, is_slow, .. } = self.live.rules;
-        if counts_syscalls || is_slow { Ok(()) } else { self.trace() }
+        match self.live.rules {
+            Rules { is_slow: true, .. } => Ok(()),
+            Rules { counts_syscalls: false, .. } => self.trace(),
+            Rules { is_command: true, .. } => self.trace_once(),
+            Rules { .. } => Ok(()),
+        }
     }
 
     /// The allocations come from a separate sample, unless the method reports them itself: the

@@ -160,6 +160,7 @@ impl Counting<'_, '_> {
         let rules = Rules {
             counts_syscalls: self.sources.counts_syscalls(),
             is_slow: self.slow[cell],
+            is_command: method.how.is_command(),
             is_fresh: self.bench.run.plan.fresh,
             cold_files: if is_cold { self.bench.data[point].files.clone() } else { Vec::new() },
         };
@@ -169,6 +170,7 @@ impl Counting<'_, '_> {
             ops: self.bench.ops(cell),
             n: FIRST_NUMBER,
             rules,
+            is_traced: false,
             untraced: None,
         })
     }
