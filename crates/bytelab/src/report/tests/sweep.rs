@@ -5,7 +5,8 @@ use lab::analyze::Verdict;
 use lab::param::Value;
 
 use super::fixture::Fixture;
-use super::shown;
+use super::{ALL_NOTES, shown};
+use crate::report::{Layout, More, Shown, TableOptions, text};
 
 /// Methods at these values of the buffer; `mmap` is faster than `read` where it is small.
 fn sweep(buffers: &[u64], methods: &[&str]) -> Fixture {
@@ -146,4 +147,22 @@ fn a_sweep_has_a_table_of_what_its_experiment_is_about() {
     }
     let page = shown(&other, 80);
     assert!(has(&page, &["mmap", "64Ki", "4.00"]), "{page}");
+}
+
+#[test]
+fn a_sweep_has_the_columns_that_are_requested_and_those_of_its_own() {
+    let mut f = sweep(&[4096, 65536], &["mmap"]);
+    for cell in 0..f.run.cells.len() {
+        f.count(cell, "user_ns", 1000.0 * (cell + 1) as f64, false);
+        f.count(cell, "chunks", 7.0 + cell as f64, true);
+    }
+    let own = ["chunks".to_owned()];
+    let table = TableOptions { more: &[More::User], own: &own, ..ALL_NOTES.table };
+    let options = Shown { table, ..ALL_NOTES };
+    let page = text(&f.run, &f.analysis, options, &Layout { width: 80, colour: false });
+    let has = |words: &[&str]| {
+        page.lines().any(|line| line.split_whitespace().collect::<Vec<&str>>() == words)
+    };
+    assert!(has(&["user", "chunks"]), "{page}");
+    assert!(has(&["mmap", "64Ki", "4.00", "10"]), "{page}");
 }

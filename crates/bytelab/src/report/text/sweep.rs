@@ -69,13 +69,18 @@ pub(crate) fn tables(sweep: &Sweep<'_, '_>, width: usize) -> Vec<Table> {
     parts
 }
 
-/// The metrics that the experiment is about: a line for each method and value, or for each method
-/// where no value makes a difference. None where it is about the time alone.
+/// The metrics that the experiment is about, those of its own, and those of `--columns`: a line for
+/// each method and value, or for each method where no value makes a difference. None where it is
+/// about the time alone.
 fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
-    let mut names: Vec<&'static str> = Vec::new();
-    for name in sweep.points.iter().flat_map(|rows| &rows.about) {
-        if !names.contains(name) {
-            names.push(name);
+    let mut names: Vec<&str> = Vec::new();
+    for rows in &sweep.points {
+        let more = rows.options.more.iter().map(|more| more.metric());
+        let own = rows.options.own.iter().map(String::as_str);
+        for name in rows.about.iter().copied().chain(more).chain(own) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
     }
     let figures = |rows: &Rows<'_>, method: &str| -> Vec<Option<f64>> {
