@@ -33,14 +33,21 @@ pub(super) struct Live {
 pub(super) struct Rules {
     /// Whether the kernel counts system calls; otherwise every sample that counts is traced.
     pub(super) counts_syscalls: bool,
-    /// Whether the cell is counted only once, without a warm-up, and never traced.
-    pub(super) is_slow: bool,
-    /// Whether each sample is a process of its own, which no earlier sample can warm up.
-    pub(super) is_command: bool,
+    pub(super) counted_as: CountedAs,
     /// Whether the timing pass has a new process for each sample.
     pub(super) is_fresh: bool,
     /// The files that are evicted from the page cache before each sample.
     pub(super) cold_files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountedAs {
+    /// It is counted only once, without a warm-up, and never traced.
+    Slow,
+    /// Each sample is a process of its own, which no earlier sample can warm up.
+    Command,
+    /// A process that is warmed up.
+    Process,
 }
 
 /// What is to be done with a cell.
@@ -91,17 +98,19 @@ impl Task {
     /// collects the calls by name, unless all later samples do so.
     fn warm_up(&mut self) -> Result<(), RunError> {
         self.live.runner.prepare(&self.live.arguments)?;
-        if self.live.rules.is_slow {
-            let why = "a sample takes too long to look at each of its calls";
-            self.live.untraced = Some(why.to_owned());
-            return Ok(());
+        match self.live.rules.counted_as {
+            CountedAs::Slow => {
+                let why = "a sample takes too long to look at each of its calls";
+                self.live.untraced = Some(why.to_owned());
+                Ok(())
+            }
+            CountedAs::Command => Ok(()),
+            CountedAs::Process => {
+                self.count()?;
+                self.count_allocations()?;
+                if self.live.rules.counts_syscalls { self.trace_once() } else { Ok(()) }
+            }
         }
-        if self.live.rules.is_command {
-            return Ok(());
-        }
-        self.count()?;
-        self.count_allocations()?;
-        if self.live.rules.counts_syscalls { self.trace_once() } else { Ok(()) }
     }
 
     /// Collects the calls by name where that does not take long.
@@ -137,11 +146,11 @@ impl Task {
 
     fn complete(&mut self) -> Result<(), RunError> {
         self.count_allocations()?;
-        match self.live.rules {
-            Rules { is_slow: true, .. } => Ok(()),
-            Rules { counts_syscalls: false, .. } => self.trace(),
-            Rules { is_command: true, .. } => self.trace_once(),
-            Rules { .. } => Ok(()),
+        match self.live.rules.counted_as {
+            CountedAs::Slow => Ok(()),
+            _ if !self.live.rules.counts_syscalls => self.trace(),
+            CountedAs::Command => self.trace_once(),
+            CountedAs::Process => Ok(()),
         }
     }
 

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::{mem, thread};
 
 use self::at_once::Threads;
-use self::live::{Live, Rules, Step, Task, values};
+use self::live::{CountedAs, Live, Rules, Step, Task, values};
 use super::agreement::agree;
 use super::bench::{Bench, Halt, Position, reason};
 use super::job::Progress;
@@ -159,8 +159,11 @@ impl Counting<'_, '_> {
         let is_cold = self.bench.run.plan.cache == CacheState::Cold;
         let rules = Rules {
             counts_syscalls: self.sources.counts_syscalls(),
-            is_slow: self.slow[cell],
-            is_command: method.how.is_command(),
+            counted_as: match method.how.is_command() {
+                _ if self.slow[cell] => CountedAs::Slow,
+                true => CountedAs::Command,
+                false => CountedAs::Process,
+            },
             is_fresh: self.bench.run.plan.fresh,
             cold_files: if is_cold { self.bench.data[point].files.clone() } else { Vec::new() },
         };
