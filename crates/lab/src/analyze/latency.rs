@@ -235,4 +235,53 @@ mod tests {
         assert_eq!(left(4, 6), 24, "four sessions have no interval");
         assert_eq!(left(3, 4), 16, "there is no interval anyway, but each session is seen");
     }
+
+    #[test]
+    fn the_interval_is_students_interval_of_the_logs() {
+        // The mean of 1 to 5 is 3, their variance 2.5; t of 4 degrees of freedom is 2.776445.
+        let medians = [1f64, 2.0, 3.0, 4.0, 5.0].map(f64::exp);
+        let (low, high) = interval(&medians).unwrap();
+        let half = 2.776_445 * (2.5f64 / 5.0).sqrt();
+        assert!((low.ln() - (3.0 - half)).abs() < 1e-5, "{low}");
+        assert!((high.ln() - (3.0 + half)).abs() < 1e-5, "{high}");
+        assert_eq!(interval(&medians[..4]), None);
+        assert_eq!(interval(&[0.0, 1.0, 1.0, 1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn a_grade_is_by_the_sessions_and_by_the_samples() {
+        let of = |middle: f64, p25_to_p10: f64| grade(&[100.0, middle, 900.0], p25_to_p10);
+        assert_eq!((of(104.0, 1.0), of(106.0, 1.0), of(121.0, 1.0)), ('A', 'B', 'C'));
+        assert_eq!((of(100.0, 1.04), of(100.0, 1.19), of(100.0, 1.3)), ('A', 'B', 'C'));
+        assert_eq!(grade(&[], 1.0), 'A');
+        assert_eq!(grade(&[0.0, 0.0], f64::NAN), 'C');
+    }
+
+    #[test]
+    fn a_percentile_of_each_session_is_of_its_own_samples() {
+        let value = |session, ns| Value { session, ns, disturbed: false };
+        let values = [value(1, 9.0), value(0, 2.0), value(0, 1.0), value(1, 5.0), value(0, 3.0)];
+        assert_eq!(of_sessions(&values, 50.0), [2.0, 5.0]);
+        assert_eq!(of_sessions(&values, 100.0), [3.0, 9.0]);
+    }
+
+    #[test]
+    fn the_figures_leave_disturbed_samples_out_and_lower_the_grade() {
+        use crate::analyze::tests::{cell, with};
+
+        // Ten sessions of ten samples, of which two in each wait for 2 % of their time.
+        let ns = |at: usize| if at % 10 < 2 { 500.0 } else { 100.0 };
+        let plain = cell("read", (0..100).map(ns));
+        let cell = with(plain, "run_queue_wait_ns", |ns| if ns > 200.0 { 10.0 } else { 1.0 });
+        let load = MachineLoad { steal: Some(0.0), others: Some(0.0) };
+        let found = figures(&cell, Quantity::Time, &load).unwrap();
+        assert_eq!((found.n, found.sessions, found.disturbed), (80, 10, 20));
+        assert_eq!((found.p10, found.p90, found.grade), (100.0, 100.0, 'B'));
+        let mut large = cell;
+        large.samples.iter_mut().for_each(|sample| (sample.ops, sample.bytes) = (4, 2 << 20));
+        let found = figures(&large, Quantity::PerMebibyte, &load).unwrap();
+        assert!((found.p50 - 200.0).abs() < 1e-9, "{}", found.p50);
+        let waits = figures(&large, Quantity::Metric("run_queue_wait_ns"), &load).unwrap();
+        assert!((waits.p50 - 1.0).abs() < 1e-9, "{}", waits.p50);
+    }
 }

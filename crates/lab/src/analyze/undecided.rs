@@ -88,3 +88,17 @@ fn session_ns(run: &Run) -> Option<f64> {
     let stays = cells.filter(|(_, since)| since.is_some_and(|sessions| sessions <= 1));
     stays.filter_map(|(cell, _)| of_cell(cell)).reduce(|a, b| a + b)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_rounded_up_in_the_unit_that_has_two_digits() {
+        let table = [(0.0, "1s"), (99.2, "100s"), (101.0, "2m"), (6000.0, "100m"), (6001.0, "2h")];
+        for (seconds, expected) in table.into_iter().chain([(360_000.0, "100h"), (360_001.0, "5d")])
+        {
+            assert_eq!(duration(seconds), expected, "{seconds}");
+        }
+    }
+}

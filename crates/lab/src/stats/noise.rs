@@ -279,4 +279,24 @@ mod tests {
         assert_eq!(half_difference(&mut [(7, 5.0), (7, 3.0)]), None);
         assert_eq!(half_difference(&mut []), None);
     }
+
+    #[test]
+    fn the_p_of_another_session_is_that_of_a_prediction_interval() {
+        // By hand: P(|t| > x) for 4 degrees of freedom is 1 − s (1 + (1 − s²)/2), where
+        // s² = x²/(x² + 4).
+        let close = |got: Option<(f64, f64)>, square: f64| {
+            let (difference, p) = got.unwrap();
+            let s = (square / (square + 4.0)).sqrt();
+            assert!((difference - 4.0).abs() < 1e-12, "{difference}");
+            assert!((p - (1.0 - s * (1.0 + (1.0 - s * s) / 2.0))).abs() < 1e-9, "{p}");
+        };
+        // The mean of the medians is 3, their variance 2.5, so that t² is 16/(2.5 · 1.2).
+        let single = [[1.0], [2.0], [3.0], [4.0], [5.0]];
+        close(another_session(&single.each_ref().map(|x| &x[..]), &[7.0]), 16.0 / 3.0);
+        // The variance within sessions is 2. One sample beside sessions of two adds π/2 · 2 · ½.
+        let double = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| [x - 1.0, x + 1.0]);
+        let more = std::f64::consts::FRAC_PI_2;
+        close(another_session(&double.each_ref().map(|x| &x[..]), &[7.0]), 16.0 / (3.0 + more));
+        close(another_session(&double.each_ref().map(|x| &x[..]), &[6.0, 8.0]), 16.0 / 3.0);
+    }
 }

@@ -150,4 +150,12 @@ mod tests {
         let bounds = bounds.map(|(n, alpha)| SignedRank::new(n).bound(alpha));
         assert_eq!(bounds, [673, 1956, 18_240]);
     }
+
+    #[test]
+    fn the_statistic_of_many_differences_has_the_moments_of_the_textbook() {
+        // Wilcoxon's test in Conover: n (n + 1)/4 and n (n + 1)(2n + 1)/24.
+        let (mean, sd) = moments(400);
+        assert!((mean - 40_100.0).abs() < 1e-9, "{mean}");
+        assert!((sd * sd - 5_353_350.0).abs() < 1e-3, "{sd}");
+    }
 }

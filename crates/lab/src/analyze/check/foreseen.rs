@@ -214,3 +214,73 @@ fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, run};
+
+    /// Five sessions of two rounds of `new` beside `other`: the logs of their ratios are 1, 2, 3, 4
+    /// and 5 on average, and 0.1 more and less in the rounds.
+    fn measured(other: &str) -> Run {
+        let logs = (1..=5).flat_map(|level| [f64::from(level) - 0.1, f64::from(level) + 0.1]);
+        let mut cells = vec![cell("new", logs.map(f64::exp)), cell(other, [1.0; 10])];
+        for cell in &mut cells {
+            for (i, sample) in (0..).zip(&mut cell.samples) {
+                (sample.session, sample.round) = (i / 2, i % 2);
+            }
+        }
+        run(cells)
+    }
+
+    fn near(got: f64, expected: f64) {
+        assert!((got - expected).abs() < 1e-9, "{got}, not {expected}");
+    }
+
+    #[test]
+    fn the_noise_of_sessions_and_of_rounds_is_told_apart() {
+        // Of 1 to 5 the variance is 2.5; of the two rounds of a session it is 0.02.
+        let noise = Noise::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
+        near(noise.round, 0.02);
+        near(noise.session, 2.5 - 0.02 / 2.0);
+        assert!(!noise.is_of_pair);
+        near(noise.of_session(4), 2.49 + 0.005);
+    }
+
+    #[test]
+    fn rounds_that_are_sessions_are_the_noise_of_rounds_unless_more_were_planned() {
+        let mut past = measured("other");
+        past.cells.iter_mut().for_each(|cell| {
+            for (i, sample) in (0..).zip(&mut cell.samples) {
+                (sample.session, sample.round) = (i, 0);
+            }
+        });
+        // Twice the sum of squares around 3, and ten times the square of 0.1.
+        let all = (20.0 + 0.1) / 9.0;
+        for (rounds, expected) in [(1, (0.0, all)), (5, (all, 0.0))] {
+            past.plan.rounds = rounds;
+            let noise = Noise::from_run(&past, "new", &Point::default(), WALL).unwrap();
+            near(noise.session, expected.0);
+            near(noise.round, expected.1);
+        }
+    }
+
+    #[test]
+    fn a_check_of_pairs_finds_what_is_beyond_the_noise_and_the_allowance() {
+        let cells = [("new".to_owned(), Point::default())];
+        let foreseen = |past: &[Run], percent: f64| {
+            let allowed = [Allowed { metric: WALL.to_owned(), percent }];
+            foresee_pairs(past, &cells, &allowed, (10, 4)).remove(0)
+        };
+        let factor = stats::shift_found_by_each(10, ALPHA, 2).unwrap();
+        let shift = factor * 2.495f64.sqrt();
+        let found = foreseen(&[measured("other")], 0.0);
+        near(found.found_percent.unwrap() / (100.0 * shift.exp_m1()), 1.0);
+        assert!(found.reason.unwrap().starts_with("roughly"));
+        let found = foreseen(&[measured("other"), measured(&format!("new{OLD}"))], 10.0);
+        near(found.found_percent.unwrap() / (100.0 * (1.1f64.ln() + shift).exp_m1()), 1.0);
+        assert_eq!((found.runs, found.reason), (1, None));
+        let unknown = foreseen(&[], 0.0);
+        assert_eq!((unknown.found_percent, unknown.reason.as_deref()), (None, Some(NOTHING_KNOWN)));
+    }
+}

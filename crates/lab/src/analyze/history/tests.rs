@@ -38,3 +38,33 @@ fn another_machine_is_another_series_and_a_wrong_answer_is_none() {
     let all = series(&[at(1, 1.0), other, wrong], "read", "wall_ns");
     assert_eq!(all.iter().map(|series| series.values.len()).collect::<Vec<_>>(), [1, 1]);
 }
+
+#[test]
+fn a_slowdown_is_told_with_its_levels_and_the_runs_around_it() {
+    let runs: Vec<Run> = (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
+    let all = slowdowns(&runs, "2026-01-01");
+    assert_eq!((all.series_examined, all.series_too_short), (1, 0));
+    let [found] = &all.slowdowns[..] else { panic!("{:?}", all.slowdowns) };
+    assert_eq!((found.method.as_str(), found.run.as_str()), ("read", "13"));
+    assert_eq!(found.run_before, "12");
+    assert_eq!(found.place.machine, runs[12].environment.fingerprint);
+    for (ns, expected) in [(found.before_ns, 1e6), (found.after_ns, 1.25e6), (found.now_ns, 1.25e6)]
+    {
+        assert!((ns / expected - 1.0).abs() < 0.001, "{found:?}");
+    }
+    assert_eq!(slowdowns(&runs, "2026-01-13").slowdowns.len(), 1);
+    assert!(slowdowns(&runs, "2026-01-14").slowdowns.is_empty(), "before that day");
+    let short = slowdowns(&runs[..7], "2026-01-01");
+    assert_eq!((short.series_examined, short.series_too_short), (0, 1));
+}
+
+#[test]
+fn what_got_faster_or_is_back_at_its_level_is_no_slowdown() {
+    let of = |level: &dyn Fn(u32) -> f64| {
+        let runs: Vec<Run> = (1..=30).map(|day| at(day, level(day))).collect();
+        slowdowns(&runs, "2026-01-01").slowdowns.len()
+    };
+    assert_eq!(of(&|day| if day <= 15 { 1.25 } else { 1.0 }), 0);
+    assert_eq!(of(&|day| if (11..=20).contains(&day) { 1.25 } else { 0.99 }), 0);
+    assert_eq!(of(&|day| [1.0, 1.25, 1.5][(day as usize - 1) / 10]), 2);
+}
