@@ -192,10 +192,12 @@ fn interval(medians: &[f64]) -> Option<(f64, f64)> {
 fn grade(floors: &[f64], p25_to_p10: f64) -> char {
     let lowest = floors.first().copied().unwrap_or(f64::NAN);
     let middle = percentile(floors, 50.0).unwrap_or(f64::NAN);
-    match (middle / lowest).max(p25_to_p10) - 1.0 {
-        spread if spread <= 0.05 => 'A',
-        spread if spread <= 0.20 => 'B',
-        _ => 'C',
+    // What is not known is no better than a large spread.
+    let within = |spread: f64| [middle / lowest, p25_to_p10].iter().all(|x| *x - 1.0 <= spread);
+    match () {
+        () if within(0.05) => 'A',
+        () if within(0.20) => 'B',
+        () => 'C',
     }
 }
 
@@ -253,7 +255,7 @@ mod tests {
         let of = |middle: f64, p25_to_p10: f64| grade(&[100.0, middle, 900.0], p25_to_p10);
         assert_eq!((of(104.0, 1.0), of(106.0, 1.0), of(121.0, 1.0)), ('A', 'B', 'C'));
         assert_eq!((of(100.0, 1.04), of(100.0, 1.19), of(100.0, 1.3)), ('A', 'B', 'C'));
-        assert_eq!(grade(&[], 1.0), 'A');
+        assert_eq!(grade(&[], 1.0), 'C');
         assert_eq!(grade(&[0.0, 0.0], f64::NAN), 'C');
     }
 
