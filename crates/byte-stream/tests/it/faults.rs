@@ -147,9 +147,9 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
             let last = request.range().and_then(|(_, last)| last);
             let last = last.map(|last| last.to_string()).unwrap_or_default();
             let line = format!("range: bytes={from}-{last}");
-            let asked =
+            let header =
                 line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let headers = asked.into_iter().collect();
+            let headers = header.into_iter().collect();
             good(&Request { headers, ..request.clone() }, s, &body, &etag)
         }
         Fault::OtherTag => good(&whole, s, &body, "\"other\""),

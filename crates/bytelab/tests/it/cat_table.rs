@@ -102,8 +102,8 @@ const CASES: &[Case] = &[
 
 fn ours(world: &World, args: &[&str], input: &[u8]) -> Ended {
     let mut command = world.command(&[&["cat"], args].concat());
-    let (output, code, told) = ended(command.current_dir(world.dir.path()), input);
-    (output, code, told.replace("bytelab cat: ", "cat: "))
+    let (output, code, stderr) = ended(command.current_dir(world.dir.path()), input);
+    (output, code, stderr.replace("bytelab cat: ", "cat: "))
 }
 
 fn theirs(world: &World, args: &[&str], input: &[u8]) -> Option<Ended> {
@@ -143,8 +143,8 @@ fn messages_name_the_input_and_the_reason() {
 fn wrong_use_has_status_1_and_no_output() {
     let world = inputs();
     for args in [&["-x"][..], &["--no-such"], &["--number=3"], &["--show"], &["-n", "-x", "line"]] {
-        let (output, code, told) = ours(&world, args, b"");
-        assert!(output.is_empty() && code == 1 && !told.is_empty(), "{args:?}: {told}");
+        let (output, code, stderr) = ours(&world, args, b"");
+        assert!(output.is_empty() && code == 1 && !stderr.is_empty(), "{args:?}: {stderr}");
         if let Some(theirs) = theirs(&world, args, b"") {
             assert!(theirs.0.is_empty() && theirs.1 == 1, "{args:?}: {}", theirs.2);
         }

@@ -26,9 +26,9 @@ fn answer(mut socket: TcpStream) -> io::Result<()> {
             head.extend(byte);
         }
         let head = String::from_utf8_lossy(&head).to_lowercase();
-        let asked = head.split_once("bytes=").and_then(|(_, rest)| rest.split_once("\r\n"));
+        let range = head.split_once("bytes=").and_then(|(_, rest)| rest.split_once("\r\n"));
         let (first, last) =
-            asked.and_then(|(range, _)| range.split_once('-')).unwrap_or(("0", "0"));
+            range.and_then(|(bounds, _)| bounds.split_once('-')).unwrap_or(("0", "0"));
         let (from, to): (usize, usize) = (first.parse().unwrap_or(0), last.parse().unwrap_or(0));
         let part = &data()[from..=to];
         let (len, size) = (part.len(), data().len());
