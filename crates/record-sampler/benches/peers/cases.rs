@@ -17,7 +17,7 @@ pub(crate) struct Case {
     pub(crate) state: State,
 }
 
-/// How a file lies in the page cache.
+/// How a file is stored in the page cache.
 pub(crate) enum State {
     AsIs,
     /// As read-ahead puts it there.
