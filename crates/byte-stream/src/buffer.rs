@@ -28,18 +28,18 @@ impl Buffer {
         if bytes.len() < self.len() / 4 {
             return bytes::Bytes::copy_from_slice(bytes);
         }
-        bytes::Bytes::from_owner(Shared { memory: self.0.clone(), range })
+        bytes::Bytes::from_owner(SharedBytes { memory: self.0.clone(), range })
     }
 }
 
 #[cfg(feature = "async")]
-struct Shared {
+struct SharedBytes {
     memory: Arc<Memory>,
     range: Range<usize>,
 }
 
 #[cfg(feature = "async")]
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.memory.bytes[self.memory.range.clone()][self.range.clone()]
     }

@@ -14,7 +14,7 @@ use lab::experiment::Experiment;
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
-use self::published::{Kept, experiments, looked_at};
+use self::published::{ComparedSide, experiments, looked_at};
 use super::context::{Context, layout};
 use super::exit;
 use super::fleet::{By, Grouped};
@@ -107,8 +107,8 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
                 "--fail: a published result is of another machine and decides nothing"
             );
             let mut side = |wanted: &Wanted<'_>, ids: &[String]| match wanted {
-                Wanted::Published(name) => named(name).map(Kept::Published),
-                _ => load(wanted, ids).map(Kept::Stored),
+                Wanted::Published(name) => named(name).map(ComparedSide::Published),
+                _ => load(wanted, ids).map(ComparedSide::Stored),
             };
             let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
             (looked_at(a, b, args.json, context)?, None)

@@ -54,9 +54,9 @@ impl Inside {
 
 /// A way to run a job in another thread.
 pub(super) trait Life {
-    type Started;
-    fn create(&mut self) -> Result<Self::Started>;
-    fn join(&mut self, started: Self::Started) -> Result<Inside>;
+    type Handle;
+    fn create(&mut self) -> Result<Self::Handle>;
+    fn join(&mut self, handle: Self::Handle) -> Result<Inside>;
 }
 
 /// Prepares lives on the CPUs of the point.
@@ -131,9 +131,9 @@ pub(super) fn median(values: &mut [u64]) -> f64 {
 struct StdThread(CpuPlacement);
 
 impl Life for StdThread {
-    type Started = JoinHandle<Result<Inside>>;
+    type Handle = JoinHandle<Result<Inside>>;
 
-    fn create(&mut self) -> Result<Self::Started> {
+    fn create(&mut self) -> Result<Self::Handle> {
         // A new thread starts on the CPU of its creator. To run on another one it has to migrate,
         // as std cannot set the CPU.
         let elsewhere = self.0.cpus.filter(|(own, other)| own != other);
@@ -146,8 +146,8 @@ impl Life for StdThread {
         thread::Builder::new().spawn(body).context("starting a thread")
     }
 
-    fn join(&mut self, started: Self::Started) -> Result<Inside> {
-        started.join().map_err(|_| anyhow!("the thread panicked"))?
+    fn join(&mut self, handle: Self::Handle) -> Result<Inside> {
+        handle.join().map_err(|_| anyhow!("the thread panicked"))?
     }
 }
 
@@ -170,7 +170,7 @@ impl Pool {
 }
 
 impl Life for Pool {
-    type Started = ();
+    type Handle = ();
 
     fn create(&mut self) -> Result<()> {
         self.jobs.send(Box::new(Inside::now)).map_err(|_| anyhow!("the pool's thread has ended"))
@@ -195,13 +195,13 @@ impl Blocking {
 }
 
 impl Life for Blocking {
-    type Started = tokio::task::JoinHandle<Inside>;
+    type Handle = tokio::task::JoinHandle<Inside>;
 
-    fn create(&mut self) -> Result<Self::Started> {
+    fn create(&mut self) -> Result<Self::Handle> {
         Ok(self.0.spawn_blocking(Inside::now))
     }
 
-    fn join(&mut self, started: Self::Started) -> Result<Inside> {
-        self.0.block_on(started).context("the blocking task")
+    fn join(&mut self, handle: Self::Handle) -> Result<Inside> {
+        self.0.block_on(handle).context("the blocking task")
     }
 }

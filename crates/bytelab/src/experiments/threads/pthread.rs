@@ -63,7 +63,7 @@ impl Drop for Pthread {
 }
 
 impl Life for Pthread {
-    type Started = libc::pthread_t;
+    type Handle = libc::pthread_t;
 
     fn create(&mut self) -> Result<libc::pthread_t> {
         let mut thread = MaybeUninit::uninit();
