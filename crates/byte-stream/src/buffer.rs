@@ -91,7 +91,7 @@ mod tests {
 
     #[cfg(feature = "async")]
     #[test]
-    fn what_was_given_away_never_changes() {
+    fn shared_bytes_never_change() {
         let mut buffer = Buffer::new(10_000);
         buffer.fill(1);
         let (large, small) = (buffer.share(3000..9000), buffer.share(0..10));

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_descriptor_is_is_seen() {
+    fn the_kind_of_a_descriptor_is_found() {
         let kind_of = |path: &str| choose(File::open(path).unwrap(), Preferences::default()).kind;
         assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
         assert_eq!(kind_of("/dev/null"), Kind::Character);

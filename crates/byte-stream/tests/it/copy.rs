@@ -149,7 +149,7 @@ fn a_fallback_in_the_middle_loses_and_repeats_nothing() {
 }
 
 #[test]
-fn what_sits_in_our_pipe_when_the_output_refuses_is_written() {
+fn bytes_in_the_pipe_are_written_when_splice_is_refused() {
     // The output refuses from the start, when the first megabyte is in the pipe already.
     check(InputKind::File, OutputKind::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
     check(InputKind::Tcp, OutputKind::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);

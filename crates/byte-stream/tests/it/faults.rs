@@ -171,7 +171,7 @@ fn under_any_faults_the_bytes_are_right_or_an_error() {
 
 #[cfg(feature = "async")]
 #[test]
-fn under_any_faults_a_task_reads_what_is_right_or_an_error() {
+fn under_any_faults_a_task_reads_the_correct_bytes_or_an_error() {
     check(3, crate::asynchronous::get, |_| Stream::options());
 }
 

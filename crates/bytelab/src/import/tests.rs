@@ -33,7 +33,7 @@ fn document(run: &Run) -> String {
 }
 
 #[test]
-fn real_files_are_known_by_what_stands_in_them() {
+fn real_files_are_recognized_by_their_content() {
     for (format, text) in SAMPLES {
         assert_eq!(guess(text.as_bytes()).unwrap(), format);
         let marked = format!("\u{feff}\n{text}");

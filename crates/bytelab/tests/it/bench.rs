@@ -334,7 +334,7 @@ fn the_commands_of_an_imported_run_are_not_started() {
 }
 
 #[test]
-fn what_the_lab_counts_is_there() {
+fn a_bench_has_the_metrics_of_the_lab() {
     let world = World::new();
     std::fs::write(world.path("data"), vec![b'x'; 10_000]).unwrap();
     let args = ["-r", "6", "--counting", "2", "--data", "data", "--cache", "warm", "cat data"];

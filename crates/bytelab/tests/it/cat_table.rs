@@ -189,7 +189,7 @@ fn every_byte_and_every_size_around_the_buffers_is_as_gnu_has_it() {
 }
 
 #[test]
-fn what_has_come_is_written_before_more_is_there() {
+fn received_bytes_are_written_before_more_arrive() {
     let world = World::new();
     for flags in ["-u", "-v", "-E", "-n"] {
         let mut command = world.command(&["cat", flags]);

@@ -178,7 +178,7 @@ fn a_hook_that_fails_is_named() {
 }
 
 #[test]
-fn what_goes_wrong_with_a_command_is_its_own_matter() {
+fn a_failing_command_affects_only_its_own_results() {
     let world = World::new();
     let text = "answer.from = 'stdout'\nplan.sample_limit = '5s'\n\
                 [[method]]\nname = 'good'\ncommand = 'echo'\n\

@@ -180,7 +180,7 @@ fn a_directory_that_is_removed_during_the_run_fails_its_methods_alone() {
 }
 
 #[test]
-fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
+fn folders_of_a_killed_run_are_removed_by_the_next_one_and_those_in_use_remain() {
     let (world, dir) = (World::new(), on_the_device());
     let (worker, fifo) = world.reporting_worker(0);
     let path = dir.path().to_str().unwrap();

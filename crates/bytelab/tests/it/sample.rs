@@ -171,7 +171,7 @@ fn two_parts_of_a_split_are_two_files() {
 }
 
 #[test]
-fn a_reader_of_one_part_that_goes_away_does_not_take_the_others_with_it_in_silence() {
+fn a_broken_pipe_of_one_part_is_an_error() {
     let (world, path) = world(&lines(100_000));
     let split = format!("{}=0.5,/dev/stdout=0.5", world.path("part").to_str().unwrap());
     let output = left_early(&world, &["sample", &path, "--split", &split]);
