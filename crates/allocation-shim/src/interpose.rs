@@ -25,12 +25,12 @@ struct Real {
     usable_size: extern "C" fn(Memory) -> usize,
 }
 
-struct Place(UnsafeCell<MaybeUninit<Real>>);
+struct RealStorage(UnsafeCell<MaybeUninit<Real>>);
 
 // SAFETY: written once, before `STATE` says that it may be read.
-unsafe impl Sync for Place {}
+unsafe impl Sync for RealStorage {}
 
-static REAL: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+static REAL: RealStorage = RealStorage(UnsafeCell::new(MaybeUninit::uninit()));
 static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
 const UNKNOWN: u32 = 0;
 const LOOKING: u32 = 1;

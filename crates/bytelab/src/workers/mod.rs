@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
-pub(crate) use self::tool::Tell;
+pub(crate) use self::tool::PrintProgress;
 use self::tool::{InstalledTool, Tool};
 use self::toolchain::{Level, Toolchain};
 use self::toolchains::TOOLCHAINS;
@@ -173,7 +173,7 @@ impl Languages<'_> {
 pub(crate) fn make_ready(
     methods: &mut [Method],
     dir: &Path,
-    tell: Tell<'_>,
+    print_progress: PrintProgress<'_>,
     stop: &Stop,
 ) -> Result<Vec<ToolchainVersion>> {
     let mut toolchains = Vec::new();
@@ -198,7 +198,8 @@ pub(crate) fn make_ready(
             let built = match &mut tools {
                 Ok(tools) => {
                     tools.push(InstalledTool::of_level(level));
-                    let built = toolchain.make(tools, &dir.join("workers"), tell, stop)?;
+                    let built =
+                        toolchain.make(tools, &dir.join("workers"), print_progress, stop)?;
                     tools.pop();
                     built
                 }

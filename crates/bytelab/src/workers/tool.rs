@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use lab::launch::{self, RunError, Stop};
 
 /// Prints a line about the progress of the build.
-pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
+pub(crate) type PrintProgress<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
 /// The time limit for printing the version.
 const LIMIT_NS: u64 = 60_000_000_000;

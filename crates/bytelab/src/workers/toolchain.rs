@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use lab::experiment::{How, Method};
 use lab::launch::{self, RunError, Stop};
 
-use super::tool::{InstalledTool, Tell, Tool};
+use super::tool::{InstalledTool, PrintProgress, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources,
 /// `{out}` for the directory of the build output, `{NAME}` for the tool with that name and
@@ -137,7 +137,7 @@ impl Toolchain {
         &self,
         tools: &[InstalledTool],
         dir: &Path,
-        tell: Tell<'_>,
+        print_progress: PrintProgress<'_>,
         stop: &Stop,
     ) -> Result<Result<Built, String>> {
         let name = self.name;
@@ -161,7 +161,7 @@ impl Toolchain {
         }
         let is_first = self.place == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
         if is_first && !self.build.is_empty() {
-            tell(&format!("building workers/{name} with {} (once)", built.version))?;
+            print_progress(&format!("building workers/{name} with {} (once)", built.version))?;
         }
         let made = match self.place {
             BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use crate::program::World;
 
 /// The output of a command, its exit status, and its messages.
-pub(crate) type Ended = (Vec<u8>, i32, String);
+pub(crate) type ProgramOutput = (Vec<u8>, i32, String);
 
-pub(crate) fn ended(command: &mut Command, input: &[u8]) -> Ended {
+pub(crate) fn ended(command: &mut Command, input: &[u8]) -> ProgramOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

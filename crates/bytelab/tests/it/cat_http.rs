@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use crate::cat::{Ended, ended};
+use crate::cat::{ProgramOutput, ended};
 use crate::program::{World, request_head};
 
 /// The connection of each request, and its head.
@@ -37,7 +37,7 @@ fn answer(n: usize, mut socket: TcpStream, seen: &Requests) {
     }
 }
 
-fn cat(world: &World, args: &[&str]) -> Ended {
+fn cat(world: &World, args: &[&str]) -> ProgramOutput {
     let mut command = world.command(&[&["cat"], args].concat());
     ended(command.env("no_proxy", "*").current_dir(world.dir.path()), b"")
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
-use crate::cat::{Ended, ended, gnu};
+use crate::cat::{ProgramOutput, ended, gnu};
 use crate::program::World;
 
 /// A directory with the inputs of the cases.
@@ -100,13 +100,13 @@ const CASES: &[Case] = &[
     (&["é", "é'", "\u{85}", "日本 語"], "", "", 1),
 ];
 
-fn ours(world: &World, args: &[&str], input: &[u8]) -> Ended {
+fn ours(world: &World, args: &[&str], input: &[u8]) -> ProgramOutput {
     let mut command = world.command(&[&["cat"], args].concat());
     let (output, code, stderr) = ended(command.current_dir(world.dir.path()), input);
     (output, code, stderr.replace("bytelab cat: ", "cat: "))
 }
 
-fn theirs(world: &World, args: &[&str], input: &[u8]) -> Option<Ended> {
+fn theirs(world: &World, args: &[&str], input: &[u8]) -> Option<ProgramOutput> {
     Some(ended(gnu()?.args(args).current_dir(world.dir.path()), input))
 }
 

@@ -13,8 +13,8 @@ fn fresh(rounds: u32) -> Plan {
 
 #[test]
 fn each_sample_has_a_process_of_its_own() {
-    let tells = GOOD.replace("own_ns=7", "process=$$");
-    let run = run(vec![script("a", &tells)], fresh(5));
+    let reports = GOOD.replace("own_ns=7", "process=$$");
+    let run = run(vec![script("a", &reports)], fresh(5));
     let cell = cell(&run, "a");
     let processes: BTreeSet<u64> = cell.values["process"].iter().map(|n| *n as u64).collect();
     assert_eq!(cell.counted("wall_ns").count(), 5);

@@ -22,18 +22,18 @@ use crate::report::view::{View, view};
 /// A side that is compared with a published one.
 pub(super) enum ComparedSide {
     Stored(Side),
-    Published(Named),
+    Published(NamedResults),
 }
 
 /// A study, or one of its results.
-pub(crate) struct Named {
+pub(crate) struct NamedResults {
     name: String,
     study: &'static Study,
     /// One for each machine.
     pub(crate) results: Vec<Published>,
 }
 
-impl Named {
+impl NamedResults {
     /// Whether the whole study is meant, and not one of its machines. Where the only result of a
     /// study has its name, both are the same.
     fn is_study(&self) -> bool {
@@ -42,7 +42,7 @@ impl Named {
 }
 
 /// The study or the result of this name, without the prefix.
-pub(crate) fn named(name: &str) -> Result<Named> {
+pub(crate) fn named(name: &str) -> Result<NamedResults> {
     let of = |result: &Published| {
         reference::studies().iter().find(|study| study.published.contains(&result.name))
     };
@@ -57,7 +57,7 @@ pub(crate) fn named(name: &str) -> Result<Named> {
         let all = all.into_iter().collect::<Vec<_>>().join(", ");
         format!("no published result {name:?}; there are {all}")
     })?;
-    Ok(Named { name: name.to_owned(), study, results })
+    Ok(NamedResults { name: name.to_owned(), study, results })
 }
 
 /// The experiments that a published result or a study may be compared with.

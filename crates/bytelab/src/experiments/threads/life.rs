@@ -39,16 +39,16 @@ pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
 
 /// When the thread or job reported its start and its end.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct ThreadTimes {
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
 }
 
-impl Inside {
+impl ThreadTimes {
     /// The whole work of such a thread.
-    pub(super) fn now() -> Inside {
+    pub(super) fn now() -> ThreadTimes {
         let first_ns = now_ns();
-        Inside { first_ns, last_ns: now_ns() }
+        ThreadTimes { first_ns, last_ns: now_ns() }
     }
 }
 
@@ -56,7 +56,7 @@ impl Inside {
 pub(super) trait Life {
     type Handle;
     fn create(&mut self) -> Result<Self::Handle>;
-    fn join(&mut self, handle: Self::Handle) -> Result<Inside>;
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes>;
 }
 
 /// Prepares lives on the CPUs of the point.
@@ -87,7 +87,7 @@ impl<L: Life> Lives<L> {
         let begun_ns = now_ns();
         let started = self.life.create()?;
         let created_ns = now_ns();
-        let Inside { first_ns, last_ns } = self.life.join(started)?;
+        let ThreadTimes { first_ns, last_ns } = self.life.join(started)?;
         let joined_ns = now_ns();
         let spans = [
             (begun_ns, created_ns),
@@ -131,7 +131,7 @@ pub(super) fn median(values: &mut [u64]) -> f64 {
 struct StdThread(CpuPlacement);
 
 impl Life for StdThread {
-    type Handle = JoinHandle<Result<Inside>>;
+    type Handle = JoinHandle<Result<ThreadTimes>>;
 
     fn create(&mut self) -> Result<Self::Handle> {
         // A new thread starts on the CPU of its creator. To run on another one it has to migrate,
@@ -141,21 +141,21 @@ impl Life for StdThread {
             if let Some((_, cpu)) = elsewhere {
                 pin(cpu)?;
             }
-            Ok(Inside::now())
+            Ok(ThreadTimes::now())
         };
         thread::Builder::new().spawn(body).context("starting a thread")
     }
 
-    fn join(&mut self, handle: Self::Handle) -> Result<Inside> {
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes> {
         handle.join().map_err(|_| anyhow!("the thread panicked"))?
     }
 }
 
-type PoolJob = Box<dyn FnOnce() -> Inside + Send>;
+type PoolJob = Box<dyn FnOnce() -> ThreadTimes + Send>;
 
 struct Pool {
     jobs: Sender<PoolJob>,
-    results: Receiver<Inside>,
+    results: Receiver<ThreadTimes>,
 }
 
 impl Pool {
@@ -173,10 +173,12 @@ impl Life for Pool {
     type Handle = ();
 
     fn create(&mut self) -> Result<()> {
-        self.jobs.send(Box::new(Inside::now)).map_err(|_| anyhow!("the pool's thread has ended"))
+        self.jobs
+            .send(Box::new(ThreadTimes::now))
+            .map_err(|_| anyhow!("the pool's thread has ended"))
     }
 
-    fn join(&mut self, (): ()) -> Result<Inside> {
+    fn join(&mut self, (): ()) -> Result<ThreadTimes> {
         self.results.recv().context("the pool's thread has ended")
     }
 }
@@ -195,13 +197,13 @@ impl Blocking {
 }
 
 impl Life for Blocking {
-    type Handle = tokio::task::JoinHandle<Inside>;
+    type Handle = tokio::task::JoinHandle<ThreadTimes>;
 
     fn create(&mut self) -> Result<Self::Handle> {
-        Ok(self.0.spawn_blocking(Inside::now))
+        Ok(self.0.spawn_blocking(ThreadTimes::now))
     }
 
-    fn join(&mut self, handle: Self::Handle) -> Result<Inside> {
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes> {
         self.0.block_on(handle).context("the blocking task")
     }
 }

@@ -56,7 +56,7 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
 
 impl Server {
     /// Passes the addresses of the resources to the methods.
-    pub(in super::super) fn tell(&self, arguments: &mut Point, parallel: u64) {
+    pub(in super::super) fn add_arguments(&self, arguments: &mut Point, parallel: u64) {
         let scheme = if self.secure { "https" } else { "http" };
         for index in 0..parallel {
             let url = format!("{scheme}://127.0.0.1:{}/{index}", self.port);
