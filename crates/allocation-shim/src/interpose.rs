@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::early;
-use crate::process::{self, From};
+use crate::process::{self, Lookup};
 
 type Memory = *mut c_void;
 
@@ -25,12 +25,12 @@ struct Real {
     usable_size: extern "C" fn(Memory) -> usize,
 }
 
-struct Place(UnsafeCell<MaybeUninit<Real>>);
+struct RealStorage(UnsafeCell<MaybeUninit<Real>>);
 
 // SAFETY: written once, before `STATE` says that it may be read.
-unsafe impl Sync for Place {}
+unsafe impl Sync for RealStorage {}
 
-static REAL: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+static REAL: RealStorage = RealStorage(UnsafeCell::new(MaybeUninit::uninit()));
 static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
 const UNKNOWN: u32 = 0;
 const LOOKING: u32 = 1;
@@ -75,7 +75,7 @@ fn look_up() -> Option<&'static Real> {
 /// Every C library for Linux has all of them.
 fn function<F: Copy>(name: &CStr) -> F {
     const { assert!(size_of::<F>() == size_of::<Memory>()) };
-    let address = process::symbol(From::Next, name);
+    let address = process::symbol(Lookup::Next, name);
     if address.is_null() {
         process::end();
     }
@@ -90,7 +90,7 @@ extern "C" fn loaded() {
     process::attach();
     let own: extern "C" fn(usize) -> Memory = malloc;
     if let Some(tally) = process::attached()
-        && process::symbol(From::Program, c"malloc") as usize != own as usize
+        && process::symbol(Lookup::Program, c"malloc") as usize != own as usize
     {
         tally.refuse();
     }

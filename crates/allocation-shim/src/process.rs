@@ -45,17 +45,17 @@ static PROCESS: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
 /// Where to look up a symbol.
 #[derive(Clone, Copy)]
-pub(crate) enum From {
+pub(crate) enum Lookup {
     /// As the program itself resolves it.
     Program,
     /// In libraries that were loaded after this one.
     Next,
 }
 
-pub(crate) fn symbol(from: From, name: &CStr) -> *mut c_void {
-    let handle = match from {
-        From::Program => 0,
-        From::Next => usize::MAX,
+pub(crate) fn symbol(lookup: Lookup, name: &CStr) -> *mut c_void {
+    let handle = match lookup {
+        Lookup::Program => 0,
+        Lookup::Next => usize::MAX,
     };
     // SAFETY: the handle is one of the two that are always valid, and the name ends with a zero.
     unsafe { dlsym(handle as *mut c_void, name.as_ptr()) }

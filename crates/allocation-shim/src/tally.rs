@@ -80,15 +80,15 @@ impl Tally {
     pub fn stop(&self) -> Counts {
         self.counting.store(0, Release);
         let mut counts = Counts::default();
-        let mut untold_high = 0;
+        let mut unreported_high = 0;
         for slot in core::iter::once(&self.shared).chain(&self.slots) {
             counts.allocations += slot.allocations.load(Relaxed);
             counts.bytes += slot.bytes.load(Relaxed);
         }
         for slot in &self.slots {
-            untold_high += slot.high.load(Relaxed);
+            unreported_high += slot.high.load(Relaxed);
         }
-        let last = self.shared.live.load(Relaxed) + untold_high;
+        let last = self.shared.live.load(Relaxed) + unreported_high;
         counts.peak_live_bytes = self.shared.high.load(Relaxed).max(last).max(0).unsigned_abs();
         counts
     }

@@ -65,11 +65,11 @@ type Step = (Option<Box<Reader>>, Result<Option<Bytes>>);
 
 struct Reader {
     stream: Stream,
-    way: Way,
+    wait: WaitMethod,
 }
 
 /// How the next chunk is waited for.
-enum Way {
+enum WaitMethod {
     /// Reading itself suspends the task.
     #[cfg(feature = "http")]
     Remote,
@@ -102,7 +102,7 @@ impl AsyncStream {
             let name = address.name();
             let opened = Stream::open_in_task(options, url, &name).await;
             let stream = opened.map_err(|error| error.named(&name))?;
-            return Ok(AsyncStream::new(Reader { stream, way: Way::Remote }));
+            return Ok(AsyncStream::new(Reader { stream, wait: WaitMethod::Remote }));
         }
         let opened = spawn_blocking(move || options.open(address)).await;
         let stream = opened.map_err(|error| Error::io(io::Error::other(error)))??;
@@ -166,7 +166,10 @@ impl From<Stream> for AsyncStream {
             // Some devices, such as /dev/zero, are always ready and cannot be watched.
             watch(fd.try_clone_to_owned().ok()?, Interest::READABLE).ok()
         });
-        AsyncStream::new(Reader { stream, way: watched.map_or(Way::Local, Way::Watched) })
+        AsyncStream::new(Reader {
+            stream,
+            wait: watched.map_or(WaitMethod::Local, WaitMethod::Watched),
+        })
     }
 }
 
@@ -195,14 +198,14 @@ impl Stream {
 
 impl Reader {
     async fn next(mut self: Box<Self>) -> Step {
-        let chunk = match &self.way {
+        let chunk = match &self.wait {
             #[cfg(feature = "http")]
-            Way::Remote => self.stream.next_in_task().await,
-            Way::Watched(fd) => match readable(fd, self.stream.cancel.as_ref()).await {
+            WaitMethod::Remote => self.stream.next_in_task().await,
+            WaitMethod::Watched(fd) => match readable(fd, self.stream.cancel.as_ref()).await {
                 Ok(()) => self.stream.next_bytes(),
                 Err(error) => Err(error.at(self.stream.offset()).named(self.stream.name())),
             },
-            Way::Local => {
+            WaitMethod::Local => {
                 let read = spawn_blocking(move || {
                     let chunk = self.stream.next_bytes();
                     (Some(self), chunk)

@@ -28,18 +28,18 @@ impl Buffer {
         if bytes.len() < self.len() / 4 {
             return bytes::Bytes::copy_from_slice(bytes);
         }
-        bytes::Bytes::from_owner(Shared { memory: self.0.clone(), range })
+        bytes::Bytes::from_owner(SharedBytes { memory: self.0.clone(), range })
     }
 }
 
 #[cfg(feature = "async")]
-struct Shared {
+struct SharedBytes {
     memory: Arc<Memory>,
     range: Range<usize>,
 }
 
 #[cfg(feature = "async")]
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.memory.bytes[self.memory.range.clone()][self.range.clone()]
     }
@@ -91,7 +91,7 @@ mod tests {
 
     #[cfg(feature = "async")]
     #[test]
-    fn what_was_given_away_never_changes() {
+    fn shared_bytes_never_change() {
         let mut buffer = Buffer::new(10_000);
         buffer.fill(1);
         let (large, small) = (buffer.share(3000..9000), buffer.share(0..10));

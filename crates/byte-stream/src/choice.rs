@@ -237,7 +237,7 @@ mod tests {
         check(3 << 20, none, read(BUFFER_BYTES));
         check(3 << 20, Preferences { buffer_bytes: Some(7), ..none }, read(7));
         let map = Preferences { may_map: true, ..none };
-        // An emulator of another processor may not tell what is cached.
+        // An emulator of another processor may not report what is cached.
         if choose(file(3 << 20), map).cached == Cached::Yes {
             check(3 << 20, map, Strategy::Map { window_bytes: WINDOW_BYTES });
         } else {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_descriptor_is_is_seen() {
+    fn the_kind_of_a_descriptor_is_found() {
         let kind_of = |path: &str| choose(File::open(path).unwrap(), Preferences::default()).kind;
         assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
         assert_eq!(kind_of("/dev/null"), Kind::Character);

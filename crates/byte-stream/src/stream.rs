@@ -5,7 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
-use crate::address::Place;
+use crate::address::Target;
 use crate::check::Check;
 use crate::choice::{Choice, Strategy, choose};
 use crate::options::Options;
@@ -101,16 +101,16 @@ impl Stream {
     fn source(options: &mut Options, address: Address) -> Result<(Source, Choice)> {
         options.check()?;
         match address.resolve()? {
-            Place::New(fd) => local(fd, 0, options),
-            Place::Fd(fd) => {
+            Target::New(fd) => local(fd, 0, options),
+            Target::Fd(fd) => {
                 // A descriptor that cannot seek has no size either.
                 let position = rustix::fs::tell(&fd).unwrap_or(0);
                 local(fd, position, options)
             }
             #[cfg(feature = "http")]
-            Place::Http(url) => now(remote(&url, options, Mode::Thread)),
+            Target::Http(url) => now(remote(&url, options, Mode::Thread)),
             #[cfg(not(feature = "http"))]
-            Place::Http(_) => {
+            Target::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
                 Err(Error::new(ErrorKind::InvalidUse, text))
             }

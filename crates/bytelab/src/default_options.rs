@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_wins() {
+    fn typed_flags_override_the_defaults() {
         let defaults = "--time 5s --notes";
         for typed in ["x bench --time 1s", "x bench --time=1s", "x bench -t 1s", "x bench -t1s"] {
             check(defaults, typed, typed);

@@ -222,7 +222,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The text is that of the reader's or writer's error, so the source is what lies behind that.
+/// The text is that of the reader's or writer's error, so the source is the source of that error.
 impl core::error::Error for Error {
     #[cfg(feature = "std")]
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn a_printed_timestamp_is_parsed_to_the_same_value() {
         for ms in [0, 1, -1, 999, 1_400_000_000_123, -62_135_596_800_000, 253_402_300_799_999] {
             assert_eq!(parse_ms(print_ms(ms).as_bytes()), Some(ms));
         }

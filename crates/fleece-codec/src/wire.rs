@@ -192,7 +192,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Follows an extern pointer: the base lies directly before this data. A base has none itself.
+    /// Follows an extern pointer: the base is stored directly before this data. A base has
+    /// no base itself.
     fn in_base(self, at: usize, distance: usize) -> Option<usize> {
         let base = self.base()?;
         let target = base.bytes.len().checked_sub(distance.checked_sub(at)?)?;

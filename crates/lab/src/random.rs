@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_lies_where_it_must() {
+    fn random_values_are_in_their_range() {
         let mut random = SplitMix64(7);
         assert!((0..1000).all(|_| random.below(6) < 6));
         assert!((0..1000).all(|_| (0.0..1.0).contains(&random.unit())));

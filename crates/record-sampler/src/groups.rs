@@ -12,7 +12,7 @@ use crate::sink::{Place, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
 /// The groups that are chosen.
-enum Chosen {
+enum GroupChoice {
     None,
     /// Each with this probability.
     Share(f64),
@@ -20,12 +20,12 @@ enum Chosen {
     UpTo(u64, Box<[u8]>),
 }
 
-impl Chosen {
+impl GroupChoice {
     fn has(&self, number: u64, key: &[u8]) -> bool {
         match self {
-            Chosen::None => false,
-            Chosen::Share(p) => unit(number) <= *p,
-            Chosen::UpTo(last, last_key) => (number, key) <= (*last, last_key),
+            GroupChoice::None => false,
+            GroupChoice::Share(p) => unit(number) <= *p,
+            GroupChoice::UpTo(last, last_key) => (number, key) <= (*last, last_key),
         }
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn write(
     let chosen = match sampler.amount {
         Amount::Share(p) => {
             sink.set_probabilities(Probabilities::Same(p));
-            Chosen::Share(p)
+            GroupChoice::Share(p)
         }
         Amount::Exactly(n) | Amount::AtMost(n) => {
             let (chosen, groups, read) = least(sampler, population, column, n)?;
@@ -76,7 +76,7 @@ fn least(
     population: &mut Population,
     column: &Column,
     n: u64,
-) -> Result<(Chosen, u64, u64)> {
+) -> Result<(GroupChoice, u64, u64)> {
     if !population.can_be_reread() {
         let text = "a number of groups takes two passes: give files, or a probability";
         return Err(Error::new(ErrorKind::BadRequest, text));
@@ -102,7 +102,8 @@ fn least(
         let text = format!("{n} groups by {column} were requested, but there are {found}");
         return Err(Error::new(ErrorKind::TooFew, text));
     }
-    let chosen = least.pop_last().map_or(Chosen::None, |(last, key)| Chosen::UpTo(last, key));
+    let chosen =
+        least.pop_last().map_or(GroupChoice::None, |(last, key)| GroupChoice::UpTo(last, key));
     Ok((chosen, numbers.len() as u64, scan.bytes_read()))
 }
 

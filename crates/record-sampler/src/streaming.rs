@@ -60,7 +60,7 @@ fn place(record: &Scanned<'_>) -> Place {
 }
 
 /// The chosen records.
-enum Kept {
+enum ChosenRecords {
     Places(Vec<Place>),
     Copied(Vec<Copied>),
     Spool(Spool),
@@ -85,17 +85,17 @@ pub(crate) fn write(
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     sink.header(scan.header())?;
     let mut chooser = Chooser { sampler, probabilities: sampler.inclusion(0) };
-    let kept = match sampler.amount {
+    let chosen = match sampler.amount {
         Amount::Share(p) if sampler.key.is_none() => {
             sink.set_probabilities(sampler.inclusion(0));
             chooser.by_chance(&mut scan, sink, p, is_file)?
         }
-        _ if is_file => Kept::Places(chooser.choose(&mut scan, quota)?),
-        _ => Kept::Copied(chooser.choose(&mut scan, quota)?),
+        _ if is_file => ChosenRecords::Places(chooser.choose(&mut scan, quota)?),
+        _ => ChosenRecords::Copied(chooser.choose(&mut scan, quota)?),
     };
     let (seen, bytes_read) = (scan.rank(), scan.bytes_read());
     sink.set_probabilities(chooser.probabilities);
-    let read_again = kept.write(sampler, population, sink)?;
+    let read_again = chosen.write(sampler, population, sink)?;
     Ok(Stats {
         seen: Some(seen),
         taken: 0,
@@ -264,20 +264,20 @@ impl Chooser<'_> {
         sink: &mut dyn Sink,
         p: f64,
         is_file: bool,
-    ) -> Result<Kept> {
+    ) -> Result<ChosenRecords> {
         let Sampler { is_shuffled, seed, memory, .. } = *self.sampler;
         if !is_shuffled {
             self.pass_by_chance(scan, sink, p)?;
-            return Ok(Kept::Nothing);
+            return Ok(ChosenRecords::Nothing);
         }
         if is_file {
             let mut places = Places::default();
             self.pass_by_chance(scan, &mut places, p)?;
-            return Ok(Kept::Places(places.0));
+            return Ok(ChosenRecords::Places(places.0));
         }
         let mut spool = Spool::new(seed, memory);
         self.pass_by_chance(scan, &mut spool, p)?;
-        Ok(Kept::Spool(spool))
+        Ok(ChosenRecords::Spool(spool))
     }
 
     fn pass_by_chance(&self, scan: &mut Scan<'_>, sink: &mut dyn Sink, p: f64) -> Result<()> {
@@ -338,15 +338,15 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     Ok(sizes)
 }
 
-impl Kept {
+impl ChosenRecords {
     /// Writes the records in the order of the population, or shuffled. Returns how many bytes were
     /// read again.
     fn write(self, sampler: &Sampler, population: &Population, sink: &mut dyn Sink) -> Result<u64> {
         let Sampler { is_shuffled, seed, memory, .. } = *sampler;
         match self {
-            Kept::Nothing => Ok(0),
-            Kept::Spool(spool) => spool.finish(sink).map(|()| 0),
-            Kept::Places(mut places) => {
+            ChosenRecords::Nothing => Ok(0),
+            ChosenRecords::Spool(spool) => spool.finish(sink).map(|()| 0),
+            ChosenRecords::Places(mut places) => {
                 places.sort_unstable();
                 if !is_shuffled {
                     return fetch_places(population, &places, sink);
@@ -358,7 +358,7 @@ impl Kept {
                 drop(places);
                 Ok(read + shuffler.finish(Some(population), sink)?)
             }
-            Kept::Copied(mut records) => {
+            ChosenRecords::Copied(mut records) => {
                 records.sort_unstable_by_key(|record| record.rank);
                 let mut pass_on = |record: &Copied| {
                     sink.piece(&record.bytes)?;

@@ -56,7 +56,7 @@ pub(crate) struct Answer {
 
 /// The requested range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RequestedRange<'a> {
     pub(crate) from: u64,
     /// To the end, if `None`.
     pub(crate) last: Option<u64>,
@@ -68,7 +68,7 @@ impl Client {
     /// Returns a successful response. Received bytes of the body are in the buffer.
     pub(crate) async fn get(
         &mut self,
-        wanted: Option<Wanted<'_>>,
+        wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         self.retry_after_s = None;
@@ -93,7 +93,7 @@ impl Client {
     async fn follow(
         &mut self,
         mut url: Url,
-        wanted: Option<Wanted<'_>>,
+        wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         for _ in 0..=self.settings.redirects {
@@ -123,7 +123,7 @@ impl Client {
     async fn request_from(
         &mut self,
         url: &Url,
-        wanted: Option<Wanted<'_>>,
+        wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         let route = self.route(url)?;
@@ -177,7 +177,7 @@ impl Client {
         mut connection: Connection,
         url: &Url,
         route: &Route,
-        wanted: Option<Wanted<'_>>,
+        wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
     ) -> Result<Answer> {
         *connection.timeouts() = self.timeouts(self.settings.idle_limit);
@@ -209,7 +209,12 @@ impl Client {
         }
     }
 
-    fn request(&self, url: &Url, proxy: Option<&Url>, wanted: Option<Wanted<'_>>) -> String {
+    fn request(
+        &self,
+        url: &Url,
+        proxy: Option<&Url>,
+        wanted: Option<RequestedRange<'_>>,
+    ) -> String {
         let authority = url.authority();
         let plain_proxy = proxy.filter(|_| !url.secure);
         let whole = plain_proxy.map(|_| format!("http://{authority}")).unwrap_or_default();
@@ -224,7 +229,7 @@ impl Client {
         if self.connections.is_none() {
             header("Connection", "close");
         }
-        if let Some(Wanted { from, last, validator }) = wanted {
+        if let Some(RequestedRange { from, last, validator }) = wanted {
             let last = last.map(|last| last.to_string()).unwrap_or_default();
             header("Range", &format!("bytes={from}-{last}"));
             if let Some(validator) = validator {

@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_framed_comes_back_however_it_is_cut(
+        fn chunks_are_decoded_whatever_the_read_sizes(
             chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..10),
             pieces in proptest::collection::vec(1usize..40, 1..5),
         ) {

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_frames_the_body_must_be_clear() {
+    fn ambiguous_framing_of_the_body_is_refused() {
         check("Content-Length: 5", "Length(5) None None");
         check("Content-Length: 5, 5\ncontent-length: 5", "Length(5) None None");
         check("Content-Length: 5\nContent-Length: 6", "the answer has several Content-Length");

@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_quoted_comes_back_before_any_text(
+        fn a_quoted_entry_is_found_before_any_text(
             login in any::<String>(),
             password in any::<String>(),
             text in "([a-z]{0,3}|machine|default|login|macdef|host|[ \\n\"\\\\#]){0,30}",

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_received_delays_what_follows() {
+    fn received_bytes_delay_the_next_read() {
         let mut rate = Rate::new(1);
         assert_eq!(rate.next, None);
         rate.took(1000);

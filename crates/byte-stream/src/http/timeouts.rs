@@ -28,7 +28,7 @@ pub(crate) struct Timeouts {
 }
 
 /// The limit that expires first.
-pub(crate) struct Left {
+pub(crate) struct Remaining {
     pub(crate) time: Duration,
     /// The error if the limit expires. It is decided here, not by reading the clock again: the
     /// kernel measures a socket's time limit in ticks, which lag behind the clock on a busy
@@ -38,15 +38,15 @@ pub(crate) struct Left {
 
 impl Timeouts {
     /// The time left; an error if there is none.
-    pub(crate) fn left(&self) -> Result<Left> {
+    pub(crate) fn left(&self) -> Result<Remaining> {
         cancel::check(self.cancel.as_ref())?;
-        let mut left = Left { time: self.idle, lost: idle_limit_passed };
+        let mut left = Remaining { time: self.idle, lost: idle_limit_passed };
         for (deadline, lost) in
             [(self.total, total_limit_passed as fn() -> Error), (self.stage, idle_limit_passed)]
         {
             match deadline.map(Deadline::left) {
                 Some(Duration::ZERO) => return Err(lost()),
-                Some(time) if time < left.time => left = Left { time, lost },
+                Some(time) if time < left.time => left = Remaining { time, lost },
                 _ => {}
             }
         }

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use byte_stream::{Cancel, CopyMethod, CopyOptions, ErrorKind, copy};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::kinds::{FROM, From, Input, Output, TO, To, bytes, reset_on_close};
+use crate::kinds::{
+    INPUT_KINDS, Input, InputKind, OUTPUT_KINDS, Output, OutputKind, bytes, reset_on_close,
+};
 
 const METHODS: &[CopyMethod] = &[
     CopyMethod::CopyFileRange,
@@ -22,7 +24,7 @@ const METHODS: &[CopyMethod] = &[
     CopyMethod::ReadWrite,
 ];
 
-fn check(from: From, to: To, method: Option<CopyMethod>, len: usize) {
+fn check(from: InputKind, to: OutputKind, method: Option<CopyMethod>, len: usize) {
     let dir = tempfile::tempdir().unwrap();
     let mut data = bytes(len);
     // It must differ from what stands in the files before.
@@ -43,8 +45,8 @@ fn check(from: From, to: To, method: Option<CopyMethod>, len: usize) {
 
 #[test]
 fn every_pair_of_kinds_is_copied() {
-    for from in FROM {
-        for to in TO {
+    for from in INPUT_KINDS {
+        for to in OUTPUT_KINDS {
             for len in [0, 1, 4093, 300_000, (3 << 20) + 77] {
                 check(*from, *to, None, len);
             }
@@ -55,8 +57,8 @@ fn every_pair_of_kinds_is_copied() {
 #[test]
 fn a_way_that_does_not_fit_falls_back_without_loss() {
     for method in METHODS {
-        for from in FROM {
-            for to in TO {
+        for from in INPUT_KINDS {
+            for to in OUTPUT_KINDS {
                 check(*from, *to, Some(*method), 200_000);
             }
         }
@@ -69,7 +71,7 @@ fn a_small_file_is_read_and_written_and_its_cache_is_not_probed() {
     for (len, is_small) in [(0, true), (4096, true), ((64 << 10) - 1, true), (64 << 10, false)] {
         let path = dir.path().join("small");
         std::fs::write(&path, bytes(len)).unwrap();
-        for to in [To::Pipe, To::Null, To::Unix] {
+        for to in [OutputKind::Pipe, OutputKind::Null, OutputKind::Unix] {
             let output = Output::new(to, dir.path());
             let copied = copy(File::open(&path).unwrap(), &output.fd).unwrap();
             let is_plain = copied.chosen == CopyMethod::ReadWrite;
@@ -92,25 +94,34 @@ fn the_cheap_ways_are_the_ones_that_are_taken() {
         (copied.chosen, copied.finished)
     };
     let through = (CopyMethod::SpliceThroughPipe, CopyMethod::SpliceThroughPipe);
-    assert_eq!(finished(From::File, To::Pipe), through);
-    assert_eq!(finished(From::Unix, To::Pipe), through);
-    assert_eq!(finished(From::Pipe, To::File), (CopyMethod::Splice, CopyMethod::Splice));
-    assert_eq!(finished(From::Pipe, To::Null), (CopyMethod::Splice, CopyMethod::Splice));
-    assert_eq!(finished(From::File, To::Null), through);
-    assert_eq!(finished(From::File, To::Unix), through);
+    assert_eq!(finished(InputKind::File, OutputKind::Pipe), through);
+    assert_eq!(finished(InputKind::Unix, OutputKind::Pipe), through);
     assert_eq!(
-        finished(From::File, To::File),
+        finished(InputKind::Pipe, OutputKind::File),
+        (CopyMethod::Splice, CopyMethod::Splice)
+    );
+    assert_eq!(
+        finished(InputKind::Pipe, OutputKind::Null),
+        (CopyMethod::Splice, CopyMethod::Splice)
+    );
+    assert_eq!(finished(InputKind::File, OutputKind::Null), through);
+    assert_eq!(finished(InputKind::File, OutputKind::Unix), through);
+    assert_eq!(
+        finished(InputKind::File, OutputKind::File),
         (CopyMethod::CopyFileRange, CopyMethod::CopyFileRange)
     );
-    assert_eq!(finished(From::File, To::Append), (CopyMethod::ReadWrite, CopyMethod::ReadWrite));
+    assert_eq!(
+        finished(InputKind::File, OutputKind::Append),
+        (CopyMethod::ReadWrite, CopyMethod::ReadWrite)
+    );
 }
 
 /// After this many steps the output no longer accepts splices.
-fn refused_in_the_middle(from: From, method: CopyMethod, steps: u32) {
+fn refused_in_the_middle(from: InputKind, method: CopyMethod, steps: u32) {
     let dir = tempfile::tempdir().unwrap();
     let data = bytes((40 << 20) + 5);
     let input = Input::new(from, &data, dir.path());
-    let output = Output::new(To::File, dir.path());
+    let output = Output::new(OutputKind::File, dir.path());
     let handle = output.fd.try_clone().unwrap();
     let mut seen = 0;
     let mut options = CopyOptions::new().method(method).on_progress(move |_| {
@@ -129,19 +140,19 @@ fn refused_in_the_middle(from: From, method: CopyMethod, steps: u32) {
 #[test]
 fn a_fallback_in_the_middle_loses_and_repeats_nothing() {
     for steps in [1, 2] {
-        refused_in_the_middle(From::File, CopyMethod::CopyFileRange, steps);
-        refused_in_the_middle(From::File, CopyMethod::Sendfile, steps);
-        refused_in_the_middle(From::File, CopyMethod::SpliceThroughPipe, steps);
-        refused_in_the_middle(From::Unix, CopyMethod::SpliceThroughPipe, steps);
-        refused_in_the_middle(From::Pipe, CopyMethod::Splice, steps);
+        refused_in_the_middle(InputKind::File, CopyMethod::CopyFileRange, steps);
+        refused_in_the_middle(InputKind::File, CopyMethod::Sendfile, steps);
+        refused_in_the_middle(InputKind::File, CopyMethod::SpliceThroughPipe, steps);
+        refused_in_the_middle(InputKind::Unix, CopyMethod::SpliceThroughPipe, steps);
+        refused_in_the_middle(InputKind::Pipe, CopyMethod::Splice, steps);
     }
 }
 
 #[test]
-fn what_sits_in_our_pipe_when_the_output_refuses_is_written() {
+fn bytes_in_the_pipe_are_written_when_splice_is_refused() {
     // The output refuses from the start, when the first megabyte is in the pipe already.
-    check(From::File, To::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
-    check(From::Tcp, To::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
+    check(InputKind::File, OutputKind::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
+    check(InputKind::Tcp, OutputKind::Append, Some(CopyMethod::SpliceThroughPipe), 3_000_000);
 }
 
 #[test]
@@ -173,7 +184,7 @@ fn a_connection_that_is_reset_is_an_error_of_the_input() {
     let dir = tempfile::tempdir().unwrap();
     let methods = METHODS.iter().map(|method| CopyOptions::new().method(*method));
     for (n, mut options) in methods.chain([CopyOptions::new()]).enumerate() {
-        for to in TO {
+        for to in OUTPUT_KINDS {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut sender = TcpStream::connect(server.local_addr().unwrap()).unwrap();
             let (input, _) = server.accept().unwrap();
@@ -331,11 +342,11 @@ fn a_descriptor_that_is_not_open_for_it_is_an_error() {
 fn a_unix_socket_of_the_default_size_holds_more_while_it_is_sent_to_and_then_as_much_as_before() {
     use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
     let dir = tempfile::tempdir().unwrap();
-    let input = Input::new(From::File, &bytes(3 << 20), dir.path());
+    let input = Input::new(InputKind::File, &bytes(3 << 20), dir.path());
     // Before, while and after all of the file is sent.
     let sizes = |method, set: Option<usize>| {
         File::from(input.fd.try_clone().unwrap()).rewind().unwrap();
-        let output = Output::new(To::Unix, dir.path());
+        let output = Output::new(OutputKind::Unix, dir.path());
         if let Some(size) = set {
             set_socket_send_buffer_size(&output.fd, size).unwrap();
         }
@@ -367,7 +378,7 @@ fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
     // After all of these bytes were copied.
     let size = |from, len, set: Option<usize>| {
         let input = Input::new(from, &bytes(len), dir.path());
-        let output = Output::new(To::Pipe, dir.path());
+        let output = Output::new(OutputKind::Pipe, dir.path());
         if let Some(size) = set {
             fcntl_setpipe_size(&output.fd, size).unwrap();
         }
@@ -376,8 +387,8 @@ fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
         assert!(output.bytes().unwrap() == bytes(len));
         size
     };
-    let default = size(From::File, 1000, None);
-    for from in [From::File, From::Pipe, From::Unix] {
+    let default = size(InputKind::File, 1000, None);
+    for from in [InputKind::File, InputKind::Pipe, InputKind::Unix] {
         assert!(size(from, 3 << 20, None) > default, "{from:?}");
         assert_eq!(size(from, 3 << 20, Some(8192)), 8192, "{from:?}");
     }

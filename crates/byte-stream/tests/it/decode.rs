@@ -94,7 +94,7 @@ fn a_compressed_block_of_brotli_is_decoded_and_an_error_where_it_is_cut() {
 }
 
 #[test]
-fn what_was_encoded_comes_back() {
+fn encoded_data_is_decoded_unchanged() {
     for (encoding, encode, _) in FORMATS {
         for len in [0, 1, 1000, 300_000] {
             let data = mixed(len);
@@ -143,7 +143,7 @@ fn a_stream_that_is_cut_is_an_error_at_each_byte() {
 }
 
 #[test]
-fn what_stands_behind_the_end_is_an_error() {
+fn bytes_after_the_end_are_an_error() {
     let garbage: [&[u8]; 6] =
         [b"x", b"more of it", &[0x1f], &[0x1f, 0x8b], &[0x28, 0xb5], &[0xff; 100]];
     for (encoding, encode, _) in FORMATS {

@@ -30,8 +30,8 @@ fn each_encoding_is_decoded_when_requested_and_left_alone_when_not() {
             let server = server(coding, encoded.clone());
             assert!(get(once().decode(true), &server.url()).unwrap() == data, "{coding} {len}");
             assert!(get(once(), &server.url()).unwrap() == encoded, "{coding} {len}");
-            let asked = server.requests().remove(0);
-            assert_eq!(asked.header("accept-encoding"), Some("gzip, br, zstd"));
+            let request = server.requests().remove(0);
+            assert_eq!(request.header("accept-encoding"), Some("gzip, br, zstd"));
         }
         assert_eq!(get(once().decode(true), &server(coding, Vec::new()).url()).unwrap(), b"");
     }

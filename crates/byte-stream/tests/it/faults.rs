@@ -147,9 +147,9 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
             let last = request.range().and_then(|(_, last)| last);
             let last = last.map(|last| last.to_string()).unwrap_or_default();
             let line = format!("range: bytes={from}-{last}");
-            let asked =
+            let header =
                 line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let headers = asked.into_iter().collect();
+            let headers = header.into_iter().collect();
             good(&Request { headers, ..request.clone() }, s, &body, &etag)
         }
         Fault::OtherTag => good(&whole, s, &body, "\"other\""),
@@ -171,7 +171,7 @@ fn under_any_faults_the_bytes_are_right_or_an_error() {
 
 #[cfg(feature = "async")]
 #[test]
-fn under_any_faults_a_task_reads_what_is_right_or_an_error() {
+fn under_any_faults_a_task_reads_the_correct_bytes_or_an_error() {
     check(3, crate::asynchronous::get, |_| Stream::options());
 }
 

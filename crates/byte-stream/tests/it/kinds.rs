@@ -25,7 +25,7 @@ pub(crate) fn bytes(len: usize) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum From {
+pub(crate) enum InputKind {
     File,
     Tmpfs,
     Pipe,
@@ -35,7 +35,7 @@ pub(crate) enum From {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum To {
+pub(crate) enum OutputKind {
     File,
     /// One that is longer and not at its start.
     Middle,
@@ -48,18 +48,24 @@ pub(crate) enum To {
     Null,
 }
 
-pub(crate) const FROM: &[From] =
-    &[From::File, From::Tmpfs, From::Pipe, From::Unix, From::Tcp, From::NonblockingPipe];
-pub(crate) const TO: &[To] = &[
-    To::File,
-    To::Middle,
-    To::Append,
-    To::Tmpfs,
-    To::Pipe,
-    To::Unix,
-    To::Tcp,
-    To::NonblockingPipe,
-    To::Null,
+pub(crate) const INPUT_KINDS: &[InputKind] = &[
+    InputKind::File,
+    InputKind::Tmpfs,
+    InputKind::Pipe,
+    InputKind::Unix,
+    InputKind::Tcp,
+    InputKind::NonblockingPipe,
+];
+pub(crate) const OUTPUT_KINDS: &[OutputKind] = &[
+    OutputKind::File,
+    OutputKind::Middle,
+    OutputKind::Append,
+    OutputKind::Tmpfs,
+    OutputKind::Pipe,
+    OutputKind::Unix,
+    OutputKind::Tcp,
+    OutputKind::NonblockingPipe,
+    OutputKind::Null,
 ];
 
 /// A descriptor that gives these bytes, and who feeds it.
@@ -112,28 +118,28 @@ fn fed(fd: impl Into<OwnedFd>, mut writer: impl Write + Send + 'static, data: &[
 }
 
 impl Input {
-    pub(crate) fn new(kind: From, data: &[u8], dir: &Path) -> Input {
+    pub(crate) fn new(kind: InputKind, data: &[u8], dir: &Path) -> Input {
         let file = |mut file: File| {
             file.write_all(data).unwrap();
             file.rewind().unwrap();
             Input { fd: file.into(), _feeder: None }
         };
         match kind {
-            From::File => file(tempfile::tempfile_in(dir).unwrap()),
-            From::Tmpfs => file(tempfile::tempfile_in(shared_memory()).unwrap()),
-            From::Pipe => {
+            InputKind::File => file(tempfile::tempfile_in(dir).unwrap()),
+            InputKind::Tmpfs => file(tempfile::tempfile_in(shared_memory()).unwrap()),
+            InputKind::Pipe => {
                 let (reader, writer) = std::io::pipe().unwrap();
                 fed(reader, writer, data)
             }
-            From::NonblockingPipe => {
+            InputKind::NonblockingPipe => {
                 let (reader, writer) = std::io::pipe().unwrap();
                 fed(nonblocking(reader.into()), writer, data)
             }
-            From::Unix => {
+            InputKind::Unix => {
                 let (reader, writer) = UnixStream::pair().unwrap();
                 fed(reader, writer, data)
             }
-            From::Tcp => {
+            InputKind::Tcp => {
                 let (reader, writer) = tcp();
                 fed(reader, writer, data)
             }
@@ -151,7 +157,7 @@ fn drained(fd: impl Into<OwnedFd>, mut reader: impl Read + Send + 'static) -> Ou
 }
 
 impl Output {
-    pub(crate) fn new(kind: To, dir: &Path) -> Output {
+    pub(crate) fn new(kind: OutputKind, dir: &Path) -> Output {
         let path = dir.join(format!("{kind:?}"));
         let file = |path: PathBuf, before: usize, after: usize, append: bool| {
             std::fs::write(&path, vec![b'x'; before + after]).unwrap();
@@ -162,31 +168,31 @@ impl Output {
             Output { fd: file.into(), taken: Taken::File(path, before, after) }
         };
         match kind {
-            To::File => file(path, 0, 0, false),
-            To::Middle => file(path, 1000, 5000, false),
-            To::Append => file(path, 3, 0, true),
-            To::Tmpfs => {
+            OutputKind::File => file(path, 0, 0, false),
+            OutputKind::Middle => file(path, 1000, 5000, false),
+            OutputKind::Append => file(path, 3, 0, true),
+            OutputKind::Tmpfs => {
                 let file = tempfile::NamedTempFile::new_in(shared_memory()).unwrap();
                 let (file, path) = file.keep().unwrap();
                 Output { fd: file.into(), taken: Taken::File(path, 0, 0) }
             }
-            To::Pipe => {
+            OutputKind::Pipe => {
                 let (reader, writer) = std::io::pipe().unwrap();
                 drained(writer, reader)
             }
-            To::NonblockingPipe => {
+            OutputKind::NonblockingPipe => {
                 let (reader, writer) = std::io::pipe().unwrap();
                 drained(nonblocking(writer.into()), reader)
             }
-            To::Unix => {
+            OutputKind::Unix => {
                 let (reader, writer) = UnixStream::pair().unwrap();
                 drained(writer, reader)
             }
-            To::Tcp => {
+            OutputKind::Tcp => {
                 let (reader, writer) = tcp();
                 drained(writer, reader)
             }
-            To::Null => {
+            OutputKind::Null => {
                 let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
                 Output { fd: file.into(), taken: Taken::Nothing }
             }

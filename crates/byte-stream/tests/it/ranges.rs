@@ -26,18 +26,18 @@ fn parts_arrive_in_order_and_whole() {
         let body = data.clone();
         let server = Server::new(move |r, s| good(r, s, &body, "\"v\""));
         assert!(get(four(once()), &server.url()).unwrap() == data, "{len}");
-        let mut asked: Vec<_> = server.requests().iter().map(Request::range).collect();
-        asked.sort_unstable();
+        let mut requested: Vec<_> = server.requests().iter().map(Request::range).collect();
+        requested.sort_unstable();
         if len == 0 {
-            // Of nothing there is no first part.
-            assert_eq!(asked, [None, Some((0, Some(PART as u64 - 1)))]);
+            // An empty file has no first part.
+            assert_eq!(requested, [None, Some((0, Some(PART as u64 - 1)))]);
             continue;
         }
         let of = |part: usize| {
             let last = if part == 0 { PART } else { len.min((part + 1) * PART) };
             Some(((part * PART) as u64, Some(last as u64 - 1)))
         };
-        assert_eq!(asked, (0..len.div_ceil(PART)).map(of).collect::<Vec<_>>(), "{len}");
+        assert_eq!(requested, (0..len.div_ceil(PART)).map(of).collect::<Vec<_>>(), "{len}");
     }
 }
 
@@ -158,8 +158,8 @@ fn without_parts_it_is_one_stream() {
     let body = data.clone();
     let weak = Server::new(move |r, s| good(r, s, &body, "W/\"v\""));
     assert!(get(four(once()), &weak.url()).unwrap() == data);
-    let asked: Vec<_> = weak.requests().iter().map(Request::from).collect();
-    assert_eq!(asked, [Some(0), None]);
+    let requested: Vec<_> = weak.requests().iter().map(Request::from).collect();
+    assert_eq!(requested, [Some(0), None]);
     // It goes on like any other when it is cut.
     let body = data.clone();
     let cut = Server::new(move |r, s| {

@@ -141,7 +141,7 @@ pub(crate) fn partial(
     etag: &str,
     cut: usize,
 ) -> io::Result<()> {
-    let same = request.header("if-range").is_none_or(|asked| asked == etag);
+    let same = request.header("if-range").is_none_or(|tag| tag == etag);
     let tag = format!("ETag: {etag}");
     match request.range().filter(|_| same) {
         Some((from, _)) if from >= body.len() as u64 => {

@@ -10,7 +10,7 @@ use byte_stream::{Address, Cancel, ErrorKind, Kind, Strategy, Stream};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
-use crate::kinds::{FROM, Input, bytes};
+use crate::kinds::{INPUT_KINDS, Input, bytes};
 
 fn collect(stream: &mut Stream) -> byte_stream::Result<Vec<u8>> {
     let mut all = Vec::new();
@@ -26,7 +26,7 @@ fn collect(stream: &mut Stream) -> byte_stream::Result<Vec<u8>> {
 #[test]
 fn every_kind_of_input_gives_its_bytes() {
     let dir = tempfile::tempdir().unwrap();
-    for kind in FROM {
+    for kind in INPUT_KINDS {
         for len in [0, 1, 4095, 4096, 4097, 131_072, 1_000_001] {
             let data = bytes(len);
             let input = Input::new(*kind, &data, dir.path());
@@ -149,7 +149,7 @@ fn the_limit_and_the_digest_are_checked() {
     let limit = |n| Stream::options().limit_bytes(n).open(file.path());
     assert!(limit(300_000).is_ok());
     assert_eq!(limit(299_999).unwrap_err().kind(), ErrorKind::TooLarge);
-    let input = Input::new(crate::kinds::From::Pipe, &data, std::path::Path::new("/"));
+    let input = Input::new(crate::kinds::InputKind::Pipe, &data, std::path::Path::new("/"));
     let mut stream = Stream::options().limit_bytes(150_000).open(input.fd).unwrap();
     assert_eq!(collect(&mut stream).unwrap_err().kind(), ErrorKind::TooLarge);
     assert!(stream.offset() <= 150_000);

@@ -172,10 +172,10 @@ fn a_proxy_makes_a_tunnel_and_sees_nothing() {
     let by = format!("http://u:p@{}", proxy.address);
     let options = trusting(once()).bearer_auth("token").proxy(Some(&by));
     assert_eq!(get(options, &url).unwrap(), b"secret");
-    let asked = proxy.requests().remove(0);
-    assert_eq!(asked.line, format!("CONNECT localhost:{} HTTP/1.1", to.port()));
-    assert_eq!(asked.header("proxy-authorization"), Some("Basic dTpw"));
-    assert_eq!(asked.header("authorization"), None);
+    let request = proxy.requests().remove(0);
+    assert_eq!(request.line, format!("CONNECT localhost:{} HTTP/1.1", to.port()));
+    assert_eq!(request.header("proxy-authorization"), Some("Basic dTpw"));
+    assert_eq!(request.header("authorization"), None);
     assert_eq!(server.requests()[0].header("proxy-authorization"), None);
     let refusing = Server::new(|_, s| head(s, "407 Proxy Authentication Required", &[]));
     let by = format!("http://{}", refusing.address);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Error;
-use lab::analyze::Held;
+use lab::analyze::ThresholdVerdict;
 use lab::analyze::{Analysis, Outcome};
 use lab::launch::Stop;
 use lab::run::{Run, Status};
@@ -43,9 +43,9 @@ fn all_well(run: &Run, analysis: &Analysis) -> bool {
 
 fn of_thresholds(analysis: &Analysis) -> u8 {
     let any = |verdict| analysis.thresholds.iter().any(|outcome| outcome.verdict == verdict);
-    if any(Held::Exceeded) {
+    if any(ThresholdVerdict::Exceeded) {
         EXCEEDED
-    } else if any(Held::Undecided) {
+    } else if any(ThresholdVerdict::Undecided) {
         UNDECIDED
     } else {
         0

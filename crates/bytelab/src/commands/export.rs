@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         }
         None => export::write(format, &run, &analysis, options, io::stdout())?,
     };
-    tell(&run, &left_out)?;
+    print_notes(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,7 +90,7 @@ fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
         }
         None => export::contribute::write(run, &known, io::BufWriter::new(io::stdout()))?,
     }
-    Ok(tell(run, &[])?)
+    Ok(print_notes(run, &[])?)
 }
 
 /// The format from the extension, if only one format has that extension.
@@ -129,7 +129,7 @@ pub(super) fn parameters(run: &Run) -> Parameters {
     text.map(custom::parameters).unwrap_or_default()
 }
 
-pub(super) fn tell(run: &Run, left_out: &[String]) -> io::Result<()> {
+pub(super) fn print_notes(run: &Run, left_out: &[String]) -> io::Result<()> {
     let mut err = io::stderr().lock();
     if !run.complete {
         writeln!(err, "bytelab: run {} is not complete: not all of it was measured", run.id)?;

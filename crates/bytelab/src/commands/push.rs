@@ -14,7 +14,7 @@ use crate::store::{self, LocalStore, REDACT, Redaction, Server, Store, without_s
 
 /// Which runs.
 #[derive(Args)]
-struct Chosen {
+struct RunSelection {
     /// The ids of the runs; `latest` is the newest
     #[arg(value_name = "ID")]
     ids: Vec<String>,
@@ -29,7 +29,7 @@ struct Chosen {
 #[derive(Args)]
 pub(crate) struct PushArgs {
     #[command(flatten)]
-    chosen: Chosen,
+    chosen: RunSelection,
     /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
     /// `BYTELAB_SERVER`]
     #[arg(long, value_name = "URL", value_parser = ServerUrl)]
@@ -54,7 +54,7 @@ pub(crate) struct PushArgs {
 #[derive(Args)]
 pub(crate) struct PullArgs {
     #[command(flatten)]
-    chosen: Chosen,
+    chosen: RunSelection,
     /// The server, as `postgres://HOST/DATABASE` [default: that of `BYTELAB_STORE`, else of
     /// `BYTELAB_SERVER`]
     #[arg(long, value_name = "URL", value_parser = ServerUrl)]
@@ -130,7 +130,7 @@ fn server_of(flag: Option<&Server>, local: &LocalStore) -> Result<Server> {
 
 /// The runs that are complete, of those that are chosen or wait.
 fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
-    let Chosen { ids: named, all, label } = &args.chosen;
+    let RunSelection { ids: named, all, label } = &args.chosen;
     let is_named = !named.is_empty();
     let chosen = if *all || label.is_some() || is_named {
         ids(&args.chosen, &mut **local)?
@@ -153,7 +153,7 @@ fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
     Ok(ready)
 }
 
-fn ids(chosen: &Chosen, store: &mut dyn Store) -> Result<Vec<String>> {
+fn ids(chosen: &RunSelection, store: &mut dyn Store) -> Result<Vec<String>> {
     if !chosen.ids.is_empty() {
         return chosen.ids.iter().map(|id| store::id_of(store, id)).collect();
     }

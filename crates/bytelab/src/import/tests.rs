@@ -33,7 +33,7 @@ fn document(run: &Run) -> String {
 }
 
 #[test]
-fn real_files_are_known_by_what_stands_in_them() {
+fn real_files_are_recognized_by_their_content() {
     for (format, text) in SAMPLES {
         assert_eq!(guess(text.as_bytes()).unwrap(), format);
         let marked = format!("\u{feff}\n{text}");
@@ -64,11 +64,11 @@ fn methods_of_an_imported_run_have_no_verdict_and_no_round_in_common() {
             assert!(matches!(comparison.verdict, Undecided | Missing), "{comparison:?}");
             assert!(comparison.low.is_none() && comparison.p.is_none());
         }
-        let told = |note: &Warning| {
+        let names_the_import = |note: &Warning| {
             note.to_string().starts_with("bytelab did not measure this, ")
                 && note.to_string().contains("imported from results.txt")
         };
-        assert!(analysis.notes.iter().any(told), "{:?}", analysis.notes);
+        assert!(analysis.notes.iter().any(names_the_import), "{:?}", analysis.notes);
         let known = matches!(format, Format::Go | Format::GoogleBenchmark);
         assert_eq!(run.environment.fingerprint.is_empty(), !known);
     }

@@ -38,10 +38,10 @@ pub(crate) fn dry_run(
 }
 
 /// A method with the values of the params that it reads.
-type Wanted<'a> = (&'a str, Point);
+type MethodAtPoint<'a> = (&'a str, Point);
 
-fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<Wanted<'a>> {
-    let mut cells: Vec<Wanted<'_>> = Vec::new();
+fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<MethodAtPoint<'a>> {
+    let mut cells: Vec<MethodAtPoint<'_>> = Vec::new();
     for method in &job.methods {
         for point in new.points.iter().filter(|point| method.competes_at(point)) {
             let cell = (method.name.as_str(), point.only(|name| method.reads.contains(&name)));
@@ -57,7 +57,7 @@ fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<Wanted<'a>> {
 fn past<'a>(
     mut store: LocalStore,
     job: &Job<'_>,
-    cells: &[Wanted<'a>],
+    cells: &[MethodAtPoint<'a>],
 ) -> Result<Option<(Run, Vec<MethodTime<'a>>)>> {
     let here = environment::capture(None);
     let model = here.facts.get("cpu_model").and_then(|model| model.as_str());
@@ -66,7 +66,7 @@ fn past<'a>(
     });
     for listed in of_here.take(RUNS_SEARCHED) {
         let run = store.load(&listed.id)?;
-        let time = |(method, point): &Wanted<'a>| {
+        let time = |(method, point): &MethodAtPoint<'a>| {
             let mut all = run.cells.iter();
             let cell = all.find(|cell| cell.method == *method && cell.point == *point)?;
             Some((*method, sample_ns(cell)?))

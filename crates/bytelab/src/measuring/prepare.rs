@@ -108,13 +108,13 @@ fn build_workers(
     stop: &Stop,
 ) -> Result<Vec<ToolchainVersion>> {
     display.say(BUILDING);
-    let tell = |text: &str| {
+    let print_progress = |text: &str| {
         display.clear();
         writeln!(io::stderr(), "bytelab: {text}")?;
         display.say(BUILDING);
         Ok(())
     };
-    let built = workers::make_ready(methods, dir, &tell, stop);
+    let built = workers::make_ready(methods, dir, &print_progress, stop);
     display.clear();
     built
 }

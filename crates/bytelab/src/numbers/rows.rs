@@ -73,7 +73,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("core-to-core", "a cache line to another CPU", [M, "compare-exchange", "job=core-to-core"], Time),
 
     row("mutex", "lock and unlock a mutex", [T, "mutex-alone", "job=uncontended"], Time).beside("latency.semaphore_ns").of(&["2012"]),
-    row("semaphore", "semaphore, nobody waits", [T, "semaphore-alone", "job=uncontended"], Time),
+    row("semaphore", "semaphore, uncontended", [T, "semaphore-alone", "job=uncontended"], Time),
     row("semaphore-same", "semaphore, same CPU", [T, "semaphore", "job=handover placement=same"], Time),
     row("semaphore-other", "semaphore, other CPU", [T, "semaphore", "job=handover placement=other"], Time).beside("latency.semaphore_ns").of(PHONES),
     row("futex-same", "futex, same CPU", [T, "futex", "job=handover placement=same"], Time),

@@ -40,7 +40,7 @@ impl LocalStore {
         Ok(id)
     }
 
-    /// Pushes a run that is complete; returns what to tell the user. Without a server, nothing is
+    /// Pushes a run that is complete; returns a message for the user. Without a server, nothing is
     /// done.
     pub(crate) fn push(&mut self, id: &str) -> Result<Vec<String>> {
         let Some(server) = &self.server else { return Ok(Vec::new()) };

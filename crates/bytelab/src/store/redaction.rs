@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_in_no_text() {
+    fn redacted_words_are_in_no_text() {
         let run = run();
         for leaves_out in [false, true] {
             let all = Redaction::named(Some("host,user,paths,commands"), leaves_out).unwrap();

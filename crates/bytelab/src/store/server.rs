@@ -42,7 +42,7 @@ impl Server {
         })
     }
 
-    /// What to tell the user if the clocks differ by minutes.
+    /// A message for the user if the clocks differ by minutes.
     pub(crate) fn clock_note(&self, store: &mut dyn Store) -> Option<String> {
         let ahead_s = store.clock_ahead_s().ok()?;
         let (n, unit) = match ahead_s.unsigned_abs() {

@@ -14,8 +14,8 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
-pub(crate) use self::tool::Tell;
-use self::tool::{Found, Tool};
+pub(crate) use self::tool::PrintProgress;
+use self::tool::{InstalledTool, Tool};
 use self::toolchain::{Level, Toolchain};
 use self::toolchains::TOOLCHAINS;
 
@@ -173,7 +173,7 @@ impl Languages<'_> {
 pub(crate) fn make_ready(
     methods: &mut [Method],
     dir: &Path,
-    tell: Tell<'_>,
+    print_progress: PrintProgress<'_>,
     stop: &Stop,
 ) -> Result<Vec<ToolchainVersion>> {
     let mut toolchains = Vec::new();
@@ -197,8 +197,9 @@ pub(crate) fn make_ready(
         for level in levels {
             let built = match &mut tools {
                 Ok(tools) => {
-                    tools.push(Found::of_level(level));
-                    let built = toolchain.make(tools, &dir.join("workers"), tell, stop)?;
+                    tools.push(InstalledTool::of_level(level));
+                    let built =
+                        toolchain.make(tools, &dir.join("workers"), print_progress, stop)?;
                     tools.pop();
                     built
                 }
@@ -272,8 +273,11 @@ fn known_levels() -> String {
     each.collect::<Vec<String>>().join("; ")
 }
 
-/// Finds the tools of these toolchains at the same time: some take a second to tell their version.
-fn find_all(used: &[&'static Toolchain], stop: &Stop) -> Vec<Result<Result<Vec<Found>, String>>> {
+/// Finds the tools of these toolchains at the same time: some take a second to print their version.
+fn find_all(
+    used: &[&'static Toolchain],
+    stop: &Stop,
+) -> Vec<Result<Result<Vec<InstalledTool>, String>>> {
     std::thread::scope(|scope| {
         let find = |toolchain: &&'static Toolchain| {
             let toolchain = *toolchain;

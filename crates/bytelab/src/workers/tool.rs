@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use lab::launch::{self, RunError, Stop};
 
 /// Prints a line about the progress of the build.
-pub(crate) type Tell<'a> = &'a dyn Fn(&str) -> io::Result<()>;
+pub(crate) type PrintProgress<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 
 /// The time limit for printing the version.
 const LIMIT_NS: u64 = 60_000_000_000;
@@ -29,11 +29,11 @@ impl Tool {
     }
 
     /// Its path and its version. The inner error is the reason why it cannot be used.
-    pub(super) fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
+    pub(super) fn find(&self, stop: &Stop) -> Result<Result<InstalledTool, String>, RunError> {
         match self {
             Tool::Program(program) => program.find(stop),
             Tool::Library(library) => {
-                Ok(library.look(&include_dirs()).map(|(place, version)| Found {
+                Ok(library.look(&include_dirs()).map(|(place, version)| InstalledTool {
                     placeholder: format!("{{{}}}", library.name),
                     program: place.to_string_lossy().into_owned(),
                     version: format!("{} {version}", library.name),
@@ -61,18 +61,18 @@ pub(super) struct Program {
 }
 
 /// A tool that was found.
-pub(super) struct Found {
+pub(super) struct InstalledTool {
     /// The placeholder for it in commands.
     pub(super) placeholder: String,
     pub(super) program: String,
     pub(super) version: String,
 }
 
-impl Found {
+impl InstalledTool {
     /// The level of the optimiser takes its place in a command as a tool does.
-    pub(super) fn of_level(level: &str) -> Found {
+    pub(super) fn of_level(level: &str) -> InstalledTool {
         let placeholder = "{level}".to_owned();
-        Found { placeholder, program: level.to_owned(), version: String::new() }
+        InstalledTool { placeholder, program: level.to_owned(), version: String::new() }
     }
 }
 
@@ -89,7 +89,7 @@ impl Program {
     }
 
     /// Runs it to get its version.
-    fn find(&self, stop: &Stop) -> Result<Result<Found, String>, RunError> {
+    fn find(&self, stop: &Stop) -> Result<Result<InstalledTool, String>, RunError> {
         let Some(place) = self.place() else { return Ok(Err(self.missing())) };
         let place = place.to_string_lossy().into_owned();
         let ask = |question: &[&str]| {
@@ -110,7 +110,7 @@ impl Program {
             path => ask(path)?.ok().filter(|path| !path.is_empty()).unwrap_or(place.clone()),
         };
         let placeholder = format!("{{{}}}", self.names[0]);
-        Ok(Ok(Found { placeholder, program, version }))
+        Ok(Ok(InstalledTool { placeholder, program, version }))
     }
 
     fn missing(&self) -> String {

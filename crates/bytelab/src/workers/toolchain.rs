@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use lab::experiment::{How, Method};
 use lab::launch::{self, RunError, Stop};
 
-use super::tool::{Found, Tell, Tool};
+use super::tool::{InstalledTool, PrintProgress, Tool};
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources,
 /// `{out}` for the directory of the build output, `{NAME}` for the tool with that name and
@@ -119,7 +119,7 @@ impl Toolchain {
     }
 
     /// Its tools with their versions, or the reason why one cannot be used.
-    pub(super) fn find_tools(&self, stop: &Stop) -> Result<Result<Vec<Found>, String>> {
+    pub(super) fn find_tools(&self, stop: &Stop) -> Result<Result<Vec<InstalledTool>, String>> {
         let mut all = Vec::new();
         for tool in self.tools {
             match tool.find(stop) {
@@ -135,9 +135,9 @@ impl Toolchain {
     /// tools.
     pub(super) fn make(
         &self,
-        tools: &[Found],
+        tools: &[InstalledTool],
         dir: &Path,
-        tell: Tell<'_>,
+        print_progress: PrintProgress<'_>,
         stop: &Stop,
     ) -> Result<Result<Built, String>> {
         let name = self.name;
@@ -161,7 +161,7 @@ impl Toolchain {
         }
         let is_first = self.place == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
         if is_first && !self.build.is_empty() {
-            tell(&format!("building workers/{name} with {} (once)", built.version))?;
+            print_progress(&format!("building workers/{name} with {} (once)", built.version))?;
         }
         let made = match self.place {
             BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),
@@ -174,7 +174,7 @@ impl Toolchain {
         &self,
         dir: &Path,
         place: &Path,
-        tools: &[Found],
+        tools: &[InstalledTool],
         stop: &Stop,
     ) -> Result<Result<(), String>> {
         let making = || format!("making {}", place.display());
@@ -197,7 +197,7 @@ impl Toolchain {
         &self,
         src: &Path,
         out: &Path,
-        tools: &[Found],
+        tools: &[InstalledTool],
         stop: &Stop,
     ) -> Result<Result<(), String>> {
         for (path, text) in self.sources {
@@ -224,7 +224,7 @@ impl Toolchain {
 
     /// The command with `{src}` and `{out}` unreplaced, so that it does not depend on the
     /// directory.
-    fn command(&self, tools: &[Found]) -> String {
+    fn command(&self, tools: &[InstalledTool]) -> String {
         let build = self.commands();
         let commands = if build.is_empty() { vec![self.run.to_vec()] } else { build };
         let line = |words: &Vec<&str>| {
@@ -235,7 +235,7 @@ impl Toolchain {
     }
 
     /// A digest of everything that the build depends on.
-    fn digest(&self, tools: &[Found]) -> u64 {
+    fn digest(&self, tools: &[InstalledTool]) -> u64 {
         let mut digest = DefaultHasher::new();
         (self.sources, self.commands(), self.run, variables()).hash(&mut digest);
         for tool in tools {
@@ -245,7 +245,7 @@ impl Toolchain {
     }
 }
 
-fn filled(words: &[&str], src: &Path, out: &Path, tools: &[Found]) -> Result<Vec<String>> {
+fn filled(words: &[&str], src: &Path, out: &Path, tools: &[InstalledTool]) -> Result<Vec<String>> {
     let text =
         |dir: &Path| dir.to_str().map(str::to_owned).context("the cache directory is not UTF-8");
     let (src, out) = (text(src)?, text(out)?);
@@ -253,8 +253,8 @@ fn filled(words: &[&str], src: &Path, out: &Path, tools: &[Found]) -> Result<Vec
     Ok(words.iter().map(fill).collect())
 }
 
-fn with_tools(word: &str, tools: &[Found]) -> String {
-    let fill = |word: String, tool: &Found| word.replace(&tool.placeholder, &tool.program);
+fn with_tools(word: &str, tools: &[InstalledTool]) -> String {
+    let fill = |word: String, tool: &InstalledTool| word.replace(&tool.placeholder, &tool.program);
     tools.iter().fold(word.to_owned(), fill)
 }
 

@@ -143,11 +143,11 @@ fn another_answer_and_a_method_without_an_old_side_are_said() {
 #[test]
 fn another_bytelab_does_the_old_side() {
     let world = World::new();
-    let (copy, old, told) = (world.path("copy"), world.path("old-bytelab"), world.path("told"));
+    let (copy, old, log) = (world.path("copy"), world.path("old-bytelab"), world.path("log"));
     install(env!("CARGO_BIN_EXE_bytelab"), &copy);
-    let tells =
-        format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", told.display(), copy.display());
-    script(&old, &tells);
+    let logs =
+        format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", log.display(), copy.display());
+    script(&old, &logs);
     let old = old.to_str().unwrap();
     let args = [
         "check",
@@ -170,9 +170,9 @@ fn another_bytelab_does_the_old_side() {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let found = json(&ran);
     assert_eq!(found["lines"][0]["reference"], "read@old", "{found}");
-    let told = std::fs::read_to_string(told).unwrap();
+    let log = std::fs::read_to_string(log).unwrap();
     // Not counting the processes that list its methods.
-    assert!(told.lines().filter(|line| *line == "__worker reading read").count() > 10, "{told}");
+    assert!(log.lines().filter(|line| *line == "__worker reading read").count() > 10, "{log}");
     let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
     assert_eq!(cell(&run, "read")["answer"], cell(&run, "read@old")["answer"]);
 }

@@ -150,7 +150,7 @@ fn what_was_typed_does_not_reach_the_terminal_as_it_is() {
 
 #[test]
 fn a_method_that_is_nearly_another_is_named() {
-    let told = "there is no method mmpa (did you mean mmap?); reading has ";
-    refused(&["run", "reading", "--method", "mmpa"], told);
+    let message = "there is no method mmpa (did you mean mmap?); reading has ";
+    refused(&["run", "reading", "--method", "mmpa"], message);
     refused(&["run", "reading", "--method", "zzz"], "there is no method zzz; reading has ");
 }

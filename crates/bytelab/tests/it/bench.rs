@@ -42,13 +42,13 @@ fn check(cases: &[Case<'_>]) {
         let world = World::new();
         std::fs::write(world.path("in"), "of the input\n").unwrap();
         let ran = world.bench(args);
-        let told = format!("{args:?}: {}\n{}", ran.stdout, ran.stderr);
-        assert_eq!(ran.code, *code, "{told}");
+        let context = format!("{args:?}: {}\n{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, *code, "{context}");
         let mut lines = world.lines("log");
         lines.sort();
-        assert_eq!(lines, *log, "{told}");
-        assert!(ran.stderr.contains(stderr), "{told}");
-        assert!(!ran.stderr.contains("panicked"), "{told}");
+        assert_eq!(lines, *log, "{context}");
+        assert!(ran.stderr.contains(stderr), "{context}");
+        assert!(!ran.stderr.contains("panicked"), "{context}");
     }
 }
 
@@ -334,7 +334,7 @@ fn the_commands_of_an_imported_run_are_not_started() {
 }
 
 #[test]
-fn what_the_lab_counts_is_there() {
+fn a_bench_has_the_metrics_of_the_lab() {
     let world = World::new();
     std::fs::write(world.path("data"), vec![b'x'; 10_000]).unwrap();
     let args = ["-r", "6", "--counting", "2", "--data", "data", "--cache", "warm", "cat data"];

@@ -272,7 +272,7 @@ const RESULTS: &[Row] = &[
 
 /// What a program did with its arguments.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Observed {
     code: Option<i32>,
     /// What commands and hooks wrote, in any order: how often each was run, and with which input.
     log: Vec<String>,
@@ -284,7 +284,7 @@ struct Seen {
     files: Vec<(bool, String)>,
 }
 
-fn seen(program: &Path, bench: &[&str], args: &[&str]) -> Seen {
+fn seen(program: &Path, bench: &[&str], args: &[&str]) -> Observed {
     let world = World::new();
     std::fs::write(world.path("in"), "of the input\n").unwrap();
     let args = [bench, &["--export-json", "out.json"], args].concat();
@@ -301,7 +301,7 @@ fn seen(program: &Path, bench: &[&str], args: &[&str]) -> Seen {
         let head = if ending == "csv" { text.lines().next().unwrap_or_default() } else { "" };
         Some((text.contains("true") && text.contains("echo a"), head.to_owned()))
     });
-    Seen {
+    Observed {
         code: ran.status.code(),
         log,
         shown: [lines(&ran.stdout, "out:"), lines(&ran.stderr, "err:")],

@@ -52,7 +52,7 @@ fn is_tidy(world: &World) -> bool {
     known == 0 && !left.any(|entry| is_ours(entry.unwrap().file_name().to_str().unwrap()))
 }
 
-fn told(ran: &Ran) -> String {
+fn outcome(ran: &Ran) -> String {
     format!("{}: {}{}", ran.code, ran.stdout, ran.stderr)
 }
 
@@ -61,8 +61,8 @@ fn revisions_are_built_apart_and_measured_in_the_same_rounds() {
     let Some(world) = repository() else { return };
     let build = ["--rev", "v1,main", "--build", "cp tool built"];
     let ran = world.bench(&[&["-r", "2"], &build[..], &["./built 1", "true", "--json"]].concat());
-    assert_eq!(ran.code, 0, "{}", told(&ran));
-    assert_eq!(sorted_log(&world), ["one", "one", "two", "two"], "{}", told(&ran));
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
+    assert_eq!(sorted_log(&world), ["one", "one", "two", "two"], "{}", outcome(&ran));
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let cells = json["cells"].as_array().unwrap();
     let names: Vec<&str> = cells.iter().map(|cell| cell["method"].as_str().unwrap()).collect();
@@ -74,12 +74,12 @@ fn revisions_are_built_apart_and_measured_in_the_same_rounds() {
 fn a_revision_is_a_parameter_of_all_texts() {
     let Some(world) = repository() else { return };
     let ran = world.bench(&["-r", "1", "--rev", "v1,v2", "-L", "n", "1,2", "{tree}/tool {n}"]);
-    assert_eq!(ran.code, 0, "{}", told(&ran));
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
     assert_eq!(sorted_log(&world), ["one", "one", "two", "two"]);
     std::fs::remove_file(world.path("log")).unwrap();
     let words = ["-r", "1", "--rev", "v1,v2", "-p", "echo {rev} >>log", "--", "sub/tool"];
     let ran = world.bench(&words);
-    assert_eq!(ran.code, 0, "{}", told(&ran));
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
     assert_eq!(sorted_log(&world), ["one", "two", "v1", "v2"]);
     assert!(is_tidy(&world));
 }
@@ -101,20 +101,20 @@ fn what_cannot_be_built_is_said_and_removed() {
         (&["--rev", "v1", "--toml", "./tool"], "cannot be used with"),
     ] {
         let ran = world.bench(&[&["-r", "1"], args].concat());
-        assert_eq!(ran.code, 2, "{args:?}: {}", told(&ran));
-        assert!(ran.stderr.contains(expected), "{args:?}: {}", told(&ran));
+        assert_eq!(ran.code, 2, "{args:?}: {}", outcome(&ran));
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", outcome(&ran));
         assert!(is_tidy(&world), "{args:?}");
     }
     assert_eq!(sorted_log(&world), [""; 0]);
     let outside = World::new();
     let ran = outside.bench(&["--rev", "v1", "./tool"]);
-    assert!(ran.code == 2 && ran.stderr.contains("not a git repository"), "{}", told(&ran));
+    assert!(ran.code == 2 && ran.stderr.contains("not a git repository"), "{}", outcome(&ran));
 }
 
 #[test]
 fn a_run_that_fails_leaves_no_worktree() {
     let Some(world) = repository() else { return };
     let ran = world.bench(&["-r", "1", "--rev", "v1,v2", "./tool && false"]);
-    assert_eq!(ran.code, 1, "{}", told(&ran));
+    assert_eq!(ran.code, 1, "{}", outcome(&ran));
     assert!(is_tidy(&world));
 }

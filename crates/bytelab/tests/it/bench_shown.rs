@@ -79,18 +79,18 @@ fn flags_of_every_invocation_stand_in_a_variable() {
         (ran.status.code(), text(ran.stdout), text(ran.stderr))
     };
     let bench = ["bench", "-r", "1", "true"];
-    let (code, shown, told) = with("--style none --notes", &bench);
-    assert_eq!((code, shown.as_str()), (Some(0), ""), "{told}");
+    let (code, shown, stderr) = with("--style none --notes", &bench);
+    assert_eq!((code, shown.as_str()), (Some(0), ""), "{stderr}");
     let (code, shown, _) = with("--style none", &[&bench[..], &["--style", "nocolor"]].concat());
     assert!(code == Some(0) && shown.contains("true"), "{shown}");
     assert_eq!(with("--style none", &["history"]).0, Some(0));
-    let (code, _, told) = with("--stile none", &bench);
+    let (code, _, stderr) = with("--stile none", &bench);
     assert_eq!(code, Some(2));
-    assert!(told.contains("BYTELAB_OPTIONS: --stile is a flag of no subcommand"), "{told}");
+    assert!(stderr.contains("BYTELAB_OPTIONS: --stile is a flag of no subcommand"), "{stderr}");
     let file = world.path("own.toml");
     std::fs::write(&file, "[[method]]\nname = 'a'\ncommand = 'true'\n").unwrap();
-    let (code, _, told) = with("--rounds 2", &["run", file.to_str().unwrap(), "--dry-run"]);
-    assert_eq!(code, Some(0), "{told}");
+    let (code, _, stderr) = with("--rounds 2", &["run", file.to_str().unwrap(), "--dry-run"]);
+    assert_eq!(code, Some(0), "{stderr}");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use crate::program::World;
 
 /// The output of a command, its exit status, and its messages.
-pub(crate) type Ended = (Vec<u8>, i32, String);
+pub(crate) type ProgramOutput = (Vec<u8>, i32, String);
 
-pub(crate) fn ended(command: &mut Command, input: &[u8]) -> Ended {
+pub(crate) fn ended(command: &mut Command, input: &[u8]) -> ProgramOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -85,9 +85,9 @@ fn an_input_that_fails_is_reported_and_the_others_get_through() {
     let a = world.path("a");
     std::fs::write(&a, "hello").unwrap();
     let a = a.to_str().unwrap();
-    let told = check(&world, &["/no/such", a, "/", a], b"", b"hellohello", 1);
+    let stderr = check(&world, &["/no/such", a, "/", a], b"", b"hellohello", 1);
     assert_eq!(
-        told,
+        stderr,
         "bytelab cat: /no/such: No such file or directory\nbytelab cat: /: Is a directory\n"
     );
 }
@@ -101,9 +101,9 @@ fn a_file_is_not_copied_to_its_own_end() {
     let name = path.to_str().unwrap();
     for args in [&["cat", name][..], &["cat", "--sha256", &"0".repeat(64), name]] {
         let output = world.command(args).stdout(append()).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
-        assert!(told.ends_with("a: input file is output file\n"), "{told}");
+        assert!(stderr.ends_with("a: input file is output file\n"), "{stderr}");
         assert_eq!(std::fs::read(&path).unwrap(), b"hello");
     }
     let other = world.path("b");
@@ -122,8 +122,8 @@ fn a_reader_that_goes_away_is_success_and_a_full_device_is_not() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = world.command(&["cat", "/proc/self/exe"]).stdout(full).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(told, "bytelab cat: write error: No space left on device\n");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr, "bytelab cat: write error: No space left on device\n");
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -182,9 +182,9 @@ fn a_digest_that_was_not_checked_is_a_failure() {
     drop(reader);
     let args = ["cat", "--sha256", &zeros, "/proc/self/exe"];
     let output = world.command(&args).stdout(writer).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
-    assert!(told.contains("SHA-256"), "{told}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+    assert!(stderr.contains("SHA-256"), "{stderr}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_standard_stream_that_is_closed_is_a_failure() {
     let path = world.path("a");
     std::fs::write(&path, "hello").unwrap();
     let path = path.to_str().unwrap();
-    for (script, code, told) in [
+    for (script, code, expected) in [
         ("exec \"$0\" cat <&-", 1, "bytelab cat: -: Bad file descriptor\n"),
         ("exec \"$0\" cat - \"$1\" <&-", 1, "bytelab cat: -: Bad file descriptor\n"),
         ("exec \"$0\" cat \"$1\" <&-", 0, ""),
@@ -208,7 +208,7 @@ fn a_standard_stream_that_is_closed_is_a_failure() {
         let mut shell = Command::new("sh");
         let output = shell.args(["-c", script]).arg(program).arg(path).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), stderr.as_str()), (Some(code), told), "{script}");
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(code), expected), "{script}");
     }
     assert_eq!(std::fs::read(world.path("a.copy")).unwrap(), b"hello");
 }

@@ -71,11 +71,11 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
     let args = ["--resume", "-o", name, "--sha256", digest];
     state.lock().unwrap().1 = 2;
     for at in [3, 6] {
-        let (out, code, told) = get(&args);
+        let (out, code, stderr) = get(&args);
         assert_eq!((out.as_str(), code), ("", 1));
         assert!(
-            told.contains("the connection ended before the body") && !told.contains("secret"),
-            "{told}"
+            stderr.contains("the connection ended before the body") && !stderr.contains("secret"),
+            "{stderr}"
         );
         assert_eq!(std::fs::read(&part).unwrap(), &b"hello world"[..at]);
         assert!(!std::fs::read_to_string(&note).unwrap().contains("secret"));
@@ -83,15 +83,15 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
     }
     // Another version: the existing bytes cannot be used.
     state.lock().unwrap().0 = 2;
-    let (_, code, told) = get(&args);
-    assert_eq!(code, 0, "{told}");
-    assert!(told.ends_with("has changed; it is downloaded from the beginning\n"), "{told}");
+    let (_, code, stderr) = get(&args);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.ends_with("has changed; it is downloaded from the beginning\n"), "{stderr}");
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
     assert!(!part.exists() && !note.exists());
     // Without `--resume` no bytes remain.
     state.lock().unwrap().1 = 1;
-    let (_, code, told) = get(&["-o", name]);
-    assert_eq!(code, 1, "{told}");
+    let (_, code, stderr) = get(&["-o", name]);
+    assert_eq!(code, 1, "{stderr}");
     assert!(!part.exists() && !note.exists());
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
     // The download is resumed, and the whole has a wrong digest.
@@ -99,8 +99,8 @@ fn a_url_is_an_input_and_a_download_is_gone_on_with() {
     let wrong = ["--resume", "-o", name, "--sha256", &digest.replace('b', "c")];
     assert_eq!(get(&wrong).1, 1);
     assert!(part.exists());
-    let (_, code, told) = get(&wrong);
-    assert!(code == 1 && told.contains("the SHA-256 is"), "{told}");
+    let (_, code, stderr) = get(&wrong);
+    assert!(code == 1 && stderr.contains("the SHA-256 is"), "{stderr}");
     assert!(!part.exists() && !note.exists());
     assert_eq!(std::fs::read(&file).unwrap(), b"hello world");
 }
@@ -216,8 +216,8 @@ fn a_url_in_parts_is_the_same_as_in_one() {
     let body = data.clone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/x", listener.local_addr().unwrap());
-    let asked = Arc::new(Mutex::new(0));
-    let count = asked.clone();
+    let requests = Arc::new(Mutex::new(0));
+    let count = requests.clone();
     std::thread::spawn(move || {
         for socket in listener.incoming() {
             let (mut socket, body) = (socket.unwrap(), body.clone());
@@ -241,7 +241,7 @@ fn a_url_in_parts_is_the_same_as_in_one() {
     let mut command = world.command(&["cat", "--parallel", "3", &url]);
     let ended = ended(command.env("no_proxy", "*"), b"");
     assert!(ended.0 == data && ended.1 == 0, "{} bytes, {}", ended.0.len(), ended.2);
-    assert_eq!(*asked.lock().unwrap(), 5, "a mebibyte each");
+    assert_eq!(*requests.lock().unwrap(), 5, "a mebibyte each");
     assert_eq!(world.run(&["cat", "--parallel", "17", &url]).code, 1);
     assert_eq!(world.run(&["cat", "--parallel", "2", "--decode", &url]).code, 1);
 }

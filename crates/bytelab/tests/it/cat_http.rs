@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use crate::cat::{Ended, ended};
+use crate::cat::{ProgramOutput, ended};
 use crate::program::{World, request_head};
 
 /// The connection of each request, and its head.
@@ -37,7 +37,7 @@ fn answer(n: usize, mut socket: TcpStream, seen: &Requests) {
     }
 }
 
-fn cat(world: &World, args: &[&str]) -> Ended {
+fn cat(world: &World, args: &[&str]) -> ProgramOutput {
     let mut command = world.command(&[&["cat"], args].concat());
     ended(command.env("no_proxy", "*").current_dir(world.dir.path()), b"")
 }
@@ -53,9 +53,9 @@ fn many_urls_of_one_server_need_one_connection() {
     let (world, (url, requests)) = (World::new(), server());
     let urls: Vec<String> = (0..20).map(|i| format!("{url}/{i}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
-    let (output, code, told) = cat(&world, &urls);
+    let (output, code, stderr) = cat(&world, &urls);
     let expected = (0..20).map(|i| format!("/{i}")).collect::<Vec<_>>().concat();
-    assert_eq!((String::from_utf8(output).unwrap(), code, told), (expected, 0, String::new()));
+    assert_eq!((String::from_utf8(output).unwrap(), code, stderr), (expected, 0, String::new()));
     let requests = requests.lock().unwrap();
     assert_eq!(requests.len(), 20);
     assert!(requests.iter().all(|(connection, _)| *connection == 0), "{requests:?}");
@@ -65,8 +65,8 @@ fn many_urls_of_one_server_need_one_connection() {
 fn credentials_come_from_an_option_or_from_a_netrc_file() {
     let (world, (url, requests)) = (World::new(), server());
     let check = |args: &[&str], expected: Option<&str>| {
-        let (_, code, told) = cat(&world, &[args, &[&url]].concat());
-        assert_eq!((code, told.as_str()), (0, ""), "{args:?}");
+        let (_, code, stderr) = cat(&world, &[args, &[&url]].concat());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{args:?}");
         assert_eq!(sent(&requests).as_deref(), expected, "{args:?}");
     };
     std::fs::write(world.path(".netrc"), "machine 127.0.0.1 login u password p\n").unwrap();
@@ -85,9 +85,9 @@ fn credentials_come_from_an_option_or_from_a_netrc_file() {
         &["--netrc-file", "binary"],
         &["--netrc", "--netrc-file", "other"],
     ] {
-        let (output, code, told) = cat(&world, &[args, &[&url]].concat());
-        assert!(output.is_empty() && code == 1, "{args:?}: {told}");
-        assert!(!told.contains("secret") && !told.is_empty(), "{args:?}: {told}");
+        let (output, code, stderr) = cat(&world, &[args, &[&url]].concat());
+        assert!(output.is_empty() && code == 1, "{args:?}: {stderr}");
+        assert!(!stderr.contains("secret") && !stderr.is_empty(), "{args:?}: {stderr}");
     }
     assert_eq!(requests.lock().unwrap().len(), 0);
 }
@@ -96,15 +96,15 @@ fn credentials_come_from_an_option_or_from_a_netrc_file() {
 fn the_rate_is_limited() {
     let (world, (url, _)) = (World::new(), server());
     let large = format!("{url}/large");
-    let (output, code, told) =
+    let (output, code, stderr) =
         cat(&world, &["--limit-rate", "1", "--time-limit", "300ms", "--retries", "0", &large]);
     assert!(output.len() < 1 << 20 && code == 1, "{} bytes", output.len());
-    assert!(told.contains("not done within the total time limit"), "{told}");
-    let (output, code, told) = cat(&world, &["--limit-rate", "1GiB", &large]);
-    assert_eq!((output.len(), code, told.as_str()), (1 << 20, 0, ""));
+    assert!(stderr.contains("not done within the total time limit"), "{stderr}");
+    let (output, code, stderr) = cat(&world, &["--limit-rate", "1GiB", &large]);
+    assert_eq!((output.len(), code, stderr.as_str()), (1 << 20, 0, ""));
     for args in [&["--limit-rate", "0"][..], &["--limit-rate", "1", "--parallel", "2"]] {
-        let (_, code, told) = cat(&world, &[args, &[&url]].concat());
-        assert!(code == 1 && !told.is_empty(), "{args:?}");
+        let (_, code, stderr) = cat(&world, &[args, &[&url]].concat());
+        assert!(code == 1 && !stderr.is_empty(), "{args:?}");
     }
 }
 
@@ -119,25 +119,25 @@ fn every_input_has_the_digest_that_the_file_has_for_its_name() {
     let sums = format!("{hello}  hello\n{hello} *./changed\n{path}  dist/a+b\n");
     std::fs::write(world.path("sums"), sums).unwrap();
     let with = |args: &[&str]| {
-        let (output, code, told) = cat(&world, &[&["--sha256-file", "sums"], args].concat());
-        (String::from_utf8(output).unwrap(), code, told)
+        let (output, code, stderr) = cat(&world, &[&["--sha256-file", "sums"], args].concat());
+        (String::from_utf8(output).unwrap(), code, stderr)
     };
     let remote = format!("{url}/a+b");
     assert_eq!(with(&["hello", &remote, "hello"]), ("hello/a+bhello".to_owned(), 0, String::new()));
-    let (_, code, told) = with(&["changed"]);
-    assert!(code == 1 && told.contains("changed: the SHA-256 is"), "{told}");
-    let (output, code, told) = with(&["other", "hello"]);
+    let (_, code, stderr) = with(&["changed"]);
+    assert!(code == 1 && stderr.contains("changed: the SHA-256 is"), "{stderr}");
+    let (output, code, stderr) = with(&["other", "hello"]);
     assert_eq!((output.as_str(), code), ("hello", 1));
-    assert_eq!(told, "bytelab cat: other: sums has no SHA-256 of this name\n");
-    let (_, code, told) = with(&["--resume", "-o", "down", &remote]);
-    assert_eq!((code, told.as_str()), (0, ""));
+    assert_eq!(stderr, "bytelab cat: other: sums has no SHA-256 of this name\n");
+    let (_, code, stderr) = with(&["--resume", "-o", "down", &remote]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
     assert_eq!(std::fs::read(world.path("down")).unwrap(), b"/a+b");
-    let (_, code, told) = with(&["--resume", "-o", "down", &url]);
-    assert!(code == 1 && told.lines().count() == 1, "{told}");
+    let (_, code, stderr) = with(&["--resume", "-o", "down", &url]);
+    assert!(code == 1 && stderr.lines().count() == 1, "{stderr}");
     std::fs::write(world.path("sums"), "no sums\n").unwrap();
-    let (output, code, told) = with(&["hello"]);
+    let (output, code, stderr) = with(&["hello"]);
     assert_eq!(
-        (output.as_str(), code, told.as_str()),
+        (output.as_str(), code, stderr.as_str()),
         ("", 1, "bytelab cat: sums, line 1: no SHA-256\n")
     );
 }

@@ -20,12 +20,12 @@ fn start(world: &World, url: &str) -> Child {
 
 /// The message of a failed last step, and that the whole download is kept.
 fn keeps_the_part(world: &World, output: &std::process::Output, way: &str) {
-    let told = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
     let part = world.path("down.part");
-    assert_eq!(std::fs::read(&part).unwrap_or_default(), b"hello world", "{told}");
+    assert_eq!(std::fs::read(&part).unwrap_or_default(), b"hello world", "{stderr}");
     assert!(world.path("down.part.note").exists());
-    assert!(told.contains(part.to_str().unwrap()) && told.contains(way), "{told}");
+    assert!(stderr.contains(part.to_str().unwrap()) && stderr.contains(way), "{stderr}");
 }
 
 fn ends_well(world: &World, url: &str) {

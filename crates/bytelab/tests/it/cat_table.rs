@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
-use crate::cat::{Ended, ended, gnu};
+use crate::cat::{ProgramOutput, ended, gnu};
 use crate::program::World;
 
 /// A directory with the inputs of the cases.
@@ -100,13 +100,13 @@ const CASES: &[Case] = &[
     (&["é", "é'", "\u{85}", "日本 語"], "", "", 1),
 ];
 
-fn ours(world: &World, args: &[&str], input: &[u8]) -> Ended {
+fn ours(world: &World, args: &[&str], input: &[u8]) -> ProgramOutput {
     let mut command = world.command(&[&["cat"], args].concat());
-    let (output, code, told) = ended(command.current_dir(world.dir.path()), input);
-    (output, code, told.replace("bytelab cat: ", "cat: "))
+    let (output, code, stderr) = ended(command.current_dir(world.dir.path()), input);
+    (output, code, stderr.replace("bytelab cat: ", "cat: "))
 }
 
-fn theirs(world: &World, args: &[&str], input: &[u8]) -> Option<Ended> {
+fn theirs(world: &World, args: &[&str], input: &[u8]) -> Option<ProgramOutput> {
     Some(ended(gnu()?.args(args).current_dir(world.dir.path()), input))
 }
 
@@ -143,8 +143,8 @@ fn messages_name_the_input_and_the_reason() {
 fn wrong_use_has_status_1_and_no_output() {
     let world = inputs();
     for args in [&["-x"][..], &["--no-such"], &["--number=3"], &["--show"], &["-n", "-x", "line"]] {
-        let (output, code, told) = ours(&world, args, b"");
-        assert!(output.is_empty() && code == 1 && !told.is_empty(), "{args:?}: {told}");
+        let (output, code, stderr) = ours(&world, args, b"");
+        assert!(output.is_empty() && code == 1 && !stderr.is_empty(), "{args:?}: {stderr}");
         if let Some(theirs) = theirs(&world, args, b"") {
             assert!(theirs.0.is_empty() && theirs.1 == 1, "{args:?}: {}", theirs.2);
         }
@@ -189,7 +189,7 @@ fn every_byte_and_every_size_around_the_buffers_is_as_gnu_has_it() {
 }
 
 #[test]
-fn what_has_come_is_written_before_more_is_there() {
+fn received_bytes_are_written_before_more_arrive() {
     let world = World::new();
     for flags in ["-u", "-v", "-E", "-n"] {
         let mut command = world.command(&["cat", flags]);

@@ -134,7 +134,7 @@ fn a_child_and_a_parent_are_a_circle_if_each_uses_what_the_other_one_defines() {
 }
 
 #[test]
-fn what_is_no_use_makes_no_circle() {
+fn paths_in_comments_strings_and_tests_make_no_circle() {
     let pair = |a, b| [("src/lib.rs", "mod a; mod b;"), ("src/a.rs", a), ("src/b.rs", b)];
     let used = "struct B;";
     check(&pair("use crate::b::B; struct A;", "// use crate::a::A;\nstruct B;"), &[]);

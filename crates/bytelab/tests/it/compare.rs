@@ -73,7 +73,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
 }
 
 /// A run of a worker that reports this wall time, with another worker that never changes.
-fn told(world: &World, label: &str, wall_ns: u32) -> String {
+fn run_with_wall(world: &World, label: &str, wall_ns: u32) -> String {
     let worker = |name: &str, wall_ns: u32| {
         // Longer than the reported time.
         let script = format!(
@@ -99,8 +99,8 @@ fn told(world: &World, label: &str, wall_ns: u32) -> String {
 fn a_gate_on_stored_runs_has_an_exit_status() {
     let world = World::new();
     for _ in 0..5 {
-        told(&world, "a", 40_000);
-        told(&world, "b", 20_000);
+        run_with_wall(&world, "a", 40_000);
+        run_with_wall(&world, "b", 20_000);
     }
     let code = |args: &[&str]| {
         let ran = world.run(&[&["compare"], args].concat());

@@ -178,7 +178,7 @@ fn a_hook_that_fails_is_named() {
 }
 
 #[test]
-fn what_goes_wrong_with_a_command_is_its_own_matter() {
+fn a_failing_command_affects_only_its_own_results() {
     let world = World::new();
     let text = "answer.from = 'stdout'\nplan.sample_limit = '5s'\n\
                 [[method]]\nname = 'good'\ncommand = 'echo'\n\
@@ -231,17 +231,17 @@ fn thresholds_make_the_exit_status() {
 #[test]
 fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
     let world = World::new();
-    let fifo = world.path("told");
+    let fifo = world.path("pids");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     let text = "hooks.cleanup = { command = 'echo cleanup >>log', shell = true }\n[[method]]\nname = 'a'\n\
-                command = '[ -e go ] || { echo $$ >told; exec sleep 1000; }'\nshell = true\n";
+                command = '[ -e go ] || { echo $$ >pids; exec sleep 1000; }'\nshell = true\n";
     let file = world.path("my.toml");
     std::fs::write(&file, text).unwrap();
     // If the kernel evicted a page of the shell, a warm run would lose a sample.
     let args = [&["run", file.to_str().unwrap(), "--cache", "as-is"], FEW].concat();
     let mut run = world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-    let child: i32 = told.next().unwrap().unwrap().parse().unwrap();
+    let mut pids = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    let child: i32 = pids.next().unwrap().unwrap().parse().unwrap();
     let pid = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
@@ -294,7 +294,7 @@ fn a_worker_that_dies_late_is_shown_with_what_it_did() {
 fn a_worker_competes_with_commands() {
     let world = World::new();
     let script = "echo hello 1 lang=sh; while read -r verb n rest; do case $verb in
-        prepare) echo \"$n $rest\" >>told; echo ready;;
+        prepare) echo \"$n $rest\" >>prepared; echo ready;;
         go) echo \"done $n wall=2000000 answer=7\";; bye) exit;; esac; done";
     std::fs::write(world.path("worker.sh"), script).unwrap();
     let text = "answer.from = 'stdout'\n[[param]]\nname = 'n'\nkind = 'count'\ndefault = 5\n[[method]]\n\
@@ -302,8 +302,8 @@ fn a_worker_competes_with_commands() {
     let (code, json) = world.own_json(text);
     assert_eq!(code, 0, "{json}");
     assert_eq!(cell(&json, "w")["language"], "sh");
-    let told = world.lines("told");
-    assert!(told[0].contains("n=5") && told[0].contains("dir="), "{told:?}");
+    let prepared = world.lines("prepared");
+    assert!(prepared[0].contains("n=5") && prepared[0].contains("dir="), "{prepared:?}");
 }
 
 #[test]

@@ -19,8 +19,8 @@ fn all_agree(source: &str, yardstick: &str) {
     let names = methods.join(",");
     let world = World::new();
     let small = ["--size", "1MiB", "--rounds", "2"];
-    let asked = ["run", "reading", "--json", "--source", source, "--method", &names];
-    let ran = world.run(&[&asked[..], &small].concat());
+    let args = ["run", "reading", "--json", "--source", source, "--method", &names];
+    let ran = world.run(&[&args[..], &small].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let expected = &cell(&json, METHODS[0])["answer"];

@@ -62,8 +62,8 @@ fn every_format_becomes_a_run_that_is_shown_drawn_and_listed() {
         let path = path.to_str().unwrap();
         let guessed = world.run(&["import", path, "--label", "theirs"]);
         assert_eq!(guessed.code, 0, "{}", guessed.stderr);
-        let told = format!("taken for --format {format} (");
-        assert!(guessed.stderr.contains(&told), "{}", guessed.stderr);
+        let note = format!("taken for --format {format} (");
+        assert!(guessed.stderr.contains(&note), "{}", guessed.stderr);
         let id = import(&world, &[path, "--format", format]);
         let shown = json_of(&world, &["show", &id, "--json"]);
         assert_eq!(shown["cells"].as_array().unwrap().len(), cells, "{file}");

@@ -230,11 +230,11 @@ fn a_worker_under_two_names_is_not_said_to_differ() {
     let twin = format!("twin={command}");
     let args = ["reading", "--size", "256KiB", "-m", "c-read", "--worker", &twin, "--rounds", "30"];
     // One run in twenty may give another verdict; three in a row do not.
-    let told: Vec<String> = (0..3)
+    let decided: Vec<String> = (0..3)
         .map(|_| verdicts(&measure_in(&own, &world, &args).1, "twin").concat())
         .take_while(|verdicts| verdicts.contains("faster") || verdicts.contains("slower"))
         .collect();
-    assert!(told.len() < 3, "{told:?}");
+    assert!(decided.len() < 3, "{decided:?}");
 }
 
 #[test]
@@ -251,18 +251,18 @@ fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
         worker(&kept(), "java").unwrap()
     );
     let jvm = world.worker("jvm", &jvm);
-    let (telling, told) = world.telling_worker(64 << 10);
+    let (reporting, fifo) = world.reporting_worker(64 << 10);
     let kept = kept();
     let mut command = world.command(&["run", "reading", "--size", "64KiB", "-m", "read", "--json"]);
-    command.args(["--worker", &jvm, "--worker", &telling, "--rounds", "8", "--counting", "0"]);
+    command.args(["--worker", &jvm, "--worker", &reporting, "--rounds", "8", "--counting", "0"]);
     // Every sample counts, even if the kernel evicts a page of the file.
     command.args(["--sessions", "1", "--data-dir", kept.to_str().unwrap(), "--cache", "as-is"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut samples = BufReader::new(std::fs::File::open(told).unwrap()).lines();
+    let mut samples = BufReader::new(std::fs::File::open(fifo).unwrap()).lines();
     // The worker reports each sample before it takes it. In its sixth sample, the JVM has taken
     // several and has more to take.
-    let mut heard = samples.by_ref().map(Result::unwrap);
-    heard.find(|line| line.ends_with(" 6")).unwrap();
+    let mut lines = samples.by_ref().map(Result::unwrap);
+    lines.find(|line| line.ends_with(" 6")).unwrap();
     let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -277,7 +277,7 @@ fn a_jvm_that_is_killed_takes_only_its_own_cell_with_it() {
     let taken = jvm["samples"]["wall_ns"].as_array().unwrap().len();
     assert!(taken > 0, "{jvm}");
     assert_eq!(jvm["reason"], format!("died after {taken} rounds: was ended by signal 9"));
-    for method in ["read", "telling"] {
+    for method in ["read", "reporting"] {
         let cell = cell(&json, method);
         assert_eq!(cell["status"], "measured");
         assert_eq!(cell["samples"]["wall_ns"].as_array().unwrap().len(), 8, "{cell}");

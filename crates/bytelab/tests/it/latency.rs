@@ -180,9 +180,9 @@ fn a_directory_that_is_removed_during_the_run_fails_its_methods_alone() {
 }
 
 #[test]
-fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
+fn folders_of_a_killed_run_are_removed_by_the_next_one_and_those_in_use_remain() {
     let (world, dir) = (World::new(), on_the_device());
-    let (worker, fifo) = world.telling_worker(0);
+    let (worker, fifo) = world.reporting_worker(0);
     let path = dir.path().to_str().unwrap();
     let args = [
         "run", "files", "--dir", path, "--job", "stat", "--worker", &worker, "--rounds", "1000000",
@@ -190,8 +190,8 @@ fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
     ];
     let mut child =
         world.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-    let _ = told.nth(3).unwrap().unwrap();
+    let mut samples = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    let _ = samples.nth(3).unwrap().unwrap();
     let left = folders(dir.path());
     assert_eq!(left.len(), 1);
     // Another run in the same directory does not remove it.
@@ -201,7 +201,7 @@ fn what_a_killed_run_left_the_next_one_removes_and_the_living_keep_theirs() {
     child.kill().unwrap();
     child.wait().unwrap();
     // Reads until the worker's end of the FIFO is closed: its methods have ended with it.
-    told.for_each(drop);
+    samples.for_each(drop);
     assert_eq!(folders(dir.path()), left);
     let (code, json) = run(&world, &other);
     assert_eq!(code, 0);

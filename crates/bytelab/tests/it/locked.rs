@@ -12,7 +12,7 @@ use crate::program::{World, cell};
 fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
     const ROUNDS: usize = 40;
     let world = World::new();
-    let (worker, fifo) = world.telling_worker(65_536);
+    let (worker, fifo) = world.reporting_worker(65_536);
     let store = world.path("runs.sqlite");
     let rounds = ROUNDS.to_string();
     let args = [
@@ -40,13 +40,13 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
         &worker,
     ];
     let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-    told.nth(10).unwrap().unwrap();
+    let mut samples = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    samples.nth(10).unwrap().unwrap();
     let other = Connection::open(&store).unwrap();
     other.busy_timeout(std::time::Duration::from_mins(1)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     // The worker ends when all samples are taken; the store is still locked.
-    let locked = told.count();
+    let locked = samples.count();
     other.execute_batch("ROLLBACK").unwrap();
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -58,7 +58,7 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
     let shown = world.run(&["--store", store.to_str().unwrap(), "show", "1", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(json["complete"], true);
-    for method in ["read", "telling"] {
+    for method in ["read", "reporting"] {
         assert_eq!(cell(&json, method)["metrics"]["wall_ns"]["n"], ROUNDS, "{json}");
     }
 }

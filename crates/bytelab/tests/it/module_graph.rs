@@ -22,7 +22,7 @@ pub(crate) fn uses(root: &str, read: Read<'_>) -> Uses {
     let mut uses = Uses::new();
     for (number, module) in modules.all.iter().enumerate() {
         for path in &module.paths {
-            if let Found::Item(file) = modules.find(number, path, false, 0)
+            if let Resolved::Item(file) = modules.find(number, path, false, 0)
                 && file != module.file
             {
                 uses.insert((module.file.clone(), file), path.join("::"));
@@ -76,7 +76,7 @@ struct Module {
     paths: Vec<Vec<String>>,
 }
 
-enum Found {
+enum Resolved {
     Module(usize),
     /// An item in this file.
     Item(String),
@@ -155,7 +155,7 @@ impl Modules {
     }
 
     /// Resolves a path in the code of the module `from`.
-    fn find(&self, from: usize, path: &[String], wants_module: bool, depth: usize) -> Found {
+    fn find(&self, from: usize, path: &[String], wants_module: bool, depth: usize) -> Resolved {
         let mut at = from;
         for (i, name) in path.iter().enumerate() {
             let is_last = i + 1 == path.len();
@@ -164,31 +164,33 @@ impl Modules {
                 "self" => {}
                 "super" => at = self.all[at].parent.unwrap_or(0),
                 name => match self.meaning(at, name, !is_last || wants_module, depth) {
-                    Found::Module(module) => at = module,
+                    Resolved::Module(module) => at = module,
                     // A glob import, or a name that a macro defines.
-                    Found::Elsewhere if i > 0 => return Found::Item(self.all[at].file.clone()),
+                    Resolved::Elsewhere if i > 0 => {
+                        return Resolved::Item(self.all[at].file.clone());
+                    }
                     other => return other,
                 },
             }
         }
-        Found::Module(at)
+        Resolved::Module(at)
     }
 
     /// Resolves a name in the module `at`. A module and an item may have the same name.
-    fn meaning(&self, at: usize, name: &str, wants_module: bool, depth: usize) -> Found {
+    fn meaning(&self, at: usize, name: &str, wants_module: bool, depth: usize) -> Resolved {
         let module = &self.all[at];
         if depth > 16 {
-            return Found::Elsewhere;
+            return Resolved::Elsewhere;
         }
-        let child = || module.children.get(name).map(|child| Found::Module(*child));
-        let item = || module.items.contains(name).then(|| Found::Item(module.file.clone()));
+        let child = || module.children.get(name).map(|child| Resolved::Module(*child));
+        let item = || module.items.contains(name).then(|| Resolved::Item(module.file.clone()));
         let import = || {
             let path = module.imports.get(name)?;
             Some(self.find(at, path, wants_module, depth + 1))
         };
         let by_glob = |path: &Vec<String>| match self.find(at, path, true, depth + 1) {
-            Found::Module(other) => match self.meaning(other, name, wants_module, depth + 1) {
-                Found::Elsewhere => None,
+            Resolved::Module(other) => match self.meaning(other, name, wants_module, depth + 1) {
+                Resolved::Elsewhere => None,
                 found => Some(found),
             },
             _ => None,
@@ -198,7 +200,7 @@ impl Modules {
         } else {
             item().or_else(import).or_else(child)
         };
-        found.or_else(|| module.globs.iter().find_map(by_glob)).unwrap_or(Found::Elsewhere)
+        found.or_else(|| module.globs.iter().find_map(by_glob)).unwrap_or(Resolved::Elsewhere)
     }
 }
 

@@ -62,7 +62,7 @@ fn the_tools_take_them() {
 }
 
 #[test]
-fn what_is_measured_may_have_them() {
+fn odd_paths_can_be_measured() {
     let world = World::new();
     fs::write(world.odd_path(".txt"), vec![b'x'; 5000]).unwrap();
     let reading = ["run", "reading", "--file", "@.txt", "-m", "read,mmap", "--data-dir", "@.data"];

@@ -196,7 +196,7 @@ fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
     assert_eq!(history.as_array().unwrap().len(), 1);
 }
 
-/// Some have so many params that all combinations of their values are more than can be measured.
+/// Some have more combinations of values than can be measured, because they have many params.
 #[test]
 fn every_experiment_has_a_default_run_and_every_job_of_memory() {
     let world = World::new();

@@ -136,8 +136,8 @@ impl World {
 
     /// A worker that reports each requested sample, and the FIFO to which it writes: its process
     /// id, and the number of the sample. When a sample is requested, all earlier ones are complete.
-    pub(crate) fn telling_worker(&self, bytes: u64) -> (String, PathBuf) {
-        let fifo = self.path("told");
+    pub(crate) fn reporting_worker(&self, bytes: u64) -> (String, PathBuf) {
+        let fifo = self.path("samples");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
         let script = format!(
             "exec 3>{}; echo hello 1
@@ -148,7 +148,7 @@ impl World {
              esac; done",
             fifo.display()
         );
-        (self.worker("telling", &script), fifo)
+        (self.worker("reporting", &script), fifo)
     }
 
     /// A shell script as a worker; returns its argument for `--worker`.

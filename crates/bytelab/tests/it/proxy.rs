@@ -55,7 +55,7 @@ impl Cut {
     }
 }
 
-struct Shared {
+struct ProxyState {
     socket: PathBuf,
     cuts: AtomicUsize,
     is_open: AtomicBool,
@@ -63,7 +63,7 @@ struct Shared {
 
 pub(crate) struct Proxy {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
 }
 
 impl Proxy {
@@ -71,7 +71,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (cuts, is_open) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Shared { socket, cuts, is_open });
+        let shared = Arc::new(ProxyState { socket, cuts, is_open });
         let own = Arc::clone(&shared);
         thread::spawn(move || {
             let mut random = Random::new(seed);
@@ -97,7 +97,7 @@ impl Proxy {
     }
 }
 
-fn serve(client: &TcpStream, shared: &Shared, mut random: Random) {
+fn serve(client: &TcpStream, shared: &ProxyState, mut random: Random) {
     let Ok(server) = UnixStream::connect(&shared.socket) else { return };
     let cut = Cut::at_random(&mut random);
     let cut = (!shared.is_open.load(Ordering::Relaxed)).then_some(cut);

@@ -63,7 +63,7 @@ fn the_commands_of_the_readme_work() {
         if ran.stderr.contains("is not installed") {
             continue;
         }
-        let told = match args[0] {
+        let expected = match args[0] {
             "bench" => "gzip -c",
             "report" => "",
             "export" if command.contains("-o") => "",
@@ -72,7 +72,7 @@ fn the_commands_of_the_readme_work() {
             _ if command.contains(".toml") => "astest",
             _ => "read",
         };
-        assert!(ran.stdout.contains(told), "{command}: {}", ran.stdout);
+        assert!(ran.stdout.contains(expected), "{command}: {}", ran.stdout);
         for bad in ["wrong answer", "failed"] {
             assert!(!ran.stdout.contains(bad), "{command}: {}", ran.stdout);
         }

@@ -171,12 +171,12 @@ fn two_parts_of_a_split_are_two_files() {
 }
 
 #[test]
-fn a_reader_of_one_part_that_goes_away_does_not_take_the_others_with_it_in_silence() {
+fn a_broken_pipe_of_one_part_is_an_error() {
     let (world, path) = world(&lines(100_000));
     let split = format!("{}=0.5,/dev/stdout=0.5", world.path("part").to_str().unwrap());
     let output = left_early(&world, &["sample", &path, "--split", &split]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), told.contains("Broken pipe")), (Some(1), true), "{told}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.contains("Broken pipe")), (Some(1), true), "{stderr}");
     assert_eq!(names(&world), ["lines"]);
 }
 
@@ -233,7 +233,7 @@ fn what_is_wrong_is_said_in_one_line() {
         let ran = world.run(&[&["sample"], args.as_slice()].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.matches("os error").count() < 2, "told twice: {}", ran.stderr);
+        assert!(ran.stderr.matches("os error").count() < 2, "reported twice: {}", ran.stderr);
     }
 }
 

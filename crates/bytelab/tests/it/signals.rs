@@ -15,18 +15,18 @@ fn endless(worker: &str) -> Vec<&str> {
 
 fn stopped_by(signal: Signal, code: i32) {
     let world = World::new();
-    let (worker, fifo) = world.telling_worker(65_536);
+    let (worker, fifo) = world.reporting_worker(65_536);
     let args = endless(&worker);
     let child = world.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The worker opens its end when it starts; after that, every sample is a line.
-    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-    let line = told.nth(20).unwrap().unwrap();
+    let mut samples = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    let line = samples.nth(20).unwrap().unwrap();
     let twice = world.run(&["run", "--resume", "1"]);
     assert_eq!(twice.code, 2, "{}", twice.stdout);
     assert!(twice.stderr.contains("is being measured by process"), "{}", twice.stderr);
     kill_process(Pid::from_child(&child), signal).unwrap();
     // Its end of the FIFO is closed when the worker has ended: no child remains.
-    assert!(told.count() < 1_000_000);
+    assert!(samples.count() < 1_000_000);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{stderr}");
@@ -58,17 +58,17 @@ fn sigterm_keeps_what_was_measured() {
 #[test]
 fn a_hangup_that_nohup_ignores_stays_ignored() {
     let world = World::new();
-    let (worker, fifo) = world.telling_worker(65_536);
+    let (worker, fifo) = world.reporting_worker(65_536);
     let args = endless(&worker);
     let mut command = world.command_by("nohup", &args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
-    told.nth(5).unwrap().unwrap();
+    let mut samples = BufReader::new(std::fs::File::open(&fifo).unwrap()).lines();
+    samples.nth(5).unwrap().unwrap();
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::HUP).unwrap();
-    let after = told.by_ref().take(50).count();
+    let after = samples.by_ref().take(50).count();
     kill_process(pid, Signal::TERM).unwrap();
-    assert!(told.count() < 1_000_000);
+    assert!(samples.count() < 1_000_000);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!((after, output.status.code()), (50, Some(143)), "{stderr}");

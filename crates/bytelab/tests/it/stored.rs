@@ -132,8 +132,8 @@ fn latest_stands_wherever_an_id_may_stand() {
     ] {
         let mut command = world.command(args);
         let ran = command.current_dir(world.dir.path()).output().unwrap();
-        let told = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(0), "{args:?}: {told}");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{args:?}: {stderr}");
     }
     assert!(world.run(&["show", "3"]).stdout.contains("newest"));
     let resumed = world.run(&["run", "--resume", "latest"]);

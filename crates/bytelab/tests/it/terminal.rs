@@ -30,7 +30,7 @@ struct Terminal {
 }
 
 /// What is left when the program has ended.
-struct Ended {
+struct TerminalOutput {
     code: Option<i32>,
     stdout: String,
     written: String,
@@ -124,12 +124,12 @@ impl Terminal {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> TerminalOutput {
         while self.read() {}
         let code = self.child.wait().unwrap().code();
         let screen = lines(self.parser.screen());
         let written = String::from_utf8_lossy(&self.written).into_owned();
-        Ended { code, stdout: self.stdout.join().unwrap(), written, screen }
+        TerminalOutput { code, stdout: self.stdout.join().unwrap(), written, screen }
     }
 }
 
@@ -173,7 +173,7 @@ fn the_figures_of_the_table_change_while_it_is_measured_and_ctrl_c_leaves_the_re
         .until(|screen| lines(screen).iter().any(|line| line.contains("wall p50")).then_some(()));
     terminal.until(|screen| lines(screen).last()?.starts_with("round ").then_some(()));
     terminal.interrupt();
-    let Ended { code, stdout, screen, .. } = terminal.end();
+    let TerminalOutput { code, stdout, screen, .. } = terminal.end();
     assert_eq!(code, Some(130), "{screen:#?}");
     assert!(stdout.contains("not complete") && stdout.contains("grow"), "{stdout}");
     assert!(!stdout.contains('\u{1b}'), "{stdout:?}");
@@ -218,7 +218,7 @@ fn a_terminal_can_be_resized() {
         terminal.until(|screen| figure(screen, "grow"));
     }
     terminal.interrupt();
-    let Ended { screen, .. } = terminal.end();
+    let TerminalOutput { screen, .. } = terminal.end();
     assert!(screen.iter().all(|line| line.starts_with("bytelab: ")), "{screen:#?}");
 }
 

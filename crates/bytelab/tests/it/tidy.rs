@@ -100,7 +100,7 @@ fn only_launch_starts_processes() {
 }
 
 #[test]
-fn what_only_thinks_reads_nothing() {
+fn pure_modules_do_no_io() {
     let words = ["std::fs", "std::env", "std::net", "std::process", "clock::", "rustix", "libc::"];
     let pure = [
         "crates/lab/src/stats",

@@ -133,7 +133,7 @@ fn check_nesting(track: &[&Event]) {
 }
 
 /// Whether the kernel reported every event on this machine.
-fn told(trace: &Trace) -> bool {
+fn is_complete(trace: &Trace) -> bool {
     !trace.facts["scheduling"].as_str().unwrap().starts_with("sampled")
 }
 
@@ -147,7 +147,7 @@ fn a_timeline_keeps_the_rules_of_its_format() {
     for name in ["read buffer=4096", "read buffer=65536", "mmap", "cat"] {
         assert!(names.contains(name), "{name}: {names:?}");
     }
-    let lacks = !told(&trace) || trace.facts["lost_events"] != 0;
+    let lacks = !is_complete(&trace) || trace.facts["lost_events"] != 0;
     assert_eq!(ran.stdout.contains("note: timeline:"), lacks, "{}", ran.stdout);
     let left: Vec<_> = std::fs::read_dir(world.dir.path()).unwrap().collect();
     let temporary = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(".bytelab");
@@ -180,7 +180,7 @@ fn each_child_has_its_phases_and_its_jobs() {
 fn where_the_kernel_reports_nothing_is_missing() {
     let world = World::new();
     let (_, trace) = traced(&world, &["--method", "read,mmap,pread-threads", "--threads", "3"]);
-    if !told(&trace) {
+    if !is_complete(&trace) {
         println!("skipped: {}", trace.facts["scheduling"]);
         return;
     }
@@ -218,7 +218,7 @@ fn without_rights_scheduling_is_looked_at() {
     assert!(shown.contains("note: timeline: scheduling was looked at"), "{shown}");
     let trace = read(&path);
     check_format(&trace);
-    assert!(!told(&trace));
+    assert!(!is_complete(&trace));
     for fact in ["system_calls", "page_faults"] {
         let fact = trace.facts[fact].as_str().unwrap();
         assert!(fact.starts_with("missing: "), "{fact}");
@@ -261,8 +261,9 @@ fn a_path_that_cannot_be_written_is_reported_before_anything_is_measured() {
     for (path, why) in [(dir, "is a directory"), (below.to_str().unwrap(), "cannot be written")] {
         let ran = world.run(&[&["run", "reading", "--trace", path], ARGS].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
-        let told = ran.stderr.contains(&format!("--trace {path}: ")) && ran.stderr.contains(why);
-        assert!(told, "{}", ran.stderr);
+        let reported =
+            ran.stderr.contains(&format!("--trace {path}: ")) && ran.stderr.contains(why);
+        assert!(reported, "{}", ran.stderr);
         let made = files_below(world.dir.path());
         let made: Vec<String> = made.iter().map(|path| path.display().to_string()).collect();
         let other = |path: &&String| !path.ends_with("runs.sqlite");

@@ -56,7 +56,7 @@ fn record(out: &mut impl Write, kind: u8, input: &[u8], bytes: Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Until 2024 the encoder did not tell a double that is stored in four bytes from a float.
+/// Until 2024 the encoder did not distinguish a double that is stored in four bytes from a float.
 fn as_of_2022(mut bytes: Vec<u8>) -> Vec<u8> {
     let doc = Doc::open(bytes.clone()).expect("it was just made");
     for visit in doc.root().deep_iter() {

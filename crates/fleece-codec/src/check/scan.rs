@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 pub(super) struct Scan<'a> {
     pub(super) bytes: &'a [u8],
-    /// Where the delta begins; before that lies the base. 0 without a base.
+    /// Where the delta begins, which is where the base ends. 0 without a base.
     pub(super) start: usize,
     depth_limit: u16,
     utf8: bool,
@@ -28,8 +28,7 @@ pub(super) struct Scan<'a> {
     /// of two that do the greater depth counts for both. `DEEP` and more is in `deep`.
     pub(super) depths: Vec<u8>,
     pub(super) deep: BTreeMap<usize, u16>,
-    /// Where the scan has come to: the collection that it looks at, with all that lies within,
-    /// begins here.
+    /// The position of the scan: the beginning of the current collection and of all values in it.
     pub(super) reached: usize,
     /// The depth of values that pointers lead to from `reached` on; only damaged files have such.
     pub(super) inner: BTreeMap<usize, u16>,

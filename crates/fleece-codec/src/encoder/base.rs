@@ -236,8 +236,8 @@ fn is_in(table: &SharedKeys, key: DictKey<'_>) -> bool {
 /// Walks over the collections of a document that begin at `from` or later, each once, and the
 /// values in them.
 ///
-/// What a collection holds lies before it, so all collections that lead to one of them begin there,
-/// too.
+/// The values in a collection are stored before it, so each collection that contains one of these,
+/// directly or not, begins at `from` or later, too.
 fn walk<'a>(
     bytes: &'a [u8],
     from: usize,

@@ -16,7 +16,7 @@ enum Open<'a> {
 
 /// Copies.
 impl Encoder {
-    /// Copies a value of any document; what lies in the amended document is referred to instead.
+    /// Copies a value of any document; a value of the amended document is referred to instead.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Encoder};

@@ -69,7 +69,7 @@ fn long_strings_are_compared_once() {
 }
 
 #[test]
-fn what_takes_far_more_steps_than_bytes_is_unequal() {
+fn values_that_need_far_more_steps_than_bytes_are_unequal() {
     // Every two bytes begin another array of 2046 items, and these are the arrays behind it.
     let mut bytes = [0x60, 0xFE].repeat(1024);
     bytes.extend([0x84, 0x00]);

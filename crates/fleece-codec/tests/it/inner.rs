@@ -99,12 +99,12 @@ fn check(refer: impl Fn(&mut Row, usize)) {
 }
 
 #[test]
-fn what_an_array_in_a_slot_leads_to_is_looked_at() {
+fn targets_of_an_array_in_a_slot_are_checked() {
     check(Row::inline_array_to);
 }
 
 #[test]
-fn what_an_inner_value_leads_to_is_looked_at() {
+fn targets_of_inner_values_are_checked() {
     check(|row, hidden| {
         let at = row.at() + 6;
         let inner = row.hide(0x6002, 0, narrow(at, hidden));
@@ -113,7 +113,7 @@ fn what_an_inner_value_leads_to_is_looked_at() {
 }
 
 #[test]
-fn what_inner_values_lead_to_by_several_steps_is_looked_at() {
+fn targets_of_inner_values_over_several_steps_are_checked() {
     check(|row, hidden| {
         let mut last = hidden;
         for _ in 0..40 {

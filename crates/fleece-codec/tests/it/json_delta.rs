@@ -80,7 +80,7 @@ fn any_json() -> impl Strategy<Value = Json> {
 
 proptest! {
     #[test]
-    fn what_is_created_applies(old in any_json(), new in any_json()) {
+    fn a_created_delta_can_be_applied(old in any_json(), new in any_json()) {
         let delta = json::create_delta(document(&old).root(), document(&new).root()).unwrap();
         let delta: Json = serde_json::from_str(&delta).unwrap();
         prop_assert_eq!(&applied(&old, &delta).unwrap(), &new, "{}", delta);

@@ -109,7 +109,7 @@ fn every_document_copies_to_an_equal_one() {
 }
 
 #[test]
-fn what_the_original_accepts_although_it_is_not_json_is_refused() {
+fn invalid_json_that_the_original_accepts_is_refused() {
     let mut refused = 0;
     for row in table("vectors/manifest.tsv") {
         let name = row[0].as_str();

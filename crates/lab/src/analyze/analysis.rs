@@ -286,14 +286,14 @@ pub struct ThresholdOutcome {
     /// The level of the interval: 1 − 0.05 / (outcomes of the run), so that all of them hold
     /// together at 95 %.
     pub level: f64,
-    pub verdict: Held,
+    pub verdict: ThresholdVerdict,
     /// Why the outcome is undecided.
     pub reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Held {
+pub enum ThresholdVerdict {
     /// The whole interval is within the limit.
     Kept,
     /// The whole interval is beyond the limit.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::compare::is_single_threaded;
-use super::found::{Found, percent, warn};
+use super::findings::{Findings, percent, warn};
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise, undecided};
 use crate::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
@@ -59,7 +59,7 @@ fn imported(run: &Run, notes: &mut Vec<Warning>) {
 
 /// Methods that were skipped or failed for the same reason share a note.
 fn not_measured(run: &Run, notes: &mut Vec<Warning>) {
-    let mut reasons: BTreeMap<(WarningKind, &str), Found> = BTreeMap::new();
+    let mut reasons: BTreeMap<(WarningKind, &str), Findings> = BTreeMap::new();
     for (i, cell) in run.cells.iter().enumerate() {
         let kind = match &cell.status {
             Status::Measured => continue,
@@ -139,7 +139,7 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) 
 /// The wait for a CPU: subtracted where that is possible for all methods of a table, else part of
 /// the wall time.
 fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
-    let (mut taken_out, mut left_in) = (Found::new(), Found::new());
+    let (mut taken_out, mut left_in) = (Findings::new(), Findings::new());
     for (i, cell) in run.cells.iter().enumerate() {
         let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
         let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);

@@ -10,8 +10,8 @@ mod claim;
 mod compare;
 mod diagnostics;
 mod family;
+mod findings;
 mod fleet;
-mod found;
 mod history;
 pub mod latency;
 mod leaving;
@@ -33,8 +33,8 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Analysis, CellSummary, Change, Comparison, Family, Held, Overall, OwnComparison,
-    ParamComparison, Percentile, Summary, ThresholdOutcome, Verdict,
+    Analysis, CellSummary, Change, Comparison, Family, Overall, OwnComparison, ParamComparison,
+    Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,

@@ -3,7 +3,7 @@
 
 use super::Family;
 use super::compare::{RELEVANT_PERCENT, is_single_threaded};
-use super::found::{Found, percent, warn};
+use super::findings::{Findings, percent, warn};
 use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
@@ -28,7 +28,7 @@ pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
         .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
         .collect();
     let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
-    let look = |doubt: Doubt| -> Found {
+    let look = |doubt: Doubt| -> Findings {
         let found = series.iter().enumerate();
         found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
     };

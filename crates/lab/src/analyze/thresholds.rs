@@ -2,7 +2,7 @@
 
 use super::compare::{at_level, too_few, waited_for_a_cpu};
 use super::values::sessions;
-use super::{CellSummary, Comparison, Family, Held, ThresholdOutcome};
+use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict};
 use crate::metric::is_counted_apart;
 use crate::param::Point;
 use crate::run::{Cell, RATIO, Role, Run, Status, Threshold};
@@ -140,9 +140,9 @@ fn outcome(
     let Figure { value, low, high, reason } = figure;
     let max = threshold.max;
     let verdict = match (low, high) {
-        (_, Some(high)) if high <= max => Held::Kept,
-        (Some(low), _) if low > max => Held::Exceeded,
-        _ => Held::Undecided,
+        (_, Some(high)) if high <= max => ThresholdVerdict::Kept,
+        (Some(low), _) if low > max => ThresholdVerdict::Exceeded,
+        _ => ThresholdVerdict::Undecided,
     };
     let why = || match (&cell.status, value, low) {
         (Status::Skipped(_) | Status::Failed(_), ..) => "it was not measured".to_owned(),
@@ -150,7 +150,7 @@ fn outcome(
         (_, _, None) => reason.unwrap_or_else(|| "too few samples for an interval".to_owned()),
         _ => "the limit lies within the interval".to_owned(),
     };
-    let reason = (verdict == Held::Undecided).then(why);
+    let reason = (verdict == ThresholdVerdict::Undecided).then(why);
     ThresholdOutcome {
         method: cell.method.clone(),
         point: point.clone(),
@@ -172,18 +172,22 @@ mod tests {
     #[test]
     fn a_threshold_is_decided_by_the_interval() {
         let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".into(), max: 10.0 };
-        let check = |values: [Option<f64>; 3], expected: Held, why: Option<&str>| {
+        let check = |values: [Option<f64>; 3], expected: ThresholdVerdict, why: Option<&str>| {
             let cell = Cell::new("a", Point::default());
             let [value, low, high] = values;
             let figure = Figure { value, low, high, reason: None };
             let outcome = outcome(&threshold, &cell, &Point::default(), figure, 0.05);
             assert_eq!((outcome.verdict, outcome.reason.as_deref()), (expected, why), "{values:?}");
         };
-        check([Some(9.0), Some(8.0), Some(10.0)], Held::Kept, None);
-        check([Some(12.0), Some(10.5), Some(13.0)], Held::Exceeded, None);
+        check([Some(9.0), Some(8.0), Some(10.0)], ThresholdVerdict::Kept, None);
+        check([Some(12.0), Some(10.5), Some(13.0)], ThresholdVerdict::Exceeded, None);
         let within = Some("the limit lies within the interval");
-        check([Some(9.0), Some(8.0), Some(10.5)], Held::Undecided, within);
-        check([Some(9.0), None, None], Held::Undecided, Some("too few samples for an interval"));
-        check([None; 3], Held::Undecided, Some("there is no such figure of it"));
+        check([Some(9.0), Some(8.0), Some(10.5)], ThresholdVerdict::Undecided, within);
+        check(
+            [Some(9.0), None, None],
+            ThresholdVerdict::Undecided,
+            Some("too few samples for an interval"),
+        );
+        check([None; 3], ThresholdVerdict::Undecided, Some("there is no such figure of it"));
     }
 }

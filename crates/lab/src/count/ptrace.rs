@@ -147,8 +147,8 @@ fn look(state: libc::c_int) -> io::Result<Option<(u32, i32, i32)>> {
     // SAFETY: `found` is valid for writing.
     if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut found, flags) } != 0 {
         let error = io::Error::last_os_error();
-        let nobody = error.raw_os_error() == Some(libc::ECHILD);
-        return if nobody { Ok(None) } else { Err(error) };
+        let no_child = error.raw_os_error() == Some(libc::ECHILD);
+        return if no_child { Ok(None) } else { Err(error) };
     }
     // SAFETY: `waitid` fills this field, or leaves the zero.
     let task = unsafe { found.si_pid() } as u32;

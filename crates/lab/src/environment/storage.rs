@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_below_a_device_is_named() {
+    fn the_device_below_is_named() {
         let check = |number: &str, kind: &str, below: &str| {
             let facts = device_facts(&format!("1 0 {number} / / rw - ext4 x rw"));
             assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn encryption_is_seen_through_what_lies_on_it() {
+    fn encryption_of_the_device_below_is_reported() {
         let encrypted = |number: &str| {
             let facts = device_facts(&format!("1 0 {number} / / rw - ext4 x rw"));
             facts["data_device_encrypted"].clone()

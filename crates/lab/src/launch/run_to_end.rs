@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_says_is_heard_to_its_end() {
+    fn the_output_of_a_command_is_read_to_its_end() {
         check(&["echo", "version 1"], Ok("version 1\n"));
         check(&["sh", "-c", "cat; echo no input"], Ok("no input\n"));
         check(

@@ -6,7 +6,7 @@ use std::io;
 use super::record::{Layout, Record};
 use super::recording::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
 use super::ring::Ring;
-use super::shared::{Shared, TimelineSources, rest};
+use super::shared::{RecorderState, TimelineSources, rest};
 use crate::clock;
 use crate::count::tracepoint::{self, Format};
 use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
@@ -61,8 +61,8 @@ impl PerfRecorder {
         &self.sources
     }
 
-    pub(super) fn record(mut self, shared: &Shared) -> Recording {
-        let mut kept = Kept { own: std::process::id(), ..Kept::default() };
+    pub(super) fn record(mut self, shared: &RecorderState) -> Recording {
+        let mut events = RecordedEvents { own: std::process::id(), ..RecordedEvents::default() };
         let mut waiting: Vec<(u64, Record)> = Vec::new();
         let mut bytes = Vec::new();
         let mut complete_until_ns = 0;
@@ -80,10 +80,10 @@ impl PerfRecorder {
             let until_ns = if finishes { u64::MAX } else { complete_until_ns };
             let complete = waiting.partition_point(|(time_ns, _)| *time_ns < until_ns);
             for (time_ns, record) in waiting.drain(..complete) {
-                kept.take(time_ns, record);
+                events.take(time_ns, record);
             }
             if finishes {
-                return kept.into_recording(start_ns);
+                return events.into_recording(start_ns);
             }
             complete_until_ns = start_ns;
             rest(start_ns, 0, PAUSE_NS);
@@ -122,7 +122,7 @@ fn range(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
 /// The recorded events of the threads that this process has started since, and of those that they
 /// started.
 #[derive(Default)]
-struct Kept {
+struct RecordedEvents {
     own: u32,
     recording: Recording,
     /// By thread: the call that is in progress.
@@ -133,7 +133,7 @@ struct Kept {
     n: usize,
 }
 
-impl Kept {
+impl RecordedEvents {
     fn take(&mut self, time_ns: u64, record: Record) {
         if self.n >= EVENTS_MAX {
             self.recording.lost += 1;
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn only_what_children_do_is_kept() {
-        let mut kept = Kept { own: 1, ..Kept::default() };
+        let mut events = RecordedEvents { own: 1, ..RecordedEvents::default() };
         let begins = |process, thread, parent_process, parent_thread| Record::Begins {
             process,
             thread,
@@ -298,9 +298,9 @@ mod tests {
             Record::Lost(3),
         ];
         for (i, record) in records.into_iter().enumerate() {
-            kept.take(i as u64 * 4000, record);
+            events.take(i as u64 * 4000, record);
         }
-        let recording = kept.into_recording(100_000);
+        let recording = events.into_recording(100_000);
         let tasks: Vec<(u32, u32, &str)> = recording
             .tasks
             .iter()

@@ -1,11 +1,11 @@
 //! Records without special rights, by polling the threads.
 
 use super::recording::Recording;
-use super::shared::{Shared, rest};
+use super::shared::{RecorderState, rest};
 use super::threads::PAUSE_NS;
 use crate::clock;
 
-pub(super) fn record(shared: &Shared) -> Recording {
+pub(super) fn record(shared: &RecorderState) -> Recording {
     loop {
         let finishes = shared.finishes();
         let start_ns = clock::now_ns();
@@ -17,6 +17,6 @@ pub(super) fn record(shared: &Shared) -> Recording {
     }
 }
 
-pub(super) fn poll_once(shared: &Shared) {
+pub(super) fn poll_once(shared: &RecorderState) {
     shared.states().poll(&shared.processes());
 }

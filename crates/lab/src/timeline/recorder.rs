@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use super::perf::PerfRecorder;
 use super::poll;
 use super::recording::Recording;
-use super::shared::{Shared, TimelineSources};
+use super::shared::{RecorderState, TimelineSources};
 
 impl TimelineSources {
     /// Tries which sources are available.
@@ -22,14 +22,14 @@ impl TimelineSources {
 
 pub(crate) struct Recorder {
     thread: Option<JoinHandle<Recording>>,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     pub(crate) sources: TimelineSources,
 }
 
 impl Recorder {
     /// Must be called before the children are started.
     pub(crate) fn start() -> std::io::Result<Recorder> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(RecorderState::default());
         let (ready, is_ready) = channel();
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -61,7 +61,7 @@ impl Drop for Recorder {
 }
 
 /// The rings are opened here, because they belong to this thread.
-fn record(shared: &Shared, ready: &Sender<TimelineSources>) -> Recording {
+fn record(shared: &RecorderState, ready: &Sender<TimelineSources>) -> Recording {
     let opened = PerfRecorder::open();
     let sources = match &opened {
         Ok(recorder) => recorder.sources().clone(),

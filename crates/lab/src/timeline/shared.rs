@@ -18,14 +18,14 @@ pub struct TimelineSources {
 }
 
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct RecorderState {
     finish: AtomicBool,
     /// The children that were announced so far.
     processes: Mutex<Vec<u32>>,
     states: Mutex<ThreadStates>,
 }
 
-impl Shared {
+impl RecorderState {
     pub(super) fn finishes(&self) -> bool {
         self.finish.load(Ordering::Relaxed)
     }

@@ -148,8 +148,8 @@ fn a_worker_that_the_library_disturbs_keeps_its_other_counts() {
     let run = counted(vec![script("fragile", &fragile), script("a", GOOD)]);
     let fragile = cell(&run, "fragile");
     assert!(values(fragile, "allocations").is_empty());
-    let told = why(&run, "fragile").unwrap();
-    assert!(told.starts_with("not countable: ended with exit status 5"), "{told}");
+    let reason = why(&run, "fragile").unwrap();
+    assert!(reason.starts_with("not countable: ended with exit status 5"), "{reason}");
     assert_eq!(values(fragile, "syscalls"), values(cell(&run, "a"), "syscalls"));
 }
 
@@ -185,7 +185,7 @@ fn a_worker_that_has_put_the_library_away_is_not_countable() {
     let run = counted(vec![script("a", GOOD), worker]);
     assert_eq!(cell(&run, "b").status, Status::Measured);
     assert!(values(cell(&run, "b"), "allocations").is_empty());
-    let told = why(&run, "b").unwrap();
-    assert!(told.contains("it does not load the library that counts"), "{told}");
+    let reason = why(&run, "b").unwrap();
+    assert!(reason.contains("it does not load the library that counts"), "{reason}");
     assert_eq!(values(cell(&run, "a"), "allocations").len(), 2, "{:?}", run.notes);
 }

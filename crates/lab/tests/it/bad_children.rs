@@ -165,11 +165,11 @@ fn a_child_that_reports_what_cannot_be_is_out() {
         );
     }
     for (name, value) in [("allocations", "1e300"), ("syscalls", "9007199254740994")] {
-        let told = format!("{name}={value}");
-        let expected = format!("protocol: {told} is more than can be counted exactly (2^53)");
+        let field = format!("{name}={value}");
+        let expected = format!("protocol: {field} is more than can be counted exactly (2^53)");
         let value: f64 = value.parse().unwrap();
-        let expected = expected.replace(&told, &format!("{name}={value}"));
-        check(&GOOD.replace("own_ns=7", &told), &expected);
+        let expected = expected.replace(&field, &format!("{name}={value}"));
+        check(&GOOD.replace("own_ns=7", &field), &expected);
     }
     // A metric of the method's own may be negative, for example if it is a difference.
     let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));

@@ -34,8 +34,8 @@ fn started(method: &Method) -> Box<dyn Runner> {
 }
 
 fn value(taken: &RawSample, name: &str) -> Option<f64> {
-    let told = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
-    told.chain(values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
+    let reported = taken.done.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+    reported.chain(values(taken)).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
 #[test]

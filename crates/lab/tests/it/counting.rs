@@ -173,9 +173,10 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
         let cell = cell(&run, name);
         assert_eq!((&cell.status, cell.counted("wall_ns").count()), (&Status::Measured, 3));
         let reason = "the counting pass failed: ended with exit status";
-        let told = |note: &&lab::run::Warning| note.method.as_deref() == Some(name);
-        let told = run.notes.iter().filter(told).any(|note| note.to_string().contains(reason));
-        assert_eq!(told, name != "good", "{name}: {:?}", run.notes);
+        let of_method = |note: &&lab::run::Warning| note.method.as_deref() == Some(name);
+        let has_note =
+            run.notes.iter().filter(of_method).any(|note| note.to_string().contains(reason));
+        assert_eq!(has_note, name != "good", "{name}: {:?}", run.notes);
     }
     assert_eq!(cell(&run, "good").n(Pass::Counting), 2);
     assert_eq!(cell(&run, "once").n(Pass::Counting), 0);
@@ -250,9 +251,9 @@ fn what_is_missing_has_a_reason() {
     let sources = Sources::look();
     for (metric, why) in sources.missing() {
         let about = |note: &lab::run::Warning| note.to_string().starts_with(&format!("{metric}: "));
-        let told = run.notes.iter().any(about);
+        let has_note = run.notes.iter().any(about);
         let had = cell(&run, "a").counted(metric).count() == 1;
-        assert!(told || had, "{metric} is missing ({why}): {:?}", run.notes);
+        assert!(has_note || had, "{metric} is missing ({why}): {:?}", run.notes);
     }
 }
 

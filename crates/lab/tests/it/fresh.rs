@@ -13,8 +13,8 @@ fn fresh(rounds: u32) -> Plan {
 
 #[test]
 fn each_sample_has_a_process_of_its_own() {
-    let tells = GOOD.replace("own_ns=7", "process=$$");
-    let run = run(vec![script("a", &tells)], fresh(5));
+    let reports = GOOD.replace("own_ns=7", "process=$$");
+    let run = run(vec![script("a", &reports)], fresh(5));
     let cell = cell(&run, "a");
     let processes: BTreeSet<u64> = cell.values["process"].iter().map(|n| *n as u64).collect();
     assert_eq!(cell.counted("wall_ns").count(), 5);
@@ -56,13 +56,13 @@ fn a_fresh_process_leaves_the_digest_out() {
             "prepare) echo ready",
             "prepare) [ -n \"$BYTELAB_FRESH\" ] && echo ready || echo ready digest=77",
         )
-        .replace("own_ns=7", "told=${BYTELAB_FRESH+1}");
+        .replace("own_ns=7", "fresh_set=${BYTELAB_FRESH+1}");
     let run = run(vec![script("a", &digests)], Plan { counting: 0, ..fresh(2) });
     let cell = cell(&run, "a");
     assert_eq!(cell.digest.as_deref(), Some("77"), "of the process that only prepares");
     assert_eq!(cell.status, Status::Measured);
-    assert_eq!(cell.values["told"].len(), cell.samples.len());
-    assert!(cell.values["told"].iter().all(|told| *told == 1.0));
+    assert_eq!(cell.values["fresh_set"].len(), cell.samples.len());
+    assert!(cell.values["fresh_set"].iter().all(|n| *n == 1.0));
 }
 
 #[test]

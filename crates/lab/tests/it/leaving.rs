@@ -125,7 +125,7 @@ fn a_method_without_another_beside_it_is_measured_in_as_many_sessions_as_a_usual
 
 /// The run is stopped in its ninth session, when the slow method has left.
 #[test]
-fn what_has_left_does_not_return_when_the_run_is_resumed() {
+fn a_method_that_has_left_does_not_return_when_the_run_is_resumed() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = experiment();
     let stop = Stop::default();

@@ -17,7 +17,7 @@ pub(crate) struct Case {
     pub(crate) state: State,
 }
 
-/// How a file lies in the page cache.
+/// How a file is stored in the page cache.
 pub(crate) enum State {
     AsIs,
     /// As read-ahead puts it there.
@@ -46,7 +46,7 @@ impl State {
 }
 
 /// Where the files and the programs are.
-pub(crate) struct Place {
+pub(crate) struct Inputs {
     lines: PathBuf,
     indexed: PathBuf,
     fixed: PathBuf,
@@ -56,8 +56,8 @@ pub(crate) struct Place {
     seekg: String,
 }
 
-impl Place {
-    pub(crate) fn prepare(dir: &Path) -> io::Result<Place> {
+impl Inputs {
+    pub(crate) fn prepare(dir: &Path) -> io::Result<Inputs> {
         fs::create_dir_all(dir)?;
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/bytelab");
         let bytelab = std::env::var("BYTELAB").unwrap_or_else(|_| target.display().to_string());
@@ -75,10 +75,10 @@ impl Place {
             let _ = run(&["zstd", "-q", &lines, "-o", &zst]);
         }
         let (fixed, csv, fastq) = (data::fixed(dir)?, data::csv(dir)?, data::fastq(dir)?);
-        let place = Place { lines, indexed, fixed, csv, fastq, bytelab, seekg };
-        let indexed = place.indexed.display().to_string();
-        run(&[&place.bytelab, "sample", &indexed, "-n", "1", "--index"])?;
-        Ok(place)
+        let inputs = Inputs { lines, indexed, fixed, csv, fastq, bytelab, seekg };
+        let indexed = inputs.indexed.display().to_string();
+        run(&[&inputs.bytelab, "sample", &indexed, "-n", "1", "--index"])?;
+        Ok(inputs)
     }
 }
 
@@ -97,8 +97,8 @@ fn run(argv: &[&str]) -> io::Result<()> {
     command.status().map(drop)
 }
 
-pub(crate) fn all(place: &Place) -> Vec<Case> {
-    [lines(place), fixed(place), tables(place)].into_iter().flatten().collect()
+pub(crate) fn all(inputs: &Inputs) -> Vec<Case> {
+    [lines(inputs), fixed(inputs), tables(inputs)].into_iter().flatten().collect()
 }
 
 const MAPPED: &str = "-n 1000 --method mmap";
@@ -108,8 +108,8 @@ const ALL_IN_LITTLE_MEMORY: &str = "-p 1 --shuffle --memory 64MiB";
 /// What is beyond 256 MiB goes to a temporary file.
 const ALL_COPIED: &str = "-p 1 --shuffle --method pread";
 
-fn lines(place: &Place) -> Vec<Case> {
-    let Place { lines: path, indexed, bytelab, .. } = place;
+fn lines(inputs: &Inputs) -> Vec<Case> {
+    let Inputs { lines: path, indexed, bytelab, .. } = inputs;
     let (lines, indexed) = (path.display().to_string(), indexed.display().to_string());
     let ours = |rest: &str| Program::new(&format!("{bytelab} sample {rest} -o /dev/null"));
     let peer = |command: &str, n: u32| Some(Program::new(&format!("{command} {n} {lines}")));
@@ -176,8 +176,8 @@ fn lines(place: &Place) -> Vec<Case> {
 }
 
 /// Rows of CSV, reads of FASTQ and what is compressed.
-fn tables(place: &Place) -> Vec<Case> {
-    let Place { lines, csv, fastq, bytelab, .. } = place;
+fn tables(inputs: &Inputs) -> Vec<Case> {
+    let Inputs { lines, csv, fastq, bytelab, .. } = inputs;
     let ours = |path: &Path, rest: &str| {
         Program::new(&format!("{bytelab} sample {} {rest} -o /dev/null", path.display()))
     };
@@ -215,8 +215,8 @@ fn uutils() -> String {
     format!("{} -n", path.as_deref().unwrap_or("/usr/lib/cargo/bin/coreutils/shuf"))
 }
 
-fn fixed(place: &Place) -> Vec<Case> {
-    let Place { fixed: path, bytelab, seekg, .. } = place;
+fn fixed(inputs: &Inputs) -> Vec<Case> {
+    let Inputs { fixed: path, bytelab, seekg, .. } = inputs;
     let fixed = path.display();
     let ours = |n: u32, method: &str| {
         Program::new(&format!(

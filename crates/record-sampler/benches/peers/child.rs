@@ -85,8 +85,8 @@ fn wait(child: &Child) -> io::Result<libc::rusage> {
     Ok(unsafe { usage.assume_init() })
 }
 
-/// Reads a file in order, so that it lies in the page cache as read-ahead puts it there: what
-/// was fetched page by page stays in single pages, and costs more to map.
+/// Reads a file in order, so that the page cache holds it in the folios that read-ahead creates.
+/// A file that was fetched page by page stays in single pages, and costs more to map.
 pub(crate) fn warm(path: &Path) -> io::Result<()> {
     evict(path)?;
     let mut file = File::open(path)?;
@@ -95,7 +95,7 @@ pub(crate) fn warm(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a copy page by page, so that it lies in the page cache in single pages.
+/// Writes a copy page by page, so that the page cache holds it in single pages.
 pub(crate) fn copy_in_pages(from: &Path, to: &Path) -> io::Result<()> {
     let (mut from, mut to) = (File::open(from)?, File::create(to)?);
     let mut page = [0; 4096];

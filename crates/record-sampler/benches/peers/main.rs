@@ -15,19 +15,19 @@ mod data;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use cases::{Case, Place};
+use cases::{Case, Inputs};
 use child::{Cost, Program};
 
 fn main() -> io::Result<()> {
     let arguments = Arguments::parse();
-    let place = Place::prepare(&arguments.dir)?;
+    let inputs = Inputs::prepare(&arguments.dir)?;
     let mut out = io::stdout().lock();
     writeln!(
         out,
         "{:<34} {:>9} {:>9} {:>9} {:>9}  {:>6}  {:<6} peer",
         "case", "wall ms", "CPU ms", "RSS MiB", "device MB", "ratio", "goal"
     )?;
-    for case in cases::all(&place) {
+    for case in cases::all(&inputs) {
         if case.name.contains(&arguments.filter) && case.is_possible() {
             run(&case, arguments.rounds, &mut out)?;
         }

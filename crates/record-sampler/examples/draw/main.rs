@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use record_sampler::{Exactly, Rng};
 
-type Way = fn(Rng, u64, u64) -> u64;
+type DrawMethod = fn(Rng, u64, u64) -> u64;
 
 /// Each gives the sum of the ranks, so that they come to be.
-const WAYS: [(&str, Way); 4] = [
+const METHODS: [(&str, DrawMethod); 4] = [
     ("hidden shuffle", |rng, n, total| Exactly::new(rng, n, total).fold(0, u64::wrapping_add)),
     ("Vitter D", |rng, n, total| vitter::VitterD::new(rng, n, total).fold(0, u64::wrapping_add)),
     ("Floyd, sorted", |rng, n, total| floyd(rng, n, total).into_iter().fold(0, u64::wrapping_add)),
@@ -47,9 +47,9 @@ fn selection(mut rng: Rng, n: u64, total: u64) -> u64 {
 }
 
 #[expect(clippy::disallowed_methods, reason = "an example of a library that has no clock")]
-fn time(way: Way, seed: u64, n: u64, total: u64) -> Duration {
+fn time(method: DrawMethod, seed: u64, n: u64, total: u64) -> Duration {
     let start = std::time::Instant::now();
-    black_box(way(Rng::new(black_box(seed)), n, total));
+    black_box(method(Rng::new(black_box(seed)), n, total));
     start.elapsed()
 }
 
@@ -57,13 +57,13 @@ fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
     let total = 10_000_000;
     for n in [1000, 100_000, 1_000_000, 9_000_000] {
-        let mut times = [const { Vec::new() }; WAYS.len()];
+        let mut times = [const { Vec::new() }; METHODS.len()];
         for seed in 0..11 {
-            for (times, (_, way)) in times.iter_mut().zip(WAYS) {
-                times.push(time(way, seed, n, total));
+            for (times, (_, method)) in times.iter_mut().zip(METHODS) {
+                times.push(time(method, seed, n, total));
             }
         }
-        for (times, (name, _)) in times.iter_mut().zip(WAYS) {
+        for (times, (name, _)) in times.iter_mut().zip(METHODS) {
             times.sort();
             let each_ns = times[times.len() / 2].as_secs_f64() * 1e9 / n as f64;
             writeln!(out, "{n:>8} of {total}  {name:<16} {each_ns:>9.1} ns each")?;

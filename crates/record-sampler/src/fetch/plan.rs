@@ -64,7 +64,7 @@ pub(crate) struct Facts {
     pub(crate) record_bytes: u64,
     /// The share of the file that is in the page cache, if the system reports it.
     pub(crate) cached: Option<f64>,
-    /// The bytes that a page fault maps, if known: fewer if the file lies in single pages.
+    /// The bytes that a page fault maps, if known: fewer if the file is cached in single pages.
     pub(crate) fault_bytes: Option<u64>,
     /// Whether the file may be mapped.
     pub(crate) may_map: bool,

@@ -41,9 +41,9 @@ pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
     Ok(map)
 }
 
-/// The bytes of a cached file that a page fault maps: 64 KiB if it lies in single pages, up to 2
-/// MiB if it lies in large folios. Some places are probed; `None` if the system does not report
-/// what is mapped.
+/// The bytes of a cached file that a page fault maps: 64 KiB if it is cached in single pages,
+/// up to 2 MiB if it is cached in large folios. Some offsets are probed; `None` if the system does
+/// not report what is mapped.
 pub(crate) fn fault_bytes(file: &PlainFile) -> Option<u64> {
     const PLACES: u64 = 8;
     const PAGE_BYTES: u64 = super::PAGE_BYTES as u64;

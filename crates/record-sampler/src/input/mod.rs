@@ -39,7 +39,7 @@ pub(crate) use names::Names;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::read_exactly;
 pub(crate) use plain_file::{BOM, PlainFile, without_bom};
-pub(crate) use records::{Found, Records};
+pub(crate) use records::{BufferedRecord, Records};
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
 pub(crate) use window::{Access, PAGE_BYTES, Window};
 

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Format, Result};
 const BUFFER: usize = if cfg!(fuzzing) { 3 * PAGE_BYTES } else { (256 << 10) + 2 * PAGE_BYTES };
 
 /// A record, which stays in the buffer until the next call.
-pub(crate) struct Found {
+pub(crate) struct BufferedRecord {
     range: std::ops::Range<usize>,
     /// Its offset in the input.
     pub(crate) offset: u64,
@@ -121,7 +121,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Finds the next record.
-    pub(crate) fn find(&mut self) -> Result<Option<Found>> {
+    pub(crate) fn find(&mut self) -> Result<Option<BufferedRecord>> {
         let mut looked_at = 0;
         let len = loop {
             let piece = &self.buffer[self.start + looked_at..self.end];
@@ -154,11 +154,11 @@ impl<R: Read> Records<R> {
             _ => 0,
         };
         let range = start + before..start + len;
-        Ok(Some(Found { range, offset: offset + before as u64, is_after_crlf }))
+        Ok(Some(BufferedRecord { range, offset: offset + before as u64, is_after_crlf }))
     }
 
     /// The record with its terminator, if it has one.
-    pub(crate) fn bytes(&self, found: &Found) -> &[u8] {
+    pub(crate) fn bytes(&self, found: &BufferedRecord) -> &[u8] {
         &self.buffer[found.range.clone()]
     }
 

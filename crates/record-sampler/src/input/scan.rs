@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::compressed::decoder;
-use super::{Found, Handle, Header, Names, PlainFile, Population, Records, Source};
+use super::{BufferedRecord, Handle, Header, Names, PlainFile, Population, Records, Source};
 use crate::watch::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -155,7 +155,7 @@ impl<'a> Scan<'a> {
         let rank = self.rank;
         self.rank += 1;
         Ok(self.current.as_ref().map(|records| {
-            let Found { offset, is_after_crlf, .. } = found;
+            let BufferedRecord { offset, is_after_crlf, .. } = found;
             let (bytes, input) = (records.bytes(&found), self.next_input - 1);
             Scanned { rank, bytes, at: self.base + offset, input, offset, is_after_crlf }
         }))

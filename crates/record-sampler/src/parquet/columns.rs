@@ -14,8 +14,8 @@ use crate::Result;
 /// The number of values and levels that are held before they are written.
 const HELD: usize = 4096;
 
-/// Chosen rows of a row group, ascending, each with the index of its output.
-pub(super) struct Chosen {
+/// ChosenRows rows of a row group, ascending, each with the index of its output.
+pub(super) struct ChosenRows {
     pub(super) file: usize,
     pub(super) group: usize,
     pub(super) rows: Vec<(u64, usize)>,
@@ -29,7 +29,7 @@ type Columns<'a> = [Option<SerializedColumnWriter<'a>>];
 pub(super) fn write(
     writers: &mut [Writer<'_, '_>],
     sources: &Sources<'_>,
-    chosen: &[Chosen],
+    chosen: &[ChosenRows],
     is_due: &[bool],
 ) -> Result<()> {
     let due = writers.iter_mut().zip(is_due);

@@ -1,6 +1,6 @@
 //! Copies chosen rows into row groups of the outputs, as many at once as fit into memory.
 
-use super::columns::{self, Chosen};
+use super::columns::{self, ChosenRows};
 use super::failure::contained;
 use super::row_group_writer::{Writer, failed};
 use super::sources::{Group, Sources};
@@ -46,7 +46,7 @@ pub(super) fn copy(
 
 struct Gathered<'a, 'b> {
     writers: Vec<Writer<'a, 'b>>,
-    chosen: Vec<Chosen>,
+    chosen: Vec<ChosenRows>,
     /// Of each output.
     counts: Vec<usize>,
 }
@@ -59,7 +59,7 @@ impl Gathered<'_, '_> {
             Some(last) if (last.file, last.group) == (file, number) => {
                 last.rows.push((row, output));
             }
-            _ => self.chosen.push(Chosen { file, group: number, rows: vec![(row, output)] }),
+            _ => self.chosen.push(ChosenRows { file, group: number, rows: vec![(row, output)] }),
         }
     }
 
@@ -72,11 +72,11 @@ impl Gathered<'_, '_> {
             return Ok(());
         }
         let mut due = Vec::new();
-        for Chosen { file, group, rows } in std::mem::take(&mut self.chosen) {
+        for ChosenRows { file, group, rows } in std::mem::take(&mut self.chosen) {
             let (now, later): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_due[row.1]);
             for (rows, list) in [(now, &mut due), (later, &mut self.chosen)] {
                 if !rows.is_empty() {
-                    list.push(Chosen { file, group, rows });
+                    list.push(ChosenRows { file, group, rows });
                 }
             }
         }

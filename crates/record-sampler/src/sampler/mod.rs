@@ -104,7 +104,7 @@ pub struct Stats {
 }
 
 impl Sampler {
-    /// The probability of each of so many records, if all have the same.
+    /// The probability of each of `total` records, if all have the same.
     pub(crate) fn inclusion(&self, total: u64) -> Probabilities {
         let p = match self.amount_of(total) {
             Amount::Exactly(n) | Amount::AtMost(n) => n.min(total) as f64 / total.max(1) as f64,
@@ -113,7 +113,7 @@ impl Sampler {
         Probabilities::Same(if self.is_inverted { 1.0 - p } else { p })
     }
 
-    /// The amount for so many records.
+    /// The amount for `total` records.
     pub(crate) fn amount_of(&self, total: u64) -> Amount {
         match self.share {
             Some(share) => Amount::Exactly((share * total as f64).round() as u64),

@@ -55,7 +55,7 @@ fn the_order_depends_on_the_seed_and_not_on_the_memory() {
 }
 
 #[test]
-fn what_no_temporary_file_has_room_for_is_refused_before_it_is_read() {
+fn more_records_than_temporary_files_can_hold_are_refused() {
     // Long records of files are not stored.
     let long = Shuffle { records: 9, bytes: 1 << 60, seed: 0, memory: 1 << 28 };
     assert!(Shuffler::new(&long, true).is_ok() && Shuffler::new(&long, false).is_err());

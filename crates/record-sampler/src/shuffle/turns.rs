@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Result};
 const RUN_BYTES: usize = 256 << 10;
 /// The runs of a bucket that may wait.
 const RUNS: usize = 16;
-/// The cache misses of so many records overlap.
+/// The number of records whose cache misses overlap.
 const AT_ONCE: usize = 64;
 
 /// The mapped files.

@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::stratum::{Kept, Stratum};
+use super::stratum::{Candidate, Stratum};
 use super::{FileHeader, Request, Sketch};
 use crate::input::{Column, digest};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
@@ -36,9 +36,9 @@ impl Sketch {
             put(&mut out, stratum.seen);
             put(&mut out, stratum.weighed);
             put(&mut out, stratum.kept.len() as u64);
-            let mut kept: Vec<&Kept> = stratum.kept().collect();
+            let mut kept: Vec<&Candidate> = stratum.kept().collect();
             kept.sort_unstable();
-            for Kept { key, file, offset, bytes } in kept {
+            for Candidate { key, file, offset, bytes } in kept {
                 put(&mut out, key.to_bits());
                 put(&mut out, *file);
                 put(&mut out, *offset);
@@ -269,9 +269,9 @@ impl<'a> Cursor<'a> {
         if !(len <= n && len <= weighed && weighed <= seen) {
             return None;
         }
-        let mut kept: Vec<Kept> = Vec::new();
+        let mut kept: Vec<Candidate> = Vec::new();
         for _ in 0..len {
-            let record = Kept {
+            let record = Candidate {
                 key: f64::from_bits(self.number()?),
                 file: self.number()?,
                 offset: self.number()?,

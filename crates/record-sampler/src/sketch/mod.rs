@@ -17,7 +17,7 @@ use crate::sink::{Output, Place, Probabilities, Sink};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 pub(crate) use key::Keys;
-use stratum::{Kept, Stratum};
+use stratum::{Candidate, Stratum};
 
 /// The sample of a part of the population, which can be merged with those of the other parts.
 ///
@@ -120,7 +120,7 @@ impl Sketch {
         stratum.weighed += 1;
         let n = self.request.n;
         if let Some(key) = keys.key(offset, weight, stratum.limit(n)) {
-            stratum.keep(n, Kept { key, file, offset, bytes: record() });
+            stratum.keep(n, Candidate { key, file, offset, bytes: record() });
         }
     }
 
@@ -179,7 +179,7 @@ impl Sketch {
     /// ```
     pub fn records(&self) -> Result<Vec<&[u8]>> {
         self.check_number()?;
-        let mut kept: Vec<&Kept> = self.strata.values().flat_map(Stratum::kept).collect();
+        let mut kept: Vec<&Candidate> = self.strata.values().flat_map(Stratum::kept).collect();
         kept.sort_unstable_by_key(|kept| (kept.file, kept.offset));
         Ok(kept.into_iter().map(|kept| &*kept.bytes).collect())
     }

@@ -12,12 +12,12 @@ pub(crate) struct Stratum {
     /// Those with a weight above 0.
     pub(super) weighed: u64,
     /// The one with the largest key first.
-    pub(super) kept: BinaryHeap<Kept>,
+    pub(super) kept: BinaryHeap<Candidate>,
 }
 
 /// A record that may be in the sample.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Candidate {
     pub(crate) key: f64,
     /// The number of its file among the inputs, and the offset in it.
     pub(crate) file: u64,
@@ -26,26 +26,26 @@ pub(crate) struct Kept {
 }
 
 /// Of equal keys the first record wins.
-impl Ord for Kept {
+impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_place = || (self.file, self.offset).cmp(&(other.file, other.offset));
         self.key.total_cmp(&other.key).then_with(by_place)
     }
 }
 
-impl PartialOrd for Kept {
+impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Kept {
+impl PartialEq for Candidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Kept {}
+impl Eq for Candidate {}
 
 impl Stratum {
     /// A record with a larger key is not needed.
@@ -59,7 +59,7 @@ impl Stratum {
     }
 
     /// Takes a record whose key is within the limit.
-    pub(super) fn keep(&mut self, n: u64, record: Kept) {
+    pub(super) fn keep(&mut self, n: u64, record: Candidate) {
         if (self.kept.len() as u64) < n {
             self.kept.push(record);
         } else if let Some(mut largest) = self.kept.peek_mut()
@@ -76,7 +76,7 @@ impl Stratum {
         kept.extend(other.kept);
         kept.sort_unstable();
         if let Some(pair) = kept.windows(2).find(|pair| pair[0] == pair[1]) {
-            let Kept { file, offset, .. } = pair[0];
+            let Candidate { file, offset, .. } = pair[0];
             let text = format!(
                 "the record at offset {offset} of file number {file} is in both sketches: a part \
                  was counted twice"
@@ -88,7 +88,7 @@ impl Stratum {
         Ok(())
     }
 
-    pub(super) fn kept(&self) -> impl Iterator<Item = &Kept> {
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Candidate> {
         self.kept.iter()
     }
 }

@@ -6,7 +6,7 @@ use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
 
 use crate::files::{CSV, file};
 
-/// More than any address can tell, more than any memory has.
+/// More than an address can represent, and more than any memory has.
 const HUGE: [u64; 3] = [u64::MAX, 1 << 60, 1 << 45];
 
 #[test]

@@ -52,16 +52,16 @@ fn a_last_line_without_end_gets_one_and_every_byte_is_reported_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut text = lines().concat();
     text.pop();
-    let told = Arc::new(AtomicU64::new(0));
+    let reported = Arc::new(AtomicU64::new(0));
     let path = file(dir.path(), "open", &text);
-    let sum = told.clone();
+    let sum = reported.clone();
     let sampler = Sampler::at_most(u64::MAX).watched(move |bytes| {
         sum.fetch_add(bytes, Ordering::Relaxed);
         true
     });
     assert!(sample(&sampler, &[path], Format::Lines) == text.clone() + "\n");
     // Once to count the lines, and once to fetch them.
-    assert_eq!(told.load(Ordering::Relaxed), 2 * text.len() as u64);
+    assert_eq!(reported.load(Ordering::Relaxed), 2 * text.len() as u64);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn a_stop_ends_every_way_of_reading() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn conflicting_options_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines", "a\n");
     let bad = ErrorKind::BadRequest;

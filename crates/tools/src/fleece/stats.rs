@@ -11,7 +11,7 @@ use super::walk;
 struct Stats {
     kinds: [Count; KINDS.len()],
     pointers: Count,
-    shared: Shared,
+    shared: SharedValues,
     /// The number of numeric keys.
     shared_keys: usize,
 }
@@ -24,7 +24,7 @@ struct Count {
 
 /// Values that several slots refer to.
 #[derive(Default)]
-struct Shared {
+struct SharedValues {
     values: usize,
     slots: usize,
     saved_bytes: usize,
@@ -61,7 +61,7 @@ pub(super) fn write(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
     let share = rest as f64 * 100.0 / len as f64;
     writeln!(out, "{:10} {:>9} {rest:>11} {share:>5.1} %", "filler", "")?;
     writeln!(out, "{:10} {:>9} {len:>11} 100.0 %", "document", "")?;
-    let Shared { values, slots, saved_bytes } = stats.shared;
+    let SharedValues { values, slots, saved_bytes } = stats.shared;
     let times = slots.saturating_sub(values);
     writeln!(
         out,

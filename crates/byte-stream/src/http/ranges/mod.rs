@@ -29,7 +29,7 @@ use super::response::Response;
 use super::settings::Settings;
 
 pub(crate) struct Ranges {
-    shared: Arc<Shared>,
+    shared: Arc<PartQueue>,
     threads: Vec<JoinHandle<()>>,
     /// Becomes readable when a part was fetched.
     notify_rx: PipeReader,
@@ -42,7 +42,7 @@ pub(crate) struct Ranges {
 
 /// The state that the threads share. There are never more parts in flight or waiting than
 /// connections.
-struct Shared {
+struct PartQueue {
     plan: Plan,
     state: Mutex<State>,
     /// Signalled when the reader took a part, or when the work has ended.
@@ -121,7 +121,7 @@ pub(crate) async fn open(
 impl Ranges {
     fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
         let connections = plan.connections;
-        let (shared, notify_rx) = Shared::new(plan)?;
+        let (shared, notify_rx) = PartQueue::new(plan)?;
         let shared = Arc::new(shared);
         let mut ranges =
             Ranges { shared, threads: Vec::new(), notify_rx, cancel, part: Vec::new(), index: 0 };
@@ -188,9 +188,9 @@ impl Drop for Ranges {
     }
 }
 
-impl Shared {
+impl PartQueue {
     /// No part was fetched. Part 0 is claimed by the response that was opened.
-    fn new(plan: Plan) -> Result<(Shared, PipeReader)> {
+    fn new(plan: Plan) -> Result<(PartQueue, PipeReader)> {
         let stop = Cancel::new().map_err(Error::io)?;
         let (notify_rx, notify_tx) = std::io::pipe().map_err(Error::io)?;
         rustix::io::ioctl_fionbio(&notify_rx, true).map_err(Error::io)?;
@@ -199,7 +199,7 @@ impl Shared {
         let spare = Vec::with_capacity(plan.connections + 1);
         let state = State { next: 1, taken: 0, slots, spare };
         Ok((
-            Shared { plan, state: state.into(), not_full: Condvar::new(), notify_tx, stop },
+            PartQueue { plan, state: state.into(), not_full: Condvar::new(), notify_tx, stop },
             notify_rx,
         ))
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use super::{Plan, Shared};
+use super::{PartQueue, Plan};
 use crate::Stream;
 use crate::http::raw::{Raw, Version};
 use crate::http::response::Response;
@@ -26,9 +26,9 @@ fn answer(mut socket: TcpStream) -> io::Result<()> {
             head.extend(byte);
         }
         let head = String::from_utf8_lossy(&head).to_lowercase();
-        let asked = head.split_once("bytes=").and_then(|(_, rest)| rest.split_once("\r\n"));
+        let range = head.split_once("bytes=").and_then(|(_, rest)| rest.split_once("\r\n"));
         let (first, last) =
-            asked.and_then(|(range, _)| range.split_once('-')).unwrap_or(("0", "0"));
+            range.and_then(|(bounds, _)| bounds.split_once('-')).unwrap_or(("0", "0"));
         let (from, to): (usize, usize) = (first.parse().unwrap_or(0), last.parse().unwrap_or(0));
         let part = &data()[from..=to];
         let (len, size) = (part.len(), data().len());
@@ -71,7 +71,7 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let (version, response) = described(&begun);
     let (size, connections) = (PART * PARTS, PARTS as usize);
     let plan = Plan { version, response, first, size, part_bytes: PART, connections };
-    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
+    let (shared, _notify_rx) = PartQueue::new(plan).expect("a pipe");
 
     let (index, mut part) = shared.claim().expect("there are parts");
     assert_eq!(index, 1);
@@ -96,7 +96,7 @@ fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     // The allocation for such a part is impossible, so that the thread panics.
     let plan =
         Plan { version, response, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
-    let (shared, _notify_rx) = Shared::new(plan).expect("a pipe");
+    let (shared, _notify_rx) = PartQueue::new(plan).expect("a pipe");
     let work = || shared.work(Some(begun), &client);
     std::thread::scope(|scope| drop(scope.spawn(work).join()));
     assert!(shared.take(0).expect("the reader does not wait for ever").is_err());

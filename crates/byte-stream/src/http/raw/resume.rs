@@ -8,7 +8,7 @@ use crate::clock::Deadline;
 use crate::wait;
 use crate::{Error, ErrorKind, Result};
 
-use super::super::client::{Answer, Wanted};
+use super::super::client::{Answer, RequestedRange};
 use super::super::encoding::ContentEncoding;
 use super::super::framing::Frame;
 use super::super::head::ContentRange;
@@ -69,8 +69,11 @@ impl Raw {
         let validator = self.version.validator.clone();
         let is_part = self.until.is_some() || self.next > 0;
         let last = self.until.map(|until| until.saturating_sub(1));
-        let wanted =
-            is_part.then_some(Wanted { from: self.next, last, validator: validator.as_deref() });
+        let wanted = is_part.then_some(RequestedRange {
+            from: self.next,
+            last,
+            validator: validator.as_deref(),
+        });
         let answer = self.client.get(wanted, &mut self.buffer).await?;
         self.rest = answer.start..answer.end;
         self.rate.iter_mut().for_each(|rate| rate.took(answer.end - answer.start));

@@ -77,8 +77,8 @@ fn a_range_that_is_cut_goes_on_within_it() {
     let body = data.clone();
     let server = Server::new(move |r, s| partial(r, s, &body, "\"v\"", 10_000));
     assert!(get(patient().range(30_000..75_000), &server.url()).unwrap() == data[30_000..75_000]);
-    let asked: Vec<_> = server.requests().iter().map(Request::from).collect();
-    assert_eq!(asked, [30_000, 40_000, 50_000, 60_000, 70_000].map(Some));
+    let requested: Vec<_> = server.requests().iter().map(Request::from).collect();
+    assert_eq!(requested, [30_000, 40_000, 50_000, 60_000, 70_000].map(Some));
     let last = server.requests().pop().unwrap();
     assert_eq!(last.header("if-range"), Some("\"v\""));
 }

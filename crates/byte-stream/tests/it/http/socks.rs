@@ -10,13 +10,14 @@ use crate::server::{Server, good};
 
 /// What a proxy answers to the greeting, the credentials and the request.
 #[derive(Clone, Copy)]
-struct Says {
+struct ProxyReplies {
     method: [u8; 2],
     status: [u8; 2],
     reply: &'static [u8],
 }
 
-const OPEN: Says = Says { method: [5, 0], status: [1, 0], reply: &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0] };
+const OPEN: ProxyReplies =
+    ProxyReplies { method: [5, 0], status: [1, 0], reply: &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0] };
 
 fn read(socket: &mut TcpStream, len: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len];
@@ -24,7 +25,7 @@ fn read(socket: &mut TcpStream, len: usize) -> io::Result<Vec<u8>> {
 }
 
 /// A proxy that wants these credentials, if any, in front of a server; its request names `host`.
-fn proxy(to: &Server, says: Says, user: &'static str, host: &'static str) -> Server {
+fn proxy(to: &Server, says: ProxyReplies, user: &'static str, host: &'static str) -> Server {
     let port = to.address.port();
     Server::raw(move |_, mut socket, _| {
         let methods = read(&mut socket, 2)?[1];
@@ -84,34 +85,34 @@ fn a_socks_proxy_connects_to_an_address_or_a_name() {
 #[test]
 fn a_socks_proxy_gets_its_credentials_and_the_server_does_not() {
     let server = Server::new(|r, s| good(r, s, b"there", "\"v\""));
-    let says = Says { method: [5, 2], ..OPEN };
+    let says = ProxyReplies { method: [5, 2], ..OPEN };
     let asking = proxy(&server, says, "u:p:q", "127.0.0.1");
     assert_eq!(get(by(&asking, "socks5", "u:p%3aq@"), &server.url()).unwrap(), b"there");
     assert!(server.requests().iter().all(|request| request.header("authorization").is_none()));
-    let kind = |says: Says, user: &str| {
+    let kind = |says: ProxyReplies, user: &str| {
         let proxy = proxy(&server, says, "u:p", "127.0.0.1");
         get(by(&proxy, "socks5", user), &server.url()).unwrap_err().kind()
     };
     assert_eq!(kind(says, ""), ErrorKind::Connect);
-    assert_eq!(kind(Says { status: [1, 1], ..says }, "u:p@"), ErrorKind::Connect);
-    assert_eq!(kind(Says { method: [5, 255], ..OPEN }, ""), ErrorKind::Connect);
+    assert_eq!(kind(ProxyReplies { status: [1, 1], ..says }, "u:p@"), ErrorKind::Connect);
+    assert_eq!(kind(ProxyReplies { method: [5, 255], ..OPEN }, ""), ErrorKind::Connect);
     assert_eq!(kind(says, &format!("{}@", "u".repeat(256))), ErrorKind::InvalidUse);
 }
 
 #[test]
 fn a_socks_proxy_that_refuses_or_is_none_is_an_error() {
     let server = Server::new(|r, s| good(r, s, b"there", "\"v\""));
-    let kind = |says: Says| {
+    let kind = |says: ProxyReplies| {
         let proxy = proxy(&server, says, "", "127.0.0.1");
         get(by(&proxy, "socks5", ""), &server.url()).unwrap_err().kind()
     };
     for reply in 1..=8 {
         let reply: &[u8] = Box::leak(Box::new([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]));
-        assert_eq!(kind(Says { reply, ..OPEN }), ErrorKind::Connect, "{reply:?}");
+        assert_eq!(kind(ProxyReplies { reply, ..OPEN }), ErrorKind::Connect, "{reply:?}");
     }
-    assert_eq!(kind(Says { reply: &[4, 0, 0, 1], ..OPEN }), ErrorKind::Protocol);
-    assert_eq!(kind(Says { reply: &[5, 0, 0, 9], ..OPEN }), ErrorKind::Protocol);
-    assert_eq!(kind(Says { method: *b"HT", ..OPEN }), ErrorKind::Protocol);
+    assert_eq!(kind(ProxyReplies { reply: &[4, 0, 0, 1], ..OPEN }), ErrorKind::Protocol);
+    assert_eq!(kind(ProxyReplies { reply: &[5, 0, 0, 9], ..OPEN }), ErrorKind::Protocol);
+    assert_eq!(kind(ProxyReplies { method: *b"HT", ..OPEN }), ErrorKind::Protocol);
     let silent = Server::raw(|_, mut socket, _| read(&mut socket, 3).map(drop));
     let error = get(by(&silent, "socks5", ""), &server.url()).unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Truncated, true));
@@ -122,7 +123,7 @@ fn a_socks_proxy_that_refuses_or_is_none_is_an_error() {
     ] {
         let named = proxy(
             &server,
-            Says { reply: Box::leak(reply.to_vec().into()), ..OPEN },
+            ProxyReplies { reply: Box::leak(reply.to_vec().into()), ..OPEN },
             "",
             "127.0.0.1",
         );

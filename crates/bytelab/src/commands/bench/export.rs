@@ -8,7 +8,7 @@ use clap::Args;
 use lab::analyze::Analysis;
 use lab::run::Run;
 
-use crate::commands::export::{named, parameters, tell};
+use crate::commands::export::{named, parameters, print_notes};
 use crate::commands::output::own_metrics;
 use crate::path_arg::path;
 use crate::report::TableOptions;
@@ -73,7 +73,7 @@ impl Exports {
             let written = export::write(format, run, analysis, options, file.file());
             let left_out =
                 written.and_then(|left_out| file.finish().map(|()| left_out)).context(flag)?;
-            tell(run, &left_out)?;
+            print_notes(run, &left_out)?;
         }
         Ok(())
     }

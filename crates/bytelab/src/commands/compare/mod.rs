@@ -14,7 +14,7 @@ use lab::experiment::Experiment;
 use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
-use self::published::{Kept, experiments, looked_at};
+use self::published::{ComparedSide, experiments, looked_at};
 use super::context::{Context, layout};
 use super::exit;
 use super::fleet::{By, Grouped};
@@ -70,19 +70,20 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     ensure_once("--fail", &args.fail)?;
     let sides = args.sides.iter().map(|text| with_ids(text, context));
     let sides: Vec<String> = sides.collect::<Result<_>>()?;
-    let mut wanted: Vec<Wanted<'_>> =
-        sides.iter().map(|text| wanted(text)).collect::<Result<_>>()?;
-    wanted.extend(args.label.iter().map(|label| Wanted::Label(label)));
-    wanted.extend(args.machine.iter().map(|machine| Wanted::Machine(machine)));
-    let [a, b] = &wanted[..] else {
+    let mut requested: Vec<RequestedSide<'_>> =
+        sides.iter().map(|text| requested(text)).collect::<Result<_>>()?;
+    requested.extend(args.label.iter().map(|label| RequestedSide::Label(label)));
+    requested.extend(args.machine.iter().map(|machine| RequestedSide::Machine(machine)));
+    let [a, b] = &requested[..] else {
         bail!(
             "{} sides are named, and two are compared: name two of RUNS, --label LABEL and --machine \
              MACHINE",
-            wanted.len()
+            requested.len()
         );
     };
-    let needs_store =
-        [a, b].iter().any(|side| !matches!(side, Wanted::Published(_) | Wanted::File { .. }));
+    let needs_store = [a, b]
+        .iter()
+        .any(|side| !matches!(side, RequestedSide::Published(_) | RequestedSide::File { .. }));
     let mut store = needs_store.then(|| context.open_store()).transpose()?;
     let ids = ids(args, [a, b], store.as_deref_mut())?;
     if let Some(id) = ids[0].iter().find(|id| ids[1].contains(*id)) {
@@ -90,25 +91,25 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
             "run {id} is on both sides: a run cannot be compared with itself; name each run on one side only"
         );
     }
-    let mut load = |wanted: &Wanted<'_>, ids: &[String]| -> Result<Side> {
-        if let Wanted::File { run, .. } = wanted {
-            return Ok(Side { name: wanted.name(), runs: vec![(**run).clone()] });
+    let mut load = |requested: &RequestedSide<'_>, ids: &[String]| -> Result<Side> {
+        if let RequestedSide::File { run, .. } = requested {
+            return Ok(Side { name: requested.name(), runs: vec![(**run).clone()] });
         }
         let store = store.as_mut().context("there is no store")?;
         let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
         ensure_different(&runs)?;
-        Ok(Side { name: wanted.name(), runs })
+        Ok(Side { name: requested.name(), runs })
     };
-    let has_file = [a, b].iter().any(|side| matches!(side, Wanted::File { .. }));
+    let has_file = [a, b].iter().any(|side| matches!(side, RequestedSide::File { .. }));
     let (text, gated) = match (a, b) {
-        (Wanted::Published(_), _) | (_, Wanted::Published(_)) => {
+        (RequestedSide::Published(_), _) | (_, RequestedSide::Published(_)) => {
             ensure!(
                 args.fail.is_empty(),
                 "--fail: a published result is of another machine and decides nothing"
             );
-            let mut side = |wanted: &Wanted<'_>, ids: &[String]| match wanted {
-                Wanted::Published(name) => named(name).map(Kept::Published),
-                _ => load(wanted, ids).map(Kept::Stored),
+            let mut side = |requested: &RequestedSide<'_>, ids: &[String]| match requested {
+                RequestedSide::Published(name) => named(name).map(ComparedSide::Published),
+                _ => load(requested, ids).map(ComparedSide::Stored),
             };
             let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
             (looked_at(a, b, args.json, context)?, None)
@@ -140,7 +141,7 @@ fn by_groups(by: By, args: &CompareArgs, context: &Context) -> Result<ExitCode> 
 }
 
 /// A side as the user requested it.
-enum Wanted<'a> {
+enum RequestedSide<'a> {
     Runs(Vec<&'a str>),
     Published(&'a str),
     Label(&'a str),
@@ -163,15 +164,15 @@ fn with_ids(text: &str, context: &Context) -> Result<String> {
     Ok(ids.collect::<Result<Vec<String>>>()?.join(","))
 }
 
-fn wanted(text: &str) -> Result<Wanted<'_>> {
+fn requested(text: &str) -> Result<RequestedSide<'_>> {
     if let Some(name) = text.strip_prefix(reference::PREFIX) {
-        return Ok(Wanted::Published(name));
+        return Ok(RequestedSide::Published(name));
     }
     let path = to_path(text);
     if text.contains('/') || path.extension().is_some_and(|ending| ending == "json") {
         let (mut run, shown) = read_marked(&path, None)?;
         run.id.clone_from(&shown);
-        return Ok(Wanted::File { shown, run: Box::new(run) });
+        return Ok(RequestedSide::File { shown, run: Box::new(run) });
     }
     let ids: Vec<&str> = text.split(',').collect();
     let mut known = BTreeSet::new();
@@ -179,27 +180,29 @@ fn wanted(text: &str) -> Result<Wanted<'_>> {
     if let Some(id) = twice {
         bail!("{text}: run {id:?} is named twice");
     }
-    Ok(Wanted::Runs(ids))
+    Ok(RequestedSide::Runs(ids))
 }
 
-impl Wanted<'_> {
+impl RequestedSide<'_> {
     fn name(&self) -> String {
         match self {
-            Wanted::Runs(ids) if ids.len() == 1 => format!("run {}", ids[0]),
-            Wanted::Runs(ids) => format!("{} runs", ids.len()),
-            Wanted::Published(name) => format!("{}{name}", reference::PREFIX),
-            Wanted::Label(label) => format!("label {label}"),
-            Wanted::Machine(machine) => format!("machine {machine}"),
-            Wanted::File { shown, .. } => format!("file {shown}"),
+            RequestedSide::Runs(ids) if ids.len() == 1 => format!("run {}", ids[0]),
+            RequestedSide::Runs(ids) => format!("{} runs", ids.len()),
+            RequestedSide::Published(name) => format!("{}{name}", reference::PREFIX),
+            RequestedSide::Label(label) => format!("label {label}"),
+            RequestedSide::Machine(machine) => format!("machine {machine}"),
+            RequestedSide::File { shown, .. } => format!("file {shown}"),
         }
     }
 
     /// Whether the run has this label or machine.
     fn matches(&self, run: &Listed) -> bool {
         match self {
-            Wanted::Label(label) => run.label.as_deref() == Some(*label),
-            Wanted::Machine(machine) => is_machine(run, machine),
-            Wanted::Runs(_) | Wanted::Published(_) | Wanted::File { .. } => false,
+            RequestedSide::Label(label) => run.label.as_deref() == Some(*label),
+            RequestedSide::Machine(machine) => is_machine(run, machine),
+            RequestedSide::Runs(_) | RequestedSide::Published(_) | RequestedSide::File { .. } => {
+                false
+            }
         }
     }
 }
@@ -208,21 +211,21 @@ impl Wanted<'_> {
 /// have.
 fn ids(
     args: &CompareArgs,
-    sides: [&Wanted<'_>; 2],
+    sides: [&RequestedSide<'_>; 2],
     store: Option<&mut (dyn Store + 'static)>,
 ) -> Result<[Vec<String>; 2]> {
     let listed = store.map_or_else(|| Ok(Vec::new()), Store::list)?;
     let found = sides.map(|side| -> Result<Vec<&Listed>> {
         match side {
-            Wanted::Published(_) | Wanted::File { .. } => Ok(Vec::new()),
-            Wanted::Runs(ids) => ids
+            RequestedSide::Published(_) | RequestedSide::File { .. } => Ok(Vec::new()),
+            RequestedSide::Runs(ids) => ids
                 .iter()
                 .map(|id| {
                     let run = listed.iter().find(|run| run.id == *id);
                     run.with_context(|| format!("no run {id:?}; `bytelab history` lists all"))
                 })
                 .collect(),
-            Wanted::Label(_) | Wanted::Machine(_) => {
+            RequestedSide::Label(_) | RequestedSide::Machine(_) => {
                 let is_of_experiment = |run: &&Listed| {
                     args.experiment.as_ref().is_none_or(|name| run.experiment == *name)
                 };
@@ -238,11 +241,11 @@ fn ids(
     });
     let [a, b] = found;
     let found = [a?, b?];
-    let published = sides.iter().filter(|side| matches!(side, Wanted::Published(_))).count();
+    let published = sides.iter().filter(|side| matches!(side, RequestedSide::Published(_))).count();
     // Two published results are compared by their study.
     let outside = sides.iter().filter(|_| published < 2).filter_map(|side| match side {
-        Wanted::Published(name) => Some(experiments(name)).filter(|names| !names.is_empty()),
-        Wanted::File { run, .. } => Some([run.experiment.clone()].into()),
+        RequestedSide::Published(name) => Some(experiments(name)).filter(|names| !names.is_empty()),
+        RequestedSide::File { run, .. } => Some([run.experiment.clone()].into()),
         _ => None,
     });
     let outside: Vec<BTreeSet<String>> = outside.collect();
@@ -270,8 +273,8 @@ fn ids(
         _ if published > 0 => {}
         _ => bail!("both sides have runs of {}: choose with --experiment NAME", list(&common)),
     }
-    let keep = |side: &Wanted<'_>, runs: &[&Listed]| -> Vec<String> {
-        let named = matches!(side, Wanted::Runs(_));
+    let keep = |side: &RequestedSide<'_>, runs: &[&Listed]| -> Vec<String> {
+        let named = matches!(side, RequestedSide::Runs(_));
         let fit = runs.iter().filter(|run| named || common.contains(&run.experiment));
         fit.map(|run| run.id.clone()).collect()
     };

@@ -20,20 +20,20 @@ use crate::report::study::StudyReport;
 use crate::report::view::{View, view};
 
 /// A side that is compared with a published one.
-pub(super) enum Kept {
+pub(super) enum ComparedSide {
     Stored(Side),
-    Published(Named),
+    Published(NamedResults),
 }
 
 /// A study, or one of its results.
-pub(crate) struct Named {
+pub(crate) struct NamedResults {
     name: String,
     study: &'static Study,
     /// One for each machine.
     pub(crate) results: Vec<Published>,
 }
 
-impl Named {
+impl NamedResults {
     /// Whether the whole study is meant, and not one of its machines. Where the only result of a
     /// study has its name, both are the same.
     fn is_study(&self) -> bool {
@@ -42,7 +42,7 @@ impl Named {
 }
 
 /// The study or the result of this name, without the prefix.
-pub(crate) fn named(name: &str) -> Result<Named> {
+pub(crate) fn named(name: &str) -> Result<NamedResults> {
     let of = |result: &Published| {
         reference::studies().iter().find(|study| study.published.contains(&result.name))
     };
@@ -57,7 +57,7 @@ pub(crate) fn named(name: &str) -> Result<Named> {
         let all = all.into_iter().collect::<Vec<_>>().join(", ");
         format!("no published result {name:?}; there are {all}")
     })?;
-    Ok(Named { name: name.to_owned(), study, results })
+    Ok(NamedResults { name: name.to_owned(), study, results })
 }
 
 /// The experiments that a published result or a study may be compared with.
@@ -70,9 +70,14 @@ pub(super) fn experiments(name: &str) -> BTreeSet<String> {
     }
 }
 
-pub(super) fn looked_at(a: Kept, b: Kept, json: bool, context: &Context) -> Result<String> {
+pub(super) fn looked_at(
+    a: ComparedSide,
+    b: ComparedSide,
+    json: bool,
+    context: &Context,
+) -> Result<String> {
     let (study, is_study) = match (&a, &b) {
-        (Kept::Published(one), Kept::Published(other)) => {
+        (ComparedSide::Published(one), ComparedSide::Published(other)) => {
             ensure!(
                 one.study.name == other.study.name,
                 "{} is of {} and {} of {}: they have no job in common",
@@ -83,8 +88,8 @@ pub(super) fn looked_at(a: Kept, b: Kept, json: bool, context: &Context) -> Resu
             );
             (one.study, one.is_study() || other.is_study())
         }
-        (Kept::Published(named), Kept::Stored(side))
-        | (Kept::Stored(side), Kept::Published(named)) => {
+        (ComparedSide::Published(named), ComparedSide::Stored(side))
+        | (ComparedSide::Stored(side), ComparedSide::Published(named)) => {
             ensure!(
                 side.runs.len() == 1 || named.is_study(),
                 "{} are {} runs: name the one that is to stand beside {PREFIX}{}",
@@ -94,16 +99,16 @@ pub(super) fn looked_at(a: Kept, b: Kept, json: bool, context: &Context) -> Resu
             );
             (named.study, named.is_study())
         }
-        (Kept::Stored(_), Kept::Stored(_)) => bail!("neither side is published"),
+        (ComparedSide::Stored(_), ComparedSide::Stored(_)) => bail!("neither side is published"),
     };
     if json && !is_study {
         return of_two(a, b, study);
     }
     let (mut results, mut runs): (Vec<Published>, Vec<Run>) = (Vec::new(), Vec::new());
-    for kept in [a, b] {
-        match kept {
-            Kept::Stored(side) => runs.extend(side.runs),
-            Kept::Published(named) => results.extend(named.results),
+    for side in [a, b] {
+        match side {
+            ComparedSide::Stored(side) => runs.extend(side.runs),
+            ComparedSide::Published(named) => results.extend(named.results),
         }
     }
     let mut known = BTreeSet::new();
@@ -124,16 +129,16 @@ pub(super) fn looked_at(a: Kept, b: Kept, json: bool, context: &Context) -> Resu
 }
 
 /// Two sides of one machine each as a document.
-fn of_two(a: Kept, b: Kept, study: &Study) -> Result<String> {
-    let name = |kept: &Kept| match kept {
-        Kept::Published(named) => Some(named.name.clone()),
-        Kept::Stored(_) => None,
+fn of_two(a: ComparedSide, b: ComparedSide, study: &Study) -> Result<String> {
+    let name = |side: &ComparedSide| match side {
+        ComparedSide::Published(named) => Some(named.name.clone()),
+        ComparedSide::Stored(_) => None,
     };
     let other = name(&a).or_else(|| name(&b)).unwrap_or_default();
     let mut notes = Vec::new();
-    let mut side = |kept: Kept| match kept {
-        Kept::Published(named) => named.results.into_iter().next().map(Beside::of),
-        Kept::Stored(side) => {
+    let mut side = |compared: ComparedSide| match compared {
+        ComparedSide::Published(named) => named.results.into_iter().next().map(Beside::of),
+        ComparedSide::Stored(side) => {
             notes.extend(other_work(&side.runs[0], study));
             Some(of_run(&side, &other))
         }

@@ -55,7 +55,7 @@ const STEP: Duration = Duration::from_millis(100);
 const PAGES_MAX: usize = 4;
 
 /// What all connections need.
-struct Shared {
+struct ServerState {
     pages: Pages,
     /// A page whose client has gone before its turn is not made.
     turns: Arc<Semaphore>,
@@ -92,7 +92,7 @@ async fn serve(listen: SocketAddr, pages: Pages, stop: &Stop) -> Result<()> {
     out.flush()?;
     let turns = Arc::new(Semaphore::new(PAGES_MAX));
     let local_only = address.ip().to_canonical().is_loopback();
-    let shared = Arc::new(Shared { pages, turns, local_only });
+    let shared = Arc::new(ServerState { pages, turns, local_only });
     let mut open: Vec<Connection> = Vec::new();
     while stop.signal().is_none() {
         match timeout(STEP, listener.accept()).await {
@@ -123,7 +123,7 @@ fn make_room(open: &mut Vec<Connection>) -> bool {
 }
 
 impl Connection {
-    fn start(stream: TcpStream, shared: Arc<Shared>) -> Connection {
+    fn start(stream: TcpStream, shared: Arc<ServerState>) -> Connection {
         let is_answering = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&is_answering);
         let service = service_fn(move |request: Request<Incoming>| {
@@ -144,7 +144,7 @@ impl Connection {
     }
 }
 
-async fn respond(request: &Request<Incoming>, shared: Arc<Shared>) -> Response<Full<Bytes>> {
+async fn respond(request: &Request<Incoming>, shared: Arc<ServerState>) -> Response<Full<Bytes>> {
     let answer = if request.method() != Method::GET && request.method() != Method::HEAD {
         Answer::line(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD: the pages are read-only")
     } else if shared.local_only && !is_of_this_machine(request) {
@@ -181,7 +181,7 @@ async fn respond(request: &Request<Incoming>, shared: Arc<Shared>) -> Response<F
     response
 }
 
-async fn page(uri: Uri, shared: Arc<Shared>) -> Answer {
+async fn page(uri: Uri, shared: Arc<ServerState>) -> Answer {
     let turn = Arc::clone(&shared.turns).acquire_owned().await;
     let made = spawn_blocking(move || {
         let answer = shared.pages.answer(uri.path(), uri.query().unwrap_or_default());

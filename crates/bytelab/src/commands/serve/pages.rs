@@ -62,7 +62,7 @@ impl From<anyhow::Error> for Answer {
 }
 
 /// A page, or the answer that says why there is none.
-type Made = Result<Answer, Answer>;
+type PageResult = Result<Answer, Answer>;
 type Query = Vec<(String, String)>;
 
 impl Pages {
@@ -96,7 +96,7 @@ impl Pages {
         opened.map_err(|error| Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")))
     }
 
-    fn list(&self, query: &Query) -> Made {
+    fn list(&self, query: &Query) -> PageResult {
         let filter = filter(query);
         let mut listed = newest_first(self.open()?.as_mut(), &filter)?;
         let page: usize = one(query, "page").parse().unwrap_or(0);
@@ -108,7 +108,7 @@ impl Pages {
         Ok(Answer::page(served::runs(&list)))
     }
 
-    fn report(&self, ids: &[String]) -> Made {
+    fn report(&self, ids: &[String]) -> PageResult {
         if ids.is_empty() {
             return Err(Answer::wrong_request("no run is chosen: choose runs in the list"));
         }
@@ -133,7 +133,7 @@ impl Pages {
         Ok(Answer::page(report::html(&shown, places.map_or(&[][..], Vec::as_slice))))
     }
 
-    fn over_time(&self, query: &Query) -> Made {
+    fn over_time(&self, query: &Query) -> PageResult {
         let filter = filter(query);
         let (method, metric) = (one(query, "method"), one(query, "metric"));
         let metric = metric_named(if metric.is_empty() { "wall" } else { metric });

@@ -6,7 +6,7 @@ use lab::experiment::{Answer, Experiment};
 use lab::run::Threshold;
 
 use super::data::{DataHooks, Source};
-use super::file::{Content, DataTable, File, From, HooksTable};
+use super::file::{AnswerSource, Content, DataTable, File, HooksTable};
 use super::names::{self, DIR, FILE, HERE, METHOD, PROGRAM, Placeholders, leak};
 use super::origin::{FileOrigin, ReservedNames};
 use super::place::Mistake;
@@ -94,21 +94,21 @@ fn known(params: &[lab::param::Param], has_data: bool, place: &FileOrigin) -> Pl
 }
 
 fn answer(
-    from: &At<From>,
+    from: &At<AnswerSource>,
     file: Option<&At<String>>,
     known: &Placeholders,
 ) -> Result<Answer, Mistake> {
     match (from.value, file) {
-        (From::File, Some(path)) => {
+        (AnswerSource::File, Some(path)) => {
             names::check(&path.value, &known.of_method, &path.span)?;
             Ok(Answer::File(path.value.clone()))
         }
-        (From::File, None) => {
+        (AnswerSource::File, None) => {
             Err(Mistake::at(&from.span, "name the file that is written: file = \"{dir}/out\""))
         }
         (_, Some(path)) => Err(Mistake::at(&path.span, "it is used with from = \"file\" only")),
-        (From::Stdout, None) => Ok(Answer::Output),
-        (From::None, None) => Ok(Answer::None),
+        (AnswerSource::Stdout, None) => Ok(Answer::Output),
+        (AnswerSource::None, None) => Ok(Answer::None),
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) enum CacheWord {
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerTable {
     /// Where plain commands answer
-    pub(super) from: At<From>,
+    pub(super) from: At<AnswerSource>,
     /// Of `file`: what the command writes, such as `{dir}/out`
     pub(super) file: Option<At<String>>,
 }
@@ -143,7 +143,7 @@ pub(super) struct AnswerTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum From {
+pub(super) enum AnswerSource {
     Stdout,
     File,
     #[default]

@@ -45,8 +45,8 @@ pub(super) enum Words {
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct WordsVisitor;
+        impl<'de> Visitor<'de> for WordsVisitor {
             type Value = Words;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string or a list of strings")
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Words {
                 Ok(Words::List(words))
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(WordsVisitor)
     }
 }
 
@@ -86,8 +86,8 @@ pub(super) struct HookTable {
 
 impl<'de> Deserialize<'de> for Hook {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hook, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct HookVisitor;
+        impl<'de> Visitor<'de> for HookVisitor {
             type Value = Hook;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string, a list of strings or { command = …, shell = true }")
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Hook {
                 HookTable::deserialize(MapAccessDeserializer::new(table)).map(Hook::Table)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(HookVisitor)
     }
 }
 
@@ -126,8 +126,8 @@ impl Default for ShellWord {
 
 impl<'de> Deserialize<'de> for ShellWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ShellWord, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
+        struct ShellWordVisitor;
+        impl Visitor<'_> for ShellWordVisitor {
             type Value = ShellWord;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("true, false or the command of a shell")
@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for ShellWord {
                 Ok(ShellWord::Named(text.to_owned()))
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ShellWordVisitor)
     }
 }
 
@@ -168,8 +168,8 @@ impl schemars::JsonSchema for Scalar {
 
 impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct ScalarVisitor;
+        impl<'de> Visitor<'de> for ScalarVisitor {
             type Value = Scalar;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string, a whole number or a list of them")
@@ -191,6 +191,6 @@ impl<'de> Deserialize<'de> for Scalar {
                 Ok(Scalar(all.join(",")))
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ScalarVisitor)
     }
 }

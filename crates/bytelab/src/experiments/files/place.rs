@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_lie_between_moments_and_tell_their_medians() {
+    fn phases_are_between_moments_and_have_medians() {
         let mut phases = Phases::new(["a_ns", "b_ns"]);
         assert_eq!(phases.medians(), []);
         for moments in [[0, 10, 30], [100, 105, 200], [300, 301, 302]] {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_orders_are_what_they_are_called() {
+    fn the_orders_match_their_names() {
         assert_eq!(visited(&mut chain(5, Order::Sequential)), [0, 1, 2, 3, 4]);
         assert_eq!(visited(&mut chain(7, Order::Strided(3))), [0, 3, 6, 1, 4, 2, 5]);
         let random = visited(&mut chain(1000, Order::Random));

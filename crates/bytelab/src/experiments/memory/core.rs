@@ -72,14 +72,14 @@ static DEFAULT: LazyLock<String> = LazyLock::new(|| {
 struct CacheLine(AtomicU64);
 
 #[derive(Default)]
-struct Shared {
+struct PairState {
     ours: CacheLine,
     theirs: CacheLine,
     gone: AtomicBool,
 }
 
 struct Pair {
-    shared: Arc<Shared>,
+    shared: Arc<PairState>,
     swap: bool,
     /// Sends the partner the number of hand-overs; dropped before the partner is joined.
     orders: Option<mpsc::Sender<u64>>,
@@ -94,7 +94,7 @@ fn between(point: &Point, swap: bool) -> Result<Box<dyn Task>> {
     };
     pin(own)?;
     // Both lines are in pages that only this pair uses.
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(PairState::default());
     let (orders, taken) = mpsc::channel();
     let theirs = Arc::clone(&shared);
     let partner = start_on(Some(other), move || {
@@ -105,7 +105,7 @@ fn between(point: &Point, swap: bool) -> Result<Box<dyn Task>> {
     Ok(Box::new(Pair { shared, swap, orders: Some(orders), partner: Some(partner) }))
 }
 
-fn wait_until(shared: &Shared, mut met: impl FnMut() -> bool) {
+fn wait_until(shared: &PairState, mut met: impl FnMut() -> bool) {
     let mut looks = 0;
     while !met() && !shared.gone.load(Relaxed) {
         looks += 1;
@@ -120,7 +120,7 @@ fn swapped(line: &CacheLine, from: u64, to: u64) -> bool {
     line.0.compare_exchange_weak(from, to, AcqRel, Relaxed).is_ok()
 }
 
-fn answer(shared: &Shared, swap: bool, trips: u64) {
+fn answer(shared: &PairState, swap: bool, trips: u64) {
     for trip in 1..=trips {
         if swap {
             wait_until(shared, || swapped(&shared.ours, 1, 0));
@@ -134,7 +134,7 @@ fn answer(shared: &Shared, swap: bool, trips: u64) {
     }
 }
 
-fn ask(shared: &Shared, swap: bool, trips: u64) {
+fn ask(shared: &PairState, swap: bool, trips: u64) {
     for trip in 1..=trips {
         if swap {
             wait_until(shared, || swapped(&shared.ours, 0, 1));

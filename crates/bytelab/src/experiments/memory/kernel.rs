@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loops_do_what_they_are_called() {
+    fn the_loops_compute_the_named_operation() {
         assert_eq!(pass::<Read>().0, X.wrapping_mul(32));
         assert_eq!(pass::<ReadFourth>().0, X.wrapping_mul(8));
         assert_eq!(pass::<Write>().1, [0x0123_4567; 32]);

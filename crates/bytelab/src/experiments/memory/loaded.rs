@@ -29,13 +29,13 @@ pub(super) fn methods() -> Vec<Method> {
 
 struct Loaded {
     chain: Chain,
-    shared: Arc<Shared>,
+    shared: Arc<ReaderState>,
     readers: Vec<JoinHandle<Option<()>>>,
     load_bytes_per_s: f64,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ReaderState {
     running: AtomicBool,
     ended: AtomicBool,
     /// The bytes read, in units of 4 KiB.
@@ -54,7 +54,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     let lines = pages.len() / 128;
     let mut chain = Chain::new(pages, lines, |i| 128 * i, Order::Random)?;
     chain.find_loads();
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(ReaderState::default());
     let pause = point.number("pause")?;
     let mut loaded = Loaded { chain, shared, readers: Vec::new(), load_bytes_per_s: 0.0 };
     for cpu in cpus {
@@ -65,7 +65,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     Ok(Box::new(loaded))
 }
 
-fn reader(shared: &Shared, pages: &mut Pages, pause: u64) {
+fn reader(shared: &ReaderState, pages: &mut Pages, pause: u64) {
     loop {
         for block in pages.elements_mut().chunks_mut(BLOCK) {
             while !shared.running.load(Acquire) {

@@ -18,14 +18,14 @@ const BYTES_MIN: u64 = 256 << 20;
 
 pub(super) struct Team<K> {
     threads: Vec<JoinHandle<Option<()>>>,
-    shared: Arc<Shared>,
+    shared: Arc<TeamState>,
     /// The intended number of threads.
     n: usize,
     size: u64,
     kernel: PhantomData<K>,
 }
 
-struct Shared {
+struct TeamState {
     start: Barrier,
     end: Barrier,
     /// The number of passes of each thread in the next sample; 0 ends the threads.
@@ -40,7 +40,7 @@ impl<K: Kernel> Team<K> {
         }
         let barrier = || Barrier::new(n + 1);
         let shared =
-            Arc::new(Shared { start: barrier(), end: barrier(), passes: AtomicU64::new(0) });
+            Arc::new(TeamState { start: barrier(), end: barrier(), passes: AtomicU64::new(0) });
         let mut team = Team { threads: Vec::new(), shared, n, size, kernel: PhantomData };
         let (say, heard) = mpsc::channel();
         for cpu in cpus.into_iter().take(n) {
@@ -69,7 +69,7 @@ impl<K: Kernel> Team<K> {
     }
 }
 
-fn work<K: Kernel>(shared: &Shared, mut set: Option<Set>) {
+fn work<K: Kernel>(shared: &TeamState, mut set: Option<Set>) {
     loop {
         shared.start.wait();
         let passes = shared.passes.load(Ordering::Acquire);

@@ -34,7 +34,7 @@ pub(super) fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let server = match point.get("source") {
         Some(source) if *source != "file".into() => {
             let server = http::start(point, &paths, stop)?;
-            server.tell(&mut arguments, parallel);
+            server.add_arguments(&mut arguments, parallel);
             Some(server)
         }
         _ => None,

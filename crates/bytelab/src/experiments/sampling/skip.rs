@@ -5,7 +5,7 @@ use std::fs::File;
 use anyhow::Result;
 use lab::experiment::{Method, Task, skip};
 use lab::param::Point;
-use record_sampler::{Method as Way, Population, Sampler};
+use record_sampler::{Method as DrawMethod, Population, Sampler};
 
 use super::check::Promise;
 use super::drawing::{DrawUsage, Drawing, Request, contender, of_kind};
@@ -14,24 +14,24 @@ const PROMISE: Promise = Promise { is_exact: true, in_order: true };
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
-        contender("auto", "what `bytelab sample` chooses", |point| build(point, Way::Auto)),
+        contender("auto", "what `bytelab sample` chooses", |point| build(point, DrawMethod::Auto)),
         contender("pread", "pread of what is wanted; lines are counted first", |point| {
-            build(point, Way::Pread)
+            build(point, DrawMethod::Pread)
         }),
         contender("mmap", "the same, through a mapping", |point| {
             Request::from_point(point)?.must_be_numbered()?;
-            build(point, Way::Mmap)
+            build(point, DrawMethod::Mmap)
         }),
         of_kind("binary", "sequential", "large reads in order, binary only", |point| {
             Request::from_point(point)?.must_be_uncompressed()?;
-            build(point, Way::Sequential)
+            build(point, DrawMethod::Sequential)
         }),
         #[cfg(target_os = "linux")]
         of_kind("binary", "io-uring", "64 reads in flight in a ring, binary only", |point| {
             Request::from_point(point)?.must_be_uncompressed()?;
             let refused = |error| skip(format!("the kernel gives no ring: {error}"));
             io_uring::IoUring::new(1).map_err(refused)?;
-            build(point, Way::Uring)
+            build(point, DrawMethod::Uring)
         }),
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
             Drawing::task(point, PROMISE, Box::new(reservoir))
@@ -60,14 +60,14 @@ pub(super) fn methods() -> Vec<Method> {
                     "finds mostly lines that it has already: more than half are wanted",
                 ));
             }
-            build(point, Way::Probe { min_len: 1 })
+            build(point, DrawMethod::Probe { min_len: 1 })
         }),
     ]
 }
 
-fn build(point: &Point, way: Way) -> Result<Box<dyn Task>> {
+fn build(point: &Point, method: DrawMethod) -> Result<Box<dyn Task>> {
     let draw = move |job: &Request, seed: u64, out: &mut File| {
-        draw(job, &Sampler::exactly(job.samples).seed(seed).by(way).with_mapping(), out)
+        draw(job, &Sampler::exactly(job.samples).seed(seed).by(method).with_mapping(), out)
     };
     Drawing::task(point, PROMISE, Box::new(draw))
 }

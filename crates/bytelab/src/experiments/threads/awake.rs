@@ -18,12 +18,12 @@ pub(super) struct KeepAwake {
 #[derive(Default)]
 struct Gate {
     spinning: AtomicBool,
-    wish: Mutex<Wish>,
+    mode: Mutex<Mode>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Wish {
+enum Mode {
     #[default]
     Rest,
     Spin,
@@ -43,17 +43,17 @@ impl KeepAwake {
     }
 
     pub(super) fn start(&self) {
-        self.gate.wish(Wish::Spin);
+        self.gate.set(Mode::Spin);
     }
 
     pub(super) fn rest(&self) {
-        self.gate.wish(Wish::Rest);
+        self.gate.set(Mode::Rest);
     }
 }
 
 impl Drop for KeepAwake {
     fn drop(&mut self) {
-        self.gate.wish(Wish::End);
+        self.gate.set(Mode::End);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -61,26 +61,26 @@ impl Drop for KeepAwake {
 }
 
 impl Gate {
-    fn lock(&self) -> MutexGuard<'_, Wish> {
-        self.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Mode> {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wish(&self, wish: Wish) {
-        self.spinning.store(wish == Wish::Spin, Ordering::Relaxed);
-        *self.lock() = wish;
+    fn set(&self, mode: Mode) {
+        self.spinning.store(mode == Mode::Spin, Ordering::Relaxed);
+        *self.lock() = mode;
         self.changed.notify_all();
     }
 
     fn spin(&self) {
         loop {
-            let mut wish = self.lock();
-            while *wish == Wish::Rest {
-                wish = self.changed.wait(wish).unwrap_or_else(PoisonError::into_inner);
+            let mut mode = self.lock();
+            while *mode == Mode::Rest {
+                mode = self.changed.wait(mode).unwrap_or_else(PoisonError::into_inner);
             }
-            if *wish == Wish::End {
+            if *mode == Mode::End {
                 return;
             }
-            drop(wish);
+            drop(mode);
             while self.spinning.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }

@@ -39,24 +39,24 @@ pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
 
 /// When the thread or job reported its start and its end.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct ThreadTimes {
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
 }
 
-impl Inside {
+impl ThreadTimes {
     /// The whole work of such a thread.
-    pub(super) fn now() -> Inside {
+    pub(super) fn now() -> ThreadTimes {
         let first_ns = now_ns();
-        Inside { first_ns, last_ns: now_ns() }
+        ThreadTimes { first_ns, last_ns: now_ns() }
     }
 }
 
 /// A way to run a job in another thread.
 pub(super) trait Life {
-    type Started;
-    fn create(&mut self) -> Result<Self::Started>;
-    fn join(&mut self, started: Self::Started) -> Result<Inside>;
+    type Handle;
+    fn create(&mut self) -> Result<Self::Handle>;
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes>;
 }
 
 /// Prepares lives on the CPUs of the point.
@@ -87,7 +87,7 @@ impl<L: Life> Lives<L> {
         let begun_ns = now_ns();
         let started = self.life.create()?;
         let created_ns = now_ns();
-        let Inside { first_ns, last_ns } = self.life.join(started)?;
+        let ThreadTimes { first_ns, last_ns } = self.life.join(started)?;
         let joined_ns = now_ns();
         let spans = [
             (begun_ns, created_ns),
@@ -131,9 +131,9 @@ pub(super) fn median(values: &mut [u64]) -> f64 {
 struct StdThread(CpuPlacement);
 
 impl Life for StdThread {
-    type Started = JoinHandle<Result<Inside>>;
+    type Handle = JoinHandle<Result<ThreadTimes>>;
 
-    fn create(&mut self) -> Result<Self::Started> {
+    fn create(&mut self) -> Result<Self::Handle> {
         // A new thread starts on the CPU of its creator. To run on another one it has to migrate,
         // as std cannot set the CPU.
         let elsewhere = self.0.cpus.filter(|(own, other)| own != other);
@@ -141,21 +141,21 @@ impl Life for StdThread {
             if let Some((_, cpu)) = elsewhere {
                 pin(cpu)?;
             }
-            Ok(Inside::now())
+            Ok(ThreadTimes::now())
         };
         thread::Builder::new().spawn(body).context("starting a thread")
     }
 
-    fn join(&mut self, started: Self::Started) -> Result<Inside> {
-        started.join().map_err(|_| anyhow!("the thread panicked"))?
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes> {
+        handle.join().map_err(|_| anyhow!("the thread panicked"))?
     }
 }
 
-type PoolJob = Box<dyn FnOnce() -> Inside + Send>;
+type PoolJob = Box<dyn FnOnce() -> ThreadTimes + Send>;
 
 struct Pool {
     jobs: Sender<PoolJob>,
-    results: Receiver<Inside>,
+    results: Receiver<ThreadTimes>,
 }
 
 impl Pool {
@@ -170,13 +170,15 @@ impl Pool {
 }
 
 impl Life for Pool {
-    type Started = ();
+    type Handle = ();
 
     fn create(&mut self) -> Result<()> {
-        self.jobs.send(Box::new(Inside::now)).map_err(|_| anyhow!("the pool's thread has ended"))
+        self.jobs
+            .send(Box::new(ThreadTimes::now))
+            .map_err(|_| anyhow!("the pool's thread has ended"))
     }
 
-    fn join(&mut self, (): ()) -> Result<Inside> {
+    fn join(&mut self, (): ()) -> Result<ThreadTimes> {
         self.results.recv().context("the pool's thread has ended")
     }
 }
@@ -195,13 +197,13 @@ impl Blocking {
 }
 
 impl Life for Blocking {
-    type Started = tokio::task::JoinHandle<Inside>;
+    type Handle = tokio::task::JoinHandle<ThreadTimes>;
 
-    fn create(&mut self) -> Result<Self::Started> {
-        Ok(self.0.spawn_blocking(Inside::now))
+    fn create(&mut self) -> Result<Self::Handle> {
+        Ok(self.0.spawn_blocking(ThreadTimes::now))
     }
 
-    fn join(&mut self, started: Self::Started) -> Result<Inside> {
-        self.0.block_on(started).context("the blocking task")
+    fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes> {
+        self.0.block_on(handle).context("the blocking task")
     }
 }

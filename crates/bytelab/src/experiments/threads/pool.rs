@@ -43,7 +43,7 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
     threads: Vec<JoinHandle<Option<Result<()>>>>,
     /// The threads that are woken for a round, and the number of procedures in it.
     woken: usize,
@@ -53,7 +53,7 @@ struct Pool {
     wake_ns: f64,
 }
 
-struct Shared {
+struct PoolState {
     seats: Vec<Seat>,
     done: Semaphore,
     end: AtomicBool,
@@ -81,7 +81,7 @@ impl Pool {
         let busy = usize::try_from(point.number("busy")?)?;
         let seats = (0..busy.max(THREADS)).map(|_| Seat::new()).collect::<Result<_>>()?;
         let woken = woken(busy);
-        let shared = Shared {
+        let shared = PoolState {
             seats,
             done: Semaphore::new()?,
             end: AtomicBool::new(false),
@@ -150,7 +150,7 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
+impl PoolState {
     /// The main loop of a thread of the pool.
     fn work(&self, index: usize) -> Result<()> {
         let seat = &self.seats[index];

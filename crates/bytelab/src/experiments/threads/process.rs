@@ -17,13 +17,13 @@ pub(super) fn methods() -> Vec<Method> {
     };
     vec![
         method("posix-spawn", "posix_spawn of /bin/true, waited for", |_| {
-            Ok(Box::new(Started { program: program()?, start: spawn }))
+            Ok(Box::new(ProcessStart { program: program()?, start: spawn }))
         }),
         method("fork-exec", "fork and execv of /bin/true, waited for", |_| {
-            Ok(Box::new(Started { program: program()?, start: fork_and_exec }))
+            Ok(Box::new(ProcessStart { program: program()?, start: fork_and_exec }))
         }),
         method("fork-only", "fork of a process that ends at once, waited for", |_| {
-            Ok(Box::new(Started { program: program()?, start: fork_alone }))
+            Ok(Box::new(ProcessStart { program: program()?, start: fork_alone }))
         }),
     ]
 }
@@ -34,12 +34,12 @@ fn program() -> Result<CString> {
     found.map(CStr::to_owned).ok_or_else(|| skip("there is no /bin/true to start"))
 }
 
-struct Started {
+struct ProcessStart {
     program: CString,
     start: fn(&CStr) -> io::Result<libc::pid_t>,
 }
 
-impl Task for Started {
+impl Task for ProcessStart {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             let pid = (self.start)(&self.program).context("starting a process")?;

@@ -8,7 +8,7 @@ use std::{io, ptr};
 use anyhow::{Context, Result};
 use lab::experiment::Method;
 
-use super::life::{Inside, Life, lives, method};
+use super::life::{Life, ThreadTimes, lives, method};
 use super::placement::CpuPlacement;
 
 pub(super) fn method_of_life() -> Method {
@@ -18,7 +18,7 @@ pub(super) fn method_of_life() -> Method {
 struct Pthread {
     attributes: Box<MaybeUninit<libc::pthread_attr_t>>,
     /// Where the thread records its times; boxed, so that the address is stable.
-    inside: Box<Inside>,
+    inside: Box<ThreadTimes>,
 }
 
 impl Pthread {
@@ -63,7 +63,7 @@ impl Drop for Pthread {
 }
 
 impl Life for Pthread {
-    type Started = libc::pthread_t;
+    type Handle = libc::pthread_t;
 
     fn create(&mut self) -> Result<libc::pthread_t> {
         let mut thread = MaybeUninit::uninit();
@@ -77,7 +77,7 @@ impl Life for Pthread {
         Ok(unsafe { thread.assume_init() })
     }
 
-    fn join(&mut self, started: libc::pthread_t) -> Result<Inside> {
+    fn join(&mut self, started: libc::pthread_t) -> Result<ThreadTimes> {
         // SAFETY: the thread was created and not joined before.
         check(unsafe { libc::pthread_join(started, ptr::null_mut()) }).context("pthread_join")?;
         Ok(*self.inside)
@@ -85,8 +85,8 @@ impl Life for Pthread {
 }
 
 extern "C" fn body(inside: *mut c_void) -> *mut c_void {
-    // SAFETY: `create` passed a pointer to an `Inside` that no other code uses before the join.
-    unsafe { inside.cast::<Inside>().write(Inside::now()) };
+    // SAFETY: `create` passed a pointer to a `ThreadTimes` that no other code uses before the join.
+    unsafe { inside.cast::<ThreadTimes>().write(ThreadTimes::now()) };
     ptr::null_mut()
 }
 

@@ -56,7 +56,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     results.end()?;
     out.write_all(b"}\n")?;
     let mut left_out = exported.left_out();
-    let together = |entry: &&Entry<'_>| matches!(cpu(entry), Some(Cpu { told_apart: false, .. }));
+    let together = |entry: &&Entry<'_>| matches!(cpu(entry), Some(Cpu { is_split: false, .. }));
     if exported.measured().any(|entry| together(&entry)) {
         left_out.push("all CPU time stands under user, because it is not known apart".to_owned());
     }
@@ -101,14 +101,14 @@ fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
 struct Cpu {
     user: f64,
     system: f64,
-    told_apart: bool,
+    is_split: bool,
 }
 
 /// Some methods report user and system time separately.
 fn cpu(entry: &Entry<'_>) -> Option<Cpu> {
     let mean = |metric: &str| Some(moments(&entry.values(metric))?.mean / 1e9);
     if let (Some(user), Some(system)) = (mean("user_ns"), mean("system_ns")) {
-        return Some(Cpu { user, system, told_apart: true });
+        return Some(Cpu { user, system, is_split: true });
     }
-    Some(Cpu { user: mean(CPU)?, system: 0.0, told_apart: false })
+    Some(Cpu { user: mean(CPU)?, system: 0.0, is_split: false })
 }

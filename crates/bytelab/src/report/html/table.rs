@@ -4,7 +4,7 @@ use lab::analyze::Verdict;
 
 use super::Html;
 use crate::report::model::standing::Standing;
-use crate::report::model::table::{Cell, Look, Table};
+use crate::report::model::table::{Cell, CellKind, Table};
 
 /// More rows than these make a page too slow for browsers.
 pub(super) const ROWS_MAX: usize = 3000;
@@ -46,20 +46,20 @@ fn cell(html: &mut Html, cell: &Cell, heads: bool) {
     if let Some(key) = cell.key {
         html.element(" data-key=\"", &key.to_string(), "\"");
     }
-    if let Some(class) = class(cell.look) {
+    if let Some(class) = class(cell.kind) {
         html.element(" class=\"", class, "\"");
     }
     html.element(">", cell.text.trim(), if heads { "</th>" } else { "</td>" });
 }
 
-fn class(look: Look) -> Option<&'static str> {
-    Some(match look {
-        Look::Text => return None,
-        Look::Number => "number",
-        Look::Verdict(Standing::Compared(Verdict::Faster)) => "faster",
-        Look::Verdict(Standing::Compared(Verdict::Slower)) => "slower",
-        Look::Verdict(Standing::Compared(Verdict::WrongAnswer)) => "wrong",
-        Look::Verdict(_) => "quiet",
+fn class(kind: CellKind) -> Option<&'static str> {
+    Some(match kind {
+        CellKind::Text => return None,
+        CellKind::Number => "number",
+        CellKind::Verdict(Standing::Compared(Verdict::Faster)) => "faster",
+        CellKind::Verdict(Standing::Compared(Verdict::Slower)) => "slower",
+        CellKind::Verdict(Standing::Compared(Verdict::WrongAnswer)) => "wrong",
+        CellKind::Verdict(_) => "quiet",
     })
 }
 

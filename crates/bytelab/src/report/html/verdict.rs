@@ -9,7 +9,7 @@ use super::table::{self, ROWS_MAX};
 use crate::report::model::charts;
 use crate::report::model::compare::{Side, answer, bounds, notes, verdict_word};
 use crate::report::model::standing::Standing;
-use crate::report::model::table::{Cell, Column, Look, Table};
+use crate::report::model::table::{Cell, CellKind, Column, Table};
 use crate::report::model::units::{amount, ratio};
 use crate::report::model::varying::Varying;
 
@@ -89,7 +89,7 @@ fn changes(lines: &[&MetricChange]) -> Table {
         } else {
             Standing::Yardstick
         };
-        Cell { look: Look::Verdict(standing), ..Cell::from(verdict_word(effect)) }
+        Cell { kind: CellKind::Verdict(standing), ..Cell::from(verdict_word(effect)) }
     };
     Table::of_columns(vec![
         Column::left("method").filled(lines.iter(), method),

@@ -11,7 +11,7 @@ pub(crate) use lab::metric::{
 use lab::run::{Cell, Design, Role, Run};
 
 use super::standing::Standing;
-use super::table::{self, Look};
+use super::table::{self, CellKind};
 use super::units::Unit;
 
 pub(crate) struct Rows<'a> {
@@ -237,7 +237,7 @@ impl<'a> Rows<'a> {
                 text += ", left";
             }
         }
-        table::Cell { look: Look::Verdict(standing), ..text.into() }
+        table::Cell { kind: CellKind::Verdict(standing), ..text.into() }
     }
 
     /// Whether the deciding metric excludes waiting for a CPU.

@@ -57,11 +57,11 @@ pub(crate) struct Cell {
     pub(crate) text: String,
     /// The value by which a reader may sort the rows.
     pub(crate) key: Option<f64>,
-    pub(crate) look: Look,
+    pub(crate) kind: CellKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Look {
+pub(crate) enum CellKind {
     Text,
     Number,
     Verdict(Standing),
@@ -142,7 +142,7 @@ impl Column {
 
 impl Cell {
     pub(crate) fn number(text: String, key: f64) -> Cell {
-        Cell { text, key: Some(key).filter(|key| key.is_finite()), look: Look::Number }
+        Cell { text, key: Some(key).filter(|key| key.is_finite()), kind: CellKind::Number }
     }
 
     /// A number that is not available.
@@ -153,6 +153,6 @@ impl Cell {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Cell {
-        Cell { text: text.into(), key: None, look: Look::Text }
+        Cell { text: text.into(), key: None, kind: CellKind::Text }
     }
 }

@@ -105,7 +105,7 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
             }
         }
     }
-    f.note(None, None, "allocations: nobody said hello");
+    f.note(None, None, "allocations: no worker started");
     assert_snapshot!(shown(&f, 80), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
@@ -127,7 +127,7 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     4.5 MiB of memory; not shown slower: mmap.
 
     — sys of pread-threads, read-4k, memory: not available here
-    — alloc of pread-threads, buf-reader, read-4k, memory: nobody said hello
+    — alloc of pread-threads, buf-reader, read-4k, memory: no worker started
 
     * not beaten in time, CPU and peak RSS at once. Figures are p50. sys: system
     calls. ± the longer half of the 95 % interval. ratio: time divided by that of

@@ -49,10 +49,10 @@ fn every_reason_is_reported_once() {
     f.cell("broken", Status::Failed("died of signal 11".to_owned()));
     f.analysis = analyze(&f.run);
     let text = shown(&f, 80);
-    let told = |words: &str| text.matches(words).count();
-    assert_eq!(told("the kernel refuses it"), 5, "a line per method: {text}");
-    assert_eq!(told("died of signal 11"), 1, "{text}");
-    assert_eq!(told("dead"), 1, "{text}");
+    let count = |words: &str| text.matches(words).count();
+    assert_eq!(count("the kernel refuses it"), 5, "a line per method: {text}");
+    assert_eq!(count("died of signal 11"), 1, "{text}");
+    assert_eq!(count("dead"), 1, "{text}");
 }
 
 #[test]

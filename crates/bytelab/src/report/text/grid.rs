@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, wrapped};
 use crate::report::model::standing::Standing;
-use crate::report::model::table::{Column, Look, Row, Style, Table, TooWide};
+use crate::report::model::table::{CellKind, Column, Row, Style, Table, TooWide};
 use crate::report::model::words::{clean, shortened};
 
 /// How the headings are written.
@@ -135,9 +135,9 @@ fn lines(page: &mut Page, row: &Row, columns: &[Column], widths: &[usize]) {
     let cells: Vec<Vec<String>> = cleaned.iter().map(AsRef::as_ref).enumerate().map(cell).collect();
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
         let text = cells.iter().map(|lines| lines.get(at).map_or("", String::as_str));
-        let own = row.cells.iter().map(|cell| match cell.look {
-            Look::Verdict(standing) => Some(style_of(standing)),
-            Look::Text | Look::Number => None,
+        let own = row.cells.iter().map(|cell| match cell.kind {
+            CellKind::Verdict(standing) => Some(style_of(standing)),
+            CellKind::Text | CellKind::Number => None,
         });
         line(page, row.style, text.zip(own).collect(), columns, widths);
     }

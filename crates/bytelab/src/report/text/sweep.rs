@@ -11,7 +11,7 @@ use crate::report::model::answer;
 use crate::report::model::rows::{Row, Rows, heading};
 use crate::report::model::standing::Standing;
 use crate::report::model::sweep::Sweep;
-use crate::report::model::table::{Cell, Column, Filled, Look, Style, Table};
+use crate::report::model::table::{Cell, CellKind, Column, Filled, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount};
 use crate::report::model::words::{clean, shortened};
 
@@ -173,7 +173,7 @@ fn times(heading: &str, items: &[Item<'_, '_>]) -> [Filled; 2] {
     let sign = |item: &Item<'_, '_>| -> Cell {
         let Some(row) = row_of(*item) else { return "".into() };
         let standing = item.0.standing(row);
-        Cell { look: Look::Verdict(standing), ..sign(item.0, row, standing).into() }
+        Cell { kind: CellKind::Verdict(standing), ..sign(item.0, row, standing).into() }
     };
     let figures = Column::right(heading).unit(unit.map_or("", |unit| unit.name));
     [

@@ -1,6 +1,6 @@
 //! The thresholds of the run, a line for each method and point.
 
-use lab::analyze::{Analysis, Held, ThresholdOutcome};
+use lab::analyze::{Analysis, ThresholdOutcome, ThresholdVerdict};
 use lab::metric::unit;
 use lab::run::RATIO;
 
@@ -16,9 +16,9 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>)
     page.blank();
     for outcome in &analysis.thresholds {
         let (style, word) = match outcome.verdict {
-            Held::Kept => (Style::Plain, "threshold kept: "),
-            Held::Exceeded => (Style::Red, "threshold exceeded: "),
-            Held::Undecided => (Style::Red, "threshold undecided: "),
+            ThresholdVerdict::Kept => (Style::Plain, "threshold kept: "),
+            ThresholdVerdict::Exceeded => (Style::Red, "threshold exceeded: "),
+            ThresholdVerdict::Undecided => (Style::Red, "threshold undecided: "),
         };
         let text =
             format!("{}{}, {}", outcome.method, varying.of(&outcome.point), figures(outcome));

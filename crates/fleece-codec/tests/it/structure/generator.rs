@@ -14,7 +14,7 @@ pub(crate) trait Choices {
 pub(crate) struct Laid {
     /// The base, if any, and the document.
     pub(crate) bytes: Vec<u8>,
-    /// Where the document begins; before that lies its base.
+    /// Where the document begins, which is where its base ends.
     pub(crate) start: usize,
     pub(crate) depth_limit: u16,
 }

@@ -78,7 +78,7 @@ pub struct PooledRatio {
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
-    /// Where the ratio of a further group lies that is measured as these were.
+    /// The prediction interval: the ratio of a further group that is measured in the same way.
     pub prediction_low: Option<f64>,
     pub prediction_high: Option<f64>,
     /// The standard deviation of the logs of the true ratios of the groups.
@@ -123,24 +123,24 @@ pub fn compare_groups(
             points.push(point);
         }
     }
-    let found: Vec<Vec<Vec<Found<'_>>>> = groups
+    let cells: Vec<Vec<Vec<ComparableCell<'_>>>> = groups
         .iter()
-        .map(|group| group.runs.iter().map(|run| found(run, &moved)).collect())
+        .map(|group| group.runs.iter().map(|run| comparable_cells(run, &moved)).collect())
         .collect();
     let of_runs = groups.iter().map(|group| group.runs.iter().map(|run| &run.environment.facts));
     let of_runs: Vec<Vec<_>> = of_runs.map(Iterator::collect).collect();
     let facts = facts::of_groups(&of_runs, is_lasting);
-    let points = points.into_iter().filter_map(|point| at_point(point, &found, &facts));
+    let points = points.into_iter().filter_map(|point| at_point(point, &cells, &facts));
     Fleet { points: points.collect() }
 }
 
 /// A cell that may be compared, with its point without the places.
-struct Found<'a> {
+struct ComparableCell<'a> {
     cell: &'a Cell,
     point: Point,
 }
 
-fn found<'a>(run: &'a Run, moved: &[&str]) -> Vec<Found<'a>> {
+fn comparable_cells<'a>(run: &'a Run, moved: &[&str]) -> Vec<ComparableCell<'a>> {
     if !run.in_rounds() {
         return Vec::new();
     }
@@ -152,14 +152,14 @@ fn found<'a>(run: &'a Run, moved: &[&str]) -> Vec<Found<'a>> {
     };
     let cells = run.cells.iter().zip(answers::wrong(run)).filter(fit);
     let point = |cell: &Cell| cell.point.only(|name| !moved.contains(&name));
-    cells.map(|(cell, _)| Found { cell, point: point(cell) }).collect()
+    cells.map(|(cell, _)| ComparableCell { cell, point: point(cell) }).collect()
 }
 
 /// The cells of one point, by group and run.
 type AtPoint<'a> = Vec<Vec<Vec<&'a Cell>>>;
 
-fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<Found<'a>>>]) -> AtPoint<'a> {
-    let of_run = |run: &Vec<Found<'a>>| {
+fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<ComparableCell<'a>>>]) -> AtPoint<'a> {
+    let of_run = |run: &Vec<ComparableCell<'a>>| {
         let fit = run.iter().filter(|found| found.point.is_part_of(point));
         fit.map(|found| found.cell).collect()
     };
@@ -169,7 +169,7 @@ fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<Found<'a>>>]) -> AtPoint<'a> {
 /// None if no run measured two methods there.
 fn at_point(
     point: Point,
-    groups: &[Vec<Vec<Found<'_>>>],
+    groups: &[Vec<Vec<ComparableCell<'_>>>],
     facts: &[facts::Fact],
 ) -> Option<FleetPoint> {
     let cells = cells_at(&point, groups);

@@ -71,7 +71,7 @@ impl<'a> Match<'a> {
 }
 
 /// The data of one run for a method at a point.
-struct Found<'a> {
+struct RunCell<'a> {
     run: usize,
     cell: &'a Cell,
     wrong: Option<String>,
@@ -81,7 +81,7 @@ struct Found<'a> {
 struct Group<'a> {
     method: &'a str,
     point: Point,
-    sides: [Vec<Found<'a>>; 2],
+    sides: [Vec<RunCell<'a>>; 2],
 }
 
 pub(super) fn matches<'a>(
@@ -103,7 +103,7 @@ pub(super) fn matches<'a>(
         let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
         let wrong = wrong(&sides);
         let wrong_before = sides[0].iter().any(|found| found.wrong.is_some());
-        let measured = |side: &[Found<'a>]| -> Vec<InRun<'a>> {
+        let measured = |side: &[RunCell<'a>]| -> Vec<InRun<'a>> {
             let fit = side.iter().filter(|found| {
                 found.cell.status == Status::Measured && !found.cell.samples.is_empty()
             });
@@ -144,7 +144,7 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
                     groups.push(Group { method: &cell.method, point, sides });
                     groups.len() - 1
                 });
-                groups[group].sides[side].push(Found { run, cell, wrong });
+                groups[group].sides[side].push(RunCell { run, cell, wrong });
             }
         }
     }
@@ -162,7 +162,7 @@ fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
 }
 
 /// A wrong answer in one of the runs, or answers that differ between runs.
-fn wrong(sides: &[Vec<Found<'_>>; 2]) -> Option<String> {
+fn wrong(sides: &[Vec<RunCell<'_>>; 2]) -> Option<String> {
     let found = || sides.iter().flatten();
     if let Some(reason) = found().find_map(|found| found.wrong.clone()) {
         return Some(reason);

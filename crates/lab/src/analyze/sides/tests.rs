@@ -97,9 +97,9 @@ fn what_only_one_side_has_is_reported_with_the_reason() {
     let a = vec![run(vec![cell("read", noisy(1, 0.01)), cell("direct", noisy(2, 0.01))])];
     let b = vec![run(vec![cell("read", noisy(3, 0.01)), refused, cell("new", noisy(4, 0.01))])];
     let sides = compare_sides(&a, &b, &[]);
-    let told: Vec<_> =
+    let alone: Vec<_> =
         sides.alone.iter().map(|a| (a.method.as_str(), a.side, a.reason.as_deref())).collect();
-    assert_eq!(told, [("direct", "a", Some("skipped there: no O_DIRECT")), ("new", "b", None)]);
+    assert_eq!(alone, [("direct", "a", Some("skipped there: no O_DIRECT")), ("new", "b", None)]);
     assert!(sides.lines.iter().all(|line| line.method == "read"));
 }
 

@@ -24,7 +24,7 @@ fn the_samples_of_a_session_are_one_value() {
     let times = own.iter().enumerate().map(|(i, ns)| ns * process[i / 10]);
     let run = with_thresholds(vec![cell("a", times)], &[("wall_ns", 1.06e6)]);
     let outcome = &analyze(&run).thresholds[0];
-    assert_eq!(outcome.verdict, Held::Undecided, "{outcome:?}");
+    assert_eq!(outcome.verdict, ThresholdVerdict::Undecided, "{outcome:?}");
     assert_eq!(outcome.reason.as_deref(), Some("the limit lies within the interval"));
 }
 
@@ -38,7 +38,7 @@ fn all_outcomes_hold_together() {
     assert_eq!(both.len(), 9);
     for outcome in &both {
         close(Some(outcome.level), 1.0 - 0.05 / 9.0, 1e-12);
-        assert_eq!(outcome.verdict, Held::Kept);
+        assert_eq!(outcome.verdict, ThresholdVerdict::Kept);
     }
     let alone = of(&thresholds[..1]);
     let width = |outcome: &ThresholdOutcome| outcome.high.unwrap() - outcome.low.unwrap();
@@ -50,7 +50,7 @@ fn fewer_than_five_sessions_decide_nothing() {
     let few = noisy(1, 0.001).into_iter().take(40);
     let run = with_thresholds(vec![cell("a", few)], &[("wall_ns", 1.0)]);
     let outcome = &analyze(&run).thresholds[0];
-    assert_eq!(outcome.verdict, Held::Undecided);
+    assert_eq!(outcome.verdict, ThresholdVerdict::Undecided);
     let reason = "4 sessions are too few, at least 5 are needed";
     assert_eq!(outcome.reason.as_deref(), Some(reason));
 }
@@ -69,9 +69,9 @@ fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
         let outcomes = analyze(&with_thresholds(cells(), &[(RATIO, max)])).thresholds;
         outcomes.into_iter().map(|outcome| (outcome.verdict, outcome.reason)).next().unwrap()
     };
-    assert_eq!(held(1.5), (Held::Kept, None));
-    assert_eq!(held(1.1).0, Held::Undecided);
+    assert_eq!(held(1.5), (ThresholdVerdict::Kept, None));
+    assert_eq!(held(1.1).0, ThresholdVerdict::Undecided);
     // The CPU time is the same: with another wait it may have exceeded this.
-    assert_eq!(held(1.19).0, Held::Undecided);
-    assert_eq!(held(0.9).0, Held::Exceeded);
+    assert_eq!(held(1.19).0, ThresholdVerdict::Undecided);
+    assert_eq!(held(0.9).0, ThresholdVerdict::Exceeded);
 }

@@ -15,7 +15,7 @@ use crate::metric;
 use crate::run::{CacheState, Role, Status};
 
 /// A process that was started, or why it could not be.
-pub(super) type Started = Result<Box<dyn Runner>, RunError>;
+pub(super) type StartedRunner = Result<Box<dyn Runner>, RunError>;
 
 impl Session<'_, '_> {
     pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
@@ -82,7 +82,7 @@ impl Session<'_, '_> {
         if self.schedule.is_first() && all_allow { self.bench.most_at_once() } else { 1 }
     }
 
-    fn begin_to_prepare(&self, index: usize, mut runner: Box<dyn Runner>) -> Started {
+    fn begin_to_prepare(&self, index: usize, mut runner: Box<dyn Runner>) -> StartedRunner {
         let (method, point) = self.bench.method(index)?;
         runner.begin_to_prepare(&self.bench.arguments(method, point))?;
         Ok(runner)
@@ -91,7 +91,7 @@ impl Session<'_, '_> {
     /// Starts the processes of all cells that take part, in random order, because the process that
     /// starts first may get the better CPU or memory. All have started before the first one
     /// prepares, because some measure how long their operation takes.
-    fn start_all(&mut self) -> Vec<(usize, Started)> {
+    fn start_all(&mut self) -> Vec<(usize, StartedRunner)> {
         let of = self.bench.run.cells.len();
         let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
         starts.retain(|cell| {
@@ -102,7 +102,7 @@ impl Session<'_, '_> {
         start_each(starts, at_once, |cell| self.start(cell))
     }
 
-    fn start(&mut self, index: usize) -> Started {
+    fn start(&mut self, index: usize) -> StartedRunner {
         let (method, point) = self.bench.method(index)?;
         if let Some(reason) = &self.bench.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
@@ -221,9 +221,9 @@ impl Session<'_, '_> {
 pub(super) fn start_each(
     cells: Vec<usize>,
     at_once: usize,
-    mut start: impl FnMut(usize) -> Started,
-) -> Vec<(usize, Started)> {
-    let wait = |(cell, runner): (usize, Started)| {
+    mut start: impl FnMut(usize) -> StartedRunner,
+) -> Vec<(usize, StartedRunner)> {
+    let wait = |(cell, runner): (usize, StartedRunner)| {
         (cell, runner.and_then(|mut runner| runner.started().map(|()| runner)))
     };
     let mut starting = VecDeque::new();

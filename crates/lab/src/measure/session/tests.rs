@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::preparing::{Started, start_each};
+use super::preparing::{StartedRunner, start_each};
 use super::*;
 use crate::experiment::Data;
 use crate::launch::{Child, RawSample, Ready};
@@ -133,7 +133,7 @@ impl Runner for SlowStart {
 #[test]
 fn no_more_processes_start_at_once_than_there_are_cpus() {
     let starting = Rc::new(RefCell::new(Starting::default()));
-    let start = |cell: usize| -> Started {
+    let start = |cell: usize| -> StartedRunner {
         if cell == 3 {
             return Err(RunError::Skipped("is not there".into()));
         }

@@ -54,7 +54,7 @@ fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_is_read_of_the_main_thread_does_not_stand_for_several() {
+fn counters_of_the_main_thread_are_not_used_for_several_threads() {
     let all = ["run_queue_wait_ns", "voluntary_switches", "involuntary_switches"];
     assert_eq!(of_threads(1, 5_000_000, 5_000_000), all);
     // A thread has started and ended.

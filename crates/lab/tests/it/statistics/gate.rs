@@ -13,7 +13,7 @@ use lab::run::{CacheState, Cell, Environment, Pass, Plan, Run, SCHEMA, Sample};
 
 /// The influence of a machine on the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shared {
+pub(crate) struct MachineNoise {
     pub(crate) name: &'static str,
     /// The variation of the speed of the machine, which is the same for all methods: from run to
     /// run, and from session to session.
@@ -25,12 +25,12 @@ pub(crate) struct Shared {
 
 /// As measured on shared machines: sessions of a method relative to its reference differ by 1.4 %
 /// in CPU time and by 8.5 % in wall time, those of a method alone by 14 % and by 60 %.
-pub(crate) const MACHINES: [Shared; 4] = [
-    Shared { name: "quiet", machine: [0.02, 0.01], method: [0.003, 0.003, 0.01] },
-    Shared { name: "shared", machine: [0.14, 0.05], method: [0.014, 0.014, 0.04] },
-    Shared { name: "crowded", machine: [0.6, 0.2], method: [0.085, 0.085, 0.14] },
+pub(crate) const MACHINES: [MachineNoise; 4] = [
+    MachineNoise { name: "quiet", machine: [0.02, 0.01], method: [0.003, 0.003, 0.01] },
+    MachineNoise { name: "shared", machine: [0.14, 0.05], method: [0.014, 0.014, 0.04] },
+    MachineNoise { name: "crowded", machine: [0.6, 0.2], method: [0.085, 0.085, 0.14] },
     // This violates the assumption of a check: runs differ by more than sessions do.
-    Shared { name: "moody", machine: [0.14, 0.05], method: [0.02, 0.01, 0.04] },
+    MachineNoise { name: "moody", machine: [0.14, 0.05], method: [0.02, 0.01, 0.04] },
 ];
 
 /// Shares of 1.
@@ -52,23 +52,23 @@ pub(crate) struct Checked {
 
 /// The outcomes of many checks with `wall=5%`, each against its own baseline. As in the program,
 /// there is a second run only if the first is not ok.
-pub(crate) fn checks(shared: Shared, checked: Checked, sets: u32) -> Shares {
+pub(crate) fn checks(noise: MachineNoise, checked: Checked, sets: u32) -> Shares {
     let Checked { methods, earlier, factor } = checked;
     let mut random = SplitMix64(11);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let mut shares = Shares::default();
     for _ in 0..sets {
         let before: Vec<Run> =
-            (0..=earlier).map(|_| run(shared, methods, 1.0, &mut random)).collect();
+            (0..=earlier).map(|_| run(noise, methods, 1.0, &mut random)).collect();
         let baseline = before[earlier as usize].clone();
-        let mut now = vec![run(shared, methods, factor, &mut random)];
+        let mut now = vec![run(noise, methods, factor, &mut random)];
         let outcome = |now: &[Run]| {
             let (baseline, before, allowed) = (&baseline, &before, &allowed);
             check(&Check { baseline, now, before, allowed, absolute: false }).outcome
         };
         let mut found = outcome(&now);
         if !matches!(found, Outcome::Ok | Outcome::Faster) {
-            now.push(run(shared, methods, factor, &mut random));
+            now.push(run(noise, methods, factor, &mut random));
             found = outcome(&now);
         }
         shares.count(found, sets);
@@ -91,15 +91,15 @@ impl Shares {
 /// The outcomes of many checks of old and new in the same rounds with `wall=5%`. One of the methods
 /// takes `factor` of the time of its old side, the others did not change. There is a second run as
 /// in [`checks`].
-pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> Shares {
+pub(crate) fn pairs(noise: MachineNoise, methods: usize, factor: f64, sets: u32) -> Shares {
     let mut random = SplitMix64(13);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let mut shares = Shares::default();
     for _ in 0..sets {
-        let mut now = vec![both_sides(shared, methods, factor, &mut random)];
+        let mut now = vec![both_sides(noise, methods, factor, &mut random)];
         let mut found = check_pairs(&now, &allowed).outcome;
         if !matches!(found, Outcome::Ok | Outcome::Faster) {
-            now.push(both_sides(shared, methods, factor, &mut random));
+            now.push(both_sides(noise, methods, factor, &mut random));
             found = check_pairs(&now, &allowed).outcome;
         }
         shares.count(found, sets);
@@ -109,12 +109,12 @@ pub(crate) fn pairs(shared: Shared, methods: usize, factor: f64, sets: u32) -> S
 
 /// The factor that would be found in four of five cases, by the median of some past checks in which
 /// nothing changed.
-pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
+pub(crate) fn foreseen(noise: MachineNoise, methods: usize, rounds: u32) -> f64 {
     let mut random = SplitMix64(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let cells: Vec<(String, Point)> =
         (0..methods).map(|i| (format!("m{i}"), Point::default())).collect();
-    let past: Vec<Run> = (0..20).map(|_| both_sides(shared, methods, 1.0, &mut random)).collect();
+    let past: Vec<Run> = (0..20).map(|_| both_sides(noise, methods, 1.0, &mut random)).collect();
     let found = foresee_pairs(&past, &cells, &allowed, (SESSIONS, rounds));
     1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
 }
@@ -122,9 +122,9 @@ pub(crate) fn foreseen(shared: Shared, methods: usize, rounds: u32) -> f64 {
 /// This number of methods and the old side of each. The effect of a run on one of them (the
 /// placement of files and memory) is the same for both sides, which do the same work on the same
 /// data; processes and rounds differ.
-fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
-    let [_, of_session, of_round] = shared.method;
-    let same_run = Shared { method: [0.0, of_session, of_round], ..shared };
+fn both_sides(noise: MachineNoise, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
+    let [_, of_session, of_round] = noise.method;
+    let same_run = MachineNoise { method: [0.0, of_session, of_round], ..noise };
     let mut both = run(same_run, 2 * methods - 1, 1.0, random);
     for (i, cell) in both.cells.iter_mut().enumerate() {
         let old = if i % 2 == 1 { OLD } else { "" };
@@ -138,11 +138,11 @@ fn both_sides(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix
 
 /// How often one method that did not change is reported to differ between two sides of this number
 /// of runs: absolutely, and relative to the reference.
-pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
+pub(crate) fn sides(noise: MachineNoise, runs: usize, sets: u32) -> [f64; 2] {
     let mut random = SplitMix64(12);
     let mut alarms = [0u32; 2];
     for _ in 0..sets {
-        let mut side = || (0..runs).map(|_| run(shared, 1, 1.0, &mut random)).collect();
+        let mut side = || (0..runs).map(|_| run(noise, 1, 1.0, &mut random)).collect();
         let (a, b): (Vec<Run>, Vec<Run>) = (side(), side());
         let sides = compare_sides(&a, &b, &[]);
         let Some(line) = sides.lines.iter().find(|line| line.reference.is_some()) else { continue };
@@ -154,8 +154,8 @@ pub(crate) fn sides(shared: Shared, runs: usize, sets: u32) -> [f64; 2] {
 }
 
 /// The reference and this number of further methods.
-fn run(shared: Shared, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
-    let Shared { machine, method: [of_run, of_session, of_round], .. } = shared;
+fn run(noise: MachineNoise, methods: usize, factor: f64, random: &mut SplitMix64) -> Run {
+    let MachineNoise { machine, method: [of_run, of_session, of_round], .. } = noise;
     let speed = machine[0] * random.normal();
     let sessions: Vec<f64> = (0..SESSIONS).map(|_| machine[1] * random.normal()).collect();
     let cells = (0..=methods).map(|i| {

@@ -20,7 +20,7 @@ pub(crate) struct Scheme {
 
 /// Shares of the runs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RunShares {
     /// A verdict that is not true.
     pub(crate) false_verdict: f64,
     /// One of the best methods has left, or is not among the best.
@@ -35,9 +35,9 @@ pub(crate) struct Found {
 const ROUND: f64 = 0.05;
 const EQUAL_WITHIN: f64 = 0.01;
 
-pub(crate) fn simulate(scheme: Scheme, runs: u32, seed: u64) -> Found {
+pub(crate) fn simulate(scheme: Scheme, runs: u32, seed: u64) -> RunShares {
     let mut random = SplitMix64(seed ^ scheme.spread.to_bits());
-    let mut sum = Found::default();
+    let mut sum = RunShares::default();
     for _ in 0..runs {
         let one = one_run(scheme, &mut random);
         sum.false_verdict += one.false_verdict;
@@ -46,7 +46,7 @@ pub(crate) fn simulate(scheme: Scheme, runs: u32, seed: u64) -> Found {
         sum.sessions += one.sessions;
     }
     let share = |sum: f64| sum / f64::from(runs);
-    Found {
+    RunShares {
         false_verdict: share(sum.false_verdict),
         best_lost: share(sum.best_lost),
         missed: share(sum.missed),
@@ -54,7 +54,7 @@ pub(crate) fn simulate(scheme: Scheme, runs: u32, seed: u64) -> Found {
     }
 }
 
-fn one_run(scheme: Scheme, random: &mut SplitMix64) -> Found {
+fn one_run(scheme: Scheme, random: &mut SplitMix64) -> RunShares {
     let n = scheme.effects.len();
     let cells = (0..n).map(|i| gate::cell(format!("m{i}")));
     let mut run = gate::of_cells(cells.collect());
@@ -77,10 +77,10 @@ fn one_run(scheme: Scheme, random: &mut SplitMix64) -> Found {
         }
     }
     let judged = judge(scheme, &run, &left);
-    Found { sessions: f64::from(taken) / (n * scheme.last) as f64, ..judged }
+    RunShares { sessions: f64::from(taken) / (n * scheme.last) as f64, ..judged }
 }
 
-fn judge(scheme: Scheme, run: &Run, left: &[bool]) -> Found {
+fn judge(scheme: Scheme, run: &Run, left: &[bool]) -> RunShares {
     let analysis = analyze(run);
     let (mut false_verdict, mut missed) = (false, false);
     for found in analysis.comparisons.iter().filter(|found| found.decides) {
@@ -102,7 +102,7 @@ fn judge(scheme: Scheme, run: &Run, left: &[bool]) -> Found {
     let is_best = |cell: &usize| scheme.effects[*cell] <= smallest;
     let best_lost = (0..scheme.effects.len()).filter(is_best).any(is_lost);
     let share = |is: bool| f64::from(u8::from(is));
-    Found {
+    RunShares {
         false_verdict: share(false_verdict),
         best_lost: share(best_lost),
         missed: share(missed),

@@ -79,12 +79,12 @@ fn an_unknown_key_is_reported_with_what_was_meant() {
 #[test]
 fn a_wrong_value_is_reported_with_its_key() {
     let wrong = "[[method]]\nname = 'b'\ncommand = [\n'x',\n3]\n";
-    let told = "8: method[2].command[2]: invalid type: integer `3`, expected a string";
-    refused(&format!("{METHOD}{wrong}"), told);
-    let told =
+    let expected = "8: method[2].command[2]: invalid type: integer `3`, expected a string";
+    refused(&format!("{METHOD}{wrong}"), expected);
+    let expected =
         "2: method[1].name: a name is a line of at most 4096 bytes that does not end in @old";
     for name in ["a\\nb", "", " a", "x@old", &"x".repeat(4097)] {
-        refused(&format!("[[method]]\nname = \"{name}\"\ncommand = 'x'\n"), told);
+        refused(&format!("[[method]]\nname = \"{name}\"\ncommand = 'x'\n"), expected);
     }
     refused(&format!("{METHOD}{METHOD}"), "5: method[2].name: there are two methods a");
     refused("[[method]]\nname = 'a'\ncommand = ''\n", "3: method[1].command: the command is empty");
@@ -101,8 +101,8 @@ fn a_wrong_value_is_reported_with_its_key() {
         "2: method[1].name: it needs a command = \"…\" or a worker = \"…\"",
     );
     for rounds in ["0", "4000000"] {
-        let told = format!("5: plan.rounds: {rounds}: allowed are 1 to 1000000");
-        refused(&format!("{METHOD}[plan]\nrounds = {rounds}\n"), &told);
+        let expected = format!("5: plan.rounds: {rounds}: allowed are 1 to 1000000");
+        refused(&format!("{METHOD}[plan]\nrounds = {rounds}\n"), &expected);
     }
     refused(
         &format!("{METHOD}[plan]\ntime = 'soon'\n"),
@@ -158,7 +158,7 @@ fn a_command_has_a_shell_variables_exit_codes_and_an_output() {
 
 #[test]
 fn what_a_command_cannot_have_is_reported() {
-    let check = |line: &str, told: &str| refused(&format!("{METHOD}{line}\n"), told);
+    let check = |line: &str, expected: &str| refused(&format!("{METHOD}{line}\n"), expected);
     check(
         "exit_codes = []",
         "4: method[1].exit_codes: name the exit codes of a success, such as [0, 1]",
@@ -222,11 +222,11 @@ fn a_param_is_checked_as_its_flag_would_be() {
     );
     refused(&text("kind = 'path'\ndefault = ''"), "4: param[1].default: \"\": a value is needed");
     let unused = "[[param]]\nname = 'n'\nkind = 'count'\ndefault = 1\n";
-    let told = "2: param[1].name: nothing uses it: write {n} in a command";
-    refused(&format!("{unused}{METHOD}"), told);
+    let expected = "2: param[1].name: nothing uses it: write {n} in a command";
+    refused(&format!("{unused}{METHOD}"), expected);
     for name in ["rounds", "file", "dir"] {
-        let told = format!("2: param[1].name: {name} means something else; name it otherwise");
-        refused(&format!("{}{METHOD}", unused.replace("'n'", &format!("'{name}'"))), &told);
+        let expected = format!("2: param[1].name: {name} means something else; name it otherwise");
+        refused(&format!("{}{METHOD}", unused.replace("'n'", &format!("'{name}'"))), &expected);
     }
     refused(
         &format!("name = 'reading'\n{METHOD}"),
@@ -253,15 +253,15 @@ fn what_is_no_experiment_is_reported_in_a_line() {
 fn what_cannot_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("my.toml");
-    let told = || format!("{:#}", load(&path, &taken()).err().unwrap());
-    assert!(told().contains("my.toml cannot be read: No such file"), "{}", told());
+    let message = || format!("{:#}", load(&path, &taken()).err().unwrap());
+    assert!(message().contains("my.toml cannot be read: No such file"), "{}", message());
     std::fs::write(&path, b"name = 'x'\n# \xff").unwrap();
-    assert!(told().ends_with("my.toml:2: it is not UTF-8 text"), "{}", told());
+    assert!(message().ends_with("my.toml:2: it is not UTF-8 text"), "{}", message());
     std::fs::write(&path, vec![b' '; 10 << 20]).unwrap();
-    assert!(told().contains("larger than 1 MiB"), "{}", told());
+    assert!(message().contains("larger than 1 MiB"), "{}", message());
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    assert!(told().contains("is not a file"), "{}", told());
+    assert!(message().contains("is not a file"), "{}", message());
 }
 
 proptest! {

@@ -56,7 +56,7 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
 
 impl Server {
     /// Passes the addresses of the resources to the methods.
-    pub(in super::super) fn tell(&self, arguments: &mut Point, parallel: u64) {
+    pub(in super::super) fn add_arguments(&self, arguments: &mut Point, parallel: u64) {
         let scheme = if self.secure { "https" } else { "http" };
         for index in 0..parallel {
             let url = format!("{scheme}://127.0.0.1:{}/{index}", self.port);
@@ -68,7 +68,7 @@ impl Server {
     }
 }
 
-type Started = Result<(ServerProcess, u16), RunError>;
+type StartedServer = Result<(ServerProcess, u16), RunError>;
 
 fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, RunError> {
     let failed = |what: &str| RunError::Failed(what.to_owned());
@@ -78,7 +78,7 @@ fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, RunError> {
     Ok([program, COMMAND, kind, directory].map(str::to_owned).to_vec())
 }
 
-fn own(directory: &Path, stop: &Stop) -> Started {
+fn own(directory: &Path, stop: &Stop) -> StartedServer {
     let mut helper = ServerProcess::start(&argv("own", directory)?, LIMIT_NS, stop)?;
     let line = helper.line()?;
     let port =
@@ -86,7 +86,7 @@ fn own(directory: &Path, stop: &Stop) -> Started {
     Ok((helper, port))
 }
 
-fn nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<Started> {
+fn nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<StartedServer> {
     ensure!(
         serve::nginx().is_some(),
         "--server nginx: it is not installed; install it, or take --server own"

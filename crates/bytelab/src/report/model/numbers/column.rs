@@ -4,7 +4,7 @@ use lab::analyze::latency::Figures;
 
 use super::row::Number;
 use crate::reference::published;
-use crate::report::model::table::{self, Cell, Look, Style, Table};
+use crate::report::model::table::{self, Cell, CellKind, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount};
 
 /// One frame of a display with 60 frames per second.
@@ -79,8 +79,8 @@ pub(crate) fn table(numbers: &[Number], columns: &[Column]) -> Table {
     let mut experiment = numbers.first().map(|number| number.row.experiment);
     for number in numbers {
         let cell = |column: &Column| {
-            let look = if column.is_left() { Look::Text } else { Look::Number };
-            Cell { look, ..cell(number, *column).into() }
+            let kind = if column.is_left() { CellKind::Text } else { CellKind::Number };
+            Cell { kind, ..cell(number, *column).into() }
         };
         let title = std::iter::once(number.row.title.into());
         let row = table.row(Style::Plain, title.chain(columns.iter().map(cell)));

@@ -43,7 +43,7 @@ enum Kind {
 }
 
 /// A test whose cells were found.
-struct Found<'a> {
+struct MeasuredTest<'a> {
     test: &'a Test,
     names: [String; 2],
     run: usize,
@@ -51,15 +51,15 @@ struct Found<'a> {
     to: Basis<'a>,
 }
 
-impl Found<'_> {
-    fn is_same(&self, other: &Found<'_>) -> bool {
+impl MeasuredTest<'_> {
+    fn is_same(&self, other: &MeasuredTest<'_>) -> bool {
         (self.run, self.of, self.to) == (other.run, other.of, other.to)
     }
 }
 
 /// The tests of a claim, and why the others cannot be made.
 struct Plan<'a> {
-    found: Vec<Found<'a>>,
+    found: Vec<MeasuredTest<'a>>,
     missing: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> StudyReport<'a> {
         plan
     }
 
-    fn found(&self, test: &'a Test, kind: Kind) -> Result<Found<'a>, String> {
+    fn found(&self, test: &'a Test, kind: Kind) -> Result<MeasuredTest<'a>, String> {
         let (row, name, of) = self.cell_of(&test.of, kind)?;
         let quantity = |row: &'a Row, place: CellIndex, metric: &'a str| CellMetric {
             cell: place.cell,
@@ -132,7 +132,13 @@ impl<'a> StudyReport<'a> {
             }
             (None, None) => (Basis::Value(1.0), String::new()),
         };
-        Ok(Found { test, names: [name, basis_name], run: of.run, of: of_quantity, to: basis })
+        Ok(MeasuredTest {
+            test,
+            names: [name, basis_name],
+            run: of.run,
+            of: of_quantity,
+            to: basis,
+        })
     }
 
     fn cell_of(&self, key: &str, kind: Kind) -> Result<(&'a Row, String, CellIndex), String> {
@@ -165,7 +171,7 @@ impl<'a> StudyReport<'a> {
             return Outcome::NotHere(plan.missing.join("; "));
         }
         let tests = plan.found.into_iter().map(|found| {
-            let Found { test, names, run, of, to } = found;
+            let MeasuredTest { test, names, run, of, to } = found;
             let (verdict, found) = judge_claim(self.runs[run].0, of, to, test.range(), alpha);
             Tested { test, names, verdict, found }
         });

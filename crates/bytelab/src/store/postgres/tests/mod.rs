@@ -125,7 +125,7 @@ fn a_role_has_the_rights_that_the_documentation_gives_it() {
 }
 
 #[test]
-fn what_others_wrote_is_read_with_care() {
+fn invalid_rows_are_reported_with_their_run() {
     let Some(server) = TestServer::start() else { return };
     let mut store = open(&server.url()).unwrap();
     let run = of_round(1);

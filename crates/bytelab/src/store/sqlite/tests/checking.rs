@@ -9,7 +9,7 @@ use super::refusals::{KILLED, STORE, damage_the_middle, put, write_three_runs};
 
 /// Reading all of a store takes a second for a million samples.
 #[test]
-fn what_was_closed_is_not_read_before_it_is_needed() {
+fn a_store_that_was_closed_properly_is_not_checked_when_it_is_opened() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let mut bytes = STORE.clone();

@@ -169,14 +169,14 @@ fn a_killed_process_loses_no_finished_sample() {
 }
 
 /// Begins a run, adds samples to its first cell, reports each once it is stored, and ends the run.
-fn write_run(path: &Path, samples: usize, mut tell: impl FnMut(String)) {
+fn write_run(path: &Path, samples: usize, mut print: impl FnMut(String)) {
     let mut store = Sqlite::open(path).unwrap();
     let run = suite::new_run("written");
     let id = store.begin(&run).unwrap();
-    tell(format!("run {id}"));
+    print(format!("run {id}"));
     for round in (0..u32::MAX).take(samples) {
         store.append(&id, 0, &suite::new_sample(round, 0), &suite::new_values(round)).unwrap();
-        tell(format!("sample {round}"));
+        print(format!("sample {round}"));
         store.put_cell(&id, 1, &run.cells[1]).unwrap();
     }
     store.finish(&id, true, &run.environment, &[]).unwrap();

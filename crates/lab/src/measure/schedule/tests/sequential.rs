@@ -81,7 +81,7 @@ fn what_is_slow_takes_part_until_it_leaves() {
 }
 
 #[test]
-fn what_has_left_does_not_return() {
+fn a_method_that_has_left_does_not_return() {
     let mut schedule = Schedule { left: vec![false; 3], ..schedule(1, 10) };
     schedule.leave(&[false, true, false]);
     schedule.leave(&[false, false, true]);
@@ -93,7 +93,7 @@ fn what_has_left_does_not_return() {
 
 /// The warm-up of a spared cell is left out after the first session, and counted as left out.
 #[test]
-fn what_is_spared_is_warmed_up_in_the_first_session_only() {
+fn a_spared_method_is_warmed_up_in_the_first_session_only() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
     let warmed_up = |design| {
         let mut schedule = Schedule { design, stays: vec![false; 3], ..schedule(1, 10) };

@@ -3,7 +3,7 @@
 use crate::run::{Cells, Run, Warning, WarningKind};
 
 /// Cells with what was found in each.
-pub(super) type Found = Vec<(usize, String)>;
+pub(super) type Findings = Vec<(usize, String)>;
 
 /// Up to this number of cells, there is a warning for each.
 const SINGLE_MAX: usize = 3;
@@ -13,23 +13,23 @@ pub(super) fn warn(
     run: &Run,
     kind: &WarningKind,
     advice: &str,
-    found: Found,
+    findings: Findings,
     warnings: &mut Vec<Warning>,
 ) {
     let new = |detail| Warning { advice: advice.to_owned(), ..Warning::new(kind.clone(), detail) };
-    if found.len() > SINGLE_MAX {
+    if findings.len() > SINGLE_MAX {
         let mut methods: Vec<String> = Vec::new();
-        for (cell, _) in &found {
+        for (cell, _) in &findings {
             let name = &run.cells[*cell].method;
             if !methods.contains(name) {
                 methods.push(name.clone());
             }
         }
-        let cells = Some(Cells { n: found.len(), methods });
+        let cells = Some(Cells { n: findings.len(), methods });
         warnings.push(Warning { cells, ..new(String::new()) });
         return;
     }
-    for (index, detail) in found {
+    for (index, detail) in findings {
         let cell = &run.cells[index];
         let several = run.cells.iter().filter(|other| other.method == cell.method).count() > 1;
         let point = several.then(|| cell.point.clone());
