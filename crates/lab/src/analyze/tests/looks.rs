@@ -323,8 +323,8 @@ fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look
     assert_eq!(found.families[0].best, analyze(&run).families[0].best);
 }
 
-/// By its eight sessions `fast` takes about 0.4 to 1.5 times the time of `wide`, which may take more
-/// than twice its time, and is not shown to differ from the reference.
+/// By its eight sessions `fast` takes about 0.4 to 1.5 times the time of `wide`, which may take
+/// more than twice its time, and is not shown to differ from the reference.
 #[test]
 fn what_may_take_twice_the_time_of_the_winner_is_not_called_as_fast() {
     let level = |i: usize| 0.625 * f64::exp(if i / 10 % 2 == 0 { 0.4 } else { -0.4 });
