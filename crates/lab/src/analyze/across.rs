@@ -107,3 +107,23 @@ fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison>
         comparison,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, run};
+
+    #[test]
+    fn only_a_word_or_path_with_several_values_that_names_no_job_is_compared() {
+        let at = |job: &str, dir: &str, size: u64| {
+            let mut cell = cell("a", []);
+            for (name, text) in [("job", job), ("dir", dir), ("mode", "same")] {
+                cell.point.set(name, text);
+            }
+            cell.point.set("size", size);
+            cell
+        };
+        let cells = vec![at("x", "/a", 1), at("y", "/b", 2), at("y", "/b", 3)];
+        assert_eq!(text_params(&run(cells)), ["dir"]);
+    }
+}

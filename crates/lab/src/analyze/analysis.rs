@@ -303,3 +303,21 @@ pub enum ThresholdVerdict {
 
 /// The probability of a false verdict in a family.
 pub(super) const ALPHA: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verdict_and_each_change_has_its_word() {
+        use Verdict::{Faster, Missing, Same, Slower, Undecided, WrongAnswer};
+        assert_eq!(
+            [Faster, Slower, Same, Undecided, WrongAnswer, Missing].map(Verdict::word),
+            ["faster", "slower", "same", "undecided", "wrong answer", "missing"]
+        );
+        assert_eq!(
+            [Change::Less, Change::More, Change::Same, Change::Undecided].map(Change::word),
+            ["less", "more", "same", "undecided"]
+        );
+    }
+}

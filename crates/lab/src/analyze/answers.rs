@@ -69,3 +69,30 @@ fn judge(run: &Run, what: &str, given: Vec<(usize, Option<&str>)>, wrong: &mut [
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{answering, cell, run};
+    use crate::run::Status;
+
+    #[test]
+    fn samples_that_contradict_each_other_have_no_answer() {
+        let mut cell = cell("a", [1.0; 3]);
+        assert_eq!((answer(&cell), contradiction(&cell)), (Some("1"), None));
+        cell.samples[1].answer = Some("2".to_owned());
+        let reason = "its samples gave different answers, 1 and 2";
+        assert_eq!((answer(&cell), contradiction(&cell).as_deref()), (None, Some(reason)));
+        assert_eq!(wrong(&run(vec![cell])), [Some(reason.to_owned())]);
+    }
+
+    #[test]
+    fn a_method_that_failed_has_no_vote() {
+        let mut cells = ["a", "b", "c"].map(|name| cell(name, [1.0; 3])).to_vec();
+        for cell in &mut cells[1..] {
+            *cell = answering(cell.clone(), "2");
+            cell.status = Status::Failed("impossible values".to_owned());
+        }
+        assert!(wrong(&run(cells)).iter().all(Option::is_none));
+    }
+}

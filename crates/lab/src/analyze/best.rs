@@ -137,3 +137,21 @@ fn slower_one(pair: &Comparison) -> Option<usize> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::answers;
+    use crate::analyze::family::families;
+    use crate::analyze::tests::{cell, close, run};
+
+    #[test]
+    fn the_level_is_shared_by_all_pairs_of_a_table() {
+        for (methods, pairs) in [(2, 1.0), (3, 3.0), (4, 6.0)] {
+            let cells = (0..methods).map(|i| cell(&format!("m{i}"), [1.0; 10]));
+            let run = run(cells.collect());
+            let family = families(&run, &answers::wrong(&run)).remove(0);
+            close(Some(directly(&run, &family, [1, 0]).level), 1.0 - ALPHA / pairs, 1e-12);
+        }
+    }
+}

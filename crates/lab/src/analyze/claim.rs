@@ -192,3 +192,19 @@ fn of_medians(run: &Run, a: CellMetric<'_>, b: Basis<'_>) -> Result<Ratio, Strin
         ..Ratio::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_touches_the_range_is_not_outside_of_it() {
+        let of = |low, high| {
+            let found = Ratio { low: Some(low), high: Some(high), ..Ratio::default() };
+            verdict(&found, [1.0, 2.0])
+        };
+        assert_eq!([of(1.0, 2.0), of(1.5, 1.6)], [Claimed::Confirmed; 2]);
+        assert_eq!([of(0.5, 1.0), of(2.0, 3.0), of(0.5, 3.0)], [Claimed::Undecided; 3]);
+        assert_eq!([of(0.5, 0.99), of(2.01, 3.0)], [Claimed::Refuted; 2]);
+    }
+}

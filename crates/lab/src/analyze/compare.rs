@@ -279,4 +279,35 @@ mod tests {
         assert_eq!(within_5(1.01, 1.04), (Verdict::Slower, true));
         assert_eq!(within_5(0.94, 1.04), (Verdict::Undecided, false));
     }
+
+    #[test]
+    fn one_sample_of_ten_may_lack_the_time_without_the_wait() {
+        let table = [(0, 0, false), (9, 9, true), (8, 9, false), (9, 10, true), (8, 10, false)];
+        for (known, of, expected) in table.into_iter().chain([(18, 20, true), (17, 20, false)]) {
+            assert_eq!(nearly_all(known, of), expected, "{known} of {of}");
+        }
+    }
+
+    #[test]
+    fn a_plan_may_have_its_own_margin() {
+        assert_eq!(Some(margin_percent(&Plan::default())), Some(RELEVANT_PERCENT));
+        let plan = Plan { margin_percent: Some(5.0), ..Plan::default() };
+        assert_eq!(Some(margin_percent(&plan)), Some(5.0));
+    }
+
+    /// The time of `c` without the wait is not known, so that the table is by wall time.
+    #[test]
+    fn a_wall_time_that_the_time_less_the_wait_contradicts_is_doubted() {
+        use crate::analyze::analyze;
+        use crate::analyze::tests::{cell, noisy, run, times, waited, with};
+
+        let slow = cell("b", times(&noisy(2, 0.01), 1.5));
+        let slow = with(slow, "run_queue_wait_ns", |wall_ns| 0.4 * wall_ns);
+        let slow = with(slow, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns / 1.5);
+        let cells = vec![waited(cell("a", noisy(1, 0.01))), slow, cell("c", noisy(3, 0.01))];
+        let found = analyze(&run(cells)).comparisons.into_iter().find(|c| c.decides).unwrap();
+        assert_eq!((&*found.method, &*found.metric), ("b", WALL));
+        let reason = "a method waited for a CPU, and the time less the wait does not show the same";
+        assert_eq!((found.verdict, found.reason.as_deref()), (Verdict::Undecided, Some(reason)));
+    }
 }

@@ -249,3 +249,26 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, with};
+
+    #[test]
+    fn sets_that_share_an_item_directly_or_not_are_decided_together() {
+        let sets = [vec![0, 1], vec![2], vec![3], vec![1, 2]];
+        let groups = by_group(&sets, |_| Vec::new(), |sets, _| sets.to_vec());
+        let together = vec![0, 1, 3];
+        assert_eq!(groups, [together.clone(), together.clone(), vec![2], together]);
+    }
+
+    #[test]
+    fn a_wait_of_five_percent_does_not_choose_the_measure() {
+        let of = |wait: f64| {
+            let cell = with(cell("a", [100.0; 10]), "run_queue_wait_ns", |_| wait);
+            measure(&[&with(cell, "wall_less_wait_ns", |wall_ns| wall_ns - wait)])
+        };
+        assert_eq!([5.0, 5.1].map(of), [WALL, WALL_LESS_WAIT]);
+    }
+}

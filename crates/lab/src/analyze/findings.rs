@@ -40,3 +40,31 @@ pub(super) fn warn(
 pub(super) fn percent(share: f64) -> String {
     if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, point, run};
+
+    #[test]
+    fn a_point_is_told_where_the_method_has_several() {
+        let mut run = run(["a", "a", "b"].map(|name| cell(name, [])).to_vec());
+        run.cells[1].point = point(&[("size", 1)]);
+        let found = |cells: &[usize]| {
+            let findings = cells.iter().map(|cell| (*cell, "slow".to_owned())).collect();
+            let mut warnings = Vec::new();
+            warn(&run, &WarningKind::Drift, "", findings, &mut warnings);
+            let of = |found: Warning| (found.method.unwrap(), found.point, found.detail);
+            warnings.into_iter().map(of).collect::<Vec<_>>()
+        };
+        let told = |method: &str, point| (method.to_owned(), point, "slow".to_owned());
+        let at = Some(point(&[("size", 1)]));
+        assert_eq!(found(&[1, 2]), [told("a", at), told("b", None)]);
+    }
+
+    #[test]
+    fn a_share_has_two_digits() {
+        let shares = [0.004, 0.012, 0.0999, 0.1, 0.25].map(percent);
+        assert_eq!(shares, ["0.4 %", "1.2 %", "10.0 %", "10 %", "25 %"]);
+    }
+}

@@ -286,4 +286,55 @@ mod tests {
         let waits = figures(&large, Quantity::Metric("run_queue_wait_ns"), &load).unwrap();
         assert!((waits.p50 - 1.0).abs() < 1e-9, "{}", waits.p50);
     }
+
+    #[test]
+    fn the_load_of_an_older_run_is_that_at_its_start() {
+        let of = |facts: &[(&str, f64)]| {
+            let mut run = crate::analyze::tests::run(Vec::new());
+            for (name, value) in facts {
+                run.environment.facts.insert((*name).to_owned(), (*value).into());
+            }
+            let MachineLoad { steal, others } = MachineLoad::from_run(&run);
+            (steal, others)
+        };
+        assert_eq!(of(&[("load_1_min", 1.0), ("cpu_threads", 4.0)]), (None, Some(0.25)));
+        assert_eq!(of(&[("load_1_min", 9.0), ("cpu_threads", 4.0)]), (None, Some(1.0)));
+        assert_eq!(
+            of(&[("steal_share", 0.5), ("busy_share_of_others", 0.1)]),
+            (Some(0.5), Some(0.1))
+        );
+    }
+
+    #[test]
+    fn a_share_at_a_limit_has_the_better_grade() {
+        let best =
+            |steal, others| MachineLoad { steal: Some(steal), others: Some(others) }.best_grade();
+        assert_eq!([best(0.0, 0.0), best(0.1, 0.0), best(0.0, 0.5)], ['A', 'B', 'B']);
+        assert_eq!([best(0.11, 0.0), best(0.0, 0.51)], ['C', 'C']);
+    }
+
+    #[test]
+    fn ten_samples_that_were_not_disturbed_are_enough() {
+        let left = |undisturbed: u32| {
+            let value = |at: u32| Value { session: at % 5, ns: 1.0, disturbed: at >= undisturbed };
+            without_disturbed((0..20).map(value).collect()).len()
+        };
+        assert_eq!([9, 10, 11].map(left), [20, 10, 11]);
+    }
+
+    #[test]
+    fn a_quarter_of_the_samples_must_reach_the_tenth() {
+        use crate::analyze::tests::cell;
+
+        // Two of the ten samples of each session take 100, the others a tenth more.
+        let cell = cell("read", (0..100).map(|at| if at % 10 < 2 { 100.0 } else { 110.0 }));
+        let load = MachineLoad { steal: Some(0.0), others: Some(0.0) };
+        let found = figures(&cell, Quantity::Time, &load).unwrap();
+        assert_eq!((found.p10, found.p25, found.grade), (100.0, 110.0, 'B'));
+    }
+
+    #[test]
+    fn an_interval_without_a_finite_end_is_none() {
+        assert_eq!(interval(&[1e-300, 1e-300, 1.0, 1e300, 1e300]), None);
+    }
 }

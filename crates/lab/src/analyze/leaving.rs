@@ -92,3 +92,18 @@ fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
 fn sessions(cell: &Cell) -> usize {
     cell.counted(WALL).map(|(sample, _)| sample.session).collect::<BTreeSet<u32>>().len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, noisy, run, times};
+
+    #[test]
+    fn what_decides_about_a_method_is_told_and_none_leaves_a_run_of_a_fixed_design() {
+        let slow = times(&noisy(2, 0.01), 2.0);
+        let found = decided(&run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]));
+        let verdict = |cell| found.decision(&found.families[0], cell).map(|found| found.verdict);
+        assert_eq!([0, 1].map(verdict), [None, Some(Verdict::Slower)]);
+        assert_eq!(found.leaves, [false, false]);
+    }
+}

@@ -137,3 +137,130 @@ fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
         notes.push(Warning::new(WarningKind::SlotEffect, text));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, waited};
+    use crate::param::Point;
+
+    /// Samples with these logs, in sessions of this number of rounds.
+    fn series(logs: &[f64], rounds: u32, check: impl Fn(&[(&Sample, f64)])) {
+        let mut cell = cell("a", logs.iter().copied());
+        for (i, sample) in (0..).zip(&mut cell.samples) {
+            (sample.session, sample.round) = (i / rounds, i % rounds);
+        }
+        check(&cell.samples.iter().zip(logs.iter().copied()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn only_numbers_above_0_have_a_logarithm() {
+        let cell = cell("a", [1.0, 0.0, f64::INFINITY, -1.0]);
+        let logs: Vec<f64> = logs_of(&cell, WALL).into_iter().map(|(_, log)| log).collect();
+        assert_eq!(logs, [0.0]);
+    }
+
+    #[test]
+    fn a_cell_is_judged_without_the_wait_where_its_table_is_and_it_is_known() {
+        let family = |metric, cells: &[usize]| Family {
+            point: Point::default(),
+            cells: cells.to_vec(),
+            reference: None,
+            compared: Vec::new(),
+            metric,
+            why: String::new(),
+            best: Vec::new(),
+            undecided: Vec::new(),
+            pareto: Vec::new(),
+        };
+        let known = waited(cell("a", [1.0; 10]));
+        let table = [family(WALL_LESS_WAIT, &[0])];
+        assert_eq!(time_metric(&known, 0, &table), WALL_LESS_WAIT);
+        assert_eq!(time_metric(&cell("a", [1.0; 10]), 0, &table), WALL);
+        let others = [family(WALL, &[0]), family(WALL_LESS_WAIT, &[1])];
+        assert_eq!(time_metric(&known, 0, &others), WALL);
+    }
+
+    #[test]
+    fn a_slow_start_is_noted_where_it_is_unlikely_and_relevant() {
+        let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+        let of = |first: f64, expected: &[bool; 2]| {
+            let logs: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { first } else { 0.0 }).collect();
+            series(&logs, 3, |series| {
+                let sessions = by_session(series);
+                let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+                let p = stats::start(&sessions).unwrap().p;
+                let noted = [p, 2.0 * p].map(|alpha| warm_up(series, alpha).is_some());
+                assert_eq!(&noted, expected, "{first}");
+            });
+        };
+        of(limit, &[false, false]);
+        of(1.01 * limit, &[false, true]);
+    }
+
+    #[test]
+    fn a_drift_of_sessions_ends_where_the_rest_is_steady() {
+        // Ten values that fall and twenty equal ones: S is -(45 + 200) of 435 pairs. The last of
+        // the ten and the twenty have S = -20 with a variance of (19740 - 17100) / 18, a p of 0.12;
+        // the last two -41 with one of (22638 - 17100) / 18, a p of 0.02.
+        let logs: Vec<f64> = (0..30).map(|i: u32| f64::from(10u32.saturating_sub(i))).collect();
+        series(&logs, 1, |series| {
+            let text = "it gets faster (τ -0.56), steady after 9 of 30 sessions";
+            assert_eq!(drift(series, ALPHA).as_deref(), Some(text));
+        });
+    }
+
+    #[test]
+    fn a_drift_in_each_of_few_sessions_is_not_steady_to_the_end() {
+        // Each session rises; of the six pairs of sessions four fall and two rise, so that all
+        // samples together have S = 180 - 200, which is no trend.
+        let levels = [2, 3, 0, 1].into_iter();
+        let logs: Vec<f64> =
+            levels.flat_map(|level| (0..10).map(move |i| f64::from(20 * level + i))).collect();
+        series(&logs, 10, |series| {
+            let text = "it gets slower (τ 1.00), not steady to the end";
+            assert_eq!(drift(series, ALPHA).as_deref(), Some(text));
+        });
+    }
+
+    /// The note on ten rounds of two methods that take turns to be second, where the logs of the
+    /// second ones are higher by these effects. All logs of one method are higher by `offset`.
+    fn slot_note(effects: [f64; 10], offset: f64) -> Option<String> {
+        let mut cells = ["a", "b"].map(|name| cell(name, [1.0; 10]));
+        for (cell, first) in cells.iter_mut().zip([0, 1]) {
+            for sample in &mut cell.samples {
+                sample.slot = (sample.round + first) % 2;
+            }
+        }
+        let logs = |(cell, offset): (&Cell, f64)| -> Vec<f64> {
+            let slots = cell.samples.iter().map(|sample| f64::from(sample.slot));
+            slots.zip(effects).map(|(slot, effect)| offset + slot * effect).collect()
+        };
+        let logs: Vec<Vec<f64>> = cells.iter().zip([0.0, offset]).map(logs).collect();
+        let series: Vec<Vec<(&Sample, f64)>> = cells
+            .iter()
+            .zip(logs)
+            .map(|(cell, logs)| cell.samples.iter().zip(logs).collect())
+            .collect();
+        let mut notes = Vec::new();
+        slot_effect(&series, &mut notes);
+        notes.pop().map(|note| note.to_string())
+    }
+
+    #[test]
+    fn a_slot_effect_is_noted_in_both_directions_if_all_of_the_interval_is() {
+        let begins = |note: Option<String>, with: &str| note.unwrap().starts_with(with);
+        // e^-0.1 is 0.905, e^0.1 is 1.105.
+        let text = "slot effect: in the second half of a round samples take";
+        assert!(begins(slot_note([-0.1; 10], 5.0), &format!("{text} -9.5 % (-9.5 … -9.5);")));
+        assert!(begins(slot_note([0.1; 10], 5.0), &format!("{text} +10.5 % (+10.5 … +10.5);")));
+        // Ten of the averages of two rounds are 0: the interval ends there.
+        let some =
+            |effect: f64| [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(|x| x * effect);
+        assert_eq!([0.1, -0.1].map(|effect| slot_note(some(effect), 5.0)), [None, None]);
+        // An effect of as much as is relevant is none.
+        let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+        assert_eq!(slot_note([limit; 10], 0.0), None);
+        assert!(slot_note([1.01 * limit; 10], 0.0).is_some());
+    }
+}

@@ -140,22 +140,29 @@ fn is_found(found: &[LevelFound], cache: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::tests::{cell, run};
+    use crate::run::Status;
 
-    #[test]
-    fn plateaus_are_named_after_the_announced_caches() {
+    type Caches = [(&'static str, u64)];
+    type Named = Vec<(Level, u64, u64)>;
+
+    /// The levels with their sizes, and what is missing, of plateaus from 4 KiB to 32 KiB, from 64
+    /// KiB to 256 KiB, and from 4 MiB to 16 MiB.
+    fn named(caches: &Caches) -> (Named, Vec<(&'static str, u64)>) {
         let ladder = [1.2, 1.2, 1.2, 1.2, 3.8, 3.8, 3.8, 9.0, 30.0, 60.0, 110.0, 111.0, 110.0];
         let sizes: Vec<u64> = (0..ladder.len()).map(|i| 4096 << i).collect();
         let ns = ladder.into_iter().map(Some).collect();
         let column = Column { method: "random", pages: "huge", ns };
-        let of = |caches: &[(&'static str, u64)]| {
-            let (found, missing) = levels(&column, &sizes, caches);
-            let found = found.into_iter().map(|found| (found.level, found.from, found.to));
-            (found.collect::<Vec<_>>(), missing)
-        };
+        let (found, missing) = levels(&column, &sizes, caches);
+        (found.into_iter().map(|found| (found.level, found.from, found.to)).collect(), missing)
+    }
+
+    #[test]
+    fn plateaus_are_named_after_the_announced_caches() {
         let [first, second, last] =
             [(4 << 10, 32 << 10), (64 << 10, 256 << 10), (4 << 20, 16 << 20)];
         assert_eq!(
-            of(&[("L1", 32 << 10), ("L2", 512 << 10), ("L3", 2 << 20)]),
+            named(&[("L1", 32 << 10), ("L2", 512 << 10), ("L3", 2 << 20)]),
             (
                 vec![
                     (Level::Cache("L1"), first.0, first.1),
@@ -166,7 +173,7 @@ mod tests {
             )
         );
         assert_eq!(
-            of(&[]),
+            named(&[]),
             (
                 vec![
                     (Level::Unannounced, first.0, first.1),
@@ -176,5 +183,88 @@ mod tests {
                 Vec::new(),
             )
         );
+    }
+
+    #[test]
+    fn a_plateau_ends_between_a_quarter_of_its_cache_and_a_fifth_beyond_it() {
+        let level = |at: usize, bytes: u64| named(&[("L", bytes)]).0[at].0;
+        let cache = Level::Cache("L");
+        // The second plateau ends at a quarter of 1 MiB, the first one far below that.
+        assert_eq!([0, 1].map(|at| level(at, 1 << 20)), [Level::Unannounced, cache]);
+        assert_eq!(level(1, (1 << 20) + 4), Level::Unannounced);
+        // The first one ends at 32768; a fifth beyond is 32768 and 32767.
+        assert_eq!([27_307, 27_306].map(|bytes| level(0, bytes)), [cache, Level::Unannounced]);
+        // The last one begins at 4 MiB, which is not beyond a cache of that size.
+        let beyond = [(4 << 20) - 1, 4 << 20].map(|bytes| level(2, bytes));
+        assert_eq!(beyond, [Level::Memory, Level::Unannounced]);
+    }
+
+    fn at(job: &str, size: Option<u64>) -> Point {
+        let mut point = Point::default();
+        point.set("job", job);
+        if let Some(size) = size {
+            point.set("size", size);
+        }
+        point
+    }
+
+    /// Eleven samples, of which the second smallest, the 10th percentile, is 1 more than `ns`.
+    fn timed(method: &str, at: Point, pages: &str, ns: u32) -> Cell {
+        let mut cell = cell(method, (0..11).rev().map(|more| f64::from(ns + more)));
+        cell.point = at;
+        cell.point.set("pages", pages);
+        cell
+    }
+
+    /// A sample of the size 4 takes 400 ns and more.
+    fn sweep(sizes: &[u32]) -> Run {
+        let point = |size: &u32| at("latency", Some(u64::from(*size)));
+        let of = |size: &u32| timed("random", point(size), "huge", 100 * size);
+        let mut run = run(sizes.iter().map(of).collect());
+        run.points = sizes.iter().map(point).collect();
+        run
+    }
+
+    #[test]
+    fn six_sizes_are_a_sweep() {
+        let (point, other) = (at("latency", Some(4)), at("bandwidth", Some(4)));
+        let run = sweep(&[4, 2, 1, 3, 2, 5, 6]);
+        assert!(holds(&run, &point) && size_sweep(&run).is_some());
+        assert!(!holds(&run, &other) && !holds(&run, &at("latency", None)));
+        let run = sweep(&[1, 2, 3, 4, 5, 5]);
+        assert!(!holds(&run, &point) && size_sweep(&run).is_none());
+    }
+
+    #[test]
+    fn a_column_is_one_method_with_one_kind_of_pages() {
+        let mut run = sweep(&[6, 5, 4, 3, 2, 1]);
+        run.cells[3].status = Status::Failed("no".to_owned());
+        run.cells.extend([
+            timed("random", at("latency", Some(2)), "small", 7),
+            timed("chase", at("latency", Some(6)), "huge", 8),
+            timed("chase", at("bandwidth", Some(6)), "huge", 9),
+        ]);
+        run.points.push(at("bandwidth", Some(7)));
+        let found = size_sweep(&run).unwrap();
+        let column = |method, pages, ns: [Option<f64>; 6]| Column { method, pages, ns: ns.into() };
+        let expected = vec![
+            column(
+                "random",
+                "huge",
+                [Some(101.0), Some(201.0), None, Some(401.0), Some(501.0), Some(601.0)],
+            ),
+            column("random", "small", [None, Some(8.0), None, None, None, None]),
+            column("chase", "huge", [None, None, None, None, None, Some(9.0)]),
+        ];
+        assert_eq!((found.sizes, found.columns), (vec![1, 2, 3, 4, 5, 6], expected));
+    }
+
+    #[test]
+    fn a_cache_without_a_size_is_not_announced() {
+        let mut run = run(Vec::new());
+        for (cache, bytes) in [("l1d", 32_768), ("l2", 0), ("l3", 1)] {
+            run.environment.facts.insert(format!("cache_{cache}_bytes"), bytes.into());
+        }
+        assert_eq!(announced(&run), [("L1", 32_768), ("L3", 1)]);
     }
 }

@@ -103,3 +103,28 @@ pub(super) fn middle(cell: &Cell, metric: &str) -> Option<f64> {
     let rank = nearest_rank(values.len(), 50.0)?;
     Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::cell;
+
+    #[test]
+    fn one_sample_is_no_constant() {
+        let is_constant = |walls: &[f64]| {
+            let cell = cell("a", walls.iter().copied());
+            summary(&Counted::new(&cell), "wall_ns").unwrap().constant
+        };
+        assert!(is_constant(&[2.0, 2.0]));
+        assert!(!is_constant(&[2.0]) && !is_constant(&[2.0, 3.0]));
+    }
+
+    #[test]
+    fn the_most_operations_of_a_sample_are_told() {
+        let mut cell = cell("a", [1.0; 3]);
+        for (sample, ops) in cell.samples.iter_mut().zip([4, 7, 5]) {
+            sample.ops = ops;
+        }
+        assert_eq!([most_ops(&cell, "wall_ns"), most_ops(&cell, "syscalls")], [7, 1]);
+    }
+}

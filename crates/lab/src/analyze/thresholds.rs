@@ -190,4 +190,25 @@ mod tests {
         );
         check([None; 3], ThresholdVerdict::Undecided, Some("there is no such figure of it"));
     }
+
+    #[test]
+    fn a_threshold_that_is_reached_is_not_exceeded_and_a_method_without_samples_says_so() {
+        let threshold = Threshold { methods: Vec::new(), metric: "wall_ns".into(), max: 10.0 };
+        let of = |status: Status, low: Option<f64>| {
+            let cell = Cell { status, ..Cell::new("a", Point::default()) };
+            let figure = Figure { value: low, low, high: low.map(|low| low + 1.0), reason: None };
+            let found = outcome(&threshold, &cell, &Point::default(), figure, 0.05);
+            (found.verdict, found.reason.unwrap_or_default())
+        };
+        let undecided = |why: &str| (ThresholdVerdict::Undecided, why.to_owned());
+        assert_eq!(
+            of(Status::Measured, Some(10.0)),
+            undecided("the limit lies within the interval")
+        );
+        assert_eq!(of(Status::Measured, Some(10.1)).0, ThresholdVerdict::Exceeded);
+        for status in [Status::Skipped("no".to_owned()), Status::Failed("died".to_owned())] {
+            assert_eq!(of(status, None), undecided("it was not measured"));
+        }
+        assert_eq!(of(Status::Measured, None), undecided("there is no such figure of it"));
+    }
 }

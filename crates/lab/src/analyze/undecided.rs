@@ -92,6 +92,8 @@ fn session_ns(run: &Run) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::compare::Pair;
+    use crate::analyze::tests::{cell, point, run};
 
     #[test]
     fn a_duration_is_rounded_up_in_the_unit_that_has_two_digits() {
@@ -100,5 +102,73 @@ mod tests {
         {
             assert_eq!(duration(seconds), expected, "{seconds}");
         }
+    }
+
+    /// Undecided comparisons of methods at the size of a point, with what they would have found.
+    fn open(all: &[(&str, u64, f64)]) -> (Run, Vec<Comparison>) {
+        let cells = all.iter().map(|(method, size, _)| {
+            let mut cell = cell(method, []);
+            cell.point = point(&[("size", *size)]);
+            cell
+        });
+        let run = run(cells.collect());
+        let comparison = |(i, (_, _, found)): (usize, &(&str, u64, f64))| {
+            let point = &run.cells[i].point;
+            let pair = Pair { run: &run, point, cell: i, reference: 0, alpha: 0.05 };
+            Comparison {
+                low: Some(0.9),
+                high: Some(1.1),
+                reason: None,
+                found_percent: Some(*found),
+                sessions_for_1_percent: Some(10),
+                ..pair.without_ratio(Verdict::Undecided, String::new())
+            }
+        };
+        let comparisons = all.iter().enumerate().map(comparison).collect();
+        (run, comparisons)
+    }
+
+    fn said(run: &Run, comparisons: &[Comparison]) -> Option<String> {
+        let text = warning(run, comparisons)?.to_string();
+        Some(text.split_once("1 % takes: ").unwrap().1.to_owned())
+    }
+
+    #[test]
+    fn a_point_is_named_where_its_method_is_undecided_at_several() {
+        let (run, found) = open(&[("a", 1, 9.5), ("b", 1, 2.0), ("a", 2, 9.4), ("c", 1, 12.0)]);
+        let expected = "b 2.0 % (10 sessions), a (size=2) 9.4 % (10 sessions), \
+                        a (size=1) 10 % (10 sessions), c 12 % (10 sessions)";
+        assert_eq!(said(&run, &found).as_deref(), Some(expected));
+        assert_eq!(said(&run, &found[1..2]).as_deref(), Some("b 2.0 % (10 sessions)"));
+    }
+
+    #[test]
+    fn from_the_seventh_on_they_are_counted() {
+        let all = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|method| (method, 1, 2.0));
+        let more = |n: usize| {
+            let (run, found) = open(&all[..n]);
+            said(&run, &found).unwrap().split_once("f 2.0 % (10 sessions)").unwrap().1.to_owned()
+        };
+        assert_eq!([6, 7, 8].map(more), ["", ", 1 more", ", 2 more"]);
+    }
+
+    #[test]
+    fn what_has_no_interval_or_a_reason_is_not_said_to_be_open() {
+        let (run, mut found) = open(&[("a", 1, 2.0), ("b", 1, 2.0), ("c", 1, f64::INFINITY)]);
+        found[0].low = None;
+        found[1].reason = Some("a method waited".to_owned());
+        assert_eq!(said(&run, &found), None);
+    }
+
+    #[test]
+    fn a_session_takes_its_operations_and_the_time_between_samples() {
+        // Of 20 samples in two sessions one is not known: 19 of four operations of 100 ns and 50
+        // ns between them.
+        let mut cell = cell("a", [100.0; 20]);
+        cell.samples.iter_mut().for_each(|sample| sample.ops = 4);
+        cell.values.get_mut(WALL).unwrap()[0] = f64::INFINITY;
+        let mut run = run(vec![cell]);
+        run.environment.facts.insert("between_samples_ns".to_owned(), 50.into());
+        assert_eq!(session_ns(&run), Some(19.0 * 450.0 / 2.0));
     }
 }

@@ -153,4 +153,31 @@ mod tests {
         let of_workers = vec![vec![1.0, 2.0]; 50];
         assert_eq!(in_blocks(of_workers.clone()), of_workers);
     }
+
+    #[test]
+    fn a_value_that_is_not_above_0_gives_no_ratio() {
+        use crate::analyze::tests::cell;
+
+        let of = |y: f64, x: f64| {
+            let (cell, other) = (cell("a", [1.0, y]), cell("b", [1.0, x]));
+            numbered_log_ratios([(&cell, WALL), (&other, WALL)])
+        };
+        assert_eq!(of(1.0, 1.0), Ok(vec![(0, vec![0.0, 0.0])]));
+        for (y, x) in [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, 0.0)] {
+            let reason = format!("wall_ns is {y} and {x} in a round, which gives no ratio");
+            assert_eq!(of(y, x), Err(reason));
+        }
+    }
+
+    #[test]
+    fn what_shares_no_round_is_told_by_its_metric() {
+        use crate::analyze::tests::cell;
+
+        let mut other = cell("b", [1.0; 3]);
+        other.samples.iter_mut().for_each(|sample| sample.round += 3);
+        let of = |metric| relative(&cell("a", [1.0; 3]), &other, metric);
+        let reason = |what| Err(format!("there is no round in which both were {what}"));
+        assert_eq!(of(WALL), reason("measured"));
+        assert_eq!(of("cpu_ns"), reason("cpu_ns"));
+    }
 }

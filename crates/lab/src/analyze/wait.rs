@@ -39,3 +39,30 @@ pub(super) fn waited(cell: &Cell, counts: impl Fn(&Sample) -> bool) -> bool {
     let (wall, cpu) = (sum(WALL), sum(CPU));
     cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, with};
+
+    #[test]
+    fn a_wait_that_is_known_counts_above_its_limit() {
+        let of = |wait: f64| {
+            let cell = with(cell("a", [100.0; 10]), "run_queue_wait_ns", |_| wait);
+            waited(&cell, |_| true)
+        };
+        assert_eq!([4.0, 5.0, 5.1].map(of), [false, false, true]);
+    }
+
+    #[test]
+    fn a_tree_waited_if_it_was_preempted_often_and_computed_less_than_it_took() {
+        let of = |cpu: f64, switches: f64| {
+            let cell = with(cell("a", [1e9]), "cpu_ns", |_| cpu);
+            waited(&with(cell, "involuntary_switches", |_| switches), |_| true)
+        };
+        // 50 per second of 0.9 s of CPU time.
+        assert_eq!([of(0.9e9, 45.0), of(0.9e9, 46.0)], [false, true]);
+        let least = 1e9 * (1.0 - WAIT_SHARE);
+        assert_eq!([of(least, 1e6), of(0.96e9, 1e6), of(0.94e9, 1e6)], [false, false, true]);
+    }
+}

@@ -257,4 +257,25 @@ mod tests {
             prop_assert!(found.is_empty() || ends.windows(2).all(|w| w[1] - w[0] >= LEAST), "{found:?}");
         }
     }
+
+    #[test]
+    fn neighbouring_levels_must_differ_by_the_limit() {
+        // Three below three: the centred ranks of the lower ones sum to -4.5, and
+        // 12 · 4.5² / (3 · 3 · 7) = 3.857.
+        assert_eq!(weakest(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[3]), None);
+        // Three below four, with two equal values at the step: the ranks sum to -5.5, and
+        // 12 · 5.5² / (3 · 4 · 8) = 3.781.
+        let weak = [1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0];
+        assert_eq!(weakest(&weak, &[3]), Some(0));
+        let after_a_step = [&[-9.0, -8.0, -7.0, -6.0][..], &weak].concat();
+        assert_eq!(weakest(&after_a_step, &[4, 7]), Some(1));
+        assert_eq!(weakest(&weak, &[]), None);
+    }
+
+    #[test]
+    fn of_equally_unlikely_arcs_the_first_one_counts() {
+        // The lower half and the upper half: 4.5² / (3 · 3).
+        let ranks = centred_ranks(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(best_arc(&ranks), (2.25, (0, 3)));
+    }
 }

@@ -70,4 +70,10 @@ mod tests {
         assert_eq!(holm(&[]), [0.0; 0]);
         assert_eq!(holm(&[0.9, 0.9]), [1.0, 1.0]);
     }
+
+    #[test]
+    fn a_larger_target_takes_fewer_sessions() {
+        assert_eq!(sessions_needed(100, 3.0, 2.0), 225);
+        assert_eq!(sessions_needed(100, 3.0, 6.0), 25);
+    }
 }

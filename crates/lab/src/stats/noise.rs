@@ -299,4 +299,31 @@ mod tests {
         close(another_session(&double.each_ref().map(|x| &x[..]), &[7.0]), 16.0 / (3.0 + more));
         close(another_session(&double.each_ref().map(|x| &x[..]), &[6.0, 8.0]), 16.0 / 3.0);
     }
+
+    #[test]
+    fn two_modes_take_enough_samples_and_a_gap_beyond_the_limits() {
+        let of = |lower: usize, upper: usize, distance: f64| {
+            let logs = [vec![0.0; lower], vec![distance; upper]].concat();
+            two_modes(&logs).is_some()
+        };
+        assert_eq!([of(10, 11, 1.0), of(11, 11, 1.0)], [false, true]);
+        assert_eq!([of(50, 50, 0.01), of(50, 50, 0.0101)], [false, true]);
+        // The median of the deviations is 1, and the gap 2 less than the distance.
+        let mode = |center: f64| {
+            [-1.0, -1.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(|x| center + x)
+        };
+        let beside = |distance: f64| two_modes(&[mode(0.0), mode(distance)].concat()).is_some();
+        assert_eq!([beside(7.0), beside(7.5)], [false, true]);
+    }
+
+    #[test]
+    fn of_five_sessions_the_first_sample_of_each_is_the_start() {
+        let session = [3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        let found = start(&[&session[..]; 5]).unwrap();
+        assert!((found.excess - 2.0).abs() < 1e-12, "{found:?}");
+        assert!((found.p - 8f64.powi(-5)).abs() < 1e-12, "{found:?}");
+        // Of four sessions a quarter of the samples are: 3 and 1, and 1 beside them.
+        let found = start(&[&session[..]; 4]).unwrap();
+        assert!((found.excess - 1.0).abs() < 1e-12, "{found:?}");
+    }
 }

@@ -269,4 +269,60 @@ mod tests {
         assert_eq!(nearest_rank(1000, 99.9), Some(999));
         assert_eq!(nearest_rank(10, 90.0), Some(9));
     }
+
+    #[test]
+    fn the_ends_are_those_of_the_number_of_samples_that_is_worth_as_much() {
+        // Five sessions have five of the lowest 25 samples each, the others have none: the variance
+        // of the shares is 10 · 0.25² / 9, that of their mean a tenth of it. 0.25 · 0.75 divided by
+        // it is 27, times (1.98422 / 2.26216)², the quantiles of 99 and 9 degrees, 20.8. Of 20
+        // samples the ranks are 2 and 10, with five samples for each.
+        let range = |from: u32, n: u32| (from..from + n).map(f64::from);
+        let session = |i: u32| -> Vec<f64> {
+            if i < 5 {
+                range(1 + 5 * i, 5).chain(range(76 + 5 * i, 5)).collect()
+            } else {
+                range(26 + 10 * (i - 5), 10).collect()
+            }
+        };
+        let sessions: Vec<Vec<f64>> = (0..10).map(session).collect();
+        assert_eq!(percentile_interval(&sessions, 25.0, 0.05), (Some(10.0), Some(50.0)));
+    }
+
+    #[test]
+    fn the_worth_of_few_samples_depends_on_their_degrees_of_freedom() {
+        // The lowest six of 20 samples are those of three sessions: the variance of the mean is
+        // 2.1 / 90. 0.258 · 0.742 divided by it is 8.204, times (2.09302 / 2.26216)², the
+        // quantiles of 19 and 9 degrees, 7.02. Of seven samples the upper rank is 5 and there is no
+        // lower one; 5 · 20 / 7 is 14.3.
+        assert_eq!(percentile_interval(&stairs(10, 2), 25.8, 0.05), (None, Some(15.0)));
+    }
+
+    #[test]
+    fn the_middle_is_in_its_interval_which_is_in_logs_where_it_can_be() {
+        let middle = |sessions: &[Vec<f64>]| percentile_interval(sessions, 50.0, 0.05);
+        let near = |got: Option<f64>, expected: f64| {
+            assert!((got.unwrap() / expected - 1.0).abs() < 1e-5, "{got:?} {expected}");
+        };
+        // The p50 of an even number of samples is the lower of the middle two, the median between
+        // them.
+        let (low, high) = middle(&vec![vec![2.0, 3.0]; 5]);
+        assert_eq!(low, Some(2.0));
+        near(high, 2.5);
+        // Of 1 to 5 the variance is 2.5; t(0.975, 4) is 2.776445.
+        let half_width = 2.776_445 * 0.5f64.sqrt();
+        let of = |value: fn(f64) -> f64| -> Vec<Vec<f64>> {
+            (1..=5).map(|x| vec![value(f64::from(x)); 3]).collect()
+        };
+        let (low, high) = middle(&of(f64::exp));
+        near(low, (3.0 - half_width).exp());
+        near(high, (3.0 + half_width).exp());
+        let (low, high) = middle(&of(|x| -x));
+        near(low, -3.0 - half_width);
+        near(high, -3.0 + half_width);
+        // A bound that is too large for a number is not known, and the other one is of no use.
+        let wide = [1e-300, 1e300, 1e-300, 1e300, 1.0].map(|x| vec![x; 3]);
+        assert_eq!(middle(&wide), (None, None));
+        // Four sessions are too few also where they are equal.
+        assert_eq!(middle(&vec![vec![7.0; 3]; 4]), (None, None));
+    }
 }

@@ -127,4 +127,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn neighbours_are_one_plateau_if_they_differ_by_less_than_the_limit() {
+        let [low, near, apart] = [1.0, 1.1, 1.15].map(|level| [level; 4]);
+        check(&[low, near].concat(), &[(0, 7, 1.05)]);
+        check(&[low, apart].concat(), &[(0, 3, 1.0), (4, 7, 1.15)]);
+    }
+
+    #[test]
+    fn values_that_spread_more_than_a_level_are_none() {
+        // All five are nearer to the middle than another piece costs, which is 2^0.25 = 1.189.
+        check(&[1.0, 1.16, 1.16, 1.16, 1.35], &[(0, 4, 1.16)]);
+        check(&[1.0, 1.18, 1.18, 1.18, 1.39], &[]);
+    }
 }

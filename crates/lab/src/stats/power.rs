@@ -98,4 +98,12 @@ mod tests {
         assert_eq!(shift_found_from_baseline(f64::INFINITY, 0.0), None);
         assert_eq!(shift_found_from_baseline(f64::NAN, 1.0), None);
     }
+
+    #[test]
+    fn five_values_show_a_shift_and_its_unit_does_not_matter() {
+        assert!(shift_found_by_each(5, 0.05, 1).is_some());
+        let [one, two] = [(3.0, 1.0), (6.0, 2.0)]
+            .map(|(half_width, run_sd)| shift_found_from_baseline(half_width, run_sd).unwrap());
+        assert!((two / one - 2.0).abs() < 1e-9, "{one} {two}");
+    }
 }

@@ -158,4 +158,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn groups_without_errors_are_the_same_only_where_they_are_equal() {
+        let p =
+            |values: &[f64]| random_effects(&effects(values, 0.0), 0.05).unwrap().heterogeneity_p;
+        assert_eq!((p(&[1.0, 2.0, 3.0]), p(&[2.0, 2.0, 2.0])), (0.0, 1.0));
+    }
 }

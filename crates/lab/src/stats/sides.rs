@@ -192,4 +192,19 @@ mod tests {
             prop_assert_eq!(there.p < 0.05, low > 0.0 || high < 0.0);
         }
     }
+
+    #[test]
+    fn the_values_of_both_sides_are_counted() {
+        let n = |shift: Option<Shift>| shift.unwrap().n;
+        assert_eq!(n(between(&X, &Y, 0.05)), 11);
+        assert_eq!(n(between(&X, &Y[..4], 0.05)), 10);
+        assert_eq!(n(between_single(&X, &[Y.to_vec(), Y.to_vec()], None, 0.05)), 16);
+    }
+
+    #[test]
+    fn neighbours_that_differ_by_1_have_the_deviation_of_a_normal_value() {
+        // 1 / 0.67449 / 1.41421
+        let found = neighbour_sd(&[0.0, 1.0, 0.0, 1.0, 0.0]).unwrap();
+        assert!((found - 1.048_358).abs() < 1e-6, "{found}");
+    }
 }

@@ -146,4 +146,18 @@ mod tests {
             prop_assert!(values.is_sorted());
         }
     }
+
+    #[test]
+    fn three_equal_values_are_taken_out_of_the_variance() {
+        // (6 · 5 · 17 - 3 · 2 · 11) / 18, and 3 of the 15 pairs are tied.
+        let found = kendall(&[1.0, 1.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(Some(found), Some([12.0, 15.0, 444.0 / 18.0]));
+    }
+
+    #[test]
+    fn the_steady_part_is_found_to_within_one_percent() {
+        // The first nine of 200 values fall, and the steps are of two values.
+        let falling: Vec<f64> = (0..200u32).map(|i| f64::from(9u32.saturating_sub(i))).collect();
+        assert_eq!(steady_from(&falling), Some(10));
+    }
 }

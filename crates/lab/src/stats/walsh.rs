@@ -209,4 +209,18 @@ mod tests {
             check(&values);
         }
     }
+
+    #[test]
+    fn the_median_of_the_averages_is_between_two_where_their_number_is_even() {
+        let median = |values: &[f64]| Walsh::new(values).map(|walsh| walsh.median());
+        assert_eq!(median(&[3.0]), Some(3.0));
+        // 1, 1.5, 2, 2.5, 3 and 4.
+        assert_eq!(median(&[1.0, 2.0, 4.0]), Some(2.25));
+        // The eighth of 1, 1.5, 2, 2.5, 3, 4, 4.5, 5, 6, 8, 8.5, 9, 10, 12 and 16.
+        assert_eq!(median(&[1.0, 2.0, 4.0, 8.0, 16.0]), Some(5.0));
+        // The largest ordinary number.
+        let limit = f64::MAX / 4.0;
+        assert_eq!((median(&[limit]), median(&[-limit])), (None, None));
+        assert_eq!(median(&[limit.next_down()]), Some(limit.next_down()));
+    }
 }

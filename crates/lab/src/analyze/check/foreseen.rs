@@ -218,7 +218,8 @@ fn variance(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::tests::{cell, run};
+    use crate::analyze::tests::{cell, point, run, with};
+    use crate::run::Sample;
 
     /// Five sessions of two rounds of `new` beside `other`: the logs of their ratios are 1, 2, 3, 4
     /// and 5 on average, and 0.1 more and less in the rounds.
@@ -282,5 +283,83 @@ mod tests {
         assert_eq!((found.runs, found.reason), (1, None));
         let unknown = foreseen(&[], 0.0);
         assert_eq!((unknown.found_percent, unknown.reason.as_deref()), (None, Some(NOTHING_KNOWN)));
+    }
+
+    #[test]
+    fn a_session_of_one_round_is_not_whole_and_the_cell_is_that_of_the_method_and_point() {
+        let mut past = measured("other");
+        for cell in &mut past.cells {
+            let sample = Sample { session: 5, round: 0, ..cell.samples[0].clone() };
+            cell.push(sample, &[(WALL, 1e9)]);
+        }
+        past.cells.reverse();
+        let noise = Noise::from_run(&past, "new", &Point::default(), WALL).unwrap();
+        near(noise.round, 0.02);
+        near(noise.session, 2.49);
+        // Methods of different points are not beside each other.
+        past.points = [1, 2].map(|size| point(&[("size", size)])).to_vec();
+        for (cell, at) in past.cells.iter_mut().zip(&past.points) {
+            cell.point = at.clone();
+        }
+        assert!(Noise::from_run(&past, "new", &past.points[1], WALL).is_none());
+    }
+
+    #[test]
+    fn the_lines_of_a_check_of_pairs_share_the_level() {
+        let cells = [("new".to_owned(), Point::default())];
+        let allowed =
+            [WALL, "cpu_ns"].map(|metric| Allowed { metric: metric.to_owned(), percent: 0.0 });
+        let found = foresee_pairs(&[measured("other")], &cells, &allowed, (10, 4));
+        let factor = stats::shift_found_by_each(10, ALPHA / 2.0, 2).unwrap();
+        let expected = 100.0 * (factor * 2.495f64.sqrt()).exp_m1();
+        for (line, metric) in found.iter().zip([WALL, "cpu_ns"]) {
+            assert_eq!(line.metric, metric);
+            near(line.found_percent.unwrap() / expected, 1.0);
+        }
+        assert_eq!(found.len(), 2);
+    }
+
+    /// A run of two methods, each with these logs, one in a session.
+    fn levels(logs: &[f64]) -> Run {
+        let mut cells = ["a", "b"].map(|name| cell(name, logs.iter().map(|log| log.exp())));
+        for cell in &mut cells {
+            for (i, sample) in (0..).zip(&mut cell.samples) {
+                (sample.session, sample.round) = (i, 0);
+            }
+        }
+        run(cells.to_vec())
+    }
+
+    #[test]
+    fn a_check_against_a_baseline_finds_what_is_beyond_its_interval_and_what_runs_differ_by() {
+        let own = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let mut baseline = levels(&own);
+        baseline.cells[0] = with(baseline.cells[0].clone(), "syscalls", |_| 7.0);
+        let past: Vec<Run> = [0.0, 1.0, 0.0, 1.0, 0.0].map(|level| levels(&[level])).to_vec();
+        let allowed = [WALL, "cpu_ns", "syscalls"]
+            .map(|metric| Allowed { metric: metric.to_owned(), percent: 5.0 });
+        let of = |before: &[Run]| {
+            let (baseline, allowed) = (&baseline, &allowed);
+            foresee(&Check { baseline, now: &[], before, allowed, absolute: true })
+        };
+        let found = of(&past);
+        assert_eq!(found.len(), 6);
+        // The level is that of six lines, and the interval of the baseline compared with itself is
+        // around 0.
+        let sd = stats::neighbour_sd(&[0.0, 1.0, 0.0, 1.0, 0.0]).unwrap();
+        let same = stats::between_single(&own, &[own.to_vec()], Some(sd), ALPHA / 6.0).unwrap();
+        let shift = stats::shift_found_from_baseline(same.interval.unwrap().1, sd).unwrap();
+        let expected = 100.0 * (1.05f64.ln() + shift).exp_m1();
+        for line in [0, 1, 3, 4] {
+            near(found[line].found_percent.unwrap() / expected, 1.0);
+            assert_eq!((found[line].runs, &found[line].reason), (5, &None));
+        }
+        assert_eq!(found[2].found_percent, Some(5.0));
+        let reason = "the same count in all samples: any more than is allowed is found";
+        assert_eq!(found[2].reason.as_deref(), Some(reason));
+        assert_eq!(found[5].reason.as_deref(), Some("syscalls was not measured"));
+        let reason = "too few runs: the store has 2 of this job on this machine, and 5 are needed \
+                      to know what runs differ by; measure 3 more";
+        assert_eq!(of(&past[..2])[0].reason.as_deref(), Some(reason));
     }
 }

@@ -154,3 +154,73 @@ fn show(line: &mut CheckLine, shift: &Shift, alpha: f64) {
     (line.low, line.high) = (Some(low.exp()), Some(high.exp()));
     line.level = Some(1.0 - alpha);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, close};
+
+    fn line(metric: &str, allowed_percent: f64) -> CheckLine {
+        let cell = cell("a", [1.0; 3]);
+        CheckLine::new(&[&cell], &[&cell], metric, allowed_percent)
+    }
+
+    #[test]
+    fn counts_are_compared_with_what_is_allowed_of_them() {
+        let of = |runs: usize, before: f64, after: f64| {
+            let mut line = line("syscalls", 10.0);
+            Judge { alpha: 0.05, runs }.counts(&mut line, [before, after]);
+            assert_eq!((line.low, line.high), (line.ratio, line.ratio));
+            (line.outcome, line.ratio)
+        };
+        assert_eq!(of(2, 100.0, 110.0), (Outcome::Ok, Some(1.1)));
+        assert_eq!(of(2, 100.0, 111.0), (Outcome::Slower, Some(1.11)));
+        assert_eq!(of(1, 100.0, 111.0), (Outcome::Undecided, Some(1.11)));
+        assert_eq!(of(1, 100.0, 80.0), (Outcome::Faster, Some(0.8)));
+        assert_eq!(of(1, 0.0, 0.0), (Outcome::Ok, Some(1.0)));
+    }
+
+    #[test]
+    fn half_of_a_throughput_is_allowed_as_twice_the_time_is() {
+        let limit = |metric, percent| Some(log_limit(metric, percent));
+        close(limit("throughput_bytes_per_s", 50.0), 2f64.ln(), 1e-12);
+        close(limit("wall_ns", 100.0), 2f64.ln(), 1e-12);
+    }
+
+    #[test]
+    fn the_fewest_sessions_of_all_runs_are_named() {
+        let same_rounds = Evidence::SameRounds(vec![vec![0.0; 4], vec![0.0; 3], vec![0.0; 5]]);
+        assert_eq!(same_rounds.fewest_sessions(), 3);
+        let before = vec![0.0; 2];
+        let apart = Evidence::Apart { before, after: vec![vec![0.0; 4]], run_sd: None };
+        assert_eq!(apart.fewest_sessions(), 2);
+        let mut line = line("wall_ns", 5.0);
+        Judge { alpha: 0.05, runs: 3 }.line(&mut line, &same_rounds);
+        let reason = line.reason.unwrap();
+        assert!(reason.starts_with("3 sessions tell too little"), "{reason}");
+    }
+
+    #[test]
+    fn a_run_that_does_not_show_it_at_the_level_of_all_lines_is_named_where_there_are_several() {
+        // Of 1 to 5 Student's interval begins at 1.04 for 95 %, and below 0 for 99.9 %.
+        let of = |runs: usize| {
+            let mut line = line("wall_ns", 5.0);
+            let evidence = Evidence::SameRounds(vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; runs]);
+            Judge { alpha: 0.001, runs }.line(&mut line, &evidence);
+            close(line.level, 0.999, 1e-12);
+            (line.outcome, line.reason.unwrap())
+        };
+        let text = "the interval at the level that all lines together take holds what is allowed \
+                    and more";
+        assert_eq!(of(1), (Outcome::Undecided, text.to_owned()));
+        assert_eq!(of(2), (Outcome::Undecided, format!("in one of the runs {text}")));
+    }
+
+    #[test]
+    fn what_does_not_differ_at_all_is_ok_and_not_faster() {
+        let mut line = line("wall_ns", 5.0);
+        let evidence = Evidence::SameRounds(vec![vec![0.0; 5]]);
+        Judge { alpha: 0.05, runs: 1 }.line(&mut line, &evidence);
+        assert_eq!((line.outcome, line.high), (Outcome::Ok, Some(1.0)));
+    }
+}

@@ -287,3 +287,46 @@ fn all_lines_of_a_check_are_by_one_measure() {
     let yardstick = |cell| Cell { role: Role::Yardstick, ..cell };
     assert_eq!(measures(Some(yardstick)), ["wall_less_wait_ns"; 2]);
 }
+
+#[test]
+fn the_level_is_shared_by_all_methods_and_metrics() {
+    let mut allowed = wall(5.0);
+    for metric in ["cpu_ns", "syscalls"] {
+        allowed.push(Allowed { metric: metric.to_owned(), percent: 5.0 });
+    }
+    let found = checked(&measured(1, 1.0, 0.8), &[measured(10, 1.0, 0.6)], &allowed, false);
+    let line = found.lines.iter().find(|line| line.method == "mmap").unwrap();
+    assert_eq!((line.metric.as_str(), line.outcome), ("wall_ns", Outcome::Faster));
+    assert!((line.level.unwrap() - (1.0 - 0.05 / 6.0)).abs() < 1e-12, "{line:?}");
+}
+
+#[test]
+fn what_runs_differ_by_is_known_of_a_method_without_a_reference_too() {
+    let alone = |seed: u64, level: f64| {
+        let mut run = measured(seed, level, 0.8);
+        run.cells.truncate(1);
+        run
+    };
+    let (baseline, now) = (alone(1, 1.0), [alone(10, 1.3), alone(20, 1.3)]);
+    let wild: Vec<Run> =
+        (0..8).map(|i| alone(100 + i, if i % 2 == 0 { 0.8 } else { 1.2 })).collect();
+    let allowed = wall(5.0);
+    let request =
+        Check { baseline: &baseline, now: &now, before: &[], allowed: &allowed, absolute: false };
+    assert_eq!(check(&request).outcome, Outcome::Slower);
+    assert_eq!(check(&Check { before: &wild, ..request }).outcome, Outcome::Undecided);
+}
+
+#[test]
+fn an_answer_is_wrong_beside_the_others_or_is_not_that_of_the_baseline() {
+    let baseline = measured(1, 1.0, 0.8);
+    let reason = |wrong: &[&str]| {
+        let mut now = measured(10, 1.0, 0.8);
+        for cell in now.cells.iter_mut().filter(|cell| wrong.contains(&cell.method.as_str())) {
+            *cell = answering(cell.clone(), "7");
+        }
+        checked(&baseline, &[now], &wall(5.0), false).lines[1].reason.clone().unwrap()
+    };
+    assert_eq!(reason(&["mmap"]), "answer 7 instead of 1");
+    assert_eq!(reason(&["read", "mmap"]), "its answer is 7 and was 1");
+}

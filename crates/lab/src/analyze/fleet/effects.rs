@@ -47,3 +47,60 @@ pub(super) fn interval(effect: &GroupEffect, alpha: f64) -> Option<(f64, f64)> {
     let half_width = -student.inverse_cdf(alpha / 2.0) * effect.variance.sqrt();
     Some((effect.estimate - half_width, effect.estimate + half_width))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, close};
+    use crate::metric::WALL;
+
+    /// A method with these logs of its times, each in a session of its own, and one beside it whose
+    /// logs are 0.
+    fn run(logs: &[f64]) -> [Cell; 2] {
+        ["new", "old"].map(|name| {
+            let is_new = f64::from(u8::from(name == "new"));
+            let mut cell = cell(name, logs.iter().map(|log| (is_new * log).exp()));
+            for (i, sample) in (0..).zip(&mut cell.samples) {
+                (sample.session, sample.round) = (i, 0);
+            }
+            cell
+        })
+    }
+
+    fn check(runs: &[[Cell; 2]], expected: (usize, f64, f64, f64)) {
+        let runs: Vec<Vec<&Cell>> = runs.iter().map(|cells| cells.iter().collect()).collect();
+        let (n, found) = effect(&runs, ["new", "old"], WALL).unwrap();
+        assert_eq!(n, expected.0);
+        close(Some(found.estimate), expected.1, 1e-9);
+        close(Some(found.variance), expected.2, 1e-9);
+        close(Some(found.degrees), expected.3, 1e-9);
+    }
+
+    #[test]
+    fn from_five_runs_on_each_is_a_value() {
+        // The variance of 1 to 5 is 2.5.
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0].map(|log| run(&[log])), (5, 3.0, 2.5 / 5.0, 4.0));
+    }
+
+    #[test]
+    fn fewer_runs_differ_at_least_as_much_as_their_sessions() {
+        // The variance of the means of five sessions is 2.5 / 5, that of six 1.2 / 6, on average
+        // 0.35. The means of the runs are equal.
+        let runs = [run(&[1.0, 2.0, 3.0, 4.0, 5.0]), run(&[2.0, 2.0, 2.0, 4.0, 4.0, 4.0])];
+        check(&runs, (2, 3.0, 0.35 / 2.0, 4.0 + 5.0));
+        // The sessions do not differ, the means of the runs have a variance of 2.
+        check(&[run(&[1.0; 5]), run(&[3.0; 5])], (2, 2.0, 2.0 / 2.0, 4.0 + 4.0));
+        // Of one run four sessions are not enough.
+        check(&[run(&[1.0; 5]), run(&[3.0; 4])], (2, 2.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn the_interval_of_an_effect_is_students() {
+        // t(0.975, 4) is 2.776445, and the standard deviation 2.
+        let known = GroupEffect { estimate: 1.0, variance: 4.0, degrees: 4.0 };
+        let (low, high) = interval(&known, 0.05).unwrap();
+        close(Some(low), 1.0 - 2.0 * 2.776_445, 1e-5);
+        close(Some(high), 1.0 + 2.0 * 2.776_445, 1e-5);
+        assert_eq!(interval(&GroupEffect { degrees: 0.0, ..known }, 0.05), None);
+    }
+}

@@ -137,3 +137,74 @@ pub(super) fn shared_by(groups: &[usize], facts: &[Fact]) -> Vec<String> {
     };
     facts.iter().filter(is_theirs).flat_map(named).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(name: &str, classes: &[usize]) -> Fact {
+        let values = ["a", "b"].map(Value::from).to_vec();
+        Fact { names: vec![name.to_owned()], classes: classes.to_vec(), values }
+    }
+
+    #[test]
+    fn the_share_is_the_adjusted_coefficient_of_determination() {
+        // By hand: the mean is 3, the squares around it sum to 16; the classes have the means 2 and
+        // 4, which explain 3 · 1 + 3 · 1 of it. 1 − (1 − 6/16) · 5/4.
+        let of_two = share(&[1.0, 2.0, 3.0, 2.0, 4.0, 6.0], &[0, 0, 0, 1, 1, 1]);
+        // Means that are equal explain nothing, and so does a class of its own for each value: here
+        // the two sums are of the same squares, but are rounded differently.
+        let equal = share(&[1.0, 3.0, 1.0, 3.0], &[0, 0, 1, 1]);
+        let large = f64::from(1 << 27);
+        let values = [large, -large, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
+        let own = share(&values, &[8, 9, 0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((of_two, equal, own), (0.218_75, 0.0, 0.0));
+    }
+
+    #[test]
+    fn what_all_groups_share_and_what_differs_in_all_of_three_divides_none() {
+        let facts = |values: &[(&str, &str)]| -> Facts {
+            values.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect()
+        };
+        let of = |groups: &[Facts]| -> Vec<(Vec<String>, Vec<usize>)> {
+            let groups: Vec<Vec<&Facts>> = groups.iter().map(|facts| vec![facts]).collect();
+            let found = of_groups(&groups, &|_| true).into_iter();
+            found.map(|fact| (fact.names, fact.classes)).collect()
+        };
+        let one = facts(&[("cpu", "x"), ("kind", "p"), ("os", "l")]);
+        let two = facts(&[("cpu", "y"), ("kind", "p"), ("os", "l")]);
+        let three = facts(&[("cpu", "z"), ("kind", "q"), ("os", "l")]);
+        assert_eq!(of(&[one.clone(), two.clone()]), [(vec!["cpu".to_owned()], vec![0, 1])]);
+        assert_eq!(of(&[one, two, three]), [(vec!["kind".to_owned()], vec![0, 0, 1])]);
+    }
+
+    #[test]
+    fn facts_are_tested_from_eight_groups_on() {
+        let logs = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0].map(Some);
+        let facts = [fact("cpu", &[0, 0, 0, 0, 1, 1, 1, 1])];
+        let found = that_go_with(&logs, &facts);
+        assert_eq!((found.len(), found[0].explained), (1, 1.0));
+        let mut seven = logs;
+        seven[3] = None;
+        assert!(that_go_with(&seven, &facts).is_empty());
+    }
+
+    #[test]
+    fn what_no_other_order_explains_as_well_has_the_smallest_p() {
+        let logs: Vec<Option<f64>> = (0..24).map(|i| Some(f64::from(i / 12))).collect();
+        let half: Vec<usize> = (0..24).map(|i| i / 12).collect();
+        let alternating: Vec<usize> = (0..24).map(|i| i % 2).collect();
+        let found = that_go_with(&logs, &[fact("cpu", &half), fact("os", &alternating)]);
+        // Of 2.7 million ways to divide the groups two are as good: the order itself is the only
+        // one of a thousand.
+        let expected = GoesWith { facts: vec!["cpu".to_owned()], explained: 1.0, p: 0.001 };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_fact_is_shared_if_all_of_the_groups_and_no_other_have_it() {
+        let facts = [fact("cpu", &[0, 0, 1]), fact("os", &[0, 1, 1]), fact("kind", &[1, 1, 1])];
+        assert_eq!(shared_by(&[0, 1], &facts), ["cpu = a"]);
+        assert_eq!(shared_by(&[0], &facts), ["os = a"]);
+    }
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::analyze::tests::{cell, close, noisy, run, times};
+use crate::analyze::tests::{answering, cell, close, noisy, point, run, times};
 use crate::random::SplitMix64;
 
 /// A machine on which `mmap` takes this part of `read`, with this many runs.
@@ -97,4 +97,102 @@ fn three_machines_predict_nothing_and_one_session_has_no_interval() {
     assert_eq!((ratio.low, &found.methods[0].pooled), (None, &None));
     assert_eq!(found.best, "read");
     assert!(found.same_answers);
+}
+
+/// A run at these directories.
+fn in_dirs(dirs: &[u64]) -> Run {
+    let mut all = run(Vec::new());
+    all.points = dirs.iter().map(|dir| point(&[("dir", *dir)])).collect();
+    for at in all.points.clone() {
+        for (name, ns) in [("read", 1.0), ("mmap", 2.0)] {
+            all.cells.push(Cell { point: at.clone(), ..cell(name, [ns; 10]) });
+        }
+    }
+    all
+}
+
+#[test]
+fn places_that_differ_between_machines_are_one_point() {
+    let points = |machines: &[&[u64]]| -> Vec<(String, usize)> {
+        let group = |dirs: &&[u64]| RunGroup { name: String::new(), runs: vec![in_dirs(dirs)] };
+        let groups: Vec<RunGroup> = machines.iter().map(group).collect();
+        let found = compare_groups(&groups, &["dir"], &|_| true).points.into_iter();
+        let measured = |at: &FleetPoint| at.methods[0].groups.iter().flatten().count();
+        found.map(|at| (at.point.to_string(), measured(&at))).collect()
+    };
+    assert_eq!(points(&[&[1], &[2], &[2]]), [(String::new(), 3)]);
+    // Where a run has several, they are compared.
+    let of_each = [("dir=1".to_owned(), 2), ("dir=2".to_owned(), 2)];
+    assert_eq!(points(&[&[1, 2], &[2, 1]]), of_each);
+}
+
+#[test]
+fn only_contenders_with_samples_that_count_are_compared() {
+    let mut cells = ["a", "b", "c", "d", "e"].map(|name| cell(name, [1.0; 10]));
+    cells[1].role = Role::Yardstick;
+    cells[2].status = Status::Failed("died after 3 rounds".to_owned());
+    cells[3].samples.iter_mut().for_each(|sample| sample.warm_up = true);
+    cells[4] = answering(cells[4].clone(), "2");
+    let run = run(cells.to_vec());
+    let found = comparable_cells(&run, &[]);
+    assert_eq!(found.iter().map(|found| &*found.cell.method).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn the_level_of_a_disagreement_is_shared_by_all_groups_and_methods() {
+    let method = |name: &str| FleetMethod {
+        method: name.to_owned(),
+        groups: vec![None; 3],
+        pooled: None,
+        facts: Vec::new(),
+    };
+    let shown = GroupEffect { estimate: -1.0, variance: 0.01, degrees: 9.0 };
+    let of = |name: &str, to: &str| {
+        assert_eq!(to, "a");
+        vec![None, Some(shown).filter(|_| name == "b"), None]
+    };
+    let found = disagreements(&[method("a"), method("b")], "r", "a", &of);
+    let (low, high) = interval(&shown, 0.05 / 6.0).unwrap();
+    let [ratio, low, high] = [-1.0, low, high].map(f64::exp);
+    assert_eq!(found, [Disagreement { group: 1, best: "b".to_owned(), ratio, low, high }]);
+}
+
+#[test]
+fn what_is_as_fast_is_neither_the_best_nor_a_disagreement() {
+    let pooled = |ratio: f64| PooledRatio {
+        groups: 2,
+        ratio,
+        low: ratio,
+        high: ratio,
+        prediction_low: None,
+        prediction_high: None,
+        tau: 0.0,
+        i_squared: 0.0,
+        heterogeneity_p: 1.0,
+    };
+    let method = |ratio: f64| FleetMethod {
+        method: "a".to_owned(),
+        groups: vec![None],
+        pooled: Some(pooled(ratio)),
+        facts: Vec::new(),
+    };
+    let best = |ratio: f64| best(&[method(ratio)], "r");
+    assert_eq!([1.0, 0.99].map(best), ["r", "a"]);
+    let equal = GroupEffect { estimate: 0.0, variance: 0.0, degrees: 9.0 };
+    assert_eq!(disagreements(&[method(1.0)], "r", "r", &|_, _| vec![Some(equal)]), []);
+}
+
+#[test]
+fn from_eight_machines_on_facts_are_tested_and_not_listed() {
+    let of = |seed: u64| {
+        let (ratio, vendor) = if seed == 4 { (1.3, "other") } else { (0.6, "same") };
+        machine(seed, ratio, 2, vendor)
+    };
+    let groups: Vec<RunGroup> = (1..=8).map(of).collect();
+    let listed = |groups: &[RunGroup]| {
+        let found = compared(groups);
+        (found.disagreements.len(), found.shared_facts)
+    };
+    assert_eq!(listed(&groups), (1, Vec::new()));
+    assert_eq!(listed(&groups[..7]), (1, vec!["cpu_vendor = other".to_owned()]));
 }

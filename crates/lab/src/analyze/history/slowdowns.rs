@@ -112,3 +112,18 @@ fn slowdown(
         now_ns,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_known_by_its_name_and_cpu() {
+        let mut run = crate::analyze::tests::run(Vec::new());
+        run.environment.fingerprint = "print".to_owned();
+        run.environment.facts.insert("cpu_model".to_owned(), "c".into());
+        assert_eq!(host(&run), "print");
+        run.environment.facts.insert("hostname_digest".to_owned(), "h".into());
+        assert_eq!(host(&run), "h c");
+    }
+}

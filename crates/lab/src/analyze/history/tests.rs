@@ -68,3 +68,27 @@ fn what_got_faster_or_is_back_at_its_level_is_no_slowdown() {
     assert_eq!(of(&|day| if (11..=20).contains(&day) { 1.25 } else { 0.99 }), 0);
     assert_eq!(of(&|day| [1.0, 1.25, 1.5][(day as usize - 1) / 10]), 2);
 }
+
+#[test]
+fn the_machine_of_a_slowdown_is_that_of_its_first_run() {
+    let of = |day: u32| {
+        let mut run = at(day, if day <= 12 { 1.0 } else { 1.25 });
+        run.environment.fingerprint = format!("kernel {day}");
+        run.environment.facts.insert("hostname_digest".to_owned(), "h".into());
+        run
+    };
+    let runs: Vec<Run> = (1..=20).map(of).collect();
+    // The day itself is not before that day.
+    let found = slowdowns(&runs, "2026-01-13T00:00:00Z").slowdowns;
+    assert_eq!(found.iter().map(|found| &*found.place.machine).collect::<Vec<_>>(), ["kernel 13"]);
+}
+
+#[test]
+fn eight_runs_are_enough_to_be_examined() {
+    let runs: Vec<Run> = (1..=8).map(|day| at(day, 1.0)).collect();
+    let examined = |runs: &[Run]| {
+        let all = slowdowns(runs, "2026-01-01");
+        (all.series_examined, all.series_too_short)
+    };
+    assert_eq!((examined(&runs), examined(&runs[..7])), ((1, 0), (0, 1)));
+}

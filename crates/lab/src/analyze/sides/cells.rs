@@ -175,3 +175,53 @@ fn wrong(sides: &[Vec<RunCell<'_>>; 2]) -> Option<String> {
     }
     (digests.len() > 1).then(|| "the sides handed over different bytes: other data".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::tests::{cell, point, run, with};
+
+    #[test]
+    fn only_a_count_that_is_exact_is_a_constant() {
+        let cell = with(cell("a", [2.0; 3]), "syscalls", |_| 7.0);
+        let found = Match {
+            method: "a",
+            role: Role::Contender,
+            family: Point::default(),
+            point: point(&[("size", 1)]),
+            sides: [vec![(0, &cell)], vec![(0, &cell)]],
+            wrong: None,
+            wrong_before: false,
+        };
+        assert_eq!(found.constant("syscalls"), Some([7.0, 7.0]));
+        assert_eq!(found.constant("wall_ns"), None);
+        assert_eq!([1, 2].map(|size| found.is_at(&point(&[("size", size)]))), [true, false]);
+    }
+
+    #[test]
+    fn a_place_moved_if_each_side_has_one_and_another() {
+        let side = |dirs: &[u64]| -> Vec<Run> {
+            let of = |dir: &u64| Run { points: vec![point(&[("dir", *dir)])], ..run(Vec::new()) };
+            dirs.iter().map(of).collect()
+        };
+        let of = |a: &[u64], b: &[u64]| moved(&side(a), &side(b), "dir");
+        assert!(of(&[1, 1], &[2]));
+        assert!(!of(&[1], &[1, 1]));
+        assert!(!of(&[1, 2], &[3]) && !of(&[1], &[2, 3]) && !of(&[1, 2], &[1, 2]));
+    }
+
+    #[test]
+    fn sides_that_hand_over_other_bytes_are_other_data() {
+        let with_digest = |digest: &str| {
+            let digest = Some(digest.to_owned());
+            Cell { digest, ..cell("a", [1.0; 3]) }
+        };
+        let cells = ["d", "d", "e"].map(with_digest);
+        let of = |a: usize, b: usize| {
+            wrong(&[a, b].map(|at| vec![RunCell { run: 0, cell: &cells[at], wrong: None }]))
+        };
+        assert_eq!(of(0, 1), None);
+        let reason = "the sides handed over different bytes: other data";
+        assert_eq!(of(0, 2).as_deref(), Some(reason));
+    }
+}

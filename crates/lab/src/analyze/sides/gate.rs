@@ -192,4 +192,47 @@ mod tests {
         // A new method has no earlier value.
         assert_eq!(gated(&b, &side(1, 1.0, 0.8), WALL, true).len(), 2);
     }
+
+    #[test]
+    fn a_change_without_a_ratio_is_decided_by_its_verdict_and_others_by_their_bounds() {
+        let effect = |bounds: Option<(f64, f64)>, verdict| Effect {
+            ratio: None,
+            low: bounds.map(|(low, _)| low),
+            high: bounds.map(|(_, high)| high),
+            level: 0.95,
+            verdict,
+            reason: Some("why".to_owned()),
+        };
+        let without = |verdict| decided(&effect(None, verdict), "syscalls", 5.0);
+        let why = || Some("why".to_owned());
+        assert_eq!(without(Verdict::Faster), (Outcome::Faster, None));
+        assert_eq!(without(Verdict::Same), (Outcome::Ok, None));
+        assert_eq!(without(Verdict::Slower), (Outcome::Slower, why()));
+        assert_eq!(without(Verdict::Undecided), (Outcome::Undecided, why()));
+        let by = |low, high| decided(&effect(Some((low, high)), Verdict::Same), WALL, 0.0).0;
+        assert_eq!([by(0.9, 0.99), by(0.9, 1.0)], [Outcome::Faster, Outcome::Ok]);
+        assert_eq!([by(1.0, 1.1), by(1.01, 1.1)], [Outcome::Undecided, Outcome::Slower]);
+    }
+
+    #[test]
+    fn a_line_has_the_middle_of_each_side() {
+        let sides = compare_sides(&side(1, 1.0, 0.8), &side(100, 1.0, 0.8), &[]);
+        let allowed = [Allowed { metric: WALL.to_owned(), percent: 5.0 }];
+        let found = gate(&sides, &allowed, true);
+        let is_it = |line: &&MetricChange| line.method == "mmap" && line.metric == WALL;
+        let own = sides.lines.iter().find(is_it).unwrap();
+        let middles = [&own.a, &own.b].map(|side| Some(side.percentiles[2].value));
+        assert_eq!([found.lines[1].baseline, found.lines[1].now], middles);
+    }
+
+    #[test]
+    fn alone_on_another_machine_a_method_is_no_reference() {
+        let alone = |seed: u64| {
+            let mut runs = side(seed, 1.0, 0.8);
+            runs.iter_mut().for_each(|run| run.cells.truncate(1));
+            runs
+        };
+        let found = gated(&alone(1), &alone(100), WALL, false);
+        assert_eq!(found[0], ("read".to_owned(), Outcome::Undecided));
+    }
 }

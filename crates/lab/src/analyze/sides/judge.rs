@@ -112,3 +112,24 @@ fn too_few(a: usize, b: usize) -> String {
     let runs = |n: usize| format!("{n} run{}", if n == 1 { "" } else { "s" });
     format!("{} and {}: a verdict takes {RUNS_A_SIDE} a side", runs(a), runs(b))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_count_is_judged_without_chance() {
+        let of = |sign: f64, a: f64, b: f64| {
+            let found = Judge { alpha: 0.05, sign }.exact(a, b);
+            assert_eq!((found.low, found.high, found.level), (found.ratio, found.ratio, 0.95));
+            (found.verdict, found.ratio, found.reason)
+        };
+        assert_eq!(of(1.0, 10.0, 8.0), (Verdict::Faster, Some(0.8), None));
+        assert_eq!(of(-1.0, 10.0, 8.0), (Verdict::Slower, Some(0.8), None));
+        assert_eq!(of(1.0, 10.0, 12.0), (Verdict::Slower, Some(1.2), None));
+        assert_eq!(of(1.0, 0.0, 0.0), (Verdict::Same, Some(1.0), None));
+        let reason = |from, to| Some(format!("from {from} to {to}, which has no ratio"));
+        assert_eq!(of(1.0, 5.0, 0.0), (Verdict::Faster, None, reason(5, 0)));
+        assert_eq!(of(1.0, 0.0, 5.0), (Verdict::Slower, None, reason(0, 5)));
+    }
+}

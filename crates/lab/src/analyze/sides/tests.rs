@@ -274,3 +274,82 @@ fn a_method_has_one_figure_over_all_points() {
     let one = |seed| self::side(seed, &CALM, 0.8);
     assert_eq!(compare_sides(&one(1), &one(100), &[]).overall, []);
 }
+
+#[test]
+fn percentiles_have_bounds_on_a_side_of_one_run() {
+    let bounds = |runs: usize| {
+        let a = side(1, &CALM[..runs], 0.8);
+        let sides = compare_sides(&a, &a, &[]);
+        let middle = line(&sides, "mmap", "wall_ns").a.percentiles[2];
+        (middle.low.is_some(), middle.high.is_some())
+    };
+    assert_eq!([1, 2, 5].map(bounds), [(true, true), (false, false), (false, false)]);
+}
+
+#[test]
+fn a_yardstick_takes_no_part_of_the_level() {
+    let with_yardstick = |seed: u64| {
+        let mut runs = side(seed, &CALM, 0.8);
+        for run in &mut runs {
+            let yardstick = Cell { role: Role::Yardstick, ..cell("dd", [1e6; 100]) };
+            run.cells.push(yardstick);
+        }
+        runs
+    };
+    let sides = compare_sides(&with_yardstick(1), &with_yardstick(100), &[]);
+    close(Some(line(&sides, "mmap", "wall_ns").absolute.level), 1.0 - 0.05 / 2.0, 1e-12);
+}
+
+/// Five runs of `read` and `mmap` at these sizes.
+fn at_sizes(seed: u64, sizes: &[u64]) -> Vec<Run> {
+    let of = |i: u64| {
+        let cells = sizes.iter().flat_map(|size| {
+            [("read", 1.0), ("mmap", 0.8)].map(|(name, factor)| {
+                let walls = times(&noisy(seed + 10 * i + size, 0.01), factor);
+                Cell { point: point(&[("size", *size)]), ..cell(name, walls) }
+            })
+        });
+        let points = sizes.iter().map(|size| point(&[("size", *size)])).collect();
+        Run { points, ..run(cells.collect()) }
+    };
+    (0..5).map(of).collect()
+}
+
+#[test]
+fn a_method_that_lacks_one_of_three_points_has_no_figure_over_all() {
+    let mut b = at_sizes(500, &[1, 2, 3]);
+    for run in &mut b {
+        run.cells[5].status = Status::Skipped("no room".to_owned());
+    }
+    let sides = compare_sides(&at_sizes(1, &[1, 2, 3]), &b, &[]);
+    assert_eq!(sides.overall.iter().map(|one| &*one.method).collect::<Vec<_>>(), ["read"]);
+}
+
+#[test]
+fn the_figure_over_all_points_is_by_their_measure() {
+    let side = |seed: u64| {
+        let mut runs = at_sizes(seed, &[1, 2]);
+        for run in &mut runs {
+            run.cells = run.cells.drain(..).map(waited).collect();
+        }
+        runs
+    };
+    let sides = compare_sides(&side(1), &side(500), &[]);
+    let metrics: Vec<&str> = sides.overall.iter().map(|one| &*one.metric).collect();
+    assert_eq!(metrics, ["wall_less_wait_ns"; 2]);
+}
+
+#[test]
+fn over_all_points_nothing_is_relative_where_a_run_has_no_rounds() {
+    let relative = |is_imported: bool| -> Vec<bool> {
+        let [a, b] = [1, 500].map(|seed| {
+            let mut runs = at_sizes(seed, &[1, 2]);
+            let imported = Some(crate::run::Imported::default()).filter(|_| is_imported);
+            runs.iter_mut().for_each(|run| run.plan.imported.clone_from(&imported));
+            runs
+        });
+        compare_sides(&a, &b, &[]).overall.iter().map(|one| one.relative.is_some()).collect()
+    };
+    assert_eq!(relative(false), [false, true]);
+    assert_eq!(relative(true), [false, false]);
+}

@@ -129,3 +129,22 @@ fn a_star_is_given_by_the_sessions_that_two_methods_share() {
     let cells = cells.into_iter().zip([2e6, 1e6, 2e6]).map(|(cell, peak)| counted(cell, peak));
     assert_eq!(analyze(&run(cells.collect())).families[0].pareto, [0, 1, 2]);
 }
+
+/// `late` shares no round with `fast`, which wins: both are compared with `read`.
+#[test]
+fn what_shares_no_round_with_the_winner_is_judged_by_the_reference() {
+    let best = |factor: &dyn Fn(usize) -> f64| {
+        let walls = noisy(3, 0.01).into_iter().enumerate().map(|(i, ns)| ns * factor(i / 10));
+        let analysis = analyze(&run(vec![
+            cell("read", noisy(1, 0.01)),
+            only_in(cell("fast", times(&noisy(2, 0.01), 0.6)), |round| round < 50),
+            only_in(cell("late", walls), |round| round >= 50),
+        ]));
+        let family = &analysis.families[0];
+        (family.best.clone(), family.undecided.clone())
+    };
+    assert_eq!(best(&|_| 0.9), (vec![1], vec![]));
+    // From 0.54 to 1.44 of `read`, which may be more than twice the time of `fast`.
+    let wide = |session: usize| 0.88 * f64::exp(0.2 * (session as f64 - 7.0));
+    assert_eq!(best(&wide), (vec![1], vec![2]));
+}

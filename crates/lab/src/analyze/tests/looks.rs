@@ -322,3 +322,20 @@ fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look
     assert_eq!(found.cells[0].metrics[0].n, 70);
     assert_eq!(found.families[0].best, analyze(&run).families[0].best);
 }
+
+/// By its eight sessions `fast` takes about 0.4 to 1.5 times the time of `wide`, which may take
+/// more than twice its time, and is not shown to differ from the reference.
+#[test]
+fn what_may_take_twice_the_time_of_the_winner_is_not_called_as_fast() {
+    let level = |i: usize| 0.625 * f64::exp(if i / 10 % 2 == 0 { 0.4 } else { -0.4 });
+    let wide = noisy(2, 0.01).into_iter().enumerate().map(|(i, ns)| ns * level(i));
+    let mut run = run(vec![
+        cell("a", noisy(1, 0.01).into_iter().take(80)),
+        cell("wide", wide.take(80)),
+        cell("fast", times(&noisy(3, 0.01), 0.5).into_iter().take(80)),
+    ]);
+    run.plan.design = Design::Sequential;
+    run.plan.sessions = 240;
+    let family = analyze(&run).families.remove(0);
+    assert_eq!((&family.best[..], &family.undecided[..]), (&[2][..], &[1][..]));
+}

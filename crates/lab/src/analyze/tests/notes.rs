@@ -260,3 +260,52 @@ fn what_an_undecided_method_takes_is_said_in_one_note() {
     let text = notes.iter().find(|n| n.kind == WarningKind::Undecided).unwrap().to_string();
     assert!(text.contains(": c ") && !text.contains(" b "), "{text}");
 }
+
+#[test]
+fn what_is_at_a_limit_is_not_noted() {
+    // 5 % of the wall time, and 1 % of the CPU time.
+    let mut run = run(vec![with(cell("a", [100.0; 100]), "run_queue_wait_ns", |_| 5.0)]);
+    run.environment.facts.insert("steal_share".to_owned(), 0.01.into());
+    check(&run, &[]);
+}
+
+#[test]
+fn a_warm_up_that_does_not_count_either_is_not_noted() {
+    let mut run = run(calm());
+    for sample in &mut run.cells[0].samples[..3] {
+        sample.warm_up = true;
+        sample.not_counted = Some("not warm".to_owned());
+    }
+    check(&run, &[]);
+    run.cells[0].samples[3].not_counted = Some("not warm".to_owned());
+    check(&run, &["m0: samples that do not count: 1 of 97, not warm; they"]);
+}
+
+#[test]
+fn a_reference_that_was_replaced_is_told_with_its_point_where_there_are_several() {
+    let points = |sizes: &[u64]| {
+        let mut run = run(Vec::new());
+        run.points = sizes.iter().map(|size| point(&[("size", *size)])).collect();
+        for at in run.points.clone() {
+            let mut cells = calm();
+            cells[0].status = Status::Failed("died".to_owned());
+            cells.iter_mut().for_each(|cell| cell.point = at.clone());
+            run.cells.extend(cells);
+        }
+        let notes = analyze(&run).notes.into_iter();
+        let replaced = notes.filter(|note| note.kind == WarningKind::Reference);
+        replaced.map(|note| note.point).collect::<Vec<_>>()
+    };
+    assert_eq!(points(&[1]), [None]);
+    assert_eq!(points(&[1, 2]), [1, 2].map(|size| Some(point(&[("size", size)]))));
+}
+
+#[test]
+fn a_point_of_one_method_is_no_comparison() {
+    let mut sweep = run(Vec::new());
+    sweep.points = (0..12).map(|size| point(&[("size", size)])).collect();
+    for (seed, at) in (0..).zip(sweep.points.clone()) {
+        sweep.cells.push(Cell { point: at, ..cell("a", noisy(seed, 0.02)) });
+    }
+    assert!(notes(&sweep).iter().all(|note| !note.contains("were compared")));
+}

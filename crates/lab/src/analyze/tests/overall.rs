@@ -79,3 +79,12 @@ fn one_point_and_runs_without_rounds_have_none() {
     run.plan.imported = Some(Imported { tool: "other".to_owned(), file: "x".to_owned() });
     assert_eq!(analyze(&run).overall, []);
 }
+
+#[test]
+fn it_is_by_the_measure_of_all_points() {
+    let cells = [1u64, 2].into_iter().flat_map(|size| {
+        [("a", 1.0), ("b", 0.5)].map(|(name, factor)| waited(at(name, size, size, factor)))
+    });
+    let found = overall(cells.collect());
+    assert_eq!(found.iter().map(|one| one.metric).collect::<Vec<_>>(), ["wall_less_wait_ns"]);
+}

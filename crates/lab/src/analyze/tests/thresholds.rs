@@ -75,3 +75,46 @@ fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
     assert_eq!(held(1.19).0, ThresholdVerdict::Undecided);
     assert_eq!(held(0.9).0, ThresholdVerdict::Exceeded);
 }
+
+#[test]
+fn five_sessions_decide() {
+    let few = noisy(1, 0.001).into_iter().take(50);
+    let run = with_thresholds(vec![cell("a", few)], &[("wall_ns", 1.0)]);
+    assert_eq!(analyze(&run).thresholds[0].verdict, ThresholdVerdict::Exceeded);
+}
+
+/// A method waited, and another one has no other metric to decide by.
+#[test]
+fn a_ratio_of_wall_times_alone_says_what_is_not_known() {
+    let only_wall = |name: &str, seed, factor: f64| {
+        let cell = cell(name, times(&noisy(seed, 0.01), factor));
+        let mut cell = with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns);
+        cell.values.remove("cpu_ns");
+        cell
+    };
+    let cells = vec![only_wall("a", 1, 1.0), only_wall("b", 2, 1.2)];
+    let outcome = &analyze(&with_thresholds(cells, &[(RATIO, 2.0)])).thresholds[0];
+    assert_eq!((outcome.verdict, outcome.low), (ThresholdVerdict::Undecided, None));
+    close(outcome.value, 1.2, 0.02);
+    let reason = "a method waited for a CPU, and the time without the wait is not known";
+    assert_eq!(outcome.reason.as_deref(), Some(reason));
+}
+
+#[test]
+fn each_ratio_is_that_of_its_method_and_point() {
+    let at = |size: u64, factors: [f64; 3]| {
+        let cells = ["a", "b", "c"].into_iter().zip(factors);
+        cells.map(move |(name, factor)| {
+            let walls = times(&noisy(size, 0.01), factor);
+            Cell { point: point(&[("size", size)]), ..cell(name, walls) }
+        })
+    };
+    let cells = at(1, [1.0, 2.0, 3.0]).chain(at(2, [1.0, 4.0, 5.0]));
+    let mut run = with_thresholds(cells.collect(), &[(RATIO, 2.5)]);
+    run.points = [1, 2].map(|size| point(&[("size", size)])).to_vec();
+    let outcomes = analyze(&run).thresholds;
+    assert_eq!(outcomes.len(), 4);
+    for (outcome, ratio) in outcomes.iter().zip([2.0, 3.0, 4.0, 5.0]) {
+        close(outcome.value, ratio, 1e-9);
+    }
+}

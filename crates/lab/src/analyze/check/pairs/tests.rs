@@ -1,6 +1,6 @@
 use super::*;
 use crate::analyze::Outcome;
-use crate::analyze::tests::{answering, cell, noisy, run, times, with};
+use crate::analyze::tests::{answering, cell, noisy, point, run, times, with};
 
 /// 10 sessions of 5 rounds on a machine whose speed drifts, with `mmap` and `read`; `mmap` takes
 /// `factor` of the time of its old side.
@@ -132,4 +132,58 @@ fn counts_are_exact_and_those_of_the_counting_pass_have_no_rounds() {
     assert_eq!(of(100.0, 100.0), Outcome::Ok);
     assert_eq!(of(101.0, 100.0), Outcome::Slower);
     assert_eq!(of(99.0, 100.0), Outcome::Faster);
+}
+
+#[test]
+fn the_level_is_shared_by_all_pairs_and_metrics() {
+    let mut allowed = wall(5.0).to_vec();
+    allowed.push(Allowed { metric: "cpu_ns".to_owned(), percent: 5.0 });
+    let found = check_pairs(&[measured(2, 0.8)], &allowed);
+    let line = &found.lines[0];
+    assert_eq!((line.metric.as_str(), line.outcome), ("wall_ns", Outcome::Faster));
+    assert!((line.level.unwrap() - (1.0 - 0.05 / 4.0)).abs() < 1e-12, "{line:?}");
+}
+
+#[test]
+fn a_side_must_be_in_each_run_and_have_samples_that_count() {
+    let measured = cell("a", [1.0; 3]);
+    let (one, two) = (&[&measured][..], &[&measured, &measured][..]);
+    let few = "it was not measured in each run";
+    assert_eq!(wrong(two, two, 2), None);
+    assert_eq!(wrong(one, two, 2).as_deref(), Some(few));
+    assert_eq!(wrong(two, one, 2).as_deref(), Some(few));
+    let mut warm_up = measured.clone();
+    warm_up.samples.iter_mut().for_each(|sample| sample.warm_up = true);
+    let reason = "it has no sample that counts";
+    assert_eq!(wrong(&[&warm_up], one, 1).as_deref(), Some(reason));
+    assert_eq!(wrong(one, &[&warm_up], 1), Some(format!("old: {reason}")));
+}
+
+#[test]
+fn bytes_are_compared_where_the_old_side_has_a_digest() {
+    let of = |new: Option<&str>, old: Option<&str>| {
+        let side = |digest: Option<&str>| Cell {
+            digest: digest.map(str::to_owned),
+            ..cell("a", [1.0; 3])
+        };
+        wrong(&[&side(new)], &[&side(old)], 1).is_none()
+    };
+    assert!(of(Some("d"), Some("d")) && of(Some("d"), None) && of(None, None));
+    assert!(!of(Some("d"), Some("e")) && !of(None, Some("d")));
+}
+
+#[test]
+fn a_pair_is_of_one_point() {
+    let mut run = measured(1, 1.0);
+    run.cells.truncate(2);
+    run.cells.extend(run.cells.clone());
+    run.points = [1, 2].map(|size| point(&[("size", size)])).to_vec();
+    for (cell, at) in run.cells.iter_mut().zip([0, 0, 1, 1]) {
+        cell.point = run.points[at].clone();
+    }
+    let found = check_pairs(std::slice::from_ref(&run), &wall(5.0));
+    let at: Vec<_> = found.lines.iter().map(|line| line.point.clone()).collect();
+    assert_eq!(at, run.points);
+    let both = ("mmap", "mmap@old", Outcome::Ok);
+    assert_eq!(outcomes(&found), [both, both]);
 }
