@@ -229,7 +229,9 @@ mod tests {
     fn alone_on_another_machine_a_method_is_no_reference() {
         let alone = |seed: u64| {
             let mut runs = side(seed, 1.0, 0.8);
-            runs.iter_mut().for_each(|run| run.cells.truncate(1));
+            for run in &mut runs {
+                run.cells.truncate(1);
+            }
             runs
         };
         let found = gated(&alone(1), &alone(100), WALL, false);

@@ -345,7 +345,9 @@ fn over_all_points_nothing_is_relative_where_a_run_has_no_rounds() {
         let [a, b] = [1, 500].map(|seed| {
             let mut runs = at_sizes(seed, &[1, 2]);
             let imported = Some(crate::run::Imported::default()).filter(|_| is_imported);
-            runs.iter_mut().for_each(|run| run.plan.imported.clone_from(&imported));
+            for run in &mut runs {
+                run.plan.imported.clone_from(&imported);
+            }
             runs
         });
         compare_sides(&a, &b, &[]).overall.iter().map(|one| one.relative.is_some()).collect()

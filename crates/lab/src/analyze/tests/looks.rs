@@ -327,7 +327,7 @@ fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look
 /// more than twice its time, and is not shown to differ from the reference.
 #[test]
 fn what_may_take_twice_the_time_of_the_winner_is_not_called_as_fast() {
-    let level = |i: usize| 0.625 * f64::exp(if i / 10 % 2 == 0 { 0.4 } else { -0.4 });
+    let level = |i: usize| 0.625 * f64::exp(if (i / 10).is_multiple_of(2) { 0.4 } else { -0.4 });
     let wide = noisy(2, 0.01).into_iter().enumerate().map(|(i, ns)| ns * level(i));
     let mut run = run(vec![
         cell("a", noisy(1, 0.01).into_iter().take(80)),

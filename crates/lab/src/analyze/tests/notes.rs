@@ -289,7 +289,9 @@ fn a_reference_that_was_replaced_is_told_with_its_point_where_there_are_several(
         for at in run.points.clone() {
             let mut cells = calm();
             cells[0].status = Status::Failed("died".to_owned());
-            cells.iter_mut().for_each(|cell| cell.point = at.clone());
+            for cell in &mut cells {
+                cell.point = at.clone();
+            }
             run.cells.extend(cells);
         }
         let notes = analyze(&run).notes.into_iter();
