@@ -39,7 +39,7 @@ pub fn median(values: &[f64]) -> f64 {
     median_of(&mut values.to_vec())
 }
 
-/// The same of values that may be sorted for it.
+/// The same of values that may be rearranged for it.
 fn median_of(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;

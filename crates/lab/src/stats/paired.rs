@@ -1,6 +1,7 @@
 //! The estimate of a shift from paired differences (Hodges and Lehmann 1963) with the interval that
 //! inverts the signed-rank test.
 
+use super::median_of;
 use super::signed_rank::SignedRank;
 use super::walsh::{Walsh, is_ordinary};
 
@@ -42,23 +43,18 @@ const FEW: usize = 8;
 
 /// The same without memory of the heap.
 fn of_few(values: &[f64]) -> Option<f64> {
-    let mut sums = [0.0; FEW * (FEW + 1) / 2];
+    let mut averages = [0.0; FEW * (FEW + 1) / 2];
     let mut n = 0;
     for (i, x) in values.iter().enumerate() {
         if !is_ordinary(*x) {
             return None;
         }
         for y in &values[..=i] {
-            sums[n] = x + y;
+            averages[n] = (x + y) / 2.0;
             n += 1;
         }
     }
-    let (below, middle, _) = sums[..n].select_nth_unstable_by(n / 2, f64::total_cmp);
-    if n % 2 == 1 {
-        return Some(*middle / 2.0);
-    }
-    let before = below.iter().copied().max_by(f64::total_cmp)?;
-    Some(f64::midpoint(before / 2.0, *middle / 2.0))
+    Some(median_of(&mut averages[..n]))
 }
 
 #[cfg(test)]

@@ -83,17 +83,8 @@ impl Walsh {
 
     /// The smallest sum of two above this one; infinity if there is none.
     fn smallest_above(&self, limit: f64) -> f64 {
-        let mut end = self.sorted.len();
-        let mut smallest = f64::INFINITY;
-        for (i, x) in self.sorted.iter().enumerate() {
-            while end > i && x + self.sorted[end - 1] > limit {
-                end -= 1;
-            }
-            if let Some(y) = self.sorted.get(end.max(i)) {
-                smallest = smallest.min(x + y);
-            }
-        }
-        smallest
+        let next = |(i, x, end): (usize, f64, usize)| Some(x + self.sorted.get(end.max(i))?);
+        self.ends(limit).filter_map(next).fold(f64::INFINITY, f64::min)
     }
 
     /// How many averages are below 0, and how many above. Averages of exactly 0 are in neither.
@@ -101,34 +92,29 @@ impl Walsh {
         (self.sums_up_to(0.0f64.next_down()), self.count() - self.sums_up_to(0.0))
     }
 
-    /// How many sums of two are ≤ limit. Rounded addition is monotone, so that for each first value
-    /// the matching second values are a prefix, and the prefixes shrink.
+    /// How many sums of two are ≤ limit.
     fn sums_up_to(&self, limit: f64) -> u64 {
+        let ends = self.ends(limit).take_while(|(i, _, end)| end > i);
+        ends.map(|(i, _, end)| (end - i) as u64).sum()
+    }
+
+    /// By first value, its index, and the end of the second values, from that index on, with which
+    /// the sum is ≤ limit. Rounded addition is monotone, so that the matching second values are a
+    /// prefix, and the prefixes shrink.
+    fn ends(&self, limit: f64) -> impl Iterator<Item = (usize, f64, usize)> {
         let mut end = self.sorted.len();
-        let mut total = 0;
-        for (i, x) in self.sorted.iter().enumerate() {
+        self.sorted.iter().enumerate().map(move |(i, x)| {
             while end > i && x + self.sorted[end - 1] > limit {
                 end -= 1;
             }
-            if end <= i {
-                break;
-            }
-            total += end - i;
-        }
-        total as u64
+            (i, *x, end)
+        })
     }
 
     /// The sums of two in (low, high].
     fn sums_between(&self, low: f64, high: f64) -> Vec<f64> {
         let mut sums = Vec::new();
-        let mut end = self.sorted.len();
-        for (i, x) in self.sorted.iter().enumerate() {
-            while end > i && x + self.sorted[end - 1] > high {
-                end -= 1;
-            }
-            if end <= i {
-                break;
-            }
+        for (i, x, end) in self.ends(high).take_while(|(i, _, end)| end > i) {
             let fitting = self.sorted[i..end].iter().rev().map(|y| x + y);
             sums.extend(fitting.take_while(|sum| *sum > low));
         }
