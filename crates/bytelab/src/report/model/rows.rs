@@ -193,6 +193,16 @@ impl<'a> Rows<'a> {
         self.get(self.family.reference?)
     }
 
+    /// Further metrics, each with its heading: those that the experiment is about, those that are
+    /// requested, and those of this experiment alone.
+    pub(crate) fn further(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let requested = self.options.more.iter().map(|more| more.metric());
+        let requested = requested.filter(|name| !self.about.contains(name));
+        let known = self.about.iter().copied().chain(requested).map(|name| (name, heading(name)));
+        let own = self.options.own.iter().map(|name| (name.as_str(), name.as_str()));
+        known.chain(own)
+    }
+
     /// Whether the reference is this row.
     pub(crate) fn is_reference(&self, row: &Row<'_>) -> bool {
         self.family.reference == Some(row.index)

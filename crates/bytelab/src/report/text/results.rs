@@ -163,11 +163,7 @@ fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
-    let more = rows.options.more.iter().map(|more| more.metric());
-    let more = more.filter(|name| !rows.about.contains(name));
-    let more = rows.about.iter().copied().chain(more);
-    columns.extend(more.map(|name| figures(rows, name, heading(name)).0));
-    columns.extend(rows.options.own.iter().map(|name| figures(rows, name, name).0));
+    columns.extend(rows.further().map(|(name, heading)| figures(rows, name, heading).0));
     if shape.shows(Part::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }

@@ -8,7 +8,7 @@ use super::grid::{self, Head};
 use super::page::Page;
 use super::results::Omitted;
 use crate::report::model::answer;
-use crate::report::model::rows::{Row, Rows, heading};
+use crate::report::model::rows::{Row, Rows};
 use crate::report::model::standing::Standing;
 use crate::report::model::sweep::Sweep;
 use crate::report::model::table::{Cell, CellKind, Column, Filled, Style, Table};
@@ -73,19 +73,17 @@ pub(crate) fn tables(sweep: &Sweep<'_, '_>, width: usize) -> Vec<Table> {
 /// each method and value, or for each method where no value makes a difference. None where it is
 /// about the time alone.
 fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<(&str, &str)> = Vec::new();
     for rows in &sweep.points {
-        let more = rows.options.more.iter().map(|more| more.metric());
-        let own = rows.options.own.iter().map(String::as_str);
-        for name in rows.about.iter().copied().chain(more).chain(own) {
-            if !names.contains(&name) {
-                names.push(name);
+        for (name, heading) in rows.further() {
+            if !names.contains(&(name, heading)) {
+                names.push((name, heading));
             }
         }
     }
     let figures = |rows: &Rows<'_>, method: &str| -> Vec<Option<f64>> {
         let row = rows.iter().find(|row| row.name() == method);
-        names.iter().map(|name| Some(row?.p50(name)?.value)).collect()
+        names.iter().map(|(name, _)| Some(row?.p50(name)?.value)).collect()
     };
     let mut lines: Vec<(&str, String, Vec<Option<f64>>)> = Vec::new();
     for method in sweep.methods() {
@@ -104,7 +102,7 @@ fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
         columns
             .push(Column::left("").unit(sweep.param).filled(lines.iter(), |line| line.1.as_str()));
     }
-    for (at, name) in names.iter().enumerate() {
+    for (at, (name, heading)) in names.iter().enumerate() {
         let stored = metric::unit(name);
         let unit = Unit::common(stored, lines.iter().filter_map(|line| line.2[at]));
         let text = |line: &(&str, String, Vec<Option<f64>>)| match (line.2[at], unit) {
@@ -112,7 +110,7 @@ fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
             (Some(value), Some(unit)) => unit.number(value),
             (Some(value), None) => amount(stored, value),
         };
-        let column = Column::right(heading(name)).unit(unit.map_or("", |unit| unit.name));
+        let column = Column::right(heading).unit(unit.map_or("", |unit| unit.name));
         columns.push(column.filled(lines.iter(), text));
     }
     (!names.is_empty()).then(|| Table::of_columns(columns))
