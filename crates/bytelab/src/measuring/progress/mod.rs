@@ -38,8 +38,6 @@ struct State {
     look: Option<(Decided, Vec<bool>)>,
     /// The last line of a look that was written.
     said: String,
-    /// Whether a sample has been taken.
-    has_figures: bool,
     /// The table is not drawn before this time.
     next_ns: u64,
 }
@@ -70,8 +68,7 @@ impl ProgressDisplay {
             Shown::Json => Output::Json,
             Shown::Nothing => Output::Nothing,
         };
-        let state =
-            State { output, look: None, said: String::new(), has_figures: false, next_ns: 0 };
+        let state = State { output, look: None, said: String::new(), next_ns: 0 };
         ProgressDisplay(RefCell::new(state))
     }
 
@@ -146,12 +143,12 @@ impl State {
 
     fn show(&mut self, run: &Run, progress: &Progress<'_>) {
         let (per_mille, message) = describe(progress);
-        self.has_figures |= run.cells.iter().any(|cell| !cell.samples.is_empty());
         let Output::Table(screen) = &mut self.output else {
             self.output.step(per_mille, &message);
             return;
         };
-        if !self.has_figures {
+        // Before the first sample there is nothing to put into a table.
+        if run.cells.iter().all(|cell| cell.samples.is_empty()) {
             self.output.step(per_mille, &message);
             return;
         }

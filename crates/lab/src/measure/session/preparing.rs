@@ -55,8 +55,7 @@ impl Session<'_, '_> {
         let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
         let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
         let samples_ns: Vec<u64> = samples_ns.collect();
-        let reference = self.bench.are_of_reference();
-        self.schedule.learn(&samples_ns, &reference, clock::now_ns());
+        self.schedule.learn(&samples_ns, &is_reference, clock::now_ns());
         Ok(())
     }
 
