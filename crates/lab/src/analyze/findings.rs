@@ -47,7 +47,7 @@ mod tests {
     use crate::analyze::tests::{cell, point, run};
 
     #[test]
-    fn a_point_is_told_where_the_method_has_several() {
+    fn a_point_is_shown_where_the_method_has_several() {
         let mut run = run(["a", "a", "b"].map(|name| cell(name, [])).to_vec());
         run.cells[1].point = point(&[("size", 1)]);
         let found = |cells: &[usize]| {
@@ -57,9 +57,9 @@ mod tests {
             let of = |found: Warning| (found.method.unwrap(), found.point, found.detail);
             warnings.into_iter().map(of).collect::<Vec<_>>()
         };
-        let told = |method: &str, point| (method.to_owned(), point, "slow".to_owned());
+        let expected = |method: &str, point| (method.to_owned(), point, "slow".to_owned());
         let at = Some(point(&[("size", 1)]));
-        assert_eq!(found(&[1, 2]), [told("a", at), told("b", None)]);
+        assert_eq!(found(&[1, 2]), [expected("a", at), expected("b", None)]);
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
     use crate::analyze::tests::{cell, noisy, run, times};
 
     #[test]
-    fn what_decides_about_a_method_is_told_and_none_leaves_a_run_of_a_fixed_design() {
+    fn the_deciding_comparison_is_found_and_no_method_leaves_a_run_of_a_fixed_design() {
         let slow = times(&noisy(2, 0.01), 2.0);
         let found = decided(&run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]));
         let verdict = |cell| found.decision(&found.families[0], cell).map(|found| found.verdict);

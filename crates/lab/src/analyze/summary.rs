@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_operations_of_a_sample_are_told() {
+    fn the_largest_number_of_operations_of_a_sample_is_found() {
         let mut cell = cell("a", [1.0; 3]);
         for (sample, ops) in cell.samples.iter_mut().zip([4, 7, 5]) {
             sample.ops = ops;

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_no_round_is_told_by_its_metric() {
+    fn methods_without_a_shared_round_have_a_reason_for_each_metric() {
         use crate::analyze::tests::cell;
 
         let mut other = cell("b", [1.0; 3]);

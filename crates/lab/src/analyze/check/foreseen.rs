@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_noise_of_sessions_and_of_rounds_is_told_apart() {
+    fn the_noise_of_sessions_is_separated_from_that_of_rounds() {
         // Of 1 to 5 the variance is 2.5; of the two rounds of a session it is 0.02.
         let noise = Noise::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
         near(noise.round, 0.02);

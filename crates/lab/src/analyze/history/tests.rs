@@ -40,7 +40,7 @@ fn another_machine_is_another_series_and_a_wrong_answer_is_none() {
 }
 
 #[test]
-fn a_slowdown_is_told_with_its_levels_and_the_runs_around_it() {
+fn a_slowdown_is_reported_with_its_levels_and_the_runs_around_it() {
     let runs: Vec<Run> = (1..=20).map(|day| at(day, if day <= 12 { 1.0 } else { 1.25 })).collect();
     let all = slowdowns(&runs, "2026-01-01");
     assert_eq!((all.series_examined, all.series_too_short), (1, 0));

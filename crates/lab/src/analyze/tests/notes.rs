@@ -282,7 +282,7 @@ fn a_warm_up_that_does_not_count_either_is_not_noted() {
 }
 
 #[test]
-fn a_reference_that_was_replaced_is_told_with_its_point_where_there_are_several() {
+fn a_replaced_reference_is_reported_with_its_point_where_there_are_several() {
     let points = |sizes: &[u64]| {
         let mut run = run(Vec::new());
         run.points = sizes.iter().map(|size| point(&[("size", *size)])).collect();
