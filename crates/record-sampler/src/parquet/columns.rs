@@ -14,7 +14,7 @@ use crate::Result;
 /// The number of values and levels that are held before they are written.
 const HELD: usize = 4096;
 
-/// ChosenRows rows of a row group, ascending, each with the index of its output.
+/// Chosen rows of a row group, ascending, each with the index of its output.
 pub(super) struct ChosenRows {
     pub(super) file: usize,
     pub(super) group: usize,
