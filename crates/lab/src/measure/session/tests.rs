@@ -3,10 +3,13 @@ use std::rc::Rc;
 
 use super::preparing::{StartedRunner, start_each};
 use super::*;
-use crate::experiment::Data;
-use crate::launch::{Child, RawSample, Ready};
+use crate::count::Sources;
+use crate::experiment::{Data, Experiment, How, Method};
+use crate::launch::{Child, CountingRunner, Launch, RawSample, Ready, Stop, TracedRunner};
 use crate::measure::batch::{Batch, shared_ops};
+use crate::measure::{Job, Progress, Record, measure, new_run};
 use crate::param::Point;
+use crate::run::{Plan, Run};
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.
 fn disproved(
@@ -148,4 +151,124 @@ fn no_more_processes_start_at_once_than_there_are_cpus() {
     assert!(started.iter().all(|(cell, runner)| runner.is_err() == (*cell == 3)));
     let starting = starting.borrow();
     assert_eq!((starting.now, starting.most), (0, 2));
+}
+
+/// Starts processes of which each reads these numbers of bytes from the device, in its first
+/// samples; none after that.
+struct Evicted(Vec<u64>);
+
+struct Reads {
+    bytes: Vec<u64>,
+    n: usize,
+}
+
+impl Launch for Evicted {
+    fn start(&mut self, _: &str, _: &Method, _: bool) -> Result<Box<dyn Runner>, RunError> {
+        Ok(Box::new(Reads { bytes: self.0.clone(), n: 0 }))
+    }
+
+    fn start_counting(
+        &mut self,
+        _: &str,
+        _: &Method,
+        _: &Sources,
+        _: bool,
+    ) -> Result<Box<dyn CountingRunner>, RunError> {
+        unreachable!("nothing is counted")
+    }
+
+    fn start_traced(&mut self, _: &str, _: &Method) -> Result<Box<dyn TracedRunner>, RunError> {
+        unreachable!("nothing is traced")
+    }
+}
+
+impl Child for Reads {
+    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+        Ok(Ready::default())
+    }
+}
+
+impl Runner for Reads {
+    fn go(&mut self, _: u64, ops: u64) -> Result<RawSample, RunError> {
+        let mut taken = RawSample::default();
+        (taken.done.wall_ns, taken.done.ops, taken.done.bytes) = (1_000_000_000, ops, 8 * ops);
+        taken.used.device_read_bytes = Some(self.bytes.get(self.n).copied().unwrap_or(0));
+        self.n += 1;
+        Ok(taken)
+    }
+
+    fn has_died(&self) -> bool {
+        false
+    }
+}
+
+struct Forgets;
+
+impl Record for Forgets {
+    fn begin(&mut self, _: &mut Run) -> Result<()> {
+        Ok(())
+    }
+    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
+        Ok(())
+    }
+    fn progress(&mut self, _: &Run, _: &Progress<'_>) {}
+    fn finish(&mut self, _: &Run) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The cell of three sessions of one round, warmed up once, whose processes read these bytes.
+fn measured_while_evicted(bytes: &[u64]) -> Cell {
+    let experiment = Experiment {
+        name: "evicted",
+        question: "",
+        readme: "",
+        params: Vec::new(),
+        methods: Vec::new(),
+        dir: None,
+        data: Box::new(|_, _, _| Ok(Data::default())),
+    };
+    let methods = vec![Method::contender("reads", "", How::worker(["true"]))];
+    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let plan = Plan {
+        rounds: 1,
+        sessions: 3,
+        warm_up: 1,
+        cache: CacheState::Warm,
+        time_limit_ns: Plan::NO_TIME_LIMIT_NS,
+        ..Plan::default()
+    };
+    let mut run = new_run(&job, vec![Point::default()], plan, None);
+    let data = [Data { payload_bytes: Some(8), ..Data::default() }];
+    let mut launch = Evicted(bytes.to_vec());
+    measure(&job, &mut run, &data, &mut launch, &mut Forgets, &Stop::default()).unwrap();
+    run.cells.remove(0)
+}
+
+#[test]
+fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
+    let counts = |bytes: &[u64]| {
+        let cell = measured_while_evicted(bytes);
+        let timed = cell.samples.iter().filter(|sample| !sample.warm_up);
+        let counts: Vec<(u32, bool)> = timed.map(|s| (s.session, s.counts())).collect();
+        (counts, cell.status)
+    };
+    let each = |of_session: &[bool]| -> Vec<(u32, bool)> {
+        (0..3).flat_map(|session| of_session.iter().map(move |counts| (session, *counts))).collect()
+    };
+    assert_eq!(counts(&[]), (each(&[true]), Status::Measured));
+    // The first sample of a process warms up: it is not taken again.
+    assert_eq!(counts(&[4096]), (each(&[true]), Status::Measured));
+    assert_eq!(counts(&[0, 4096]), (each(&[false, true]), Status::Measured));
+    assert_eq!(counts(&[0, 4096, 1]), (each(&[false, false, true]), Status::Measured));
+    // What always reads from the device is no endless task.
+    let (always, status) = counts(&[4096; 9]);
+    assert_eq!(always, [(0, false); 3]);
+    assert!(matches!(status, Status::Skipped(reason) if reason.contains("5 samples in a row")));
 }
