@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::compare::Pair;
-use super::family::{by_group, kept, measure};
+use super::family::{by_group, choice};
 use super::{ALPHA, Comparison, Family, ParamComparison};
 use crate::metric::WALL;
 use crate::param::{Point, Value};
@@ -35,18 +35,18 @@ pub(super) fn compare_all(
     }
     let before_families = sets.len();
     sets.extend(families.iter().map(|family| family.compared.clone()));
-    let measures = by_group(
+    let choices = by_group(
         &sets,
         |i| vec![&run.cells[i]],
         |sets, cells| {
             let points = sets.iter().filter_map(|set| set.checked_sub(before_families));
-            let kept = kept(run, &points.collect::<Vec<_>>(), cells);
-            kept.map_or_else(|| measure(cells), |(metric, _)| metric)
+            choice(run, families, &points.collect::<Vec<_>>(), cells)
         },
     );
     let mut all = Vec::new();
-    for ((param, alike), metric) in params.iter().zip(&sets).zip(measures) {
+    for ((param, alike), choice) in params.iter().zip(&sets).zip(choices) {
         let Some((reference, others)) = alike.split_first() else { continue };
+        let metric = choice.of(&run.cells[*reference].method);
         let alpha = ALPHA / others.len().max(1) as f64;
         let lines = others.iter().filter_map(|cell| {
             let pair = Pair {

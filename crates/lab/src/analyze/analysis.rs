@@ -55,12 +55,15 @@ pub struct Family {
     pub reference: Option<usize>,
     /// Contenders that were measured and gave the right answer, the reference among them.
     pub compared: Vec<usize>,
-    /// The metric that decides between all of them: `wall_ns`, or `wall_less_wait_ns` where one
-    /// method waited for a CPU for more than 5 % of its time and all have it, also in families that
-    /// share a cell with this one.
+    /// The metric that decides: `wall_ns`, or `wall_less_wait_ns` where one method waited for a
+    /// CPU for more than 5 % of its time, and the reference and most of the others have it, also in
+    /// families that share a cell with this one.
     pub metric: &'static str,
     /// Why this metric decides.
     pub why: String,
+    /// Of `compared`, those that are compared by wall time all the same: the time without the wait
+    /// is not known of them.
+    pub by_wall: Vec<usize>,
     /// The winner, which is the method with the smallest ratio of those shown faster than the
     /// reference, or else the reference, and the methods not shown slower than it; in a run of
     /// sequential design those not shown slower than any other.

@@ -30,7 +30,7 @@ fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Compar
     let k = family.compared.len() as f64;
     let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
     let pair = Pair { run, point: &family.point, cell, reference, alpha };
-    pair.decision(family.metric)
+    pair.decision(family.metric_between([cell, reference]))
 }
 
 /// With an upper bound from this value on, too little is known to call a method as fast as the
@@ -48,7 +48,9 @@ fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
     let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
     let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let winner = smallest.map_or(reference, |c| c.cell);
-    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted());
+    // Ratios by different metrics say nothing about each other.
+    let is_alike = |c: &Comparison| smallest.is_none_or(|winner| winner.metric == c.metric);
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted() && is_alike(c));
     let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
     let others = std::iter::once((reference, Some((1.0, 1.0))))
         .chain(decided.map(|c| (c.cell, bounds(c))))

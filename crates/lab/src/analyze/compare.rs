@@ -295,7 +295,8 @@ mod tests {
         assert_eq!(Some(margin_percent(&plan)), Some(5.0));
     }
 
-    /// The time of `c` without the wait is not known, so that the table is by wall time.
+    /// The time of half of the methods without the wait is not known, so that the table is by wall
+    /// time.
     #[test]
     fn a_wall_time_that_the_time_less_the_wait_contradicts_is_doubted() {
         use crate::analyze::analyze;
@@ -304,7 +305,8 @@ mod tests {
         let slow = cell("b", times(&noisy(2, 0.01), 1.5));
         let slow = with(slow, "run_queue_wait_ns", |wall_ns| 0.4 * wall_ns);
         let slow = with(slow, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns / 1.5);
-        let cells = vec![waited(cell("a", noisy(1, 0.01))), slow, cell("c", noisy(3, 0.01))];
+        let [c, d] = [("c", 3), ("d", 4)].map(|(name, seed)| cell(name, noisy(seed, 0.01)));
+        let cells = vec![waited(cell("a", noisy(1, 0.01))), slow, c, d];
         let found = analyze(&run(cells)).comparisons.into_iter().find(|c| c.decides).unwrap();
         assert_eq!((&*found.method, &*found.metric), ("b", WALL));
         let reason = "a method waited for a CPU, and the time less the wait does not show the same";

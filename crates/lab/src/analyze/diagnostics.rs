@@ -136,7 +136,7 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) 
     warn(run, &WarningKind::NoVerdict, advice, found.collect(), notes);
 }
 
-/// The wait for a CPU: subtracted where that is possible for all methods of a table, else part of
+/// The wait for a CPU: subtracted where that is possible for most methods of a table, else part of
 /// the wall time.
 fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Findings::new(), Findings::new());
@@ -144,7 +144,7 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
         let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
         let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);
         let out = is_single_threaded(cell) && without.clone().any(|f| f.cells.contains(&i));
-        if !out && without.any(|f| f.compared.contains(&i)) {
+        if !out && without.any(|f| f.compared.contains(&i) && !f.by_wall.contains(&i)) {
             // It has no ratio, for which there is a reason.
             continue;
         }
@@ -153,8 +153,8 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     }
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
     warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
-    let advice = "the wait is in the wall time, by which verdicts are: not all methods of the table \
-                  computed in one thread all the time; measure on a quieter machine";
+    let advice = "the wait is in the wall time that decides, as the time without it is known only of \
+                  what computes in one thread all the time; measure on a quieter machine";
     warn(run, &WarningKind::Waited, advice, left_in, notes);
 }
 

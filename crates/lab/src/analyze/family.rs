@@ -21,6 +21,13 @@ pub(super) struct Tables {
     pub(super) best: Vec<Best>,
 }
 
+impl Family {
+    /// The metric that decides between two of its cells.
+    pub(super) fn metric_between(&self, cells: [usize; 2]) -> &'static str {
+        if cells.iter().any(|cell| self.by_wall.contains(cell)) { WALL } else { self.metric }
+    }
+}
+
 /// A pair of cells that is in several families is compared in the first of them.
 pub(super) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
     let mut families = families(run, wrong);
@@ -58,7 +65,12 @@ pub(super) fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
 
 /// The measure by which each point is compared.
 pub(super) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
-    let measure = |family: Family| Measure { metric: family.metric.to_owned(), why: family.why };
+    let name = |cell: &usize| run.cells[*cell].method.clone();
+    let measure = |family: Family| Measure {
+        metric: family.metric.to_owned(),
+        by_wall: family.by_wall.iter().map(name).collect(),
+        why: family.why,
+    };
     families(run, wrong).into_iter().map(measure).collect()
 }
 
@@ -83,6 +95,7 @@ fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> 
         reference: whole.or(compared.first()).copied(),
         metric: WALL,
         why: String::new(),
+        by_wall: Vec::new(),
         best: Vec::new(),
         undecided: Vec::new(),
         pareto: Vec::new(),
@@ -98,32 +111,68 @@ fn stay(run: &Run) -> Vec<bool> {
     sessions_since(run).into_iter().map(|since| is_fixed || stays(since)).collect()
 }
 
-/// One measure for all methods of a family, and for families that share a cell, because a pair is
-/// compared only once.
+/// One measure for a family, and for families that share a cell, because a pair is compared only
+/// once.
 fn choose_measures(run: &Run, families: &mut [Family]) {
     let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
-    let decide =
-        |sets: &[usize], cells: &[&Cell]| kept(run, sets, cells).unwrap_or_else(|| chosen(cells));
-    let measures = by_group(&compared, |i| vec![&run.cells[i]], decide);
-    for (family, (metric, why)) in families.iter_mut().zip(measures) {
-        (family.metric, family.why) = (metric, why);
-        family.pareto = pareto(run, &family.compared, metric);
+    let choices = by_group(
+        &compared,
+        |i| vec![&run.cells[i]],
+        |points, cells| choice(run, families, points, cells),
+    );
+    for (family, choice) in families.iter_mut().zip(choices) {
+        let by_wall = |cell: &&usize| choice.by_wall.contains(&run.cells[**cell].method);
+        family.by_wall = family.compared.iter().filter(by_wall).copied().collect();
+        (family.metric, family.why) = (choice.metric, choice.why);
+        family.pareto = pareto(run, &family.compared, family.metric);
     }
 }
 
+/// The metric that decides between methods, and why it was chosen.
+#[derive(Clone)]
+pub(super) struct Choice {
+    metric: &'static str,
+    why: String,
+    /// The methods that are compared by wall time all the same.
+    by_wall: Vec<String>,
+}
+
+impl Choice {
+    fn of_all(metric: &'static str, why: String) -> Choice {
+        Choice { metric, why, by_wall: Vec::new() }
+    }
+
+    /// The metric by which this method is compared.
+    pub(super) fn of(&self, method: &str) -> &'static str {
+        if self.by_wall.iter().any(|name| name == method) { WALL } else { self.metric }
+    }
+}
+
+/// The measure of the families of these points, whose cells are these: the one that the run has
+/// stored, or one that is chosen now.
+pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[&Cell]) -> Choice {
+    let references = points.iter().filter_map(|point| families[*point].reference);
+    let references: Vec<&Cell> = references.map(|cell| &run.cells[cell]).collect();
+    kept(run, points, cells, &references).unwrap_or_else(|| chosen(cells, &references))
+}
+
 /// The measure that the run has stored for these points; none for a run that has stored nothing. In
-/// a fixed design it decides if all of these cells have it; else the wall time does. In a
-/// sequential one it decides in any case: another measure after a look would be another test.
-pub(super) fn kept(run: &Run, points: &[usize], cells: &[&Cell]) -> Option<(&'static str, String)> {
+/// a fixed design a method that turned out to lack it is compared by wall time. In a sequential one
+/// it decides in any case: another measure after a look would be another test.
+fn kept(run: &Run, points: &[usize], cells: &[&Cell], references: &[&Cell]) -> Option<Choice> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
-    match kept.find(|measure| measure.metric == WALL_LESS_WAIT) {
-        None => Some((WALL, first.why)),
-        Some(measure) => Some(match lacking(cells).filter(|_| run.plan.design.is_fixed()) {
-            None => (WALL_LESS_WAIT, measure.why.clone()),
-            Some(cell) => (WALL, unknown_without_wait(cell)),
-        }),
+    let Some(measure) = kept.find(|measure| measure.metric == WALL_LESS_WAIT) else {
+        return Some(Choice::of_all(WALL, first.why));
+    };
+    let mut by_wall = measure.by_wall.clone();
+    if run.plan.design.is_fixed() {
+        if let Some(cell) = lacking(references).next() {
+            return Some(Choice::of_all(WALL, unknown_without_wait(cell)));
+        }
+        by_wall.extend(lacking(cells).map(|cell| cell.method.clone()));
     }
+    Some(Choice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
 }
 
 /// The measure of each of these sets of items, where each item represents some cells. Sets that
@@ -163,28 +212,36 @@ pub(super) fn by_group<'a, T>(
 /// waited and all have that value; else the wall time. A cell without a sample that counts is
 /// ignored.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
-    chosen(cells).0
+    if who_waited(cells).is_some() && all_have_it(cells) { WALL_LESS_WAIT } else { WALL }
 }
 
-/// The measure of these cells, and why it was chosen.
-fn chosen(cells: &[&Cell]) -> (&'static str, String) {
-    let waited = cells.iter().find_map(|cell| {
+/// The measure of these cells: the time without the wait, where one cell waited, and these
+/// references and more than half of all cells have that value. Those that lack it are compared by
+/// wall time.
+fn chosen(cells: &[&Cell], references: &[&Cell]) -> Choice {
+    let Some(waited) = who_waited(cells) else {
+        let percent = 100.0 * WAIT_SHARE;
+        let why = format!(
+            "no method is known to have waited for a CPU in over {percent:.0} % of its time"
+        );
+        return Choice::of_all(WALL, why);
+    };
+    let lack: Vec<&Cell> = lacking(cells).collect();
+    if let Some(cell) = lack.first()
+        && (lacking(references).next().is_some() || 2 * lack.len() >= measured(cells).count())
+    {
+        return Choice::of_all(WALL, format!("{waited}, but {}", unknown_without_wait(cell)));
+    }
+    let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
+    Choice { metric: WALL_LESS_WAIT, why: waited, by_wall }
+}
+
+/// The first of these cells that waited for a CPU, and how long.
+fn who_waited(cells: &[&Cell]) -> Option<String> {
+    cells.iter().find_map(|cell| {
         let share = wait_share(cell).filter(|share| *share > WAIT_SHARE)?;
         Some(format!("{} waited for a CPU in {:.0} % of its time", cell.method, 100.0 * share))
-    });
-    match (waited, lacking(cells)) {
-        (None, _) => {
-            let percent = 100.0 * WAIT_SHARE;
-            let why = format!(
-                "no method is known to have waited for a CPU in over {percent:.0} % of its time"
-            );
-            (WALL, why)
-        }
-        (Some(waited), None) => (WALL_LESS_WAIT, waited),
-        (Some(waited), Some(cell)) => {
-            (WALL, format!("{waited}, but {}", unknown_without_wait(cell)))
-        }
-    }
+    })
 }
 
 fn unknown_without_wait(cell: &Cell) -> String {
@@ -193,13 +250,17 @@ fn unknown_without_wait(cell: &Cell) -> String {
 
 /// Whether the time without the wait is known for all of these cells that have samples that count.
 pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
-    lacking(cells).is_none()
+    lacking(cells).next().is_none()
 }
 
-/// The first of these cells for which the time without the wait is not known.
-fn lacking<'a>(cells: &[&'a Cell]) -> Option<&'a Cell> {
-    let mut measured = cells.iter().filter(|cell| cell.counted(WALL).next().is_some());
-    measured.find(|cell| !is_single_threaded(cell)).copied()
+/// Those of these cells for which the time without the wait is not known.
+fn lacking<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+    measured(cells).filter(|cell| !is_single_threaded(cell))
+}
+
+/// Those of these cells that have samples that count.
+fn measured<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+    cells.iter().copied().filter(|cell| cell.counted(WALL).next().is_some())
 }
 
 /// Every contender except the reference, paired with the reference. The level is such that all
@@ -220,7 +281,7 @@ fn alpha(family: &Family) -> f64 {
 
 fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Comparison> {
     if family.compared.contains(&pair.cell) {
-        return pair.comparisons(family.metric);
+        return pair.comparisons(family.metric_between([pair.cell, pair.reference]));
     }
     let missing = |reason: &str| vec![pair.without_ratio(Verdict::Missing, reason.to_owned())];
     match &pair.run.cells[pair.cell].status {

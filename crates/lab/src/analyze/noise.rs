@@ -169,6 +169,7 @@ mod tests {
             compared: Vec::new(),
             metric,
             why: String::new(),
+            by_wall: Vec::new(),
             best: Vec::new(),
             undecided: Vec::new(),
             pareto: Vec::new(),

@@ -84,16 +84,17 @@ fn median(cell: &Cell, metric: &str) -> Option<Summary> {
 
 fn ratios(run: &Run, family: &Family) -> Vec<Comparison> {
     let Some(reference) = family.reference else { return Vec::new() };
-    let middle = |cell: usize| summary::middle(&run.cells[cell], family.metric);
-    let of_reference = middle(reference);
+    let middle = |cell: usize, metric| summary::middle(&run.cells[cell], metric);
     let others = family.compared.iter().copied().filter(|cell| *cell != reference);
     let ratio = |cell: usize| {
         let pair = Pair { run, point: &family.point, cell, reference, alpha: 1.0 };
-        let ratio = middle(cell).zip(of_reference).map(|(own, reference)| own / reference);
+        let metric = family.metric_between([cell, reference]);
+        let middles = middle(cell, metric).zip(middle(reference, metric));
+        let ratio = middles.map(|(own, reference)| own / reference);
         let mut comparison = pair.without_ratio(Verdict::Undecided, String::new());
         comparison.ratio = ratio.filter(|ratio| ratio.is_finite());
         comparison.reason = None;
-        family.metric.clone_into(&mut comparison.metric);
+        metric.clone_into(&mut comparison.metric);
         comparison
     };
     others.map(ratio).collect()

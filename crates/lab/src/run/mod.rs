@@ -145,6 +145,9 @@ impl Design {
 pub struct Measure {
     pub metric: String,
     pub why: String,
+    /// Methods that are compared by wall time all the same, as the metric is not known of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_wall: Vec<String>,
 }
 
 /// A file in which another program reports what it measured. Its methods were not measured in

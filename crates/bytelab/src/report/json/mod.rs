@@ -313,6 +313,9 @@ impl Serialize for Families<'_> {
             metric: &'a str,
             /// The reason why the methods are compared by this metric.
             why: &'a str,
+            /// Those that are compared by wall time all the same.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            by_wall: Vec<&'a str>,
             best: Vec<&'a str>,
             undecided: Vec<&'a str>,
             pareto: Vec<&'a str>,
@@ -324,6 +327,7 @@ impl Serialize for Families<'_> {
             reference: family.reference.as_ref().and_then(name),
             metric: family.metric,
             why: &family.why,
+            by_wall: family.by_wall.iter().filter_map(name).collect(),
             best: family.best.iter().filter_map(name).collect(),
             undecided: family.undecided.iter().filter_map(name).collect(),
             pareto: family.pareto.iter().filter_map(name).collect(),

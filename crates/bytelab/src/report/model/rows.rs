@@ -210,10 +210,18 @@ impl<'a> Rows<'a> {
 
     /// The deciding metric and the reason, for the head of the table.
     pub(crate) fn judged_by(&self) -> Option<String> {
-        let Family { compared, why, .. } = self.family;
+        let Family { compared, why, by_wall, .. } = self.family;
         let metric =
             if self.less_wait() { "wall − wait (without the wait for a CPU)" } else { "wall" };
-        (compared.len() > 1 && !why.is_empty()).then(|| format!("Decided by {metric}: {why}."))
+        let rows = || self.contenders.iter().filter(|row| by_wall.contains(&row.index));
+        let names = rows().map(Row::name).collect::<Vec<_>>().join(", ");
+        let by_wall = match rows().count() {
+            0 => String::new(),
+            1 => format!(" By wall, as its time without the wait is not known: {names}."),
+            _ => format!(" By wall, as their time without the wait is not known: {names}."),
+        };
+        (compared.len() > 1 && !why.is_empty())
+            .then(|| format!("Decided by {metric}: {why}.{by_wall}"))
     }
 
     pub(crate) fn standing(&self, row: &Row<'_>) -> Standing {

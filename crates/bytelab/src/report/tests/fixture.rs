@@ -87,6 +87,7 @@ impl Fixture {
             compared: Vec::new(),
             metric: "wall_ns",
             why: String::new(),
+            by_wall: Vec::new(),
             best: Vec::new(),
             undecided: Vec::new(),
             pareto: Vec::new(),

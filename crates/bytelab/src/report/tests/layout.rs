@@ -173,6 +173,10 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     Figures are p50. ratio: time (wall less run-queue wait) divided by that of the reference, in the
     same round; its intervals hold at 95 % for all of a table together.
     ");
+    f.family().by_wall = vec![1];
+    let by_wall = "% of its time. By wall, as its time without the wait is not known: mmap.\n";
+    assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
+    f.family().by_wall.clear();
     let more = [More::User, More::Sys];
     let layout = Layout { width: 120, colour: false };
     let table = TableOptions { more: &more, ..TableOptions::default() };

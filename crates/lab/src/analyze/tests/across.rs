@@ -57,7 +57,7 @@ fn jobs_and_numbers_and_other_methods_are_not_compared() {
     assert_eq!(lines(cells), [""; 0]);
 }
 
-/// The time of `copy` without the wait is not known, so that the tables are by wall time.
+/// The time of `copy` without the wait is not known.
 #[test]
 fn the_measure_is_that_of_the_tables_of_both_values() {
     let of = |method: &str, dir: &str, seed| {
@@ -84,6 +84,18 @@ fn the_measure_is_that_of_the_tables_of_both_values() {
         let analysis = analyze(&Run { points: points.to_vec(), ..run(cells) });
         analysis.across.into_iter().map(|across| across.comparison.metric).collect()
     };
-    assert_eq!(measures(cells.clone()), ["wall_ns"; 2]);
+    assert_eq!(measures(cells.clone()), ["wall_less_wait_ns"; 2]);
     assert_eq!(measures(cells[..4].to_vec()), ["wall_less_wait_ns"; 2]);
+    let unknown = |cell: &Cell| {
+        let mut cell = cell.clone();
+        cell.values.remove("wall_less_wait_ns");
+        cell
+    };
+    // A method that is compared by wall at one value is so at all of them.
+    let mut of_unlink = cells.clone();
+    of_unlink[3] = unknown(&cells[3]);
+    assert_eq!(measures(of_unlink), ["wall_less_wait_ns", "wall_ns"]);
+    let mut of_reference = cells.clone();
+    of_reference[1] = unknown(&cells[1]);
+    assert_eq!(measures(of_reference), ["wall_ns"; 2]);
 }

@@ -192,7 +192,7 @@ fn the_rounds_of_a_session_are_one_value() {
 /// Three methods share one load that drifts. At first the time of `c` without the wait is not
 /// known.
 #[test]
-fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
+fn the_wait_is_taken_out_of_the_methods_of_a_table_that_have_the_time_without_it() {
     let waited = |seed, factor: f64| {
         let own = times(&noisy(seed, 0.005), factor);
         let wait = noisy(seed + 100, 0.5);
@@ -210,15 +210,27 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
         let decisions = analysis.comparisons.iter().filter(|c| c.decides);
         decisions.map(|c| format!("{} {} {:?}", c.method, c.metric, c.verdict)).collect()
     };
-    let known = cells[2].values["wall_less_wait_ns"].clone();
     // More than one sample in ten lacks it: the method has several threads, or starts processes.
-    for lacking in cells[2].values.get_mut("wall_less_wait_ns").unwrap().iter_mut().step_by(5) {
-        *lacking = f64::NAN;
+    let lacking = |cell: &Cell| {
+        let mut cell = cell.clone();
+        let column = cell.values.get_mut("wall_less_wait_ns").unwrap().iter_mut();
+        column.step_by(5).for_each(|value| *value = f64::NAN);
+        cell
+    };
+    let [a, b, c] = [0, 1, 2].map(|i| (cells[i].clone(), lacking(&cells[i])));
+    let analysis = analyze(&run(vec![a.0.clone(), b.0.clone(), c.1.clone()]));
+    let family = &analysis.families[0];
+    assert_eq!((family.metric, &family.by_wall[..]), ("wall_less_wait_ns", &[2][..]));
+    assert_eq!(deciding(&analysis), ["b wall_less_wait_ns Faster", "c wall_ns Undecided"]);
+    // What is not judged well enough may be the best.
+    assert_eq!((&family.best[..], &family.undecided[..]), (&[1, 2][..], &[][..]));
+    // Nothing is compared without the wait if the reference, or most methods, lack that time.
+    for cells in [vec![a.1.clone(), b.0, c.0], vec![a.0, b.1, c.1]] {
+        let analysis = analyze(&run(cells));
+        let family = &analysis.families[0];
+        assert_eq!((family.metric, &family.by_wall[..]), ("wall_ns", &[][..]));
+        assert_eq!(deciding(&analysis), ["b wall_ns Undecided", "c wall_ns Undecided"]);
     }
-    let analysis = analyze(&run(cells.clone()));
-    assert_eq!(analysis.families[0].metric, "wall_ns");
-    assert_eq!(deciding(&analysis), ["b wall_ns Undecided", "c wall_ns Undecided"]);
-    cells[2].values.insert("wall_less_wait_ns".to_owned(), known);
     let analysis = analyze(&run(cells.clone()));
     assert_eq!(analysis.families[0].metric, "wall_less_wait_ns");
     let expected = ["b wall_less_wait_ns Faster", "c wall_less_wait_ns Same"];
@@ -237,7 +249,10 @@ fn the_wait_is_taken_out_of_all_methods_of_a_table_or_of_none() {
 /// The choice of the deciding measure depends on no ratio, and on no later sample.
 #[test]
 fn what_decides_is_what_the_run_has_kept() {
-    let kept = |metric: &str| Measure { metric: metric.to_owned(), why: "so it was".to_owned() };
+    let kept = |metric: &str| {
+        let (metric, why) = (metric.to_owned(), "so it was".to_owned());
+        vec![Measure { metric, why, ..Measure::default() }]
+    };
     let check = |cells: &[Cell], measures: Vec<Measure>, metric: &str, why: &str| {
         let mut run = run(cells.to_vec());
         run.plan.measures = measures;
@@ -250,17 +265,25 @@ fn what_decides_is_what_the_run_has_kept() {
     let [waited_a, waited_b] = [&a, &b].map(|cell| waited(cell.clone()));
     let all = [waited_a.clone(), waited_b.clone()];
     check(&all, vec![], "wall_less_wait_ns", "a waited for a CPU in 20 % of its time");
-    check(&all, vec![kept("wall_ns")], "wall_ns", "so it was");
+    check(&all, kept("wall_ns"), "wall_ns", "so it was");
     let rested = all.clone().map(|cell| with(cell, "run_queue_wait_ns", |_| 0.0));
     let why = "no method is known to have waited for a CPU in over 5 % of its time";
     check(&rested, vec![], "wall_ns", why);
-    check(&rested, vec![kept("wall_less_wait_ns")], "wall_less_wait_ns", "so it was");
-    // A measure that one of them lacks cannot decide, whatever was chosen.
-    let why = "the time of b without such a wait is not known";
+    check(&rested, kept("wall_less_wait_ns"), "wall_less_wait_ns", "so it was");
+    // A measure that the reference lacks cannot decide, whatever was chosen.
+    let why = "the time of a without such a wait is not known";
+    check(&[a, waited_b], kept("wall_less_wait_ns"), "wall_ns", why);
     let lacking = [waited_a, b];
-    check(&lacking, vec![kept("wall_less_wait_ns")], "wall_ns", why);
-    let why = format!("a waited for a CPU in 20 % of its time, but {why}");
-    check(&lacking, vec![], "wall_ns", &why);
+    let why = "a waited for a CPU in 20 % of its time, but the time of b without such a wait is not \
+               known";
+    check(&lacking, vec![], "wall_ns", why);
+    // A method that turned out to lack it is compared by wall time.
+    let mut run = run(lacking.to_vec());
+    run.plan.measures = kept("wall_less_wait_ns");
+    let analysis = analyze(&run);
+    let family = &analysis.families[0];
+    assert_eq!((family.metric, &family.by_wall[..]), ("wall_less_wait_ns", &[1][..]));
+    assert_eq!(analysis.decision(family, 1).unwrap().metric, "wall_ns");
 }
 
 /// Commands whose work is done by children: their preemptions show that they waited for a CPU, but

@@ -222,7 +222,8 @@ fn decided_without_the_wait() -> Run {
     let mut run = run(vec![method("a", 1, 100), b, method("c", 3, 100)]);
     run.plan.design = Design::Sequential;
     run.plan.sessions = 240;
-    run.plan.measures = vec![Measure { metric: "wall_less_wait_ns".into(), why: "so".into() }];
+    let (metric, why) = ("wall_less_wait_ns".to_owned(), "so".to_owned());
+    run.plan.measures = vec![Measure { metric, why, ..Measure::default() }];
     run
 }
 
@@ -268,6 +269,30 @@ fn a_method_that_lacks_the_measure_has_no_ratio_and_does_not_leave() {
     // What has no verdict stays, even if it is shown slower than another one.
     lack_the_time_without_wait(&mut run.cells[0], |n| n % 5 == 0);
     assert_eq!(decided(&run).leaves, [false; 3]);
+}
+
+#[test]
+fn a_method_that_lacked_the_measure_when_it_was_chosen_is_compared_by_wall() {
+    let mut run = decided_without_the_wait();
+    run.plan.measures[0].by_wall = vec!["b".to_owned()];
+    // Also where it has the measure later. By wall, `b` takes as long as `a`.
+    for lacks in [false, true] {
+        if lacks {
+            lack_the_time_without_wait(&mut run.cells[1], |n| n % 5 == 0);
+        }
+        let [b, c] = deciding(&run).try_into().unwrap();
+        assert_eq!((b.0.as_str(), b.2), ("wall_ns", 6));
+        assert_ne!(b.1, Verdict::Slower);
+        assert_eq!((c.0.as_str(), c.2), ("wall_less_wait_ns", 8));
+        assert_eq!(decided(&run).leaves, [false; 3]);
+    }
+    // Slower by wall too, and in CPU time: it leaves.
+    let b = with(run.cells[1].clone(), "cpu_ns", |wall_ns| 2.0 * wall_ns);
+    run.cells[1] = with(b, "wall_ns", |wall_ns| 2.0 * wall_ns);
+    for other in [0, 2] {
+        run.cells[other] = with(run.cells[other].clone(), "cpu_ns", |wall_ns| wall_ns);
+    }
+    assert_eq!(decided(&run).leaves, [false, true, false]);
 }
 
 /// The ratio, the lower bound and the verdict of the comparison that decides.

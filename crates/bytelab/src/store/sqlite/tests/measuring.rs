@@ -49,7 +49,8 @@ fn a_run_grows_while_it_is_measured(store: &mut Sqlite) {
     check_stored(store, &run);
 
     let why = "nothing waited".to_owned();
-    run.plan.measures = vec![Measure { metric: "wall_ns".to_owned(), why }];
+    let (metric, by_wall) = ("wall_ns".to_owned(), vec!["read".to_owned()]);
+    run.plan.measures = vec![Measure { metric, why, by_wall }];
     store.put_plan(&run.id, &run.plan).unwrap();
     check_stored(store, &run);
 
