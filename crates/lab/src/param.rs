@@ -139,16 +139,16 @@ impl Param {
     }
 }
 
-/// `65536`, `64KiB`, `64K`, `1.5MiB`; decimal units (`kB`, `MB`) are powers of 1000.
+/// `65536`, `64KiB`, `64Ki`, `64K`, `1.5MiB`; decimal units (`kB`, `MB`) are powers of 1000.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor: u64 = match unit {
         "" | "B" => 1,
-        "K" | "k" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
-        "T" | "TiB" => 1 << 40,
+        "K" | "k" | "Ki" | "KiB" => 1 << 10,
+        "M" | "Mi" | "MiB" => 1 << 20,
+        "G" | "Gi" | "GiB" => 1 << 30,
+        "T" | "Ti" | "TiB" => 1 << 40,
         "kB" | "KB" => 1000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
@@ -323,6 +323,8 @@ mod tests {
     fn a_flag_is_a_value_a_list_or_a_range() {
         check("64KiB", "65536");
         check("1.5K,2MB", "1536 2000000");
+        // As tables show them.
+        check("64Ki,1Mi,1Gi", "65536 1048576 1073741824");
         check("4K..16K", "4096 8192 16384");
         check("4K..100K*4", "4096 16384 65536");
         check("1..7+3", "1 4 7");

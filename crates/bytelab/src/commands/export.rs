@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
                 .with_context(|| format!("-o {}", path.display()))?
         }
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
-            bail!("Parquet is nothing to look at: name a file with -o")
+            bail!("{} is nothing to look at: name a file with -o", format.name)
         }
         None => export::write(format, &run, &analysis, options, io::stdout())?,
     };

@@ -110,4 +110,6 @@ fn a_look_is_one_line() {
         look(&f.run, &decided, &left),
         "10 sessions: 4 of 5 decided; left: read-4k; best so far: mmap-window, mmap"
     );
+    let alone = Decided { comparisons: Vec::new(), ..decided };
+    assert_eq!(look(&f.run, &alone, &left), "no two methods can be compared until now");
 }

@@ -105,6 +105,9 @@ pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
     let sessions = decisions().map(|comparison| comparison.sessions).max().unwrap_or_default();
     let open = decisions().filter(|comparison| comparison.verdict == Verdict::Undecided).count();
     let all = decisions().count();
+    if all == 0 {
+        return "no two methods can be compared until now".to_owned();
+    }
     let mut said = vec![format!("{sessions} sessions: {} of {all} decided", all - open)];
     let varying = Varying::of_run(run);
     let name = |cell: usize| {
