@@ -169,8 +169,7 @@ fn the_figures_of_the_table_change_while_it_is_measured_and_ctrl_c_leaves_the_re
     let first = terminal.until(|screen| figure(screen, "grow"));
     let later = terminal.until(|screen| figure(screen, "grow").filter(|now| *now > first));
     assert!(first > 0.0 && later > first, "{first} {later}");
-    terminal
-        .until(|screen| lines(screen).iter().any(|line| line.contains(" wall ")).then_some(()));
+    terminal.until(|screen| lines(screen).iter().any(|line| line.contains(" wall ")).then_some(()));
     terminal.until(|screen| lines(screen).last()?.starts_with("round ").then_some(()));
     terminal.interrupt();
     let TerminalOutput { code, stdout, screen, .. } = terminal.end();

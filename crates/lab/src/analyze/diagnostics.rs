@@ -1,7 +1,7 @@
 //! The warnings about a run's samples: each is one line with a doubt and a remedy. One kind of
 //! doubt about many methods is one warning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::compare::is_single_threaded;
 use super::findings::{Findings, percent, warn};
@@ -95,11 +95,18 @@ fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
     }
 }
 
+/// Samples that do not count and that no other one of their round replaces.
 fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
         let timed = |sample: &&Sample| sample.pass == Pass::Timing && !sample.warm_up;
         let taken = || cell.samples.iter().filter(timed);
-        let reasons: Vec<&str> = taken().filter_map(|s| s.not_counted.as_deref()).collect();
+        if taken().all(|sample| sample.not_counted.is_none()) {
+            return None;
+        }
+        let round = |sample: &Sample| (sample.session, sample.round);
+        let counted: HashSet<(u32, u32)> = taken().filter(|s| s.counts()).map(round).collect();
+        let lost = taken().filter(|sample| !counted.contains(&round(sample)));
+        let reasons: Vec<&str> = lost.filter_map(|s| s.not_counted.as_deref()).collect();
         let first = reasons.first()?;
         Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
     });

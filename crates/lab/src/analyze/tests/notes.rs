@@ -279,6 +279,10 @@ fn a_warm_up_that_does_not_count_either_is_not_noted() {
     check(&run, &[]);
     run.cells[0].samples[3].not_counted = Some("not warm".to_owned());
     check(&run, &["m0: samples that do not count: 1 of 97, not warm; they"]);
+    // It was taken again.
+    let (session, round) = (run.cells[0].samples[3].session, run.cells[0].samples[3].round);
+    (run.cells[0].samples[4].session, run.cells[0].samples[4].round) = (session, round);
+    check(&run, &[]);
 }
 
 #[test]
