@@ -348,6 +348,32 @@ mod tests {
     }
 
     #[test]
+    fn the_usage_of_the_kernel_is_in_bytes_and_nanoseconds() {
+        let mut kernels = usage(libc::RUSAGE_SELF);
+        kernels.ru_utime = libc::timeval { tv_sec: 1, tv_usec: 20 };
+        kernels.ru_stime = libc::timeval { tv_sec: 3, tv_usec: 400 };
+        (kernels.ru_minflt, kernels.ru_majflt) = (5, 6);
+        (kernels.ru_nvcsw, kernels.ru_nivcsw) = (7, 8);
+        (kernels.ru_inblock, kernels.ru_oublock) = (9, 10);
+        let usage = TreeUsage::from_rusage(&kernels);
+        let counts = Usage {
+            minor_faults: 5,
+            major_faults: 6,
+            voluntary_switches: 7,
+            involuntary_switches: 8,
+            device_read_bytes: 9 * BLOCK_BYTES,
+            device_write_bytes: 10 * BLOCK_BYTES,
+        };
+        let cpu = Cpu { all_ns: 4_000_420_000, user_ns: 1_000_020_000 };
+        assert_eq!((usage.cpu, usage.counts), (cpu, counts));
+        assert_eq!(usage.cpu.system_ns(), 3_000_400_000);
+        let both = usage.plus(&usage);
+        assert_eq!(both.cpu, Cpu { all_ns: 8_000_840_000, user_ns: 2_000_040_000 });
+        assert_eq!((both.counts.major_faults, both.counts.involuntary_switches), (12, 16));
+        assert_eq!(both.since(&usage), usage);
+    }
+
+    #[test]
     fn touched_pages_are_counted_as_faults_of_this_process() {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 

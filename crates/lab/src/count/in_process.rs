@@ -124,4 +124,13 @@ mod tests {
         check(lseek, 3, Mark::Begin as u64, None);
         check(libc::SYS_read as u64, -1, Mark::Begin as u64, None);
     }
+
+    #[test]
+    fn a_mark_is_a_call_that_the_kernel_refuses() {
+        let last = || std::io::Error::last_os_error().raw_os_error();
+        assert!(std::fs::File::open("/nonexistent").is_err());
+        assert_eq!(last(), Some(libc::ENOENT));
+        mark(Mark::Begin);
+        assert_eq!(last(), Some(libc::EBADF));
+    }
 }

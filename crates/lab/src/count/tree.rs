@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn the_cpu_time_is_of_both_modes() {
         let stat = Stat::parse(b"7 (a) S 5 6 6 0 -1 4194560 100 0 0 0 30 12 9 9").unwrap();
-        assert_eq!(stat.cpu_ticks, 42);
+        let seconds_ns = stat.cpu_ns() * rustix::param::clock_ticks_per_second();
+        assert_eq!((stat.cpu_ticks, seconds_ns), (42, 42_000_000_000));
     }
 
     /// When the wait ends, if the process gets this share of a CPU and rests after this CPU time.

@@ -95,6 +95,34 @@ fn a_process_that_ended_has_no_counters() {
 }
 
 #[test]
+fn a_file_without_the_expected_content_explains_what_is_missing() {
+    let pid = std::process::id();
+    let empty = || Some(File::open("/dev/null").unwrap());
+    let mut counters = Counters {
+        schedstat: empty(),
+        io: empty(),
+        stat: empty(),
+        status: empty(),
+        // Not open for writing.
+        clear_refs: empty(),
+        why: BTreeMap::new(),
+        ..Counters::open(pid)
+    };
+    counters.probe(pid);
+    for (metrics, file) in
+        [(SCHEDSTAT, "schedstat"), (IO, "io"), (STAT, "stat"), (SWITCHES, "status")]
+    {
+        for metric in metrics {
+            let expected = format!("/proc/{pid}/{file} does not tell it on this system");
+            assert_eq!(counters.why().get(metric), Some(&expected), "{metric}");
+        }
+    }
+    let peak = &counters.why()["peak_rss_bytes"];
+    assert!(peak.starts_with(&format!("/proc/{pid}/clear_refs: ")), "{peak}");
+    assert!(counters.reset_peak().is_err_and(|error| error.kind() == io::ErrorKind::Unsupported));
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_peak_is_that_since_the_reset() {
     let mut counters = Counters::open(std::process::id());

@@ -2,9 +2,11 @@
 
 use lab::analyze::{Analysis, analyze};
 use lab::experiment::{Command, How, Method};
+use lab::launch::{Launch, RunError};
+use lab::param::Point;
 use lab::run::{Pass, Plan, Run, Status};
 
-use crate::script::{GOOD, HANG_LIMIT_NS, cell, method, plan, run, script};
+use crate::script::{GOOD, HANG_LIMIT_NS, cell, job, launcher, method, plan, run, script};
 
 /// Measures the method beside a good one, which must not be affected.
 fn status_with(method: Method, plan: Plan) -> (Status, usize) {
@@ -193,6 +195,23 @@ fn a_child_that_answers_before_its_order_is_out() {
 #[test]
 fn a_child_that_hands_over_less_is_out() {
     check(&GOOD.replace("bytes=8", "bytes=7"), "handed over 7 bytes instead of 8");
+}
+
+#[test]
+fn a_recorded_sample_has_the_marks_of_the_child_unless_they_are_too_many() {
+    let recorded = |text: &str| {
+        let mut runner = launcher().start_traced("", &script("x", &job(text))).unwrap();
+        runner.prepare(&Point::default()).unwrap();
+        runner.go(1, 1, &mut |_| {})
+    };
+    let taken = recorded("echo mark one at=5; echo mark two").unwrap();
+    let marks: Vec<_> = taken.marks.iter().map(|mark| (mark.name.as_str(), mark.at_ns)).collect();
+    // Without a time it is that of the line.
+    assert!(matches!(marks[..], [("one", Some(5)), ("two", Some(6..))]), "{marks:?}");
+    let many = |n: u32| recorded(&format!("yes mark x | head -n {n}"));
+    assert_eq!(many(10_000).unwrap().marks.len(), 10_000);
+    let reason = "protocol: more than 10000 marks in a sample".to_owned();
+    assert_eq!(many(10_001), Err(RunError::Failed(reason)));
 }
 
 #[test]

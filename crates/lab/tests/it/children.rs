@@ -5,13 +5,13 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use lab::experiment::{Command, How, Method};
-use lab::launch::{Launch, Launcher, RawSample, Runner, Stop};
+use lab::launch::{Launch, RawSample, Runner};
 use lab::measure::values;
 use lab::param::Point;
 use lab::run::Plan;
 
 use crate::counting::traced;
-use crate::script::{cell, method, plan, run, script};
+use crate::script::{cell, launcher, method, plan, run, script};
 
 /// Some ten milliseconds of CPU time of a shell.
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
@@ -21,14 +21,7 @@ fn shell(name: &str, text: &str) -> Method {
 }
 
 fn started(method: &Method) -> Box<dyn Runner> {
-    let mut launcher = Launcher {
-        program: "/nonexistent".into(),
-        sample_limit_ns: 1_200_000_000_000,
-        fresh: false,
-        dir: None,
-        stop: Stop::default(),
-    };
-    let mut runner = launcher.start("", method, false).unwrap();
+    let mut runner = launcher().start("", method, false).unwrap();
     runner.prepare(&Point::default()).unwrap();
     runner
 }

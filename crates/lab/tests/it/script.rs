@@ -61,6 +61,16 @@ pub(crate) fn plan(rounds: u32) -> Plan {
     }
 }
 
+pub(crate) fn launcher() -> Launcher {
+    Launcher {
+        program: "/nonexistent".into(),
+        sample_limit_ns: plan(1).sample_limit_ns,
+        fresh: false,
+        dir: None,
+        stop: Stop::default(),
+    }
+}
+
 /// Measures these methods; `watch` is called after every sample.
 pub(crate) fn run_with(
     methods: Vec<Method>,
@@ -85,11 +95,10 @@ pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&R
     let dir = std::env::temp_dir();
     let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
     let mut launcher = Launcher {
-        program: "/nonexistent".into(),
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,
-        dir: None,
         stop: stop.clone(),
+        ..launcher()
     };
     measure(job, run, &data, &mut launcher, &mut Watch(watch), stop).unwrap();
 }
