@@ -1,5 +1,7 @@
 //! Resuming an interrupted run: which sessions it still needs.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use super::{INTERRUPTED, Record};
@@ -51,7 +53,9 @@ fn is_whole(run: &Run, session: u32) -> bool {
     let measured = run.cells.iter().filter(|cell| cell.status == Status::Measured);
     let taken = measured.map(|cell| {
         let of_session = |s: &&Sample| s.pass == Pass::Timing && s.session == session;
-        cell.samples.iter().filter(of_session).filter(|s| !s.warm_up).count() as u32
+        let timed = cell.samples.iter().filter(of_session).filter(|s| !s.warm_up);
+        // A sample may have been taken again.
+        timed.map(|sample| sample.round).collect::<BTreeSet<u32>>().len() as u32
     });
     let taken: Vec<u32> = taken.collect();
     let most = taken.iter().copied().max().unwrap_or_default();
@@ -157,6 +161,20 @@ mod tests {
         assert!(is_whole([100, 1, 0]));
         assert!(!is_whole([100, 2, 100]));
         assert!(!is_whole([99, 1, 99]));
+    }
+
+    #[test]
+    fn a_sample_that_was_taken_again_is_one_round() {
+        let is_whole = |taken: [u32; 2], again: u32| {
+            let mut cells = taken.map(|n| cell(&[(0, n)]));
+            let at = cells[1].samples.iter().position(|sample| sample.round == again).unwrap();
+            let failed = Sample { not_counted: Some("not warm".to_owned()), ..sample(0, again) };
+            cells[1].samples.insert(at, failed);
+            is_whole(&run(cells.to_vec()), 0)
+        };
+        assert!(is_whole([100, 100], 7));
+        assert!(!is_whole([100, 99], 7));
+        assert!(!is_whole([99, 99], 7));
     }
 
     #[test]
