@@ -56,6 +56,12 @@ fn samples_left(run: &Run, index: usize) -> usize {
     if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
 }
 
+/// Whether the time is over after so many rounds: less than half of another one fits into it. The
+/// first one is always taken.
+fn is_too_late(rounds: u64, spent_ns: u64, limit_ns: u64) -> bool {
+    spent_ns.checked_div(rounds).is_some_and(|round_ns| spent_ns + round_ns / 2 > limit_ns)
+}
+
 /// By cell, how long its first sample took that counts.
 fn samples_ns(run: &Run) -> Vec<u64> {
     let samples_ns = run.cells.iter().map(|cell| {
@@ -190,13 +196,10 @@ impl Counting<'_, '_> {
         let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
         let first = last.map_or(1, |last| last + 1);
         let start_ns = clock::now_ns();
+        let limit_ns = self.ends_ns.saturating_sub(start_ns);
+        let limit_ns = limit_ns.min(self.bench.run.plan.time_limit_ns);
         for i in 0..rounds {
-            let now_ns = clock::now_ns();
-            let spent_ns = now_ns - start_ns;
-            let half_round_ns = spent_ns.checked_div(i as u64).unwrap_or_default() / 2;
-            let is_over = spent_ns + half_round_ns > self.bench.run.plan.time_limit_ns
-                || now_ns + half_round_ns > self.ends_ns;
-            if i > 0 && is_over {
+            if is_too_late(i as u64, clock::now_ns() - start_ns, limit_ns) {
                 break;
             }
             let round = first + i as u32;
@@ -305,4 +308,16 @@ impl Counting<'_, '_> {
 
 fn lost(ended: RunError) -> Result<State, Halt> {
     reason(ended).map(State::Lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_of_which_half_does_not_fit_into_the_time_is_not_begun() {
+        assert!(!is_too_late(2, 100, 125));
+        assert!(is_too_late(2, 100, 124));
+        assert!(!is_too_late(0, 1, 0), "the first one is taken in any case");
+    }
 }
