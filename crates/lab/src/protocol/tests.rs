@@ -55,6 +55,7 @@ fn the_lines_of_the_design_are_understood() {
         ("go 17 ops=5\n", go(5, false)),
         ("go 17 marks=yes\n", go(1, true)),
         ("go 17 ops=5 marks=yes\n", go(5, true)),
+        ("bye\n", Order::Bye),
     ] {
         assert_eq!(Order::parse(line), Ok(order.clone()));
         assert_eq!(order.to_string(), line);
@@ -79,6 +80,7 @@ fn rubbish_is_named() {
     check("done 1 wall=1 Bad=1", Err("the metric name \"Bad\" is not of a-z, 0-9 and _"));
     check("done 1 wall=1 word", Err("\"word\" is not name=value"));
     check("ready digest=%FF", Err("\"%FF\" is not UTF-8"));
+    assert_eq!(Order::parse("stay\n"), Err("unknown order \"stay\"".to_owned()));
 }
 
 #[test]
