@@ -1,14 +1,19 @@
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use super::preparing::{StartedRunner, start_each};
 use super::*;
 use crate::count::Sources;
 use crate::experiment::{Data, Experiment, How, Method};
-use crate::launch::{Child, CountingRunner, Launch, RawSample, Ready, Stop, TracedRunner};
+use crate::launch::{
+    Child, Counted, CountingRunner, Launch, RawSample, Ready, Stop, Traced, TracedRunner,
+};
 use crate::measure::batch::{Batch, shared_ops};
 use crate::measure::{Job, Progress, Record, measure, new_run};
 use crate::param::Point;
+use crate::protocol::Done;
 use crate::run::{Plan, Run};
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.
@@ -223,10 +228,10 @@ impl Record for Forgets {
     }
 }
 
-/// The cell of three sessions of one round, warmed up once, whose processes read these bytes.
-fn measured_while_evicted(bytes: &[u64]) -> Cell {
+/// The only cell of a run.
+fn measured(launch: &mut dyn Launch, data: Data, plan: Plan) -> Cell {
     let experiment = Experiment {
-        name: "evicted",
+        name: "played",
         question: "",
         readme: "",
         params: Vec::new(),
@@ -236,19 +241,18 @@ fn measured_while_evicted(bytes: &[u64]) -> Cell {
     };
     let methods = vec![Method::contender("reads", "", How::worker(["true"]))];
     let job = Job { experiment: &experiment, methods, least_sessions: 0 };
-    let plan = Plan {
-        rounds: 1,
-        sessions: 3,
-        warm_up: 1,
-        cache: CacheState::Warm,
-        time_limit_ns: Plan::NO_TIME_LIMIT_NS,
-        ..Plan::default()
-    };
+    let time_limit_ns = Plan::NO_TIME_LIMIT_NS;
+    let plan = Plan { rounds: 1, warm_up: 1, time_limit_ns, ..plan };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
-    let data = [Data { payload_bytes: Some(8), ..Data::default() }];
-    let mut launch = Evicted(bytes.to_vec());
-    measure(&job, &mut run, &data, &mut launch, &mut Forgets, &Stop::default()).unwrap();
+    measure(&job, &mut run, &[data], launch, &mut Forgets, &Stop::default()).unwrap();
     run.cells.remove(0)
+}
+
+/// The cell of three sessions of one round, warmed up once, whose processes read these bytes.
+fn measured_while_evicted(bytes: &[u64]) -> Cell {
+    let data = Data { payload_bytes: Some(8), ..Data::default() };
+    let plan = Plan { sessions: 3, cache: CacheState::Warm, ..Plan::default() };
+    measured(&mut Evicted(bytes.to_vec()), data, plan)
 }
 
 #[test]
@@ -271,4 +275,93 @@ fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
     let (always, status) = counts(&[4096; 9]);
     assert_eq!(always, [(0, false); 3]);
     assert!(matches!(status, Status::Skipped(reason) if reason.contains("5 samples in a row")));
+}
+
+/// A method that reads a file, and its samples of each pass before which the file was cached.
+#[derive(Clone)]
+struct ReadsFile {
+    file: PathBuf,
+    was_cached: Arc<Mutex<Vec<(Pass, bool)>>>,
+}
+
+impl ReadsFile {
+    fn read(&self, pass: Pass, ops: u64) -> Done {
+        let is_cached = cache::residency(&self.file).unwrap().cached > 0;
+        self.was_cached.lock().unwrap().push((pass, is_cached));
+        let bytes = std::fs::read(&self.file).unwrap().len() as u64;
+        Done { wall_ns: 1_000_000_000, ops, bytes, ..Done::default() }
+    }
+}
+
+impl Launch for ReadsFile {
+    fn start(&mut self, _: &str, _: &Method, _: bool) -> Result<Box<dyn Runner>, RunError> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn start_counting(
+        &mut self,
+        _: &str,
+        _: &Method,
+        _: &Sources,
+        _: bool,
+    ) -> Result<Box<dyn CountingRunner>, RunError> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn start_traced(&mut self, _: &str, _: &Method) -> Result<Box<dyn TracedRunner>, RunError> {
+        unreachable!("nothing is recorded")
+    }
+}
+
+impl Child for ReadsFile {
+    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+        Ok(Ready::default())
+    }
+}
+
+impl Runner for ReadsFile {
+    fn go(&mut self, _: u64, ops: u64) -> Result<RawSample, RunError> {
+        Ok(RawSample { done: self.read(Pass::Timing, ops), ..RawSample::default() })
+    }
+
+    fn has_died(&self) -> bool {
+        false
+    }
+}
+
+impl CountingRunner for ReadsFile {
+    fn count(&mut self, _: u64, ops: u64) -> Result<Counted, RunError> {
+        Ok(Counted { done: self.read(Pass::Counting, ops), ..Counted::default() })
+    }
+
+    fn trace(&mut self, _: u64, ops: u64) -> Result<Traced, RunError> {
+        let done = Done { ops, ..Done::default() };
+        Ok(Traced { done, calls: Err("it is only played".to_owned()) })
+    }
+}
+
+#[test]
+fn the_file_is_evicted_before_each_sample_of_both_passes_of_a_cold_run_only() {
+    // Beside the program: the directory for temporary files may be in memory.
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let directory = tempfile::tempdir_in(folder).or_else(|_| tempfile::tempdir()).unwrap();
+    let file = directory.path().join("file");
+    std::fs::write(&file, vec![7; 1 << 16]).unwrap();
+    cache::evict(&file).unwrap();
+    if cache::residency(&file).unwrap().cached > 0 {
+        return;
+    }
+    let was_cached = |cache: CacheState| {
+        let mut launch = ReadsFile { file: file.clone(), was_cached: Arc::default() };
+        let data = Data { files: vec![file.clone()], ..Data::default() };
+        let plan = Plan { sessions: 2, cache, counting: 2, ..Plan::default() };
+        let cell = measured(&mut launch, data, plan);
+        assert_eq!(cell.status, Status::Measured, "{cell:?}");
+        std::mem::take(&mut *launch.was_cached.lock().unwrap())
+    };
+    let both = |samples: &[(Pass, bool)], is_cached| {
+        [Pass::Timing, Pass::Counting].map(|pass| samples.contains(&(pass, is_cached)))
+    };
+    assert_eq!(both(&was_cached(CacheState::Cold), true), [false; 2]);
+    assert_eq!(both(&was_cached(CacheState::AsIs), true), [true; 2]);
 }
