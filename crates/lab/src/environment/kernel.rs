@@ -122,3 +122,41 @@ fn libc_version() -> Value {
 fn libc_version() -> Value {
     cfg!(target_env = "musl").then_some("musl").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A tree with this file only.
+    fn with<T>(path: &str, text: &str, result: impl Fn(&Tree) -> T) -> T {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+        fs::write(tree.path(path), text).unwrap();
+        result(&tree)
+    }
+
+    #[test]
+    fn a_container_is_known_by_its_traces() {
+        let found = |path: &str, text: &str, release: &str| {
+            with(path, text, |tree| container(tree, release)).unwrap_or_default()
+        };
+        assert_eq!(found("run/systemd/container", "lxc\n", "6.8.0"), "lxc");
+        assert_eq!(found(".dockerenv", "", "6.8.0"), "docker");
+        assert_eq!(found("run/.containerenv", "", "6.8.0"), "podman");
+        assert_eq!(found("etc/os-release", "", "5.15.0-Microsoft-standard-WSL2"), "wsl");
+        assert_eq!(with("etc/os-release", "", |tree| container(tree, "6.8.0")), None);
+    }
+
+    #[test]
+    fn the_preemption_in_force_is_preferred_to_that_of_the_build() {
+        let version = "#1 SMP PREEMPT_DYNAMIC Mon Jan 5";
+        let found = |path: &str, text: &str| with(path, text, |tree| preemption(tree, version));
+        let file = "sys/kernel/debug/sched/preempt";
+        assert_eq!(found(file, "none (voluntary) full\n").as_deref(), Some("voluntary"));
+        assert_eq!(found(file, "none\n").as_deref(), Some("PREEMPT_DYNAMIC"));
+        assert_eq!(with("x", "", |tree| preemption(tree, "#1 SMP Mon Jan 5")), None);
+    }
+}
