@@ -251,10 +251,66 @@ mod tests {
         let check = |size, expected| assert_eq!(bytes(size), expected, "{size}");
         check("32K", Some(32 << 10));
         check("16M", Some(16 << 20));
+        check("1G", Some(1 << 30));
         check("512", Some(512));
         check("18446744073709551615K", None);
         check("K", None);
         check("", None);
+    }
+
+    fn write(tree: &Tree, path: &str, text: &str) {
+        std::fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+        std::fs::write(tree.path(path), text).unwrap();
+    }
+
+    #[test]
+    fn caches_speeds_and_mitigations_are_those_of_the_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        let files = [
+            ("cpu0/cache/index0/level", "1"),
+            ("cpu0/cache/index0/type", "Data"),
+            ("cpu0/cache/index0/size", "48K"),
+            ("cpu0/cache/index0/shared_cpu_list", "0-1"),
+            ("cpu0/cache/index2/level", "2"),
+            ("cpu0/cache/index2/type", "Unified"),
+            ("cpu0/cache/index2/ways_of_associativity", "16"),
+            ("cpufreq/policy0/scaling_governor", "powersave"),
+            ("cpufreq/policy1/scaling_governor", "performance"),
+            ("cpufreq/policy2/scaling_governor", "powersave"),
+            ("intel_pstate/no_turbo", "1"),
+            ("vulnerabilities/l1tf", "Not affected"),
+            ("vulnerabilities/retbleed", "Mitigation: IBRS"),
+        ];
+        for (path, text) in files {
+            write(&tree, &format!("{CPU}/{path}"), text);
+        }
+        let mut facts = Facts::new();
+        add_caches(&tree, &mut facts);
+        add_frequency(&tree, &mut facts);
+        add_mitigations(&tree, &mut facts);
+        assert_eq!(facts["cache_l1d_bytes"], 48 << 10);
+        assert_eq!(facts["cache_l1d_shared_by"], 2);
+        assert_eq!(facts["cache_l2_ways"], 16);
+        assert!(facts["cache_l1i_bytes"].is_null());
+        assert_eq!(facts["cpu_governor"], "performance, powersave");
+        assert_eq!(facts["cpu_boost"], false);
+        assert_eq!(facts["mitigations"], "retbleed: Mitigation: IBRS");
+    }
+
+    #[test]
+    fn without_a_signature_the_system_names_the_hypervisor() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        let with = |path: &str, text: &str| {
+            write(&tree, path, text);
+            hypervisor(&tree)
+        };
+        assert_eq!(hypervisor(&tree), None);
+        assert_eq!(with("sys/class/dmi/id/sys_vendor", "QEMU\n").as_deref(), Some("QEMU"));
+        assert_eq!(with("sys/hypervisor/type", "xen\n").as_deref(), Some("xen"));
+        // Of a processor that reports its flags, but no hypervisor.
+        assert_eq!(with("proc/cpuinfo", "flags\t: fpu sse2\n").as_deref(), Some("none"));
     }
 
     #[test]
