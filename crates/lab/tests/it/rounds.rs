@@ -189,11 +189,17 @@ fn the_time_limit_ends_the_rounds() {
 #[test]
 fn a_command_is_timed_from_outside() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
+    let start_ns = lab::clock::now_ns();
     let run =
         run(vec![script("a", GOOD), method("cat", How::Command(Command::plain(argv)))], plan(3));
+    let all_ns = (lab::clock::now_ns() - start_ns) as f64;
     let cat = cell(&run, "cat");
     let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();
-    assert!(value("startup_ns").unwrap() > 0.0);
+    for metric in ["startup_ns", "wall_ns", "noop_ns"] {
+        // No process starts in less than a microsecond.
+        let ns = value(metric).unwrap();
+        assert!((1000.0..all_ns).contains(&ns), "{metric} {ns}");
+    }
     assert!(value("wall_ns").unwrap() > value("startup_ns").unwrap());
     assert!(value("cpu_ns").unwrap() > 0.0);
 }
