@@ -179,8 +179,7 @@ impl Session<'_, '_> {
                 live.is_warm = shortest_ns > LONG_NS;
                 break;
             }
-            let factor = (enough_ns * 5 / 4).div_ceil(shortest_ns.max(1)).clamp(2, 1000);
-            live.ops = live.ops.saturating_mul(factor);
+            live.ops = live.ops.saturating_mul(times_as_many(shortest_ns, enough_ns));
         }
         Ok(())
     }
@@ -213,6 +212,12 @@ impl Session<'_, '_> {
             }
         }
     }
+}
+
+/// How many times as many operations a sample of this duration gets: it is to last a quarter longer
+/// than what is enough.
+pub(super) fn times_as_many(sample_ns: u64, enough_ns: u64) -> u64 {
+    (enough_ns * 5 / 4).div_ceil(sample_ns.max(1)).clamp(2, 1000)
 }
 
 /// Starts the process of each cell, at most `at_once` at the same time: if hundreds shared the CPUs

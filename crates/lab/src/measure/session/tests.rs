@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use super::preparing::{StartedRunner, start_each};
+use super::preparing::{StartedRunner, start_each, times_as_many};
 use super::*;
 use crate::count::Sources;
 use crate::experiment::{Data, Experiment, How, Method};
@@ -87,6 +87,15 @@ fn operations_are_batched_only_where_one_is_too_short_for_the_clock() {
     );
     // The number is limited so that no sample takes more than 10 ms.
     assert_eq!(shared(&[batch(0, 10_000, 2), batch(0, 2, 15_000)]), [10_000, 666]);
+}
+
+#[test]
+fn a_sample_that_is_too_short_gets_as_many_operations_as_it_lacks() {
+    assert_eq!(times_as_many(100, 20_000), 250);
+    assert_eq!(times_as_many(99, 20_000), 253);
+    // At least twice, and at most a thousand times as many.
+    assert_eq!(times_as_many(19_999, 20_000), 2);
+    assert_eq!([0, 7].map(|sample_ns| times_as_many(sample_ns, 20_000)), [1000; 2]);
 }
 
 #[test]
