@@ -154,6 +154,16 @@ fn no_counting_pass_is_no_counts() {
 }
 
 #[test]
+fn a_child_that_died_while_it_was_timed_is_not_counted() {
+    let dies = job("[ -z \"${BYTELAB_COUNTING+x}\" ] && [ $n = 5 ] && exit 3");
+    let run = counted(vec![script("a", GOOD), script("dies", &dies)], 3);
+    let dies = cell(&run, "dies");
+    assert!(matches!(dies.status, Status::Failed(_)), "{:?}", dies.status);
+    assert!(dies.n(Pass::Timing) > 0 && dies.n(Pass::Counting) == 0, "{dies:?}");
+    assert!(cell(&run, "a").n(Pass::Counting) > 0, "{:?}", run.notes);
+}
+
+#[test]
 fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
     let dies = |at: &str| {
         let death =
