@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
 pub use self::job::{INTERRUPTED, Job, Progress, Record};
 pub(crate) use self::order::order;
-use self::resume::{sessions_had, sessions_left, set_aside};
+use self::resume::{sessions_had, sessions_left, set_aside, spent_ns};
 use self::schedule::Schedule;
 pub use self::schedule::limit::at_most_ns;
 use self::session::{Live, Session};
@@ -35,7 +35,7 @@ use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
 use crate::run::{
-    CacheState, Cell, Design, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
+    CacheState, Cell, Design, Environment, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
 };
 use crate::stats::LOOKS;
 
@@ -297,17 +297,6 @@ fn sessions_of_two(run: &Run) -> u32 {
     }
     let least = run.cells.len().min(2);
     cells.values().filter(|cells| cells.len() >= least).count() as u32
-}
-
-/// About how long the samples took that a resumed run has already.
-fn spent_ns(run: &Run) -> u64 {
-    let spent = |cell: &Cell| {
-        let column = cell.values.get(metric::WALL).map_or(&[][..], Vec::as_slice);
-        let samples = cell.samples.iter().zip(column);
-        let timed = samples.filter(|(sample, ns)| sample.pass == Pass::Timing && **ns > 0.0);
-        timed.map(|(sample, ns)| ns * sample.ops as f64).sum::<f64>()
-    };
-    run.cells.iter().map(spent).sum::<f64>() as u64
 }
 
 /// Chooses the deciding measure, once: before any ratio is computed, so that no ratio can influence

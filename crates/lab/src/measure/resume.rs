@@ -3,7 +3,8 @@
 use anyhow::Result;
 
 use super::{INTERRUPTED, Record};
-use crate::run::{Pass, Run, Sample, Status};
+use crate::metric;
+use crate::run::{Cell, Pass, Run, Sample, Status};
 
 /// The sessions of the plan that the run does not have yet, and the interrupted one, if any, which
 /// is repeated as a whole. The repeated session has new processes and therefore a number of its
@@ -64,6 +65,17 @@ fn is_whole(run: &Run, session: u32) -> bool {
     most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
 }
 
+/// About how long the samples took that a resumed run has already.
+pub(super) fn spent_ns(run: &Run) -> u64 {
+    let spent = |cell: &Cell| {
+        let column = cell.values.get(metric::WALL).map_or(&[][..], Vec::as_slice);
+        let samples = cell.samples.iter().zip(column);
+        let timed = samples.filter(|(sample, ns)| sample.pass == Pass::Timing && **ns > 0.0);
+        timed.map(|(sample, ns)| ns * sample.ops as f64).sum::<f64>()
+    };
+    run.cells.iter().map(spent).sum::<f64>() as u64
+}
+
 /// Marks the samples of an interrupted session as not counted: a part of a session is not a unit.
 pub(super) fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
     for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
@@ -78,11 +90,31 @@ pub(super) fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) ->
 mod tests {
     use super::*;
     use crate::param::Point;
-    use crate::run::{CacheState, Cell, Environment, Plan, SCHEMA};
+    use crate::run::{CacheState, Environment, Plan, SCHEMA};
 
-    /// A run of 2 sessions of 100 rounds with the given numbers of rounds in each set of processes:
-    /// which sessions are left, and which one was interrupted.
-    fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
+    fn sample(session: u32, round: u32) -> Sample {
+        Sample {
+            pass: Pass::Timing,
+            session,
+            round,
+            slot: 0,
+            warm_up: round == 0,
+            not_counted: None,
+            ops: 1,
+            bytes: 0,
+            answer: None,
+        }
+    }
+
+    /// A cell with the given numbers of rounds in each set of processes.
+    fn cell(taken: &[(u32, u32)]) -> Cell {
+        let samples =
+            taken.iter().flat_map(|(session, n)| (0..=*n).map(|round| sample(*session, round)));
+        Cell { samples: samples.collect(), ..Cell::new("", Point::default()) }
+    }
+
+    /// A run of 2 sessions of 100 rounds.
+    fn run(cells: Vec<Cell>) -> Run {
         let plan = Plan {
             rounds: 100,
             time_limit_ns: 1000,
@@ -93,21 +125,7 @@ mod tests {
             sample_limit_ns: 1,
             ..Plan::default()
         };
-        let sample = |session, round| crate::run::Sample {
-            pass: Pass::Timing,
-            session,
-            round,
-            slot: 0,
-            warm_up: round == 0,
-            not_counted: None,
-            ops: 1,
-            bytes: 0,
-            answer: None,
-        };
-        let samples =
-            taken.iter().flat_map(|(session, n)| (0..=*n).map(|round| sample(*session, round)));
-        let cell = Cell { samples: samples.collect(), ..Cell::new("", Point::default()) };
-        let run = Run {
+        Run {
             schema: SCHEMA,
             id: String::new(),
             uuid: String::new(),
@@ -119,10 +137,37 @@ mod tests {
             environment: Environment::default(),
             plan,
             points: Vec::new(),
-            cells: vec![cell],
+            cells,
             notes: Vec::new(),
-        };
+        }
+    }
+
+    /// Which sessions are left, and which one was interrupted.
+    fn check(taken: &[(u32, u32)], left: &[u32], interrupted: Option<u32>) {
+        let run = run(vec![cell(taken)]);
         assert_eq!(sessions_left(&run), (left.to_vec(), interrupted), "{taken:?}");
+    }
+
+    #[test]
+    fn a_slow_method_has_one_round_of_a_session_or_none() {
+        let is_whole = |taken: [u32; 3]| {
+            let run = run(taken.map(|n| cell(&[(0, n)])).to_vec());
+            is_whole(&run, 0)
+        };
+        assert!(is_whole([100, 1, 0]));
+        assert!(!is_whole([100, 2, 100]));
+        assert!(!is_whole([99, 1, 99]));
+    }
+
+    #[test]
+    fn the_time_that_a_resumed_run_has_spent_is_that_of_all_operations() {
+        let mut cell = Cell::new("", Point::default());
+        for (pass, ops, ns) in
+            [(Pass::Timing, 3, 100.0), (Pass::Timing, 1, f64::NAN), (Pass::Counting, 5, 1000.0)]
+        {
+            cell.push(Sample { pass, ops, ..sample(0, 1) }, &[(metric::WALL, ns)]);
+        }
+        assert_eq!(spent_ns(&run(vec![cell.clone(), cell])), 600);
     }
 
     #[test]
