@@ -216,4 +216,17 @@ mod tests {
         check(&[b'x'; 66], "66 bytes, SHA-256 6eb879f1291c6ee7…");
         check(b"\xff\n", "2 bytes, SHA-256 e4688624e5f1ad06…");
     }
+
+    #[test]
+    fn the_file_of_the_last_sample_is_removed_if_it_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("answer");
+        let mut output = Output::File(path.clone());
+        assert_eq!(output.clear(), Ok(()));
+        fs::write(&path, "42").unwrap();
+        assert_eq!(output.clear(), Ok(()));
+        assert!(!path.exists());
+        fs::create_dir(&path).unwrap();
+        assert!(output.clear().is_err(), "a folder is not removed");
+    }
 }
