@@ -229,4 +229,16 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert!(output.clear().is_err(), "a folder is not removed");
     }
+
+    #[test]
+    fn the_text_is_what_was_printed_since_the_output_was_cleared() {
+        let mut output = Output::Figures(in_memory().unwrap());
+        for printed in ["took 5 ms", "7 ms"] {
+            output.clear().unwrap();
+            let Output::Figures(file) = &mut output else { unreachable!() };
+            io::Write::write_all(file, printed.as_bytes()).unwrap();
+            assert_eq!(output.text(), Ok(printed.to_owned()));
+        }
+        assert_eq!(Output::Nothing.text(), Ok(String::new()));
+    }
 }
