@@ -244,6 +244,16 @@ mod tests {
     }
 
     #[test]
+    fn the_flags_are_those_of_the_kernel() {
+        let (of_tid, of_time, of_address, of_raw) = (2, 4, 8, 1024);
+        assert_eq!(SAMPLE_TYPE, of_tid + of_time + of_address + of_raw);
+        assert_eq!([INHERIT, EXCLUDE_KERNEL, EXCLUDE_HYPERVISOR], [2, 32, 64]);
+        assert_eq!([ENABLE_ON_EXEC, NAMES, TASKS], [4096, 512, 8192]);
+        assert_eq!([TIME_OF_ALL, USE_CLOCK], [0x4_0000, 0x200_0000]);
+        assert_eq!(READ_TIMES, 3);
+    }
+
+    #[test]
     fn a_word_is_read_as_it_was_written() {
         let kinds = Kind::hardware().flat_map(|kind| [Some(kind), kind.without_kernel()]);
         for kind in kinds.flatten().chain([Kind::tracepoint(443)]) {

@@ -95,6 +95,22 @@ fn a_process_that_ended_has_no_counters() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_times_of_a_thread_are_those_that_it_ran_and_waited() {
+    let cat = Cat::start();
+    let pid = cat.0.id();
+    if Counters::open(pid).why().contains_key("run_queue_wait_ns") {
+        return;
+    }
+    // The kernel adds the time when the thread sleeps again.
+    let ran = (0..1_000_000).any(|_| {
+        std::thread::yield_now();
+        thread_times_ns(pid, pid).is_some_and(|(ran_ns, _)| ran_ns > 1000)
+    });
+    assert!(ran, "{:?}", thread_times_ns(pid, pid));
+}
+
+#[test]
 fn a_file_without_the_expected_content_explains_what_is_missing() {
     let pid = std::process::id();
     let empty = || Some(File::open("/dev/null").unwrap());

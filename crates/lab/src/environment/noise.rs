@@ -190,6 +190,30 @@ mod tests {
     }
 
     #[test]
+    fn load_pressure_and_steal_are_those_of_the_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+            fs::write(tree.path(path), text).unwrap();
+        };
+        write("proc/loadavg", "0.5 1.25 2 3/400 5000\n");
+        write("proc/pressure/io", "some avg10=1.00 avg60=2.50 avg300=3.00 total=4\n");
+        write("proc/stat", "cpu 100 0 100 290 0 0 0 10 0 0\n");
+        write("sys/class/power_supply/AC/online", "0\n");
+        let mut facts = Facts::new();
+        add(&tree, &mut facts);
+        assert_eq!((&facts["load_1_min"], &facts["load_15_min"]), (&0.5.into(), &2.0.into()));
+        assert_eq!(facts["processes_ready"], 3);
+        assert_eq!(facts["pressure_io_60_s_percent"], 2.5);
+        assert!(facts["pressure_cpu_60_s_percent"].is_null());
+        assert_eq!(facts["steal_share_since_boot"], 0.02);
+        assert_eq!(facts["on_battery"], true);
+        write("sys/class/power_supply/USB/online", "1\n");
+        assert_eq!(on_battery(&tree), false, "one of the supplies is enough");
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn this_machine_reports_its_times() {
         assert!(Noise::start().before.is_some());

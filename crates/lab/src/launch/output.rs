@@ -216,4 +216,29 @@ mod tests {
         check(&[b'x'; 66], "66 bytes, SHA-256 6eb879f1291c6ee7…");
         check(b"\xff\n", "2 bytes, SHA-256 e4688624e5f1ad06…");
     }
+
+    #[test]
+    fn the_file_of_the_last_sample_is_removed_if_it_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("answer");
+        let mut output = Output::File(path.clone());
+        assert_eq!(output.clear(), Ok(()));
+        fs::write(&path, "42").unwrap();
+        assert_eq!(output.clear(), Ok(()));
+        assert!(!path.exists());
+        fs::create_dir(&path).unwrap();
+        assert!(output.clear().is_err(), "a folder is not removed");
+    }
+
+    #[test]
+    fn the_text_is_what_was_printed_since_the_output_was_cleared() {
+        let mut output = Output::Figures(in_memory().unwrap());
+        for printed in ["took 5 ms", "7 ms"] {
+            output.clear().unwrap();
+            let Output::Figures(file) = &mut output else { unreachable!() };
+            io::Write::write_all(file, printed.as_bytes()).unwrap();
+            assert_eq!(output.text(), Ok(printed.to_owned()));
+        }
+        assert_eq!(Output::Nothing.text(), Ok(String::new()));
+    }
 }

@@ -49,10 +49,7 @@ impl PerfRecorder {
         kinds.push(PerfEvent::PageFault);
         let mut rings = Vec::new();
         for cpu in online_cpus().map_err(|error| format!("the CPUs: {error}"))? {
-            rings.push(ring(&kinds, cpu).map_err(|error| match error.raw_os_error() {
-                Some(libc::EACCES | libc::EPERM) => NEEDS_RIGHTS.to_owned(),
-                _ => format!("perf events of CPU {cpu}: {error}"),
-            })?);
+            rings.push(ring(&kinds, cpu).map_err(|error| why_not(cpu, &error))?);
         }
         Ok(PerfRecorder { rings, layout, sources })
     }
@@ -106,6 +103,14 @@ fn ring(kinds: &[PerfEvent], cpu: u32) -> io::Result<Ring> {
     let mut ring = Ring::new(first, &RING_SIZES_BYTES)?;
     events.try_for_each(|event| ring.add(event?))?;
     Ok(ring)
+}
+
+/// Why the events of a CPU cannot be recorded.
+fn why_not(cpu: u32, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => NEEDS_RIGHTS.to_owned(),
+        _ => format!("perf events of CPU {cpu}: {error}"),
+    }
 }
 
 fn online_cpus() -> io::Result<Vec<u32>> {
@@ -269,6 +274,13 @@ mod tests {
         check("", None);
         check("a-b", None);
         assert!(!online_cpus().unwrap().is_empty());
+    }
+
+    #[test]
+    fn without_the_rights_the_reason_says_which() {
+        let why = |errno| why_not(3, &io::Error::from_raw_os_error(errno));
+        assert_eq!([libc::EACCES, libc::EPERM].map(why), [NEEDS_RIGHTS; 2]);
+        assert!(why(libc::EMFILE).starts_with("perf events of CPU 3: "));
     }
 
     #[test]

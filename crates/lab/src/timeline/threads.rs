@@ -90,6 +90,7 @@ mod tests {
     fn a_poll_shows_what_a_thread_mostly_did() {
         assert_eq!(state(true, (5, 5), (5, 5)), State::Blocked);
         assert_eq!(state(true, (5, 5), (900_005, 5)), State::Running);
+        assert_eq!(state(true, (5, 5), (5 + PAUSE_NS / 2, 5)), State::Blocked);
         assert_eq!(state(false, (5, 5), (5, 5)), State::Running);
         assert_eq!(state(false, (5, 5), (6, 900_005)), State::Runnable);
     }

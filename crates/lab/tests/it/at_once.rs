@@ -96,6 +96,23 @@ fn methods_that_only_read_are_prepared_for_counting_at_the_same_time() {
 }
 
 #[test]
+fn methods_that_may_do_anything_are_prepared_for_counting_one_after_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    // Long enough that two that are prepared at the same time meet.
+    let alone = format!(
+        "prepare) if [ -n \"${{BYTELAB_COUNTING+x}}\" ]; then \
+         mkdir {0}/busy || exit 3; sleep 0.2; rmdir {0}/busy; fi;",
+        directory.path().display()
+    );
+    let text = GOOD.replace("prepare)", &alone);
+    let methods = vec![script("first", &text), script("second", &text)];
+    let plan = Plan { counting: 2, ..plan(1) };
+    let run = run_reading(methods, plan, false, &Stop::default(), |_, _| {});
+    let counts = ["first", "second"].map(|name| cell(&run, name).n(Pass::Counting));
+    assert_eq!(counts, [2, 2], "{:?}", run.notes);
+}
+
+#[test]
 fn a_stop_while_several_are_counted_keeps_the_run_and_is_resumed() {
     let stop = Stop::default();
     let methods = || (0..5).map(|n| script(&format!("m{n}"), GOOD)).collect::<Vec<_>>();

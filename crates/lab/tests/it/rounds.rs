@@ -7,7 +7,7 @@ use std::path::Path;
 use lab::experiment::{Command, Data, Experiment, Hooks, How, Method};
 use lab::launch::Stop;
 use lab::measure::{Job, new_run, prepare_data};
-use lab::param::Point;
+use lab::param::{Kind, Param, Point};
 use lab::run::{CacheState, Plan, Sample, Status};
 
 use crate::script::{GOOD, cell, experiment, go, method, plan, run, run_with, script};
@@ -157,6 +157,29 @@ fn a_digest_is_taken_once() {
     let lengths: Vec<f64> = cell(&run, "a").counted("digest_len").map(|(_, n)| n).collect();
     assert_eq!(lengths, [0.0, 5.0, 5.0], "a later session knows that its digest is known");
     assert_eq!(cell(&run, "a").digest.as_deref(), Some("77"));
+}
+
+#[test]
+fn a_method_is_given_what_it_reads_the_file_and_what_the_experiment_does_not_declare() {
+    let says =
+        GOOD.replace("echo ready", "echo \"digest=$n,$rest\" | tr ' ' , | sed 's/^/ready /'");
+    let param = |name| Param { name, kind: Kind::Count(0, 9), default: "1", help: "" };
+    let experiment = Experiment {
+        params: ["file", "read", "unread"].map(param).to_vec(),
+        data: Box::new(|_, _, _| {
+            let mut arguments = Point::default();
+            for name in ["file", "other", "read", "unread"] {
+                arguments.set(name, 1u64);
+            }
+            Ok(Data { arguments, payload_bytes: Some(8), ..Data::default() })
+        }),
+        ..experiment()
+    };
+    let methods = vec![Method { reads: vec!["read"], ..script("a", &says) }];
+    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let mut run = new_run(&job, vec![Point::default()], plan(1), None);
+    go(&job, &mut run, &Stop::default(), |_, _| {});
+    assert_eq!(cell(&run, "a").digest.as_deref(), Some("file=1,other=1,read=1"));
 }
 
 #[test]
