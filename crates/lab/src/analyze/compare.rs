@@ -250,8 +250,8 @@ pub(super) fn is_single_threaded(cell: &Cell) -> bool {
     nearly_all(known, of)
 }
 
-/// All but one of ten, or but one where there are as many as a look needs: a single disturbed sample
-/// does not take the verdict from a method.
+/// All but one of ten, or but one where there are as many as a look needs: a single disturbed
+/// sample does not take the verdict from a method.
 fn nearly_all(known: usize, of: usize) -> bool {
     let may_lack = if of >= LOOKS[0] { (of / 10).max(1) } else { 0 };
     of > 0 && known >= of - may_lack

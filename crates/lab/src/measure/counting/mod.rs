@@ -56,8 +56,8 @@ fn samples_left(run: &Run, index: usize) -> usize {
     if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
 }
 
-/// Whether the time is over after this number of rounds: less than half of another one fits into it.
-/// The first one is always taken.
+/// Whether the time is over after this number of rounds: less than half of another one fits into
+/// it. The first one is always taken.
 fn is_too_late(rounds: u64, spent_ns: u64, limit_ns: u64) -> bool {
     spent_ns.checked_div(rounds).is_some_and(|round_ns| spent_ns + round_ns / 2 > limit_ns)
 }
