@@ -147,11 +147,8 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     let allocated = edge.allocations.then(CountingAllocator::stop);
     let work = outcome?;
     let waited_ns = wait_after_ns.zip(wait_before_ns).map(|(after, before)| after - before);
-    // How long the processes and threads started by the job waited for a CPU is not known, nor what
-    // these processes allocated.
-    let starts_others = children.counts != Usage::default();
-    let waited_ns = waited_ns.filter(|_| !starts_others && is_nearly_all(main_ns, cpu_ns));
-    let allocated = allocated.filter(|_| !starts_others);
+    let threads_ns = (main_ns, cpu_ns);
+    let (waited_ns, allocated) = of_whole_job(waited_ns, allocated, &children.counts, threads_ns);
     let user_ns = own.cpu.user_ns.min(cpu_ns);
     let cpu = Cpu { all_ns: cpu_ns, user_ns } + children.cpu;
     let totals = [
@@ -190,4 +187,36 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
         minor_faults_of_children: children.counts.minor_faults,
     });
     Ok(Reply::Done(Done { n, wall_ns, ops: work.ops, bytes: work.bytes, answer, metrics, totals }))
+}
+
+/// How long the processes and threads started by the job waited for a CPU is not known, nor what
+/// these processes allocated. The times are those of the first thread and of all threads.
+fn of_whole_job<T>(
+    waited_ns: Option<u64>,
+    allocated: Option<T>,
+    children: &Usage,
+    (main_ns, cpu_ns): (u64, u64),
+) -> (Option<u64>, Option<T>) {
+    let starts_others = *children != Usage::default();
+    let waited_ns = waited_ns.filter(|_| !starts_others && is_nearly_all(main_ns, cpu_ns));
+    (waited_ns, allocated.filter(|_| !starts_others))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_and_the_allocations_are_those_of_the_whole_job_or_unknown() {
+        let check = |children: Usage, main_ns, expected| {
+            let known = of_whole_job(Some(7), Some("two"), &children, (main_ns, 1_000_000_000));
+            assert_eq!(known, expected, "{children:?} {main_ns}");
+        };
+        check(Usage::default(), 1_000_000_000, (Some(7), Some("two")));
+        // Another thread computes: only its wait is unknown.
+        check(Usage::default(), 500_000_000, (None, Some("two")));
+        let child = Usage { minor_faults: 1, ..Usage::default() };
+        check(child, 1_000_000_000, (None, None));
+        check(child, 500_000_000, (None, None));
+    }
 }

@@ -113,6 +113,15 @@ mod tests {
     }
 
     #[test]
+    fn the_metrics_are_those_of_the_events() {
+        let hardware = Kind::hardware().next().unwrap();
+        let kinds = vec![Kind::tracepoint(443), hardware.without_kernel().unwrap()];
+        let sources = Sources { kinds, missing: BTreeMap::new() };
+        assert!(sources.metrics().eq([SYSCALLS, hardware.metric]));
+        assert_eq!(sources.without_kernel(), [hardware.metric]);
+    }
+
+    #[test]
     fn a_child_finds_the_same_sources() {
         let sources = Sources::look();
         let words = sources.to_variable();

@@ -104,14 +104,13 @@ impl Watch {
         let mut finishing_since_ns = None;
         loop {
             let news = ptrace::news().map_err(|error| format!("waiting for it: {error}"))?;
-            match news {
-                Some(News::RunError(task)) if task == self.root => return Ok(self.calls),
-                Some(News::RunError(task)) => {
-                    ptrace::reap(task);
-                    self.tasks.remove(&task);
-                }
-                Some(News::Stopped(task, stop)) => self.stopped(task, stop)?,
-                None => {}
+            if let Some(News::RunError(task)) = news
+                && !self.reaps(task)
+            {
+                return Ok(self.calls);
+            }
+            if let Some(News::Stopped(task, stop)) = news {
+                self.stopped(task, stop)?;
             }
             if !is_announced && self.tasks.values().all(|task| !task.arriving) {
                 is_announced = ready.send(()).is_ok();
@@ -262,23 +261,31 @@ impl Watch {
         }
     }
 
+    /// Reaps a task that has ended. False for the process itself: its status is left to the one
+    /// that started it.
+    fn reaps(&mut self, task: u32) -> bool {
+        if task == self.root {
+            return false;
+        }
+        ptrace::reap(task);
+        self.tasks.remove(&task);
+        true
+    }
+
     /// Each task is detached at its next stop. A task that does not stop in time is detached by the
     /// end of this thread.
     fn detach_all(&mut self) {
         self.tasks.retain(|task, _| ptrace::interrupt(*task).is_ok());
         let start_ns = clock::now_ns();
-        while !self.tasks.is_empty() && clock::now_ns() - start_ns < REST_LIMIT_NS {
+        let mut is_there = true;
+        while is_there && !self.tasks.is_empty() && clock::now_ns() - start_ns < REST_LIMIT_NS {
             match ptrace::news() {
                 Ok(Some(News::Stopped(task, stop))) => {
                     let signal = if let Stop::Signal(number) = stop { number } else { 0 };
                     let _ = ptrace::detach(task, signal);
                     self.tasks.remove(&task);
                 }
-                Ok(Some(News::RunError(task))) if task == self.root => return,
-                Ok(Some(News::RunError(task))) => {
-                    ptrace::reap(task);
-                    self.tasks.remove(&task);
-                }
+                Ok(Some(News::RunError(task))) => is_there = self.reaps(task),
                 Ok(None) => std::thread::yield_now(),
                 Err(_) => return,
             }
@@ -299,5 +306,34 @@ fn refused(error: &std::io::Error) -> String {
             .to_owned(),
         Some(libc::ESRCH) => "it has ended".to_owned(),
         _ => format!("ptrace: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    use super::*;
+
+    /// A process that has ended and was not waited for.
+    #[expect(clippy::disallowed_methods, reason = "it only ends, and is waited for")]
+    fn ended() -> Child {
+        let child = Command::new("true").spawn().unwrap();
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(Pid::from_child(&child)), ended).unwrap();
+        child
+    }
+
+    #[test]
+    fn the_status_of_the_process_itself_is_left_to_the_one_that_started_it() {
+        let [mut root, mut other] = [ended(), ended()];
+        let mut watch = Watch::new(root.id(), Window::Marked, Arc::default());
+        watch.tasks.insert(other.id(), Task::default());
+        assert!(!watch.reaps(root.id()) && watch.reaps(other.id()));
+        assert!(watch.tasks.is_empty());
+        assert!(root.wait().unwrap().success());
+        other.wait().unwrap_err();
     }
 }

@@ -1,17 +1,18 @@
 use super::*;
+use crate::param::Kind;
 
 fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Method {
     let how = How::Command(Command::default());
     Method { job, ..Method::contender(name, "", how).reads(reads) }
 }
 
-/// The points that remain of all combinations of two jobs, two sizes and two directories.
-fn check(chosen: &[&str], expected: &[&str]) {
-    let experiment = Experiment {
+fn experiment() -> Experiment {
+    let job = Kind::Word(&["reading", "handing"]);
+    Experiment {
         name: "",
         question: "",
         readme: "",
-        params: Vec::new(),
+        params: vec![Param::new("job", job, "reading")],
         methods: vec![
             method("read", Some("reading"), &["job", "size"]),
             method("hand", Some("handing"), &["job", "place"]),
@@ -19,7 +20,12 @@ fn check(chosen: &[&str], expected: &[&str]) {
         ],
         dir: None,
         data: Box::new(|_, _, _| Ok(Data::default())),
-    };
+    }
+}
+
+/// The points that remain of all combinations of two jobs, two sizes and two directories.
+fn check(chosen: &[&str], expected: &[&str]) {
+    let experiment = experiment();
     let axes = [
         ("job", vec!["reading".into(), "handing".into()]),
         ("size", vec![1.into(), 2.into()]),
@@ -42,6 +48,19 @@ fn a_point_has_only_the_params_of_the_methods_that_do_its_job() {
     check(&["read", "hand"], &[reading, handing].concat());
     check(&["any"], &[reading, handing].concat());
     check(&[], &[]);
+}
+
+/// Of two jobs, 200 sizes and 100 places, one job reads only the sizes and the other the places.
+#[test]
+fn of_very_many_combinations_those_that_differ_in_what_is_read_are_few_or_too_many() {
+    let numbers = |n: u64| (0..n).map(Value::Number).collect::<Vec<_>>();
+    let jobs = vec!["reading".into(), "handing".into()];
+    let axes = [("job", jobs), ("size", numbers(200)), ("place", numbers(100))];
+    let n = |max: usize| experiment().combinations(&axes, max).map(|points| points.len());
+    assert_eq!([40_000, 300, 299, 1].map(n), [Some(300), Some(300), None, None]);
+    // Few are not reduced.
+    let few = &axes[..2];
+    assert_eq!(experiment().combinations(few, 400).map(|points| points.len()), Some(400));
 }
 
 #[test]

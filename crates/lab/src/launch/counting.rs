@@ -376,3 +376,27 @@ fn difference(
     };
     after.iter().filter_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Stop;
+
+    #[test]
+    fn a_worker_of_each_kind_is_asked_to_end() {
+        let worker = || {
+            let argv = ["/bin/sh", "-c", "echo hello 1; read -r bye"].map(str::to_owned);
+            let limits = Limits { answer_ns: 60_000_000_000, dir: None, stop: Stop::default() };
+            WorkerClient::start(&argv, &[], limits).unwrap()
+        };
+        let is_asked = |worker: &WorkerClient| worker.pipes()[0].is_none();
+        let mut built_in = BuiltIn::new(worker());
+        let allocations = Err(RunError::Failed(String::new()));
+        let mut foreign =
+            Foreign::new(worker(), &Sources::default(), PeakOf::All, allocations).unwrap();
+        assert_eq!([&built_in.worker, &foreign.worker].map(is_asked), [false; 2]);
+        built_in.bye();
+        foreign.bye();
+        assert_eq!([&built_in.worker, &foreign.worker].map(is_asked), [true; 2]);
+    }
+}

@@ -198,13 +198,15 @@ fn a_child_that_hands_over_less_is_out() {
 }
 
 #[test]
-fn a_recorded_sample_has_the_marks_of_the_child_unless_they_are_too_many() {
+fn a_recorded_sample_has_the_answer_and_the_marks_of_the_child_unless_they_are_too_many() {
     let recorded = |text: &str| {
         let mut runner = launcher().start_traced("", &script("x", &job(text))).unwrap();
         runner.prepare(&Point::default()).unwrap();
         runner.go(1, 1, &mut |_| {})
     };
     let taken = recorded("echo mark one at=5; echo mark two").unwrap();
+    let done = &taken.done;
+    assert_eq!((done.n, done.ops, done.bytes, done.wall_ns), (1, 1, 8, 2_000_000));
     let marks: Vec<_> = taken.marks.iter().map(|mark| (mark.name.as_str(), mark.at_ns)).collect();
     // Without a time it is that of the line.
     assert!(matches!(marks[..], [("one", Some(5)), ("two", Some(6..))]), "{marks:?}");

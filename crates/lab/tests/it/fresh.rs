@@ -25,7 +25,9 @@ fn each_sample_has_a_process_of_its_own() {
 
 #[test]
 fn start_up_first_touch_and_total_are_apart() {
+    let start_ns = lab::clock::now_ns();
     let run = run(vec![script("a", GOOD)], fresh(3));
+    let took_ns = (lab::clock::now_ns() - start_ns) as f64;
     let cell = cell(&run, "a");
     let column = |metric| -> Vec<f64> { cell.counted(metric).map(|(_, value)| value).collect() };
     assert_eq!(column("first_touch_ns"), column("wall_ns"));
@@ -33,6 +35,7 @@ fn start_up_first_touch_and_total_are_apart() {
         ["startup_ns", "prepare_ns", "first_touch_ns", "total_ns"].map(column);
     for i in 0..3 {
         assert!(startup[i] > 0.0 && prepare[i] > 0.0);
+        assert!(startup[i] + prepare[i] < took_ns, "{startup:?} {prepare:?} {took_ns}");
         assert_eq!(startup[i] + prepare[i] + touch[i], total[i]);
     }
 }

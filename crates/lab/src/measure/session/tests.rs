@@ -239,6 +239,10 @@ impl Record for Forgets {
 
 /// The only cell of a run.
 fn measured(launch: &mut dyn Launch, data: Data, plan: Plan) -> Cell {
+    recorded(launch, data, plan, &mut Forgets)
+}
+
+fn recorded(launch: &mut dyn Launch, data: Data, plan: Plan, record: &mut dyn Record) -> Cell {
     let experiment = Experiment {
         name: "played",
         question: "",
@@ -253,7 +257,7 @@ fn measured(launch: &mut dyn Launch, data: Data, plan: Plan) -> Cell {
     let time_limit_ns = Plan::NO_TIME_LIMIT_NS;
     let plan = Plan { rounds: 1, warm_up: 1, time_limit_ns, ..plan };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
-    measure(&job, &mut run, &[data], launch, &mut Forgets, &Stop::default()).unwrap();
+    measure(&job, &mut run, &[data], launch, record, &Stop::default()).unwrap();
     run.cells.remove(0)
 }
 
@@ -284,6 +288,42 @@ fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
     let (always, status) = counts(&[4096; 9]);
     assert_eq!(always, [(0, false); 3]);
     assert!(matches!(status, Status::Skipped(reason) if reason.contains("5 samples in a row")));
+}
+
+/// What was shown before the rounds: each method, and how many were done before it.
+#[derive(Default)]
+struct Shown(Vec<(String, usize, usize)>);
+
+impl Record for Shown {
+    fn begin(&mut self, _: &mut Run) -> Result<()> {
+        Ok(())
+    }
+    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
+        Ok(())
+    }
+    fn progress(&mut self, _: &Run, progress: &Progress<'_>) {
+        if let Progress::Preparing { method, done, of } = progress {
+            self.0.push(((*method).to_owned(), *done, *of));
+        }
+    }
+    fn finish(&mut self, _: &Run) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_precedes_the_rounds_is_shown_in_the_first_session_only() {
+    let mut shown = Shown::default();
+    let plan = Plan { sessions: 3, ..Plan::default() };
+    recorded(&mut Evicted(Vec::new()), Data::default(), plan, &mut shown);
+    // The process prepares, and then the number of its operations is found.
+    assert_eq!(shown.0, [("reads".to_owned(), 0, 1), ("reads".to_owned(), 0, 1)]);
 }
 
 /// A method that reads a file, and its samples of each pass before which the file was cached.

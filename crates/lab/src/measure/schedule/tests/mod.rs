@@ -124,6 +124,13 @@ fn short_rounds_are_taken_in_all_sessions_and_long_ones_in_few() {
     check(1, 600, &[50]);
 }
 
+/// Processes that start slowly leave time for seven sessions, which share the hundred rounds.
+#[test]
+fn fewer_sessions_have_more_rounds_each() {
+    let (taken, _) = simulate(10, 4000, 10);
+    assert_eq!(taken, [15; 7]);
+}
+
 /// For commands, a round is a session: two commands of ten seconds have a verdict after six rounds,
 /// and short ones are repeated until the time limit.
 #[test]
