@@ -389,14 +389,12 @@ mod tests {
             let limits = Limits { answer_ns: 60_000_000_000, dir: None, stop: Stop::default() };
             WorkerClient::start(&argv, &[], limits).unwrap()
         };
-        let is_asked = |worker: &WorkerClient| worker.pipes()[0].is_none();
-        let mut built_in = BuiltIn::new(worker());
-        let allocations = Err(RunError::Failed(String::new()));
-        let mut foreign =
-            Foreign::new(worker(), &Sources::default(), PeakOf::All, allocations).unwrap();
-        assert_eq!([&built_in.worker, &foreign.worker].map(is_asked), [false; 2]);
+        let (mut built_in, none) = (BuiltIn::new(worker()), Err(RunError::Failed(String::new())));
+        let mut foreign = Foreign::new(worker(), &Sources::default(), PeakOf::All, none).unwrap();
+        let are_asked = |workers: [&WorkerClient; 2]| workers.map(|w| w.pipes()[0].is_none());
+        assert_eq!(are_asked([&built_in.worker, &foreign.worker]), [false; 2]);
         built_in.bye();
         foreign.bye();
-        assert_eq!([&built_in.worker, &foreign.worker].map(is_asked), [true; 2]);
+        assert_eq!(are_asked([&built_in.worker, &foreign.worker]), [true; 2]);
     }
 }
