@@ -136,7 +136,7 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
         1 => "1 method".to_owned(),
         n => format!("{n} methods"),
     };
-    let seconds = |ns: u64| ns.div_ceil(1_000_000_000);
+    let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
     let experiment = job.experiment.name;
     if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
         let Plan { sessions, rounds, .. } = plan;
@@ -147,20 +147,15 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
             "measuring {methods} of {experiment}: {sessions} of {rounds}, whatever time that takes"
         );
     }
-    let most = seconds(at_most_ns(plan));
-    let until = match plan {
-        Plan { design: Design::Sequential, limits_all: true, .. } => {
-            format!("until all is decided, at most {most} s")
+    let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
+    let longer = match plan {
+        Plan { limits_all: true, .. } => String::new(),
+        Plan { design: Design::Fixed, .. } => {
+            ", or its first rounds if these take longer".to_owned()
         }
-        Plan { design: Design::Sequential, time_limit_ns, .. } => format!(
-            "until all is decided, or about {} s, but at least {} sessions",
-            seconds(*time_limit_ns),
-            LOOKS[0]
-        ),
-        Plan { limits_all: true, .. } => format!("at most {most} s"),
-        _ => format!("at most {most} s, or its first rounds if these take longer"),
+        _ => format!(", or {} sessions if these take longer", LOOKS[0]),
     };
-    format!("measuring {methods} of {experiment}: {until}")
+    format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 
 /// The errors of removing the data, each one once.

@@ -86,8 +86,8 @@ pub(crate) fn cache(state: CacheState) -> &'static str {
 pub(crate) fn rounds(plan: &Plan) -> String {
     if !plan.design.is_fixed() {
         let seconds = plan.time_limit_ns.div_ceil(1_000_000_000);
-        let about = if plan.limits_all { "" } else { "about " };
-        return format!("until all is decided, or {about}{seconds} s");
+        let of = if plan.limits_all { "" } else { " of rounds" };
+        return format!("until all is decided, or {seconds} s{of}");
     }
     let sessions = match plan.sessions {
         0 | 1 => String::new(),

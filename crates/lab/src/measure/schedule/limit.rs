@@ -9,9 +9,6 @@ use crate::stats::{LOOKS, SESSIONS_NEEDED};
 pub(super) const TIMES_AT_MOST: u64 = 3;
 /// The counting pass has at least and at most these parts of a limit for the whole run.
 const COUNTING_PARTS: [u64; 2] = [10, 4];
-/// The counting pass takes this many rounds where the two samples of each method agree, as usual,
-/// and methods are prepared two at a time.
-const USUAL_COUNTING_ROUNDS: u64 = 5;
 
 /// The maximum duration of a run. Where the limit is one for its rounds, those that a verdict takes
 /// may take longer.
@@ -54,21 +51,6 @@ impl Schedule {
         self.at_most_ns.saturating_add(self.extra_ns).saturating_sub(taken_ns)
     }
 
-    /// The limit of the rounds when the first one is about to begin. In a sequential design the
-    /// limit of the plan includes what precedes the rounds and the counting pass, which leave at
-    /// least half of it to the rounds.
-    pub(super) fn limit_of_rounds_ns(&self, now_ns: u64) -> u64 {
-        match self.design {
-            _ if self.limits_all => self.at_most_left_ns(now_ns),
-            Design::Fixed => self.limit_ns,
-            Design::Sequential => {
-                let before_ns = now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns));
-                let others_ns = before_ns.saturating_add(self.usual_counting_ns);
-                self.limit_ns.saturating_sub(others_ns).max(self.limit_ns / 2)
-            }
-        }
-    }
-
     /// A run of sequential design without a limit for all of it goes on until its first look.
     pub(super) fn make_time_for_first_look(&mut self, now_ns: u64) {
         let first = LOOKS[0] as u32;
@@ -92,10 +74,10 @@ impl Schedule {
     /// each method, and takes two samples where one is counted, and three more before that.
     pub(super) fn leave_time_for_counting(&mut self, round_ns: u64) {
         if self.counting > 0 {
+            let samples = 2 * u64::from(self.counting) + 3;
+            let pass_ns = round_ns.saturating_mul(samples);
             let start_ns = self.start_ns.unwrap_or_default().saturating_mul(2);
-            let pass_ns = |rounds| round_ns.saturating_mul(rounds).saturating_add(start_ns);
-            self.counting_ns = pass_ns(2 * u64::from(self.counting) + 3);
-            self.usual_counting_ns = pass_ns(USUAL_COUNTING_ROUNDS);
+            self.counting_ns = pass_ns.saturating_add(start_ns);
         }
         if self.limits_all {
             let left_ns = self.counting_of(COUNTING_PARTS.map(|part| self.limit_ns / part));

@@ -43,20 +43,18 @@ pub(super) struct Schedule {
     spared: Vec<bool>,
     /// The total sample time of the slow cells that have not left.
     slow_ns: u64,
-    /// The limit for all remaining rounds, known when the first one begins, and until then that of
-    /// the plan; the limit of what the verdicts require is a multiple of it.
+    /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
+    /// it.
     limit_ns: u64,
     /// The time of all that happens before the counting pass.
     pub(super) at_most_ns: u64,
     /// What the first look takes beyond that, counting included, and the same until it is said.
     pub(super) extra_ns: u64,
     pub(super) said_ns: Option<u64>,
-    /// Whether the limit is one for the whole run, and what the counting pass has of it; what that
-    /// pass usually takes.
+    /// Whether the limit is one for the whole run, and what the counting pass has of it.
     limits_all: bool,
     counting: u32,
     counting_ns: u64,
-    usual_counting_ns: u64,
     sessions: u32,
     /// The number of sessions that are measured whatever the time is.
     least: u32,
@@ -185,8 +183,8 @@ impl Schedule {
 
     /// Called when the first counted round is about to begin.
     pub(super) fn starts(&mut self, now_ns: u64) {
-        if self.started_ns.is_none() {
-            self.limit_ns = self.limit_of_rounds_ns(now_ns);
+        if self.started_ns.is_none() && self.limits_all {
+            self.limit_ns = self.at_most_left_ns(now_ns);
         }
         self.started_ns.get_or_insert(now_ns);
     }

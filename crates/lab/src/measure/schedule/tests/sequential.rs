@@ -178,21 +178,6 @@ fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
 }
 
 #[test]
-fn a_limit_that_is_not_for_the_whole_run_includes_what_precedes_the_rounds_and_counting() {
-    for (cells_ms, rounds_ms) in [
-        (&[100, 400][..], 30_000 - 2 * 500 - 5 * 500),
-        (&[500, 500], 30_000 - 2 * 1000 - 5 * 1000),
-        // Six sessions, which take a verdict, with a warm-up round in all but the first.
-        (&[1500, 1000], 11 * 2500),
-    ] {
-        let (_, took_ms, schedule) = simulate_limited(false, 30_000, cells_ms);
-        let taken_ms = took_ms - schedule.started_ns.unwrap() / 1_000_000;
-        let session_ms = 2 * cells_ms.iter().sum::<u64>();
-        assert!(taken_ms.abs_diff(rounds_ms) <= session_ms, "{cells_ms:?}: {taken_ms}");
-    }
-}
-
-#[test]
 fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
     for (limits_all, limit_ms, cells_ms) in
         [(true, 3000, &[100, 400][..]), (true, 10_000, &[500, 900, 1100])]
