@@ -85,12 +85,14 @@ fn median(cell: &Cell, metric: &str) -> Option<Summary> {
 fn ratios(run: &Run, family: &Family) -> Vec<Comparison> {
     let Some(reference) = family.reference else { return Vec::new() };
     let middle = |cell: usize, metric| summary::middle(&run.cells[cell], metric);
+    let of_reference = middle(reference, family.metric);
+    let by_wall = if family.metric == WALL { of_reference } else { middle(reference, WALL) };
     let others = family.compared.iter().copied().filter(|cell| *cell != reference);
     let ratio = |cell: usize| {
         let pair = Pair { run, point: &family.point, cell, reference, alpha: 1.0 };
         let metric = family.metric_between([cell, reference]);
-        let middles = middle(cell, metric).zip(middle(reference, metric));
-        let ratio = middles.map(|(own, reference)| own / reference);
+        let of_reference = if metric == family.metric { of_reference } else { by_wall };
+        let ratio = middle(cell, metric).zip(of_reference).map(|(own, reference)| own / reference);
         let mut comparison = pair.without_ratio(Verdict::Undecided, String::new());
         comparison.ratio = ratio.filter(|ratio| ratio.is_finite());
         comparison.reason = None;
