@@ -94,8 +94,6 @@ impl<'t> Group<'t> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// The facts of a system whose control-group files are these.
@@ -104,9 +102,7 @@ mod tests {
         let tree = Tree::new(directory.path());
         let own = [("proc/self/mountinfo", mountinfo), ("proc/self/cgroup", cgroup)];
         for (path, text) in own.iter().chain(files) {
-            let path = tree.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            tree.write(path, text);
         }
         let mut facts = Facts::new();
         add(&tree, &mut facts);

@@ -125,16 +125,13 @@ fn libc_version() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// A tree with this file only.
     fn with<T>(path: &str, text: &str, result: impl Fn(&Tree) -> T) -> T {
         let directory = tempfile::tempdir().unwrap();
         let tree = Tree::new(directory.path());
-        fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
-        fs::write(tree.path(path), text).unwrap();
+        tree.write(path, text);
         result(&tree)
     }
 

@@ -193,10 +193,7 @@ mod tests {
     fn load_pressure_and_steal_are_those_of_the_files() {
         let directory = tempfile::tempdir().unwrap();
         let tree = Tree::new(directory.path());
-        let write = |path: &str, text: &str| {
-            fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
-            fs::write(tree.path(path), text).unwrap();
-        };
+        let write = |path, text| tree.write(path, text);
         write("proc/loadavg", "0.5 1.25 2 3/400 5000\n");
         write("proc/pressure/io", "some avg10=1.00 avg60=2.50 avg300=3.00 total=4\n");
         write("proc/stat", "cpu 100 0 100 290 0 0 0 10 0 0\n");

@@ -258,11 +258,6 @@ mod tests {
         check("", None);
     }
 
-    fn write(tree: &Tree, path: &str, text: &str) {
-        std::fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
-        std::fs::write(tree.path(path), text).unwrap();
-    }
-
     #[test]
     fn caches_speeds_and_mitigations_are_those_of_the_files() {
         let directory = tempfile::tempdir().unwrap();
@@ -283,7 +278,7 @@ mod tests {
             ("vulnerabilities/retbleed", "Mitigation: IBRS"),
         ];
         for (path, text) in files {
-            write(&tree, &format!("{CPU}/{path}"), text);
+            tree.write(&format!("{CPU}/{path}"), text);
         }
         let mut facts = Facts::new();
         add_caches(&tree, &mut facts);
@@ -303,7 +298,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let tree = Tree::new(directory.path());
         let with = |path: &str, text: &str| {
-            write(&tree, path, text);
+            tree.write(path, text);
             hypervisor(&tree)
         };
         assert_eq!(hypervisor(&tree), None);

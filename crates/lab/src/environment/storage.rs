@@ -251,11 +251,7 @@ mod tests {
     /// A disk with a partition, a device on top of it, and a device in a file.
     fn tree(directory: &Path) -> Tree {
         let tree = Tree::new(directory);
-        let write = |path: &str, text: &str| {
-            let path = tree.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let write = |path, text| tree.write(path, text);
         write("sys/devices/sda/sda1/partition", "1\n");
         write("sys/devices/sda/queue/scheduler", "none [mq-deadline] kyber\n");
         write("sys/devices/sda/queue/read_ahead_kb", "128\n");

@@ -79,6 +79,14 @@ impl Tree {
         names.sort();
         names
     }
+
+    /// Writes a file, whose directories are created.
+    #[cfg(test)]
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
 }
 
 /// The value after `name` and a colon, or after `name=`, without quotes.

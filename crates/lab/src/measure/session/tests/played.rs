@@ -60,9 +60,11 @@ impl Runner for Reads {
     }
 }
 
-struct Forgets;
+/// What was shown before the rounds: each method, and how many were done before it.
+#[derive(Default)]
+struct Shown(Vec<(String, usize, usize)>);
 
-impl Record for Forgets {
+impl Record for Shown {
     fn begin(&mut self, _: &mut Run) -> Result<()> {
         Ok(())
     }
@@ -75,7 +77,11 @@ impl Record for Forgets {
     fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, _: &Run, _: &Progress<'_>) {}
+    fn progress(&mut self, _: &Run, progress: &Progress<'_>) {
+        if let Progress::Preparing { method, done, of } = progress {
+            self.0.push(((*method).to_owned(), *done, *of));
+        }
+    }
     fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())
     }
@@ -83,10 +89,10 @@ impl Record for Forgets {
 
 /// The only cell of a run.
 fn measured(launch: &mut dyn Launch, data: Data, plan: Plan) -> Cell {
-    recorded(launch, data, plan, &mut Forgets)
+    recorded(launch, data, plan, &mut Shown::default())
 }
 
-fn recorded(launch: &mut dyn Launch, data: Data, plan: Plan, record: &mut dyn Record) -> Cell {
+fn recorded(launch: &mut dyn Launch, data: Data, plan: Plan, record: &mut Shown) -> Cell {
     let experiment = Experiment {
         name: "played",
         question: "",
@@ -132,33 +138,6 @@ fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
     let (always, status) = counts(&[4096; 9]);
     assert_eq!(always, [(0, false); 3]);
     assert!(matches!(status, Status::Skipped(reason) if reason.contains("5 samples in a row")));
-}
-
-/// What was shown before the rounds: each method, and how many were done before it.
-#[derive(Default)]
-struct Shown(Vec<(String, usize, usize)>);
-
-impl Record for Shown {
-    fn begin(&mut self, _: &mut Run) -> Result<()> {
-        Ok(())
-    }
-    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
-        Ok(())
-    }
-    fn progress(&mut self, _: &Run, progress: &Progress<'_>) {
-        if let Progress::Preparing { method, done, of } = progress {
-            self.0.push(((*method).to_owned(), *done, *of));
-        }
-    }
-    fn finish(&mut self, _: &Run) -> Result<()> {
-        Ok(())
-    }
 }
 
 #[test]
