@@ -8,7 +8,7 @@ use super::family::{Tables, compare_all};
 use super::look::sessions_since;
 use super::{Comparison, Family, Verdict, answers};
 use crate::metric::WALL;
-use crate::run::{Cell, Run, Status};
+use crate::run::{Cell, Role, Run, Status};
 use crate::stats::LOOKS;
 
 /// A method that has no other beside it is measured in this number of sessions.
@@ -17,7 +17,8 @@ const ALONE: usize = 22;
 /// What the samples that a run has until now say about its end.
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
-    /// By cell, whether it may leave: it has a verdict, and is shown slower than another method.
+    /// By cell, whether it may leave: it has a verdict, and is shown slower than another method. A
+    /// yardstick, which has none, leaves at the first look.
     pub leaves: Vec<bool>,
     /// Whether nothing is open any more: every method has a verdict, and those that may be the best
     /// are shown to differ from each other, or to be the same.
@@ -50,13 +51,18 @@ pub fn decided(run: &Run) -> Decided {
         let mut own = own.peekable();
         run.cells[cell].status == Status::Measured
             && own.peek().is_some()
-            && own.all(|(family, best)| leaves(&tables, family, best, cell))
+            && (is_measured_yardstick(&run.cells[cell])
+                || own.all(|(family, best)| leaves(&tables, family, best, cell)))
     };
     let leaves = (0..run.cells.len()).map(of_cell).collect();
     let mut tables_of_points = tables.families.iter().zip(&tables.best);
     let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
     let Tables { families, comparisons, .. } = tables;
     Decided { leaves, all, families, comparisons }
+}
+
+fn is_measured_yardstick(cell: &Cell) -> bool {
+    cell.role == Role::Yardstick && sessions(cell) >= LOOKS[0]
 }
 
 /// The reference never leaves: it is never compared with itself.

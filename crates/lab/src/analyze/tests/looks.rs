@@ -151,6 +151,19 @@ fn what_is_decided_and_slower_than_another_leaves_but_for_the_reference() {
     assert!(decided.all, "each has a verdict, and one is the best");
 }
 
+/// The time goes to the methods that are compared.
+#[test]
+fn a_yardstick_leaves_at_the_first_look() {
+    let with_yardstick = |sessions: usize| {
+        let mut run = sequential(sessions, 1.0);
+        let limit = cell("limit", noisy(3, 0.01).into_iter().take(10 * sessions));
+        run.cells.push(Cell { role: Role::Yardstick, ..limit });
+        decided(&run).leaves
+    };
+    assert_eq!(with_yardstick(5), [false; 3]);
+    assert_eq!(with_yardstick(6), [false, false, true]);
+}
+
 #[test]
 fn what_is_open_does_not_leave_and_keeps_the_run_going() {
     // Both of them are as fast as the other, as far as eight sessions can show.

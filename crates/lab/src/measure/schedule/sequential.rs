@@ -16,13 +16,19 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
-    /// These cells are not warmed up in later sessions, so that more sessions fit into the time. In
-    /// a fixed design all are.
-    pub(in crate::measure) fn spare(&mut self, spared: Vec<bool>) {
-        if self.design == Design::Fixed {
-            return;
+    /// Whether what the sessions until now show of the warm-ups may spare cells theirs: until the
+    /// first look, after which most of the slow ones have left. In a fixed design all are warmed
+    /// up.
+    pub(in crate::measure) fn may_spare(&self) -> bool {
+        self.design == Design::Sequential && self.begun <= FIRST_LOOKS[0]
+    }
+
+    /// These cells are not warmed up in later sessions, so that more sessions fit into the time.
+    pub(in crate::measure) fn spare(&mut self, spared: &[bool]) {
+        self.spared.resize(spared.len(), false);
+        for (is_spared, now) in self.spared.iter_mut().zip(spared) {
+            *is_spared |= now;
         }
-        self.spared = spared;
         let ns_of = |is: &dyn Fn(usize) -> bool| -> u64 {
             let cells = self.samples_ns.iter().enumerate();
             cells.filter(|(cell, _)| is(*cell)).map(|(_, ns)| *ns).sum()

@@ -57,11 +57,10 @@ impl Live {
 impl Session<'_, '_> {
     pub(super) fn run(mut self) -> Result<(), Halt> {
         let ended = self.prepare_all().and_then(|()| self.rounds());
-        if self.schedule.is_first() {
+        if self.schedule.may_spare() {
             let run = &self.bench.run;
             let of_reference = self.bench.are_of_reference();
-            let spared = spared::spared(&run.cells, &run.points, self.number, &of_reference);
-            self.schedule.spare(spared);
+            self.schedule.spare(&spared::spared(&run.cells, &run.points, &of_reference));
         }
         let cells = self.live.iter_mut().enumerate();
         let leaving = cells.filter(|(cell, _)| !self.schedule.stays(*cell));

@@ -1,24 +1,21 @@
 //! Which methods need no warm-up in later sessions, because it changes nothing and takes long.
 
+use std::collections::BTreeMap;
+
 use crate::metric::WALL;
 use crate::param::Point;
-use crate::run::{Cell, Pass};
+use crate::run::{Cell, Pass, Sample};
 
 /// A method is spared only if its samples take more than this multiple of the reference's.
 const TIMES_OF_REFERENCE: f64 = 3.0;
-/// A first sample that takes more than this multiple of a later one shows what a warm-up is for: a
+/// First samples that take more than this multiple of later ones show what a warm-up is for: a
 /// compiler that runs meanwhile, memory that is touched for the first time.
 const TIMES_OF_LATER: f64 = 1.1;
 
-/// By cell, whether its first sample of this session took as long as its last one, and that one far
-/// longer than the reference's at each of its points.
-pub(super) fn spared(
-    cells: &[Cell],
-    points: &[Point],
-    session: u32,
-    of_reference: &[bool],
-) -> Vec<bool> {
-    let times: Vec<Option<[f64; 2]>> = cells.iter().map(|cell| times_ns(cell, session)).collect();
+/// By cell, whether its first samples of the sessions that warmed it up took as long as the last
+/// ones, on average, and these far longer than the reference's at each of its points.
+pub(super) fn spared(cells: &[Cell], points: &[Point], of_reference: &[bool]) -> Vec<bool> {
+    let times: Vec<Option<[f64; 2]>> = cells.iter().map(times_ns).collect();
     let reference_ns = |point: &Point| {
         let is_part = |cell: &usize| of_reference[*cell] && cells[*cell].point.is_part_of(point);
         times[(0..cells.len()).find(is_part)?].map(|[_, last_ns]| last_ns)
@@ -34,16 +31,23 @@ pub(super) fn spared(
     cells.iter().zip(&times).map(of_cell).collect()
 }
 
-/// The times of an operation in the first sample of the cell in this session and in the last one;
-/// none where the last one does not count.
-fn times_ns(cell: &Cell, session: u32) -> Option<[f64; 2]> {
+/// The mean times of the first sample and of the last one of a session, over the sessions that
+/// warmed the cell up and whose last sample counts; none if there is no such session.
+fn times_ns(cell: &Cell) -> Option<[f64; 2]> {
     let walls = cell.values.get(WALL)?;
-    let timed = cell.samples.iter().zip(walls);
-    let mut timed =
-        timed.filter(|(sample, _)| sample.pass == Pass::Timing && sample.session == session);
-    let (_, first_ns) = timed.clone().next()?;
-    let (last, last_ns) = timed.next_back()?;
-    last.counts().then_some([*first_ns, *last_ns])
+    let timed = cell.samples.iter().zip(walls).filter(|(sample, _)| sample.pass == Pass::Timing);
+    let mut sessions: BTreeMap<u32, [(&Sample, f64); 2]> = BTreeMap::new();
+    for (sample, ns) in timed {
+        let new = (sample, *ns);
+        sessions.entry(sample.session).and_modify(|[_, last]| *last = new).or_insert([new; 2]);
+    }
+    let warmed_up: Vec<[f64; 2]> = (sessions.into_values())
+        .filter(|[(first, _), (last, _)]| first.warm_up && last.counts())
+        .map(|[(_, first_ns), (_, last_ns)]| [first_ns, last_ns])
+        .collect();
+    let mean_ns =
+        |which: usize| warmed_up.iter().map(|ns| ns[which]).sum::<f64>() / warmed_up.len() as f64;
+    (!warmed_up.is_empty()).then(|| [mean_ns(0), mean_ns(1)])
 }
 
 #[cfg(test)]
@@ -58,22 +62,28 @@ mod tests {
         point
     }
 
-    /// A cell with these times in its samples of session 1, of which the first one warms up.
-    fn cell(method: &str, size: u64, walls_ns: &[f64]) -> Cell {
+    /// A cell with these times in its samples of each session, of which the first one warms up.
+    fn cell_of(method: &str, size: u64, sessions: &[&[f64]]) -> Cell {
         let mut cell = Cell::new(method, point(size));
-        for (n, wall_ns) in walls_ns.iter().enumerate() {
-            let position = Position { round: 0, slot: 0, warm_up: n == 0 };
-            let sample = position.sample(Pass::Timing, 1, &RawSample::default().done);
-            cell.push(sample, &[(WALL, *wall_ns)]);
+        for (session, walls_ns) in sessions.iter().enumerate() {
+            for (n, wall_ns) in walls_ns.iter().enumerate() {
+                let position = Position { round: 0, slot: 0, warm_up: n == 0 };
+                let done = RawSample::default().done;
+                let sample = position.sample(Pass::Timing, session as u32, &done);
+                cell.push(sample, &[(WALL, *wall_ns)]);
+            }
         }
         cell
+    }
+
+    fn cell(method: &str, size: u64, walls_ns: &[f64]) -> Cell {
+        cell_of(method, size, &[walls_ns])
     }
 
     fn check(cells: &[Cell], expected: &[bool]) {
         let of_reference: Vec<bool> = cells.iter().map(|cell| cell.method == "ref").collect();
         let points = [1, 2, 3].map(point);
-        assert_eq!(spared(cells, &points, 1, &of_reference), expected);
-        assert_eq!(spared(cells, &points, 2, &of_reference), vec![false; cells.len()]);
+        assert_eq!(spared(cells, &points, &of_reference), expected);
     }
 
     #[test]
@@ -89,6 +99,26 @@ mod tests {
             ],
             &[false, false, true, false, false, false],
         );
+    }
+
+    /// Chance makes a single first sample longer or shorter.
+    #[test]
+    fn all_sessions_that_warmed_up_decide_together() {
+        check(
+            &[
+                cell("ref", 1, &[10.0, 10.0]),
+                cell_of("by-chance", 1, &[&[60.0, 50.0], &[50.0, 55.0]]),
+                cell_of("compiles", 1, &[&[55.0, 55.0], &[75.0, 50.0]]),
+            ],
+            &[false, true, false],
+        );
+        // A session without a warm-up shows nothing.
+        let mut later = cell_of("spared", 1, &[&[50.0, 50.0], &[90.0, 50.0]]);
+        later.samples[2].warm_up = false;
+        check(&[cell("ref", 1, &[10.0, 10.0]), later], &[false, true]);
+        let mut never = cell("not-warmed-up", 1, &[50.0, 50.0]);
+        never.samples[0].warm_up = false;
+        check(&[cell("ref", 1, &[10.0, 10.0]), never], &[false, false]);
     }
 
     #[test]

@@ -91,24 +91,30 @@ fn a_method_that_has_left_does_not_return() {
     assert!(schedule.takes_part(0, false));
 }
 
-/// The warm-up of a spared cell is left out after the first session, and counted as left out.
+/// The warm-up of a spared cell is left out from then on, and counted as left out.
 #[test]
-fn a_spared_method_is_warmed_up_in_the_first_session_only() {
+fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
-    let warmed_up = |design| {
-        let mut schedule = Schedule { design, stays: vec![false; 3], ..schedule(1, 10) };
-        let mut warmed_up = Vec::new();
-        for _ in 0..2 {
-            assert!(schedule.begins_session(0));
-            schedule.learn(&samples_ns, &[true, false, false], 1);
-            warmed_up.push([0, 1, 2].map(|cell| schedule.takes_part(cell, true)));
-            assert!((0..3).all(|cell| schedule.takes_part(cell, false)));
-            schedule.spare(vec![false, false, true]);
-        }
-        (warmed_up, schedule.warm_ns(100))
-    };
-    assert_eq!(warmed_up(Design::Sequential), (vec![[true; 3], [true, true, false]], 40));
-    assert_eq!(warmed_up(Design::Fixed), (vec![[true; 3]; 2], 100));
+    let stays = vec![false; 3];
+    let mut schedule = Schedule { design: Design::Sequential, stays, ..schedule(1, 10) };
+    let mut warmed_up = Vec::new();
+    for spared in [[false, false, true], [false, true, false], [false; 3]] {
+        assert!(schedule.begins_session(0));
+        schedule.learn(&samples_ns, &[true, false, false], 1);
+        warmed_up
+            .push(([0, 1, 2].map(|cell| schedule.takes_part(cell, true)), schedule.warm_ns(100)));
+        assert!((0..3).all(|cell| schedule.takes_part(cell, false)));
+        schedule.spare(&spared);
+    }
+    let [first, second, third] = [[true; 3], [true, true, false], [true, false, false]];
+    assert_eq!(warmed_up, [(first, 100), (second, 40), (third, 10)]);
+}
+
+#[test]
+fn cells_are_spared_until_the_first_look_of_a_run_that_ends_when_all_is_decided() {
+    let may_spare = |design, begun| Schedule { design, begun, ..schedule(1, 10) }.may_spare();
+    assert_eq!([1, 6, 7].map(|begun| may_spare(Design::Sequential, begun)), [true, true, false]);
+    assert!(!may_spare(Design::Fixed, 1));
 }
 
 /// Simulates a run whose limit is for all of it or for its rounds, up to the counting pass: the
