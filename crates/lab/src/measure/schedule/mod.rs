@@ -71,6 +71,8 @@ pub(super) struct Schedule {
     /// The number of warm-up rounds of a session.
     warm_up: u32,
     begun: u32,
+    /// The number that the first session has in the run.
+    pub(super) first_session: u32,
     /// Whether the slow cells take part in the current session.
     with_slow: bool,
     /// When measuring began, and when the current session began.

@@ -16,11 +16,11 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
     }
 
-    /// Whether what the sessions until now show of the warm-ups may spare cells theirs: until the
-    /// first look, after which most of the slow ones have left. In a fixed design all are warmed
-    /// up.
+    /// Whether what the sessions after the first show of the warm-ups may spare cells theirs: until
+    /// the first look, after which most of the slow ones have left. In a fixed design all are
+    /// warmed up.
     pub(in crate::measure) fn may_spare(&self) -> bool {
-        self.design == Design::Sequential && self.begun <= FIRST_LOOKS[0]
+        self.design == Design::Sequential && (2..=FIRST_LOOKS[0]).contains(&self.begun)
     }
 
     /// These cells are not warmed up in later sessions, so that more sessions fit into the time.

@@ -18,9 +18,32 @@ use crate::run::{CacheState, Role, Status};
 pub(super) type StartedRunner = Result<Box<dyn Runner>, RunError>;
 
 impl Session<'_, '_> {
+    /// The reference comes first, so that its figures can be seen while the others, which compute
+    /// digests for seconds, prepare.
     pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
-        let mut started = self.start_all().into_iter();
-        let at_once = self.prepared_at_once();
+        let is_reference = self.bench.are_of_reference();
+        let (references, others): (Vec<_>, Vec<_>) =
+            self.start_all().into_iter().partition(|(cell, _)| is_reference[*cell]);
+        let done = references.len();
+        self.prepare_each(references, 1, 0)?;
+        self.prepare_each(others, self.prepared_at_once(), done)?;
+        self.share_ops();
+        let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
+        let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
+        let samples_ns: Vec<u64> = samples_ns.collect();
+        self.schedule.learn(&samples_ns, &is_reference, clock::now_ns());
+        Ok(())
+    }
+
+    /// Prepares these processes, so many at the same time, and then finds the number of operations
+    /// of their samples. `done` others are prepared already.
+    fn prepare_each(
+        &mut self,
+        started: Vec<(usize, StartedRunner)>,
+        at_once: usize,
+        done: usize,
+    ) -> Result<(), Halt> {
+        let mut started = started.into_iter();
         let (mut preparing, mut prepared) = (VecDeque::new(), Vec::new());
         loop {
             while preparing.len() < at_once
@@ -30,7 +53,7 @@ impl Session<'_, '_> {
                 preparing.push_back((cell, runner));
             }
             let Some((cell, runner)) = preparing.pop_front() else { break };
-            if !self.goes_on(cell, prepared.len())? {
+            if !self.goes_on(cell, done + prepared.len())? {
                 break;
             }
             match runner.and_then(|runner| self.prepare(cell, runner)) {
@@ -40,22 +63,14 @@ impl Session<'_, '_> {
             self.bench.changed(cell)?;
             prepared.push(cell);
         }
-        // The reference first, so that all that follow are shown beside it.
-        let is_reference = self.bench.are_of_reference();
-        prepared.sort_by_key(|cell| !is_reference[*cell]);
-        for (done, cell) in prepared.into_iter().enumerate() {
+        for (n, cell) in prepared.into_iter().enumerate() {
             if self.schedule.ops[cell].is_none() {
-                if !self.goes_on(cell, done)? {
+                if !self.goes_on(cell, done + n)? {
                     break;
                 }
                 self.find_ops(cell)?;
             }
         }
-        self.share_ops();
-        let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
-        let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
-        let samples_ns: Vec<u64> = samples_ns.collect();
-        self.schedule.learn(&samples_ns, &is_reference, clock::now_ns());
         Ok(())
     }
 

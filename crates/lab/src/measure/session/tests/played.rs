@@ -60,9 +60,10 @@ impl Runner for Reads {
     }
 }
 
-/// What was shown before the rounds: each method, and how many were done before it.
+/// What was shown before the rounds: each method, how many of how many were done before it, and the
+/// number of samples until then.
 #[derive(Default)]
-struct Shown(Vec<(String, usize, usize)>);
+struct Shown(Vec<(String, usize, usize, usize)>);
 
 impl Record for Shown {
     fn begin(&mut self, _: &mut Run) -> Result<()> {
@@ -77,9 +78,10 @@ impl Record for Shown {
     fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, _: &Run, progress: &Progress<'_>) {
+    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
         if let Progress::Preparing { method, done, of } = progress {
-            self.0.push(((*method).to_owned(), *done, *of));
+            let samples = run.cells.iter().map(|cell| cell.samples.len()).sum();
+            self.0.push(((*method).to_owned(), *done, *of, samples));
         }
     }
     fn finish(&mut self, _: &Run) -> Result<()> {
@@ -89,10 +91,16 @@ impl Record for Shown {
 
 /// The only cell of a run.
 fn measured(launch: &mut dyn Launch, data: Data, plan: Plan) -> Cell {
-    recorded(launch, data, plan, &mut Shown::default())
+    recorded(&["reads"], launch, data, plan, &mut Shown::default()).cells.remove(0)
 }
 
-fn recorded(launch: &mut dyn Launch, data: Data, plan: Plan, record: &mut Shown) -> Cell {
+fn recorded(
+    names: &[&str],
+    launch: &mut dyn Launch,
+    data: Data,
+    plan: Plan,
+    record: &mut Shown,
+) -> Run {
     let experiment = Experiment {
         name: "played",
         question: "",
@@ -102,13 +110,14 @@ fn recorded(launch: &mut dyn Launch, data: Data, plan: Plan, record: &mut Shown)
         dir: None,
         data: Box::new(|_, _, _| Ok(Data::default())),
     };
-    let methods = vec![Method::contender("reads", "", How::worker(["true"]))];
+    let method = |name: &&str| Method::contender(*name, "", How::worker(["true"]));
+    let methods = names.iter().map(method).collect();
     let job = Job { experiment: &experiment, methods, least_sessions: 0 };
     let time_limit_ns = Plan::NO_TIME_LIMIT_NS;
     let plan = Plan { rounds: 1, warm_up: 1, time_limit_ns, ..plan };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     measure(&job, &mut run, &[data], launch, record, &Stop::default()).unwrap();
-    run.cells.remove(0)
+    run
 }
 
 /// The cell of three sessions of one round, warmed up once, whose processes read these bytes.
@@ -140,13 +149,17 @@ fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
     assert!(matches!(status, Status::Skipped(reason) if reason.contains("5 samples in a row")));
 }
 
+/// Each process prepares, and then the number of its operations is found: of the reference before
+/// others prepare, so that its figures can be seen meanwhile.
 #[test]
 fn what_precedes_the_rounds_is_shown_in_the_first_session_only() {
     let mut shown = Shown::default();
     let plan = Plan { sessions: 3, ..Plan::default() };
-    recorded(&mut Evicted(Vec::new()), Data::default(), plan, &mut shown);
-    // The process prepares, and then the number of its operations is found.
-    assert_eq!(shown.0, [("reads".to_owned(), 0, 1), ("reads".to_owned(), 0, 1)]);
+    let launch = &mut Evicted(Vec::new());
+    recorded(&["reads", "other"], launch, Data::default(), plan, &mut shown);
+    let step = |name: &str, done, samples| (name.to_owned(), done, 2, samples);
+    let [reads, other] = [step("reads", 0, 0), step("other", 1, 1)];
+    assert_eq!(shown.0, [reads.clone(), reads, other.clone(), other]);
 }
 
 /// A method that reads a file, and its samples of each pass before which the file was cached.
