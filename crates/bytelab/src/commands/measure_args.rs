@@ -56,8 +56,8 @@ pub(crate) struct MeasureArgs {
     /// Rounds of all sessions together [default: until all is decided]
     ///
     /// The maximum number of rounds, in all of which all methods take part. Without it methods that
-    /// are decided leave, and the run ends when all is decided; with --sessions, --trace or
-    /// thresholds there are 100 rounds.
+    /// are decided, and yardsticks, leave, and the run ends when all is decided; with --sessions,
+    /// --trace or thresholds there are 100 rounds.
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
     /// Time limit for the whole run [default: 30s for the rounds]

@@ -18,7 +18,7 @@ const ALONE: usize = 22;
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
     /// By cell, whether it may leave: it has a verdict, and is shown slower than another method. A
-    /// yardstick, which has none, leaves at the first look.
+    /// yardstick, which has none, leaves once it has the sessions of the first look.
     pub leaves: Vec<bool>,
     /// Whether nothing is open any more: every method has a verdict, and those that may be the best
     /// are shown to differ from each other, or to be the same.

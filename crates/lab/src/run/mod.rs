@@ -130,7 +130,8 @@ pub enum Design {
     #[default]
     Fixed,
     /// The results: the sessions are analysed after numbers that are fixed beforehand
-    /// ([`crate::stats::LOOKS`]), a method leaves when it is decided, and the run ends when all is.
+    /// ([`crate::stats::LOOKS`]), a method leaves when it is decided (a yardstick at the first of
+    /// these), and the run ends when all is.
     Sequential,
 }
 

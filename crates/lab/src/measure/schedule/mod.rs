@@ -71,8 +71,8 @@ pub(super) struct Schedule {
     /// The number of warm-up rounds of a session.
     warm_up: u32,
     begun: u32,
-    /// The number that the first session has in the run.
-    pub(super) first_session: u32,
+    /// The numbers that the sessions after the first have in the run, up to the first look.
+    pub(super) later: Vec<u32>,
     /// Whether the slow cells take part in the current session.
     with_slow: bool,
     /// When measuring began, and when the current session began.
@@ -207,11 +207,7 @@ impl Schedule {
         // The first session also took a sample of each cell to determine this.
         let all_ns: u64 = samples_ns.iter().sum();
         self.start_ns = Some(took_ns.saturating_sub(all_ns));
-        let started_again = samples_ns.iter().zip(&self.stays).filter(|(_, stays)| !**stays);
-        let again_ns: u64 = started_again.map(|(ns, _)| *ns).sum();
-        if all_ns > 0 {
-            self.warm_share = again_ns as f64 / all_ns as f64;
-        }
+        self.share_of_warm_ups();
         self.leave_time_for_counting(all_ns);
     }
 

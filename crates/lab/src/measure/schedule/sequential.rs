@@ -14,6 +14,7 @@ impl Schedule {
             *left |= leaves;
         }
         self.slow_ns = self.time_of_slow_ns();
+        self.share_of_warm_ups();
     }
 
     /// Whether what the sessions after the first show of the warm-ups may spare cells theirs: until
@@ -29,12 +30,18 @@ impl Schedule {
         for (is_spared, now) in self.spared.iter_mut().zip(spared) {
             *is_spared |= now;
         }
-        let ns_of = |is: &dyn Fn(usize) -> bool| -> u64 {
-            let cells = self.samples_ns.iter().enumerate();
-            cells.filter(|(cell, _)| is(*cell)).map(|(_, ns)| *ns).sum()
-        };
-        let all_ns = ns_of(&|_| true);
-        let warmed_ns = ns_of(&|cell| !self.stays(cell) && self.spared.get(cell) != Some(&true));
+        self.share_of_warm_ups();
+    }
+
+    /// Finds what a warm-up round costs of the cells that take part in all rounds.
+    pub(super) fn share_of_warm_ups(&mut self) {
+        let (mut all_ns, mut warmed_ns) = (0, 0);
+        for (cell, ns) in self.samples_ns.iter().enumerate() {
+            let is_spared = self.spared.get(cell) == Some(&true);
+            let takes_part = !self.has_left(cell) && self.slow.get(cell) != Some(&true);
+            all_ns += if takes_part { *ns } else { 0 };
+            warmed_ns += if takes_part && !is_spared && !self.stays(cell) { *ns } else { 0 };
+        }
         if all_ns > 0 {
             self.warm_share = warmed_ns as f64 / all_ns as f64;
         }

@@ -57,14 +57,13 @@ impl Live {
 impl Session<'_, '_> {
     pub(super) fn run(mut self) -> Result<(), Halt> {
         let ended = self.prepare_all().and_then(|()| self.rounds());
-        if self.schedule.is_first() {
-            self.schedule.first_session = self.number;
-        }
         if self.schedule.may_spare() {
+            self.schedule.later.push(self.number);
             let run = &self.bench.run;
             let of_reference = self.bench.are_of_reference();
-            let first = self.schedule.first_session;
-            self.schedule.spare(&spared::spared(&run.cells, &run.points, &of_reference, first));
+            let later = &self.schedule.later;
+            let spared = spared::spared(&run.cells, &run.points, &of_reference, later);
+            self.schedule.spare(&spared);
         }
         let cells = self.live.iter_mut().enumerate();
         let leaving = cells.filter(|(cell, _)| !self.schedule.stays(*cell));

@@ -18,15 +18,17 @@ use crate::run::{CacheState, Role, Status};
 pub(super) type StartedRunner = Result<Box<dyn Runner>, RunError>;
 
 impl Session<'_, '_> {
-    /// The reference comes first, so that its figures can be seen while the others, which compute
-    /// digests for seconds, prepare.
+    /// In the first session the reference comes first, so that its figures can be seen while the
+    /// others compute digests for seconds. In all others the order is random: the process that
+    /// prepares first may get the better memory.
     pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
         let is_reference = self.bench.are_of_reference();
-        let (references, others): (Vec<_>, Vec<_>) =
-            self.start_all().into_iter().partition(|(cell, _)| is_reference[*cell]);
-        let done = references.len();
-        self.prepare_each(references, 1, 0)?;
-        self.prepare_each(others, self.prepared_at_once(), done)?;
+        let is_first = self.schedule.is_first();
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.start_all().into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
+        let done = first.len();
+        self.prepare_each(first, 0)?;
+        self.prepare_each(others, done)?;
         self.share_ops();
         let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
         let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
@@ -35,15 +37,15 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Prepares these processes, so many at the same time, and then finds the number of operations
-    /// of their samples. `done` others are prepared already.
+    /// Prepares these processes, and then finds the number of operations of their samples. `done`
+    /// others are prepared already.
     fn prepare_each(
         &mut self,
         started: Vec<(usize, StartedRunner)>,
-        at_once: usize,
         done: usize,
     ) -> Result<(), Halt> {
         let mut started = started.into_iter();
+        let at_once = self.prepared_at_once();
         let (mut preparing, mut prepared) = (VecDeque::new(), Vec::new());
         loop {
             while preparing.len() < at_once

@@ -13,49 +13,51 @@ const TIMES_OF_REFERENCE: f64 = 2.0;
 const TIMES_OF_LATER: f64 = 1.1;
 
 /// By cell, whether its first samples of the sessions that warmed it up took as long as the last
-/// ones, on average, and these far longer than the reference's at each of its points. Only sessions
-/// after `first` count, in which the processes have computed digests before and so have touched
-/// their memory.
+/// ones, on average, and these far longer than the reference's at each of its points. Only these
+/// `sessions` count: in the first one the processes have computed digests, and so have touched
+/// their memory before.
 pub(super) fn spared(
     cells: &[Cell],
     points: &[Point],
     of_reference: &[bool],
-    first: u32,
+    sessions: &[u32],
 ) -> Vec<bool> {
-    let times: Vec<Option<[f64; 2]>> = cells.iter().map(|cell| times_ns(cell, first)).collect();
     let reference_ns = |point: &Point| {
         let is_part = |cell: &usize| of_reference[*cell] && cells[*cell].point.is_part_of(point);
-        times[(0..cells.len()).find(is_part)?].map(|[_, last_ns]| last_ns)
+        let reference = (0..cells.len()).find(is_part)?;
+        times_ns(&cells[reference], sessions, |_| true).map(|[_, last_ns]| last_ns)
     };
-    let of_cell = |(cell, times): (&Cell, &Option<[f64; 2]>)| {
-        let Some([first_ns, last_ns]) = *times else { return false };
+    let of_cell = |cell: &Cell| {
+        let times_ns = times_ns(cell, sessions, |first| first.warm_up);
+        let Some([first_ns, last_ns]) = times_ns else { return false };
         let mut points = points.iter().filter(|point| cell.point.is_part_of(point));
         first_ns <= TIMES_OF_LATER * last_ns
             && points.all(|point| {
                 reference_ns(point).is_some_and(|ns| last_ns > TIMES_OF_REFERENCE * ns)
             })
     };
-    cells.iter().zip(&times).map(of_cell).collect()
+    cells.iter().map(of_cell).collect()
 }
 
-/// The mean times of the first sample and of the last one of a session, over the sessions after
-/// `first` that warmed the cell up and whose last sample counts; none if there is no such session.
-fn times_ns(cell: &Cell, first: u32) -> Option<[f64; 2]> {
+/// The mean times of the first sample and of the last one, over those of these sessions whose first
+/// sample is one of these and whose last sample counts; none if there is no such session.
+fn times_ns(cell: &Cell, sessions: &[u32], first: fn(&Sample) -> bool) -> Option<[f64; 2]> {
     let walls = cell.values.get(WALL)?;
-    let is_later = |sample: &Sample| sample.pass == Pass::Timing && sample.session > first;
-    let timed = cell.samples.iter().zip(walls).filter(|(sample, _)| is_later(sample));
-    let mut sessions: BTreeMap<u32, [(&Sample, f64); 2]> = BTreeMap::new();
+    let is_part =
+        |sample: &Sample| sample.pass == Pass::Timing && sessions.contains(&sample.session);
+    let timed = cell.samples.iter().zip(walls).filter(|(sample, _)| is_part(sample));
+    let mut ends: BTreeMap<u32, [(&Sample, f64); 2]> = BTreeMap::new();
     for (sample, ns) in timed {
         let new = (sample, *ns);
-        sessions.entry(sample.session).and_modify(|[_, last]| *last = new).or_insert([new; 2]);
+        ends.entry(sample.session).and_modify(|[_, last]| *last = new).or_insert([new; 2]);
     }
-    let warmed_up: Vec<[f64; 2]> = (sessions.into_values())
-        .filter(|[(first, _), (last, _)]| first.warm_up && last.counts())
+    let times_ns: Vec<[f64; 2]> = (ends.into_values())
+        .filter(|[(start, _), (last, _)]| first(start) && last.counts())
         .map(|[(_, first_ns), (_, last_ns)]| [first_ns, last_ns])
         .collect();
     let mean_ns =
-        |which: usize| warmed_up.iter().map(|ns| ns[which]).sum::<f64>() / warmed_up.len() as f64;
-    (!warmed_up.is_empty()).then(|| [mean_ns(0), mean_ns(1)])
+        |which: usize| times_ns.iter().map(|ns| ns[which]).sum::<f64>() / times_ns.len() as f64;
+    (!times_ns.is_empty()).then(|| [mean_ns(0), mean_ns(1)])
 }
 
 #[cfg(test)]
@@ -92,7 +94,7 @@ mod tests {
     fn check(cells: &[Cell], expected: &[bool]) {
         let of_reference: Vec<bool> = cells.iter().map(|cell| cell.method == "ref").collect();
         let points = [1, 2, 3].map(point);
-        assert_eq!(spared(cells, &points, &of_reference, 0), expected);
+        assert_eq!(spared(cells, &points, &of_reference, &[1, 2]), expected);
     }
 
     #[test]
@@ -135,14 +137,18 @@ mod tests {
     fn the_first_session_does_not_show_what_a_warm_up_is_for() {
         let new_memory = cell_of("new-memory", 1, &[&[30.0, 30.0], &[90.0, 30.0]]);
         let cells = [cell_of("ref", 1, &[&[10.0, 10.0], &[10.0, 10.0]]), new_memory];
-        let spared_after = |sessions: usize, first| {
-            let mut cells = cells.clone();
-            cells.iter_mut().for_each(|cell| cell.samples.truncate(2 * sessions));
-            spared(&cells, &[point(1)], &[true, false], first)
-        };
-        assert_eq!(spared_after(1, 0), [false, true]);
-        assert_eq!(spared_after(1, 1), [false, false]);
-        assert_eq!(spared_after(2, 1), [false, false]);
+        let spared_in = |sessions: &[u32]| spared(&cells, &[point(1)], &[true, false], sessions);
+        assert_eq!(spared_in(&[1]), [false, true]);
+        assert_eq!(spared_in(&[2]), [false, false]);
+        assert_eq!(spared_in(&[]), [false, false]);
+    }
+
+    /// A command is a process of its own in each sample, and stays without warm-ups.
+    #[test]
+    fn the_reference_may_have_no_warm_up() {
+        let mut command = cell("ref", 1, &[10.0, 10.0]);
+        command.samples[0].warm_up = false;
+        check(&[command, cell("worker", 1, &[30.0, 30.0])], &[false, true]);
     }
 
     #[test]

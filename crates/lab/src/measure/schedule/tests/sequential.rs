@@ -96,7 +96,8 @@ fn a_method_that_has_left_does_not_return() {
 fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
     let stays = vec![false; 3];
-    let mut schedule = Schedule { design: Design::Sequential, stays, ..schedule(1, 10) };
+    let left = vec![false; 3];
+    let mut schedule = Schedule { design: Design::Sequential, stays, left, ..schedule(1, 10) };
     let mut warmed_up = Vec::new();
     for spared in [[false, false, true], [false, true, false], [false; 3]] {
         assert!(schedule.begins_session(0));
@@ -108,6 +109,12 @@ fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     }
     let [first, second, third] = [[true; 3], [true, true, false], [true, false, false]];
     assert_eq!(warmed_up, [(first, 100), (second, 40), (third, 10)]);
+    // What has left takes no part in a round either, nor a slow cell in one that warms up.
+    schedule.leave(&[false, false, true]);
+    assert_eq!(schedule.warm_ns(100), 25);
+    schedule.slow = vec![false, true, false];
+    schedule.leave(&[false; 3]);
+    assert_eq!(schedule.warm_ns(100), 100);
 }
 
 #[test]
