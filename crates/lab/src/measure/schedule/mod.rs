@@ -147,6 +147,10 @@ impl Schedule {
         self.stays.get(cell).is_some_and(|stays| *stays)
     }
 
+    pub(super) fn is_slow(&self, cell: usize) -> bool {
+        self.slow.get(cell).is_some_and(|slow| *slow)
+    }
+
     /// Whether the current session is the first.
     pub(super) fn is_first(&self) -> bool {
         self.begun < 2
@@ -214,11 +218,10 @@ impl Schedule {
     /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
     /// warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        let is_spared = || self.stays(cell) || self.spared.get(cell) == Some(&true);
-        if self.has_left(cell) || warm_up && self.begun > 1 && is_spared() {
+        if self.has_left(cell) || warm_up && self.begun > 1 && !self.is_warmed_up_again(cell) {
             return false;
         }
-        if !self.slow.get(cell).is_some_and(|slow| *slow) {
+        if !self.is_slow(cell) {
             return true;
         }
         !warm_up && self.taken == 0 && self.with_slow

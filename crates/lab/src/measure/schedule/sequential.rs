@@ -37,14 +37,19 @@ impl Schedule {
     pub(super) fn share_of_warm_ups(&mut self) {
         let (mut all_ns, mut warmed_ns) = (0, 0);
         for (cell, ns) in self.samples_ns.iter().enumerate() {
-            let is_spared = self.spared.get(cell) == Some(&true);
-            let takes_part = !self.has_left(cell) && self.slow.get(cell) != Some(&true);
-            all_ns += if takes_part { *ns } else { 0 };
-            warmed_ns += if takes_part && !is_spared && !self.stays(cell) { *ns } else { 0 };
+            if !self.has_left(cell) && !self.is_slow(cell) {
+                all_ns += ns;
+                warmed_ns += if self.is_warmed_up_again(cell) { *ns } else { 0 };
+            }
         }
         if all_ns > 0 {
             self.warm_share = warmed_ns as f64 / all_ns as f64;
         }
+    }
+
+    /// Whether sessions after the first warm the cell up.
+    pub(super) fn is_warmed_up_again(&self, cell: usize) -> bool {
+        !self.stays(cell) && self.spared.get(cell) != Some(&true)
     }
 
     /// By cell, whether it has left.
@@ -96,10 +101,8 @@ impl Schedule {
     }
 
     pub(super) fn time_of_slow_ns(&self) -> u64 {
-        let of_cell = |(cell, ns): (usize, &u64)| {
-            let counts = self.slow.get(cell) == Some(&true) && !self.has_left(cell);
-            counts.then_some(*ns)
-        };
+        let of_cell =
+            |(cell, ns): (usize, &u64)| (self.is_slow(cell) && !self.has_left(cell)).then_some(*ns);
         self.samples_ns.iter().enumerate().filter_map(of_cell).sum()
     }
 }

@@ -22,26 +22,28 @@ pub(super) fn spared(
     of_reference: &[bool],
     sessions: &[u32],
 ) -> Vec<bool> {
+    // The reference is not spared, and is not warmed up where it is a command.
+    let times = cells.iter().zip(of_reference);
+    let times: Vec<Option<[f64; 2]>> =
+        times.map(|(cell, is_reference)| times_ns(cell, sessions, !is_reference)).collect();
     let reference_ns = |point: &Point| {
         let is_part = |cell: &usize| of_reference[*cell] && cells[*cell].point.is_part_of(point);
-        let reference = (0..cells.len()).find(is_part)?;
-        times_ns(&cells[reference], sessions, |_| true).map(|[_, last_ns]| last_ns)
+        times[(0..cells.len()).find(is_part)?].map(|[_, last_ns]| last_ns)
     };
-    let of_cell = |cell: &Cell| {
-        let times_ns = times_ns(cell, sessions, |first| first.warm_up);
-        let Some([first_ns, last_ns]) = times_ns else { return false };
+    let of_cell = |(cell, times): (&Cell, &Option<[f64; 2]>)| {
+        let Some([first_ns, last_ns]) = *times else { return false };
         let mut points = points.iter().filter(|point| cell.point.is_part_of(point));
         first_ns <= TIMES_OF_LATER * last_ns
             && points.all(|point| {
                 reference_ns(point).is_some_and(|ns| last_ns > TIMES_OF_REFERENCE * ns)
             })
     };
-    cells.iter().map(of_cell).collect()
+    cells.iter().zip(&times).map(of_cell).collect()
 }
 
-/// The mean times of the first sample and of the last one, over those of these sessions whose first
-/// sample is one of these and whose last sample counts; none if there is no such session.
-fn times_ns(cell: &Cell, sessions: &[u32], first: fn(&Sample) -> bool) -> Option<[f64; 2]> {
+/// The mean times of the first sample and of the last one, over those of these sessions whose last
+/// sample counts and, if `warmed_up`, whose first one warms up; none if there is no such session.
+fn times_ns(cell: &Cell, sessions: &[u32], warmed_up: bool) -> Option<[f64; 2]> {
     let walls = cell.values.get(WALL)?;
     let is_part =
         |sample: &Sample| sample.pass == Pass::Timing && sessions.contains(&sample.session);
@@ -51,13 +53,10 @@ fn times_ns(cell: &Cell, sessions: &[u32], first: fn(&Sample) -> bool) -> Option
         let new = (sample, *ns);
         ends.entry(sample.session).and_modify(|[_, last]| *last = new).or_insert([new; 2]);
     }
-    let times_ns: Vec<[f64; 2]> = (ends.into_values())
-        .filter(|[(start, _), (last, _)]| first(start) && last.counts())
-        .map(|[(_, first_ns), (_, last_ns)]| [first_ns, last_ns])
-        .collect();
+    ends.retain(|_, [(first, _), (last, _)]| (first.warm_up || !warmed_up) && last.counts());
     let mean_ns =
-        |which: usize| times_ns.iter().map(|ns| ns[which]).sum::<f64>() / times_ns.len() as f64;
-    (!times_ns.is_empty()).then(|| [mean_ns(0), mean_ns(1)])
+        |which: usize| ends.values().map(|ends| ends[which].1).sum::<f64>() / ends.len() as f64;
+    (!ends.is_empty()).then(|| [mean_ns(0), mean_ns(1)])
 }
 
 #[cfg(test)]
