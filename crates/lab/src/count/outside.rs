@@ -46,6 +46,15 @@ impl Outside {
         }
         sums.into_iter().filter_map(|(metric, sum)| Some((metric, sum?))).collect()
     }
+
+    /// What was counted after an earlier reading. A metric that one of the two lacks is left out.
+    pub(crate) fn since(&self, before: &[(&'static str, u64)]) -> Vec<(&'static str, u64)> {
+        let difference = |(metric, now): (&'static str, u64)| {
+            let (_, then) = before.iter().find(|(known, _)| *known == metric)?;
+            Some((metric, now.checked_sub(*then)?))
+        };
+        self.read().into_iter().filter_map(difference).collect()
+    }
 }
 
 fn opened(sources: &Sources, target: Target) -> Result<Vec<Event>, String> {

@@ -46,14 +46,14 @@ const PAUSE_NS: u64 = 1_000_000;
 
 impl Tracer {
     /// Returns when all tasks of the process are traced. The error is the reason why they cannot
-    /// be.
-    pub(crate) fn attach(root: u32, window: Window) -> Result<Tracer, String> {
+    /// be. After `limit_ns` it detaches early, and the calls are unknown.
+    pub(crate) fn attach(root: u32, window: Window, limit_ns: u64) -> Result<Tracer, String> {
         let finish = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
         let watch = Watch::new(root, window, Arc::clone(&finish));
         let thread = std::thread::Builder::new()
             .name("tracer".to_owned())
-            .spawn(move || watch.run(&ready))
+            .spawn(move || watch.run(&ready, limit_ns))
             .map_err(|error| format!("starting a thread: {error}"))?;
         let tracer = Tracer { thread, finish };
         match is_ready.recv() {
@@ -98,7 +98,8 @@ impl Watch {
         Watch { root, window, finish, tasks, open, calls, quiet_since_ns: clock::now_ns() }
     }
 
-    fn run(mut self, ready: &Sender<()>) -> Result<Calls, String> {
+    fn run(mut self, ready: &Sender<()>, limit_ns: u64) -> Result<Calls, String> {
+        let start_ns = clock::now_ns();
         self.seize_all()?;
         let mut is_announced = false;
         let mut finishing_since_ns = None;
@@ -117,6 +118,10 @@ impl Watch {
             }
             if news.is_some() {
                 self.quiet_since_ns = clock::now_ns();
+                if self.quiet_since_ns - start_ns > limit_ns {
+                    self.detach_all();
+                    return Err("looking at each of its calls takes too long here".to_owned());
+                }
                 continue;
             }
             if self.finish.load(Ordering::Relaxed) {

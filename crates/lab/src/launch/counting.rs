@@ -59,8 +59,9 @@ impl CountingRunner for BuiltIn {
         Ok(Counted { done, counts, same_interval: true })
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
-        let tracer = Tracer::attach(self.worker.pid(), Window::Marked);
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+        let limit_ns = self.worker.limits().tracing_ns(untraced_ns);
+        let tracer = Tracer::attach(self.worker.pid(), Window::Marked, limit_ns);
         let done = self.worker.ask(n, ops, tracer.is_ok());
         Ok(traced(tracer.and_then(Tracer::finish), done?).0)
     }
@@ -104,7 +105,7 @@ impl Foreign {
         let before = outside.read();
         let done = self.worker.ask(n, ops, false)?;
         count::settle(self.worker.pid());
-        let mut counts = difference(&before, &outside.read());
+        let mut counts = outside.since(&before);
         let of_protocol = self.of_protocol;
         counts.retain_mut(|(metric, count)| {
             if *metric == SYSCALLS {
@@ -176,9 +177,11 @@ impl CountingRunner for Foreign {
         }
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
         count::settle(self.worker.pid());
-        let tracer = self.window().and_then(|window| Tracer::attach(self.worker.pid(), window));
+        let limit_ns = self.worker.limits().tracing_ns(untraced_ns);
+        let attach = |window| Tracer::attach(self.worker.pid(), window, limit_ns);
+        let tracer = self.window().and_then(attach);
         let done = self.worker.ask(n, ops, false);
         let (traced, of_protocol) = traced(tracer.and_then(Tracer::finish), done?);
         self.of_protocol = of_protocol.or(self.of_protocol);
@@ -272,7 +275,7 @@ impl CountingRunner for Program {
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
         let mut process = self.spawn(n)?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
-        let tracer = Tracer::attach(process.child.id(), Window::Memory);
+        let tracer = Tracer::attach(process.child.id(), Window::Memory, u64::MAX);
         let done = self.release(&mut process, n);
         let peak = tracer.and_then(Tracer::finish).map(|calls| calls.peak_rss_bytes);
         let done = done?;
@@ -305,9 +308,10 @@ impl CountingRunner for Program {
         }
     }
 
-    fn trace(&mut self, n: u64, _ops: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, _ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
         let mut process = self.spawn(n)?;
-        let tracer = Tracer::attach(process.child.id(), Window::Program);
+        let limit_ns = self.limits.tracing_ns(untraced_ns);
+        let tracer = Tracer::attach(process.child.id(), Window::Program, limit_ns);
         let done = self.release(&mut process, n);
         let calls = tracer.and_then(Tracer::finish);
         let done = done?;
@@ -345,7 +349,7 @@ fn peak_of_tree(
     }
     let mut own = Counters::open(worker.pid());
     own.start();
-    let tracer = Tracer::attach(worker.pid(), Window::Children);
+    let tracer = Tracer::attach(worker.pid(), Window::Children, u64::MAX);
     worker.ask(n, ops, false)?;
     let own_peak = own.read().peak_rss_bytes;
     // Where the process cannot be traced, the timing pass has already noted that the peak is
@@ -364,17 +368,6 @@ fn traced(calls: Result<Calls, String>, done: Done) -> (Traced, Option<u64>) {
         calls.by_number.into_iter().map(|(number, n)| (count::name(number), n)).collect()
     };
     (Traced { done, calls: calls.map(by_name) }, of_protocol)
-}
-
-fn difference(
-    before: &[(&'static str, u64)],
-    after: &[(&'static str, u64)],
-) -> Vec<(&'static str, u64)> {
-    let of = |(metric, now): &(&'static str, u64)| {
-        let (_, then) = before.iter().find(|(known, _)| known == metric)?;
-        Some((*metric, now.checked_sub(*then)?))
-    };
-    after.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

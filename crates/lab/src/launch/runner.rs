@@ -91,8 +91,9 @@ pub trait CountingRunner: Child + Send {
         Ok(Vec::new())
     }
 
-    /// Takes one sample in which every system call is traced; its times are meaningless.
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError>;
+    /// Takes one sample in which every system call is traced; its times are meaningless. Where that
+    /// takes very much longer than `untraced_ns`, its rest is not traced and its calls are unknown.
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError>;
 }
 
 /// A method started for the round that is recorded.
@@ -171,4 +172,28 @@ pub(super) struct Limits {
     pub(super) answer_ns: u64,
     pub(super) dir: Option<PathBuf>,
     pub(super) stop: Stop,
+}
+
+impl Limits {
+    /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. After it,
+    /// half as long again as the whole sample is left before its time limit.
+    pub(super) fn tracing_ns(&self, untraced_ns: u64) -> u64 {
+        let left_ns = self.answer_ns.saturating_sub(untraced_ns + untraced_ns / 2);
+        left_ns.min((2 * untraced_ns).max(self.answer_ns / 4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracing_leaves_the_time_for_the_sample_itself() {
+        let s = 1_000_000_000;
+        let limits = Limits { answer_ns: 60 * s, dir: None, stop: Stop::default() };
+        let tracing_s = |untraced_s: u64| limits.tracing_ns(untraced_s * s) / s;
+        assert_eq!([0, 1, 7].map(tracing_s), [15; 3]);
+        assert_eq!([10, 16, 20].map(tracing_s), [20, 32, 30]);
+        assert_eq!([24, 38, 40, 59].map(tracing_s), [24, 3, 0, 0]);
+    }
 }

@@ -89,8 +89,8 @@ impl CountingRunner for WithHooks<dyn CountingRunner> {
         self.concluded(n, counts)
     }
 
-    fn trace(&mut self, n: u64, ops: u64) -> Result<Traced, RunError> {
-        let traced = self.inner.trace(n, ops)?;
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+        let traced = self.inner.trace(n, ops, untraced_ns)?;
         self.concluded(n, traced)
     }
 }

@@ -85,6 +85,10 @@ impl WorkerClient {
         })
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Takes one sample and no other action. A child that reports impossible values takes no more
     /// samples.
     pub(super) fn ask(&mut self, n: u64, ops: u64, marked: bool) -> Result<Done, RunError> {

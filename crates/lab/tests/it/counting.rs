@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use lab::count::Sources;
 use lab::experiment::{Command, Data, Experiment, How, MakeData, Method};
-use lab::launch::Stop;
+use lab::launch::{Launch, Launcher, Stop};
 use lab::measure::{Job, new_run};
 use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
-use crate::script::{GOOD, cell, experiment, go, go_on, job, method, plan, run, run_with, script};
+use crate::script::{
+    GOOD, cell, experiment, go, go_on, job, launcher, method, plan, run, run_with, script,
+};
 
 fn counted(methods: Vec<Method>, counting: u32) -> Run {
     run(methods, Plan { counting, ..plan(3) })
@@ -217,7 +219,6 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
     assert_eq!(ours, expected);
 }
 
-/// The counts of `strace -c`, by name.
 /// A count, the allocations and a trace, then the same without the trace: no sample of a process of
 /// its own can warm up another one.
 #[test]
@@ -240,6 +241,30 @@ fn a_command_is_started_five_times_to_be_counted_twice() {
     assert_eq!(starts() - of_timing, 5);
 }
 
+/// Its job ends only when no process traces it any more, as one of very many calls ends on a busy
+/// machine.
+#[test]
+fn a_sample_that_would_take_too_long_ends_untraced() {
+    const UNTIL_UNTRACED: &str = r#"until [ "$tracer" = 0 ]; do
+        while read -r key tracer; do [ "$key" != TracerPid: ] || break; done </proc/$$/status
+    done; tracer="#;
+    let command = Command::plain(["/bin/sh", "-c", UNTIL_UNTRACED]);
+    for method in [script("worker", &job(UNTIL_UNTRACED)), method("command", How::Command(command))]
+    {
+        let mut launcher = Launcher { sample_limit_ns: 12_000_000_000, ..launcher() };
+        let started = launcher.start_counting("", &method, &Sources::look(), false);
+        let mut runner = started.unwrap();
+        runner.prepare(&Point::default()).unwrap();
+        runner.before(1).unwrap();
+        let traced = runner.trace(1, 1, 0).unwrap();
+        let why = traced.calls.unwrap_err();
+        let expected = ["looking at each of its calls takes too long", "ptrace is not permitted"];
+        assert!(expected.iter().any(|expected| why.starts_with(expected)), "{why}");
+        assert_eq!(traced.done.n, 1);
+    }
+}
+
+/// The counts of `strace -c`, by name.
 fn strace(argv: &[String]) -> Option<BTreeMap<String, f64>> {
     let summary = tempfile::NamedTempFile::new().unwrap();
     #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]

@@ -129,7 +129,7 @@ fn right_allocations(n: Option<u64>) -> Result<(), String> {
 }
 
 fn calls_of_threads(sources: &Sources) -> Result<(), String> {
-    let traced = started("threads", sources)?.trace(1, 1).map_err(why)?;
+    let traced = started("threads", sources)?.trace(1, 1, 0).map_err(why)?;
     let known = u64::from(THREADS * CALLS_PER_THREAD);
     match traced.calls?.get("getppid") {
         Some(n) if *n == known => Ok(()),

@@ -172,9 +172,10 @@ impl Task {
     /// Traces each call of a sample that is not kept.
     fn trace(&mut self) -> Result<(), RunError> {
         let Live { runner, ops, n, untraced, .. } = &mut self.live;
+        let untraced_ns = self.counted.as_ref().map_or(0, |counted| counted.done.wall_ns);
         *n += 1;
         runner.before(*n)?;
-        let Traced { done, calls } = runner.trace(*n, *ops)?;
+        let Traced { done, calls } = runner.trace(*n, *ops, untraced_ns)?;
         match calls {
             Ok(calls) => {
                 let per_op = |n: u64| n as f64 / done.ops as f64;

@@ -219,7 +219,7 @@ impl CountingRunner for ReadsFile {
         Ok(Counted { done: self.read(Pass::Counting, ops), ..Counted::default() })
     }
 
-    fn trace(&mut self, _: u64, ops: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, _: u64, ops: u64, _: u64) -> Result<Traced, RunError> {
         let done = Done { ops, ..Done::default() };
         Ok(Traced { done, calls: Err("it is only played".to_owned()) })
     }
