@@ -329,6 +329,15 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_source_is_one_of_those_that_the_kernel_has() {
+        let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+        let available = std::fs::read_to_string(path).unwrap_or_default();
+        let known: Vec<&str> = available.split_whitespace().collect();
+        assert_eq!(source().is_some(), !known.is_empty());
+        assert!(source().is_none_or(|source| known.contains(&source.as_str())));
+    }
+
+    #[test]
     fn the_cpu_clock_of_this_process_counts_what_is_computed() {
         let clock = CpuClock::from_pid(std::process::id()).unwrap();
         let (before, thread) = (clock.read_ns().unwrap(), own_thread_cpu_ns());

@@ -81,6 +81,13 @@ impl Position {
 /// times as large as its text, and a runtime keeps what it will not collect yet.
 const MEMORY_FACTOR: u64 = 16;
 
+/// The number of methods that have enough memory at the same time.
+fn fitting(available_bytes: Option<u64>, file_bytes: u64) -> usize {
+    let needed_bytes = file_bytes.saturating_mul(MEMORY_FACTOR).max(1);
+    let fitting = available_bytes.map_or(1, |bytes| bytes / needed_bytes);
+    usize::try_from(fitting).unwrap_or(usize::MAX)
+}
+
 impl<'a> Bench<'a> {
     /// Whether methods may work on this point at the same time while no sample is taken: they only
     /// read, so that none of them can notice another. In a cold run the files of all are evicted.
@@ -97,9 +104,7 @@ impl<'a> Bench<'a> {
             files.map(|file| file.len()).sum()
         };
         let largest = self.data.iter().map(len).max().unwrap_or_default();
-        let needed = largest.saturating_mul(MEMORY_FACTOR).max(1);
-        let fitting = cache::available_bytes().map_or(1, |bytes| bytes / needed);
-        cpus.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
+        cpus.min(fitting(cache::available_bytes(), largest)).max(1)
     }
 
     /// Called before every long operation.
@@ -185,5 +190,16 @@ impl<'a> Bench<'a> {
     /// The status, language or digest of a cell has changed.
     pub(super) fn changed(&mut self, cell: usize) -> Result<()> {
         self.record.cell(self.run, cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_may_need_sixteen_times_its_file() {
+        assert_eq!([0, 100, 101, 1601].map(|size| fitting(Some(1600), size)), [1600, 1, 0, 0]);
+        assert_eq!([fitting(Some(1600), 20), fitting(None, 20)], [5, 1]);
     }
 }

@@ -52,6 +52,16 @@ fn of_a_command_all_processes_count() {
     assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
 }
 
+#[test]
+fn as_many_copies_of_a_command_are_started_as_it_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let argv = ["/bin/sh", "-c", "echo >>$0", log.to_str().unwrap()];
+    let plain = Command::plain(argv);
+    started(&method("", How::Command(Command { copies: 3, ..plain }))).go(1, 1).unwrap();
+    assert_eq!(std::fs::read(&log).unwrap(), b"\n\n\n");
+}
+
 /// Nothing is known about a child that is not waited for, or about a server, because neither is a
 /// descendant: a command that waits for anything at all has no time without a wait.
 #[test]

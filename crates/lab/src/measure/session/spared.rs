@@ -131,6 +131,13 @@ mod tests {
         check(&[cell("ref", 1, &[10.0, 10.0]), never], &[false, false]);
     }
 
+    /// A spared method takes part in fewer sessions with a warm-up than the reference.
+    #[test]
+    fn the_number_of_sessions_changes_no_mean() {
+        let reference = cell_of("ref", 1, &[&[10.0, 10.0], &[10.0, 10.0]]);
+        check(&[reference, cell("far", 1, &[30.0, 30.0])], &[false, true]);
+    }
+
     /// In it the method has done its job before, for its digest.
     #[test]
     fn the_first_session_does_not_show_what_a_warm_up_is_for() {

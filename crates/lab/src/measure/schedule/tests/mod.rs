@@ -82,12 +82,12 @@ fn what_is_slow_beside_the_others_takes_part_once_in_a_session() {
 
 /// The number of rounds of each session in which a cell with samples of `sample_ms` takes part,
 /// beside others of 10 ms.
-fn check_slow(sample_ms: u64, expected: &[u32]) {
+fn check_slow(sessions: u32, sample_ms: u64, expected: &[u32]) {
     let samples_ns = [10_000_000, 10_000_000, 10_000_000, sample_ms * 1_000_000];
-    let mut schedule = schedule(1, 10);
+    let mut schedule = schedule(1, sessions);
     let (mut now_ns, mut taken) = (0, Vec::new());
     while schedule.begins_session(now_ns) {
-        now_ns += 100_000_000;
+        now_ns += 1_000_000_000 / u64::from(sessions);
         schedule.learn(&samples_ns, &[true, false, false, false], now_ns);
         assert!(!schedule.takes_part(3, true), "it is warmed up");
         schedule.took(30_000_000, false);
@@ -107,10 +107,16 @@ fn check_slow(sample_ms: u64, expected: &[u32]) {
 
 #[test]
 fn what_is_slow_has_enough_sessions_for_a_verdict_where_there_is_time() {
-    check_slow(1500, &[1; 10]);
-    check_slow(3900, &[1; 7]);
-    check_slow(9000, &[1; 6]);
-    check_slow(20_000, &[1, 1, 1, 0, 0, 0]);
+    check_slow(10, 1500, &[1; 10]);
+    check_slow(10, 3900, &[1; 7]);
+    check_slow(10, 9000, &[1; 6]);
+    check_slow(10, 20_000, &[1, 1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn what_is_slow_takes_part_in_ten_of_a_hundred_sessions() {
+    let in_every_tenth: Vec<u32> = (0..100).map(|n| u32::from(n % 10 == 0)).collect();
+    check_slow(100, 1500, &in_every_tenth);
 }
 
 #[test]
