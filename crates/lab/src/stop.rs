@@ -57,3 +57,17 @@ fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     }
     Ok(action.sa_sigaction == libc::SIG_IGN)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_ends_work_that_has_nothing_to_keep() {
+        let stop = Stop::default();
+        stop.check().unwrap();
+        stop.raise(libc::SIGTERM);
+        assert_eq!(stop.signal(), Some(libc::SIGTERM));
+        assert_eq!(stop.check().unwrap_err().to_string(), "stopped by a signal");
+    }
+}

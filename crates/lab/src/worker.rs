@@ -207,6 +207,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_value_of_a_param_has_the_kind_of_the_param() {
+        let params = [Param::new("size", Kind::Bytes(1, 100), "8")];
+        let typed = |value: &str| {
+            let arguments = [("size", value), ("other", "9")];
+            typed(&params, &arguments.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        };
+        let point = typed("7").unwrap();
+        assert_eq!(point.get("size"), Some(&Value::Number(7)));
+        assert_eq!(point.get("other"), Some(&Value::Text("9".to_owned())));
+        assert_eq!(typed("x").unwrap_err().to_string(), "param size: x");
+    }
+
+    #[test]
     fn the_wait_and_the_allocations_are_those_of_the_whole_job_or_unknown() {
         let check = |children: Usage, main_ns, expected| {
             let known = of_whole_job(Some(7), Some("two"), &children, (main_ns, 1_000_000_000));

@@ -114,7 +114,8 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let load = |run: &Listed| store.load_method(&run.id, method, metric);
     let runs = listed.iter().map(load).collect::<Result<Vec<Run>>>()?;
     let all = series(&runs, method, metric);
-    let lacks = |run: &&Run| left_out(run).any(|lacking| lacking == (method.as_str(), metric));
+    let lacks =
+        |run: &&Run| left_out(&run.notes).any(|lacking| lacking == (method.as_str(), metric));
     let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();
     if !older.is_empty() {
         let older = older.join(", ");

@@ -236,6 +236,8 @@ mod tests {
                 return;
             }
             assert_eq!(prove(CacheState::Cold, &files), Ok(()));
+            // That nothing is cached is known from the mapped file, which has no such figure.
+            assert_eq!(residency(&path).unwrap().dirty, None);
             let reason = prove(CacheState::Warm, &files).unwrap_err();
             assert!(reason.starts_with(&format!("0 of {pages} pages of /")), "{reason}");
             assert_eq!(prove(CacheState::AsIs, &files), Ok(()));

@@ -66,3 +66,19 @@ impl Runner for FreshRunner {
         self.has_died
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Stop;
+
+    #[test]
+    fn what_is_missing_of_the_first_process_is_missing_of_all() {
+        let limits = Limits { answer_ns: 0, dir: None, stop: Stop::default() };
+        let missing = vec![("cpu_ns", "it has no CPU".to_owned())];
+        let mut runner = FreshRunner::new(Vec::new(), limits);
+        assert_eq!(runner.missing(), []);
+        runner.missing.clone_from(&missing);
+        assert_eq!(runner.missing(), missing);
+    }
+}

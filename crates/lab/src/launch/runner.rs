@@ -187,6 +187,19 @@ impl Limits {
 mod tests {
     use super::*;
 
+    struct Plain;
+
+    impl Child for Plain {
+        fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+            Ok(Ready::default())
+        }
+    }
+
+    #[test]
+    fn a_method_has_all_metrics_unless_it_says_otherwise() {
+        assert_eq!(Plain.missing(), []);
+    }
+
     #[test]
     fn tracing_leaves_the_time_for_the_sample_itself() {
         let s = 1_000_000_000;

@@ -120,10 +120,23 @@ fn leave_out(run: &mut Run, at: usize, metric: &str, why: &str) {
     }
 }
 
-/// The methods and metrics of which values were left out when the run was loaded.
-pub fn left_out(run: &Run) -> impl Iterator<Item = (&str, &str)> {
-    run.notes.iter().filter_map(|note| {
+/// The methods and metrics of which values were left out when the run with these notes was loaded.
+pub fn left_out(notes: &[Warning]) -> impl Iterator<Item = (&str, &str)> {
+    notes.iter().filter_map(|note| {
         let (metric, why) = note.missing_metric()?;
         note.method.as_deref().filter(|_| why.starts_with(OLDER)).map(|method| (method, metric))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_older_bytelab_got_wrong_was_left_out_for_it() {
+        let older = Warning::missing("cpu_ns", format!("{OLDER}, which guessed"));
+        let other = Warning::missing("syscalls", "it was not counted").of_method("cat");
+        let notes = [older.clone(), older.of_method("dd"), other];
+        assert_eq!(left_out(&notes).collect::<Vec<_>>(), [("dd", "cpu_ns")]);
+    }
 }

@@ -173,6 +173,8 @@ fn a_child_that_reports_what_cannot_be_is_out() {
         let expected = expected.replace(&field, &format!("{name}={value}"));
         check(&GOOD.replace("own_ns=7", &field), &expected);
     }
+    let most = script("most", &GOOD.replace("own_ns=7", "syscalls=9007199254740992"));
+    assert_eq!(status_with(most, plan(1)).0, Status::Measured);
     // A metric of the method's own may be negative, for example if it is a difference.
     let (status, _) = status_with(script("own", &GOOD.replace("own_ns=7", "own_ns=-7")), plan(1));
     assert_eq!(status, Status::Measured);
@@ -202,6 +204,8 @@ fn a_recorded_sample_has_the_answer_and_the_marks_of_the_child_unless_they_are_t
     let recorded = |text: &str| {
         let mut runner = launcher().start_traced("", &script("x", &job(text))).unwrap();
         runner.prepare(&Point::default()).unwrap();
+        let is_there = |pid: u32| std::fs::exists(format!("/proc/{pid}")).unwrap();
+        assert!(runner.pid().is_some_and(|pid| pid > 1 && is_there(pid)));
         runner.go(1, 1, &mut |_| {})
     };
     let taken = recorded("echo mark one at=5; echo mark two").unwrap();

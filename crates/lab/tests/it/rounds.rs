@@ -8,7 +8,7 @@ use lab::experiment::{Command, Data, Experiment, Hooks, How, Method};
 use lab::launch::Stop;
 use lab::measure::{Job, new_run, prepare_data};
 use lab::param::{Kind, Param, Point};
-use lab::run::{CacheState, Plan, Sample, Status};
+use lab::run::{CacheState, Measure, Plan, Sample, Status};
 
 use crate::script::{GOOD, cell, experiment, go, method, plan, run, run_with, script};
 
@@ -299,9 +299,11 @@ fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
         point.set("size", size);
         point
     };
-    let plan = Plan { cache: CacheState::Warm, ..plan(2) };
+    let of_another = vec![Measure::default()];
+    let plan = Plan { cache: CacheState::Warm, measures: of_another, ..plan(2) };
     let job = Job { experiment: &experiment, methods: vec![method], least_sessions: 0 };
     let mut run = new_run(&job, vec![point(4096), point(1 << 43)], plan.clone(), None);
+    assert_eq!(run.plan.measures, []);
     go(&job, &mut run, &Stop::default(), |_, _| {});
     assert_eq!(run.cells[0].counted("wall_ns").count(), 2);
     let Status::Skipped(reason) = &run.cells[1].status else { panic!("{:?}", run.cells[1]) };

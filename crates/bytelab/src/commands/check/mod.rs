@@ -166,7 +166,8 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
 /// Fails if a metric's definition has changed: values of an older definition cannot be compared
 /// with new ones.
 fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
-    let older = left_out(run).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
+    let older =
+        left_out(&run.notes).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
     if let Some((method, metric)) = older {
         bail!(
             "run {} measured {metric} of {method} by an older definition: measure it again, and give \

@@ -215,7 +215,7 @@ fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
 fn of_older_definitions(a: &Side, b: &Side) -> Option<String> {
     let (mut runs, mut metrics) = (Vec::new(), Vec::new());
     for run in a.runs.iter().chain(&b.runs) {
-        for (_, metric) in left_out(run) {
+        for (_, metric) in left_out(&run.notes) {
             if !runs.contains(&run.id.as_str()) {
                 runs.push(&run.id);
             }
