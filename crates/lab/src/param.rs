@@ -366,5 +366,13 @@ mod tests {
         let json = serde_json::to_string(&point).unwrap();
         assert_eq!(json, r#"{"size":5,"file":"a b"}"#);
         assert_eq!(serde_json::from_str::<Point>(&json).unwrap(), point);
+        assert_eq!(point.path("file").unwrap(), PathBuf::from("a b"));
+        assert_eq!(point.path("size").unwrap_err().to_string(), "param size: 5 is not a text");
+    }
+
+    #[test]
+    fn two_dots_in_a_path_are_no_range() {
+        let values = Param::new("file", Kind::Path, "").parse("../a..b").unwrap();
+        assert_eq!(values, [Value::Text("../a..b".to_owned())]);
     }
 }

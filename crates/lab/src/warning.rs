@@ -213,6 +213,7 @@ mod tests {
         let loaded: Warning = serde_json::from_value(stored).unwrap();
         assert_eq!(loaded.to_string(), expected, "{loaded:?}");
         assert_eq!(loaded.missing_metric(), warning.missing_metric());
+        assert_eq!((&loaded.method, &loaded.point), (&warning.method, &warning.point));
     }
 
     #[test]
@@ -244,6 +245,9 @@ mod tests {
         );
         check(&Warning::missing("cpu_ns", "go: nothing"), "cpu_ns: go: nothing");
         check(&Warning::missing(TIMELINE, "it has gaps"), "timeline: it has gaps");
+        let mut point = Point::default();
+        point.set("size", 4096_u64);
+        check(&Warning { point: Some(point), ..Warning::noted("at one size") }, "at one size");
     }
 
     #[test]

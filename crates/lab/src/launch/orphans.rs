@@ -119,3 +119,19 @@ mod system {
 
     pub(super) fn end_others(_known: &BTreeSet<i32>) {}
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "it is only looked at")]
+    fn a_process_that_another_thread_has_started_is_a_child() {
+        let start = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = std::thread::spawn(start).join().unwrap();
+        let are_known = system::children().contains(&(child.id() as i32));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(are_known);
+    }
+}

@@ -134,5 +134,9 @@ mod tests {
             Err("ended with exit status 3; stderr of sh: why"),
         );
         check(&["/no/such"], Err("/no/such is not installed"));
+        let much = ["head", "-c", "1M", "/dev/zero"].map(str::to_owned);
+        let kept = output(&much, 60_000_000_000, &Stop::default()).unwrap();
+        // The last part that is kept ends beyond the limit.
+        assert!((64 << 10..68 << 10).contains(&kept.len()), "{}", kept.len());
     }
 }

@@ -287,3 +287,15 @@ pub const REPORTED_BY_METHODS: &[&str] = &[
 pub fn is_the_labs_own(name: &str) -> bool {
     is_known(name) && !REPORTED_BY_METHODS.contains(&name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_stores_the_versions_of_metrics_that_were_corrected() {
+        let versions = versions();
+        assert_eq!(versions.get("cpu_ns"), Some(&2));
+        assert_eq!(versions.get("wall_ns"), None);
+    }
+}
