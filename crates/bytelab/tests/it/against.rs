@@ -30,13 +30,6 @@ impl World {
         ran
     }
 
-    fn refused(&self, args: &[&str], expected: &str) {
-        let ran = self.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
-        let line = ran.stderr.lines().last().unwrap_or_default();
-        assert!(line.contains(expected), "{args:?}: {}", ran.stderr);
-    }
-
     fn stored(&self) -> usize {
         let history = self.run(&["history", "--json"]).stdout;
         serde_json::from_str::<Value>(&history).unwrap().as_array().unwrap().len()

@@ -122,25 +122,26 @@ fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
 #[test]
 fn baselines_are_named_listed_and_deleted() {
     let world = World::new();
-    let refused = |args: &[&str], expected: &str| {
-        let ran = world.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-    };
-    refused(&["baseline", "set", "main", "1"], "no run \"1\"");
-    refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
-    refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
-    refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
-    refused(&["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"], "names wall_ns twice");
+    world.refused(&["baseline", "set", "main", "1"], "no run \"1\"");
+    world.refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
+    world.refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
+    world.refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
+    world.refused(
+        &["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"],
+        "names wall_ns twice",
+    );
     let (_, json) = world.reading(&["--method", "read"]);
     let id = json["id"].as_str().unwrap();
-    refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
+    world.refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
     assert_eq!(world.run(&["baseline", "set", "main", id]).code, 0);
     let list: Value =
         serde_json::from_str(&world.run(&["baseline", "list", "--json"]).stdout).unwrap();
     assert_eq!(list, serde_json::json!([{"name": "main", "id": id}]));
-    refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
-    refused(&["baseline", "delete", "main", "other"], "no baseline \"other\"; nothing was deleted");
+    world.refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
+    world.refused(
+        &["baseline", "delete", "main", "other"],
+        "no baseline \"other\"; nothing was deleted",
+    );
     assert_eq!(world.run(&["baseline", "delete", "main"]).code, 0);
     assert_eq!(world.run(&["delete", id]).code, 0);
 }

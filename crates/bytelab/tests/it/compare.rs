@@ -18,13 +18,6 @@ fn json(ran: &Ran) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
 }
 
-fn refused(world: &World, args: &[&str], expected: &str) {
-    let ran = world.run(args);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-    assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-}
-
 #[test]
 fn two_runs_have_ratios_and_no_verdict() {
     let world = World::new();
@@ -65,11 +58,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
     assert!(!text.contains("no verdict"), "{text}");
     // All ten are from one machine.
     let machine = json["a"]["machines"][0].as_str().unwrap();
-    refused(
-        &world,
-        &["compare", "1,2,3,4,5", "--machine", &machine[..8]],
-        "run 1 is on both sides",
-    );
+    world.refused(&["compare", "1,2,3,4,5", "--machine", &machine[..8]], "run 1 is on both sides");
 }
 
 /// A run of a worker that reports this wall time, with another worker that never changes.
@@ -130,37 +119,37 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
     ]);
     assert_eq!(two.0, 4, "{}", two.1);
     assert_eq!(code(&["1", "2"]).0, 0);
-    refused(&world, &["compare", "1", "2", "--fail", "wall"], "write METRIC=N%");
-    refused(&world, &["compare", "1", "2", "--fail", "wall=5%,wall=6%"], "names wall_ns twice");
+    world.refused(&["compare", "1", "2", "--fail", "wall"], "write METRIC=N%");
+    world.refused(&["compare", "1", "2", "--fail", "wall=5%,wall=6%"], "names wall_ns twice");
     let published = ["compare", "1", "published:urlsession-m2", "--fail", "wall=5%"];
-    refused(&world, &published, "decides nothing");
+    world.refused(&published, "decides nothing");
 }
 
 #[test]
 fn what_cannot_be_compared_is_reported() {
     let world = World::new();
-    refused(&world, &["compare", "1"], "1 sides are named");
-    refused(&world, &["compare", "1", "2"], "no run \"1\"");
+    world.refused(&["compare", "1"], "1 sides are named");
+    world.refused(&["compare", "1", "2"], "no run \"1\"");
     let run = measure(&world, &[]);
-    refused(&world, &["compare", &run, &run], "run 1 is on both sides");
-    refused(&world, &["compare", &run, "99"], "no run \"99\"");
-    refused(&world, &["compare", &run, "x"], "no run \"x\"");
-    refused(&world, &["compare", &run, "1,1"], "named twice");
-    refused(&world, &["compare", &run, "--label", "none"], "no run of label none");
-    refused(&world, &["compare", &run, "published:none"], "no published result \"none\"");
-    refused(&world, &["compare", &run, "published:iphone-x"], "numbers and reading");
-    refused(&world, &["compare", "published:fleece", "published:iphone-x"], "no job in common");
+    world.refused(&["compare", &run, &run], "run 1 is on both sides");
+    world.refused(&["compare", &run, "99"], "no run \"99\"");
+    world.refused(&["compare", &run, "x"], "no run \"x\"");
+    world.refused(&["compare", &run, "1,1"], "named twice");
+    world.refused(&["compare", &run, "--label", "none"], "no run of label none");
+    world.refused(&["compare", &run, "published:none"], "no published result \"none\"");
+    world.refused(&["compare", &run, "published:iphone-x"], "numbers and reading");
+    world.refused(&["compare", "published:fleece", "published:iphone-x"], "no job in common");
     let args =
         ["run", "reading", "--json", "--size", "128KiB", "--rounds", "1", "--method", "read"];
     let other = json(&world.run(&args))["id"].as_str().unwrap().to_owned();
-    refused(&world, &["compare", &run, &other], "at the same point");
+    world.refused(&["compare", &run, &other], "at the same point");
     let cold = measure(&world, &["--cache", "as-is"]);
-    refused(&world, &["compare", &run, &cold], "--despite-differences");
+    world.refused(&["compare", &run, &cold], "--despite-differences");
     let all_the_same = world.run(&["compare", &run, &cold, "--despite-differences"]);
     assert_eq!(all_the_same.code, 0, "{}", all_the_same.stderr);
     let numbers = world.run(&["numbers", "--row", "mutex", "--rounds", "3", "--json"]);
     let numbers = json(&numbers)["id"].as_str().unwrap().to_owned();
-    refused(&world, &["compare", &run, &numbers], "different experiments (numbers and reading)");
+    world.refused(&["compare", &run, &numbers], "different experiments (numbers and reading)");
 }
 
 #[test]
@@ -205,11 +194,7 @@ fn published_results_stand_beside_a_run_without_a_verdict() {
 fn history_is_filtered_and_drawn() {
     let world = World::new();
     assert_eq!(world.run(&["history", "--json"]).stdout, "[]\n");
-    refused(
-        &world,
-        &["history", "--plot", "read"],
-        "no value of wall_ns of a method read in 0 runs",
-    );
+    world.refused(&["history", "--plot", "read"], "no value of wall_ns of a method read in 0 runs");
     for label in ["a", "b", "b"] {
         measure(&world, &["--label", label]);
     }
@@ -223,12 +208,12 @@ fn history_is_filtered_and_drawn() {
     assert_eq!(count(&["--since", "2020-01-01", "--until", "9999-12-31"]), 3);
     assert_eq!(count(&["--until", "2020-01-01"]), 0);
     assert_eq!(count(&["--machine", "no such machine"]), 0);
-    refused(&world, &["history", "--since", "soon"], "2026-01-31");
+    world.refused(&["history", "--since", "soon"], "2026-01-31");
     let drawn = world.run(&["history", "--plot", "mmap"]);
     assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     assert!(drawn.stdout.contains('•') && drawn.stdout.contains("3 runs are too few"));
     let series = json(&world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]));
     assert_eq!(series["metric"], "cpu_ns");
     assert_eq!(series["series"][0]["values"].as_array().unwrap().len(), 3);
-    refused(&world, &["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
+    world.refused(&["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
 }

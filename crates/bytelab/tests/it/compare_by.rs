@@ -88,9 +88,7 @@ fn the_page_and_the_figures_hold_hostile_names_as_text() {
         assert!(text.contains("Other &lt;b&gt;CPU") && !text.contains("<b>CPU"), "{text}");
     }
     assert!(page.stdout.contains(&drawn));
-    let refused = world.run(&["compare", "--by", "label"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.contains("--by label needs runs of two or more"), "{}", refused.stderr);
+    world.refused(&["compare", "--by", "label"], "--by label needs runs of two or more");
     let both = world.run(&["compare", "1", "2", "--by", "cpu"]);
     assert_eq!(both.code, 2, "{}", both.stderr);
 }

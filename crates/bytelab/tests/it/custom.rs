@@ -48,9 +48,7 @@ fn what_init_writes_runs_as_it_is() {
         (0, format!("wrote {name}; run it with: bytelab run {name}\n"))
     );
     std::fs::write(&file, "mine").unwrap();
-    let again = world.run(&["init", name]);
-    assert_eq!(again.code, 2);
-    assert!(again.stderr.contains("is there already; --force replaces it"), "{}", again.stderr);
+    world.refused(&["init", name], "is there already; --force replaces it");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(world.run(&["init", "--force", name]).code, 0);
 
@@ -93,14 +91,9 @@ fn a_file_s_params_are_flags_and_are_listed() {
     }
     let list = world.run(&["list", name]).stdout;
     assert!(list.contains("fastest way to count") && list.contains("--size"), "{list}");
-    let wrong = world.run(&["run", name, "--size", "many"]);
-    assert!(
-        wrong.code == 2 && wrong.stderr.contains("--size many: not a number"),
-        "{}",
-        wrong.stderr
-    );
-    let wrong = world.run(&["run", world.path("no.toml").to_str().unwrap()]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("no.toml cannot be read"), "{}", wrong.stderr);
+    world.refused(&["run", name, "--size", "many"], "--size many: not a number");
+    let missing = world.path("no.toml");
+    world.refused(&["run", missing.to_str().unwrap()], "no.toml cannot be read");
     let schema: Value = serde_json::from_str(&world.run(&["init", "--schema"]).stdout).unwrap();
     assert!(schema["properties"]["method"].is_object(), "{schema}");
 }
@@ -252,9 +245,7 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
 
     std::fs::write(world.path("go"), "").unwrap();
     std::fs::write(&file, format!("{text}# changed\n")).unwrap();
-    let ran = world.run(&["run", "--resume", "1"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("my.toml has changed since run 1 began"), "{}", ran.stderr);
+    world.refused(&["run", "--resume", "1"], "my.toml has changed since run 1 began");
     std::fs::remove_file(&file).unwrap();
     let ran = world.run(&["run", "--resume", "1"]);
     assert!(ran.stderr.contains("declared in a file that cannot be used now"), "{}", ran.stderr);

@@ -50,9 +50,8 @@ fn a_json_file_of_the_users_own_is_decoded() {
     let args = ["--file", path.to_str().unwrap(), "--job", "lookup", "-m", "serde_json,fleece*"];
     let (code, json) = decoding(&world, &args);
     assert_eq!((code, json["cells"].as_array().unwrap().len()), (0, 3), "{json}");
-    let missing = world.run(&["run", "decoding", "--file", "/no/such.json"]);
-    assert_eq!(missing.code, 2);
-    assert!(missing.stderr.contains("/no/such.json; give a file of JSON"), "{}", missing.stderr);
+    let missing = ["run", "decoding", "--file", "/no/such.json"];
+    world.refused(&missing, "/no/such.json; give a file of JSON");
 }
 
 #[test]

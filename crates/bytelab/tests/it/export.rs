@@ -67,9 +67,7 @@ fn a_file_is_whole_and_its_name_says_the_format() {
 #[test]
 fn what_cannot_be_exported_is_reported_in_one_line() {
     let world = World::new();
-    let empty = world.run(&["export", "latest", "--format", "csv"]);
-    assert_eq!((empty.code, empty.stdout.as_str()), (2, ""));
-    assert!(empty.stderr.contains("the store is empty"), "{}", empty.stderr);
+    world.refused(&["export", "latest", "--format", "csv"], "the store is empty");
     let id = stored(&world, &[]);
     let (json, dir) = (world.path("out.json"), world.dir.path());
     let missing = dir.join("no/such/dir/out.csv");
@@ -83,9 +81,7 @@ fn what_cannot_be_exported_is_reported_in_one_line() {
         (&["export", &id, "-f", "csv", "-o", &dir], "is a directory"),
         (&["export", &id, "-o", &missing], "no/such/dir"),
     ] {
-        let ran = world.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+        world.refused(args, word);
     }
     assert!(!world.path("out.json").exists());
 }

@@ -351,11 +351,6 @@ fn what_is_not_installed_is_left_out_by_default_and_skipped_where_it_is_named() 
 #[test]
 fn an_unknown_language_is_refused() {
     let world = World::new();
-    let ran = world.run(&["run", "reading", "--language", "cobol"]);
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr.contains("--language cobol: there are methods in c, cpp, go"),
-        "{}",
-        ran.stderr
-    );
+    let args = ["run", "reading", "--language", "cobol"];
+    world.refused(&args, "--language cobol: there are methods in c, cpp, go");
 }

@@ -142,17 +142,10 @@ fn a_wrong_directory_is_reported_in_one_line() {
         // No user may write there, not even root.
         ("/proc", "bytelab: making a folder in /proc; give a directory that you may write to with"),
     ] {
-        let ran = world.run(&["run", "files", "--dir", dir]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        world.refused(&["run", "files", "--dir", dir], expected);
     }
-    let ran = world.run(&["run", "files", "--job", "read", "--method", "append"]);
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr.contains("none of the chosen methods does the chosen job"),
-        "{}",
-        ran.stderr
-    );
+    let args = ["run", "files", "--job", "read", "--method", "append"];
+    world.refused(&args, "none of the chosen methods does the chosen job");
 }
 
 #[test]

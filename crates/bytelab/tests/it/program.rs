@@ -93,7 +93,16 @@ impl World {
         }
     }
 
-    /// The same as another user, without any capabilities, who then owns the temporary home. Prints
+    /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
+    #[track_caller]
+    pub(crate) fn refused(&self, args: &[&str], expected: &str) {
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    }
+
+    /// `run` as another user, without any capabilities, who then owns the temporary home. Prints
     /// the reason and returns `None` if that is not possible.
     #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {

@@ -99,8 +99,8 @@ fn a_study_takes_the_options_of_run() {
         "{}",
         plan.stderr
     );
-    let plan = world.run(&["run", "published:fleece", "--job", "nothing", "--dry-run"]);
-    assert!(plan.code == 2 && plan.stderr.contains("allowed is"), "{}", plan.stderr);
+    let wrong = ["run", "published:fleece", "--job", "nothing", "--dry-run"];
+    world.refused(&wrong, "allowed is");
 }
 
 #[test]
@@ -121,9 +121,7 @@ fn a_study_gets_the_flags_of_the_environment() {
 fn what_is_no_study_is_refused() {
     let world = World::new();
     let refused = |args: &str, expected: &str| {
-        let ran = world.run(&args.split(' ').collect::<Vec<&str>>());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args}: {}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{args}: {}", ran.stderr);
+        world.refused(&args.split(' ').collect::<Vec<&str>>(), expected);
     };
     refused("run published:none", "there are urlsession, latency, bytestring, fleece, sampling");
     refused("run published:urlsession-m2", "no such study");
@@ -165,9 +163,7 @@ fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
     assert!(latency.contains(" by size: "), "{latency}");
     let nowhere = world.path("none/page.html");
     let args = ["run", "published:fleece", "--people", "50", "--report", nowhere.to_str().unwrap()];
-    let ran = world.run(&[&args[..], &SMALL].concat());
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("--report "), "{}", ran.stderr);
+    world.refused(&[&args[..], &SMALL].concat(), "--report ");
 }
 
 #[test]
@@ -213,14 +209,10 @@ fn a_contributed_run_is_compared_without_an_import() {
     let compared = json(&compared);
     assert!(compared["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap() > 0.0);
     assert_eq!(json(&world.run(&["history", "--json"])).as_array().unwrap().len(), 2);
-    let same = world.run(&["compare", "1", file]);
-    assert_eq!(same.code, 2, "{}", same.stdout);
-    assert!(same.stderr.contains("the same measurement"), "{}", same.stderr);
+    world.refused(&["compare", "1", file], "the same measurement");
     let beside = world.run(&["compare", file, "published:urlsession"]);
     assert_eq!(beside.code, 0, "{}", beside.stderr);
-    let missing = world.run(&["compare", "2", "none.json"]);
-    assert_eq!(missing.code, 2);
-    assert!(missing.stderr.contains("none.json"), "{}", missing.stderr);
+    world.refused(&["compare", "2", "none.json"], "none.json");
 }
 
 /// Otherwise a reader of the experiment does not find the table beside the author's.

@@ -74,9 +74,7 @@ fn mapping_is_refused_where_nothing_can_be_mapped() {
         &["sample", &path, "--format", "csv", "--header", "--weight", "id"],
         &["sample", "/dev/stdin"],
     ] {
-        let ran = world.run(&[args, &map].concat());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ran.stderr.contains("mapping is for lines and records"), "{}", ran.stderr);
+        world.refused(&[args, &map].concat(), "mapping is for lines and records");
     }
     assert_eq!(world.run(&[&["sample", path.as_str()], &map[..]].concat()).code, 0);
 }
