@@ -16,7 +16,7 @@ fn template(world: &World) -> Value {
     let id = json["id"].as_str().unwrap();
     let exported = world.run(&["export", id, "--format", "json"]);
     assert_eq!(world.run(&["delete", id]).code, 0);
-    serde_json::from_str(&exported.stdout).unwrap()
+    exported.json()
 }
 
 /// The run of a day, on which `mmap` takes this many times as long as `read`.
@@ -56,8 +56,7 @@ fn days(world: &World, template: &Value, host: &str, factor: impl Fn(u32) -> f64
 
 fn alert(world: &World, args: &[&str]) -> (i32, Value) {
     let ran = world.run(&[&["history", "--alert", "--json"], args].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 #[test]

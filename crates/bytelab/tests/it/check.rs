@@ -31,10 +31,7 @@ fn baseline(world: &World) -> String {
                  --reference steady";
     let args: Vec<&str> =
         fixed.split_whitespace().chain(["--worker", &steady, "--worker", &mine]).collect();
-    let ran = world.run(&args);
-    let json: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr));
-    json["id"].as_str().unwrap().to_owned()
+    world.run(&args).json()["id"].as_str().unwrap().to_owned()
 }
 
 fn check(world: &World, args: &[&str]) -> (i32, String) {
@@ -111,7 +108,7 @@ fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
         baseline(&world);
     }
     let ran = world.run(&["check", "--baseline", &id, "--allow", "wall=5%", "--dry-run", "--json"]);
-    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let found = ran.json();
     let line = &found["lines"][1];
     assert_eq!((&line["method"], &line["runs"]), (&"mine".into(), &5.into()), "{found}");
     assert!(line["found_percent"].as_f64().is_some_and(|percent| percent >= 5.0), "{found}");
@@ -134,8 +131,7 @@ fn baselines_are_named_listed_and_deleted() {
     let id = json["id"].as_str().unwrap();
     world.refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
     assert_eq!(world.run(&["baseline", "set", "main", id]).code, 0);
-    let list: Value =
-        serde_json::from_str(&world.run(&["baseline", "list", "--json"]).stdout).unwrap();
+    let list = world.run(&["baseline", "list", "--json"]).json();
     assert_eq!(list, serde_json::json!([{"name": "main", "id": id}]));
     world.refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
     world.refused(

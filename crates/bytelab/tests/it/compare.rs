@@ -13,11 +13,6 @@ fn measure(world: &World, args: &[&str]) -> String {
     json["id"].as_str().unwrap().to_owned()
 }
 
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
-}
-
 #[test]
 fn two_runs_have_ratios_and_no_verdict() {
     let world = World::new();
@@ -29,7 +24,7 @@ fn two_runs_have_ratios_and_no_verdict() {
         let words: Vec<&str> = text.stdout.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}: {}", text.stdout);
     }
-    let json = json(&world.run(&["compare", &a, &b, "--json"]));
+    let json = world.run(&["compare", &a, &b, "--json"]).json();
     assert_eq!(json["experiment"], "reading");
     let lines = json["comparisons"].as_array().unwrap();
     let wall = lines.iter().find(|l| l["method"] == "mmap" && l["metric"] == "wall_ns").unwrap();
@@ -50,7 +45,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
         }
     }
     let args = ["compare", "--label", "one", "--label", "other", "--json"];
-    let json = json(&world.run(&args));
+    let json = world.run(&args).json();
     assert_eq!(json["a"]["runs"].as_array().unwrap().len(), 5);
     let line = &json["comparisons"][0];
     assert!(line["absolute"]["low"].as_f64() <= line["absolute"]["ratio"].as_f64(), "{line}");
@@ -141,14 +136,14 @@ fn what_cannot_be_compared_is_reported() {
     world.refused(&["compare", "published:fleece", "published:iphone-x"], "no job in common");
     let args =
         ["run", "reading", "--json", "--size", "128KiB", "--rounds", "1", "--method", "read"];
-    let other = json(&world.run(&args))["id"].as_str().unwrap().to_owned();
+    let other = world.run(&args).json()["id"].as_str().unwrap().to_owned();
     world.refused(&["compare", &run, &other], "at the same point");
     let cold = measure(&world, &["--cache", "as-is"]);
     world.refused(&["compare", &run, &cold], "--despite-differences");
     let all_the_same = world.run(&["compare", &run, &cold, "--despite-differences"]);
     assert_eq!(all_the_same.code, 0, "{}", all_the_same.stderr);
     let numbers = world.run(&["numbers", "--row", "mutex", "--rounds", "3", "--json"]);
-    let numbers = json(&numbers)["id"].as_str().unwrap().to_owned();
+    let numbers = numbers.json()["id"].as_str().unwrap().to_owned();
     world.refused(&["compare", &run, &numbers], "different experiments (numbers and reading)");
 }
 
@@ -169,18 +164,15 @@ fn published_results_stand_beside_a_run_without_a_verdict() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
-    let beside = json(&world.run(&[
-        "compare",
-        "published:urlsession-m2",
-        "published:urlsession-imac",
-        "--json",
-    ]));
+    let beside = world
+        .run(&["compare", "published:urlsession-m2", "published:urlsession-imac", "--json"])
+        .json();
     assert_eq!((&beside["verdict"], &beside["a"]["published"]), (&Value::Null, &true.into()));
     let wall = beside["ratios"].as_array().unwrap().iter();
     assert_eq!(wall.filter(|ratio| ratio["metric"] == "wall_ns").count(), 14);
     let rows = ["numbers", "--row", "mutex,pread", "--rounds", "3", "--json"];
-    let numbers = json(&world.run(&rows))["id"].as_str().unwrap().to_owned();
-    let phone = json(&world.run(&["compare", &numbers, "published:iphone-x", "--json"]));
+    let numbers = world.run(&rows).json()["id"].as_str().unwrap().to_owned();
+    let phone = world.run(&["compare", &numbers, "published:iphone-x", "--json"]).json();
     let ratios = phone["ratios"].as_array().unwrap();
     // A mutex is not a hand-over: only the read has the same meaning.
     assert_eq!(ratios.len(), 1, "{phone}");
@@ -200,7 +192,7 @@ fn history_is_filtered_and_drawn() {
     }
     let count = |args: &[&str]| {
         let all = [&["history", "--json"], args].concat();
-        json(&world.run(&all)).as_array().unwrap().len()
+        world.run(&all).json().as_array().unwrap().len()
     };
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--label", "b"]), 2);
@@ -212,7 +204,7 @@ fn history_is_filtered_and_drawn() {
     let drawn = world.run(&["history", "--plot", "mmap"]);
     assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     assert!(drawn.stdout.contains('•') && drawn.stdout.contains("3 runs are too few"));
-    let series = json(&world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]));
+    let series = world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]).json();
     assert_eq!(series["metric"], "cpu_ns");
     assert_eq!(series["series"][0]["values"].as_array().unwrap().len(), 3);
     world.refused(&["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");

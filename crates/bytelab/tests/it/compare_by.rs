@@ -40,7 +40,7 @@ fn fleet(world: &World) {
     let five = "run reading --size 64KiB --method read,mmap --rounds 5 --counting 1 --json";
     let json = json_of(world, &five.split(' ').collect::<Vec<_>>());
     let exported = world.run(&["export", json["id"].as_str().unwrap(), "--format", "json"]);
-    let run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let run = exported.json();
     assert_eq!(world.run(&["delete", json["id"].as_str().unwrap()]).code, 0);
     for (machine, ratio) in (1..).zip([0.5, 0.55, 0.6, 0.62, 1.4]) {
         let cpu = if ratio > 1.0 { "Other <b>CPU" } else { "Common CPU" };

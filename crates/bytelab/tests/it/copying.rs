@@ -46,7 +46,7 @@ fn a_named_method_that_takes_no_part_is_noted_and_as_the_reference_refused() {
     let note = "note: cp: takes part only with input=file output=file";
     assert!(ran.stdout.contains(note), "{}", ran.stdout);
     let ran = world.run(&[&named[..], &["--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let of =
         |note: &&serde_json::Value| note["method"] == "cp" || note["method"] == "copy-file-range";
     let notes: Vec<_> = json["notes"].as_array().unwrap().iter().filter(of).collect();

@@ -22,8 +22,7 @@ const LANGUAGES: &[(&str, &[&str], bool)] = &[
 fn decoding(world: &World, args: &[&str]) -> (i32, Value) {
     let fixed = ["run", "decoding", "--json", "--rounds", "2", "--counting", "0", "--people", "3"];
     let ran = world.run(&[&fixed, args].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! `export`: each format of a measured run; complete files; clear messages if no export is
 //! possible.
 
-use serde_json::Value;
-
 use crate::program::World;
 
 fn stored(world: &World, more: &[&str]) -> String {
@@ -115,6 +113,6 @@ fn what_was_not_measured_is_reported() {
     assert!(ran.stderr.contains("shy is left out: skipped: no such luck"), "{}", ran.stderr);
     let own = world.run(&["export", id, "--format", "json"]);
     assert_eq!(own.stderr, "");
-    let document: Value = serde_json::from_str(&own.stdout).unwrap();
+    let document = own.json();
     assert_eq!(document["cells"][1]["reason"], "no such luck");
 }

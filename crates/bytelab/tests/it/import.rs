@@ -29,7 +29,7 @@ pub(crate) fn write(world: &World, name: &str, text: impl AsRef<[u8]>) -> String
 pub(crate) fn json_of(world: &World, args: &[&str]) -> Value {
     let ran = world.run(args);
     assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap()
+    ran.json()
 }
 
 pub(crate) fn history(world: &World) -> Vec<Value> {

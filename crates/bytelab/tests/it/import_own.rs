@@ -24,8 +24,7 @@ fn our_own_run_comes_back_with_a_new_id() {
     shown["environment"].as_object_mut().unwrap().remove("imported_from");
     assert_eq!(shown, measured);
     let again = world.run(&["export", &second, "--format", "json"]).stdout;
-    let (a, mut b): (Value, Value) =
-        (serde_json::from_str(&exported.stdout).unwrap(), serde_json::from_str(&again).unwrap());
+    let (a, mut b): (Value, Value) = (exported.json(), serde_json::from_str(&again).unwrap());
     for key in ["id", "uuid"] {
         b[key] = a[key].clone();
     }
@@ -47,7 +46,7 @@ fn a_plan_that_no_command_line_can_give_is_not_measured_again() {
     let world = World::new();
     let (_, measured) = world.reading(&["--method", "read"]);
     let exported = world.run(&["export", measured["id"].as_str().unwrap(), "--format", "json"]);
-    let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let exported = exported.json();
     for field in ["rounds", "sessions", "warm_up", "counting"] {
         let mut run = exported.clone();
         run["plan"][field] = u32::MAX.into();
@@ -124,7 +123,7 @@ fn an_imported_run_is_not_resumed_and_names_no_directory() {
     let world = World::new();
     let (_, measured) = world.reading(&["--method", "read"]);
     let exported = world.run(&["export", measured["id"].as_str().unwrap(), "--format", "json"]);
-    let mut run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let mut run = exported.json();
     let bait = world.path("bait");
     run["plan"]["data_dir"] = bait.to_str().unwrap().into();
     let whole = import(&world, &[&write(&world, "whole.json", run.to_string())]);
@@ -141,7 +140,7 @@ fn the_newest_is_the_one_that_started_last_and_not_the_one_stored_last() {
     let world = World::new();
     let (_, measured) = world.reading(&["--method", "read"]);
     let exported = world.run(&["export", "latest", "--format", "json"]);
-    let mut run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let mut run = exported.json();
     run["started"] = "2020-01-01T00:00:00Z".into();
     let old = import(&world, &[&write(&world, "old.json", run.to_string())]);
     assert_eq!(json_of(&world, &["show", "latest", "--json"])["id"], measured["id"]);

@@ -65,8 +65,7 @@ fn measure_in(kept: &Path, world: &World, args: &[&str]) -> (Ran, Value) {
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
     };
-    let json = serde_json::from_str(&ran.stdout);
-    let json = json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let json = ran.json();
     (ran, json)
 }
 

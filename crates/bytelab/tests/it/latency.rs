@@ -14,8 +14,7 @@ const LITTLE: [&str; 9] =
 
 fn run(world: &World, args: &[&str]) -> (i32, Value) {
     let ran = world.run(&[&["run"], args, &LITTLE].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 fn cells(json: &Value) -> impl Iterator<Item = &Value> {

@@ -125,7 +125,7 @@ fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
     let methods =
         ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec", "--time", "3s"];
     let ran = world.run(&[&methods[..], &["--counting", "0", "--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert!(ran.stderr.contains("until all is decided, at most 3 s"), "{}", ran.stderr);
     assert_eq!(json["complete"], true);
     assert_eq!(json["plan"]["design"], "sequential");
@@ -150,7 +150,7 @@ fn a_time_is_the_limit_of_the_whole_run_and_one_that_is_too_short_gives_no_verdi
     assert!(!words.contains("faster") && !words.contains("slower"), "{words}");
     let ran = world.run(&[&of[..], &["--rounds", "6", "--counting", "0", "--json"]].concat());
     assert!(ran.stderr.contains("whatever time that takes"), "{}", ran.stderr);
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(crate::program::cell(&json, "read")["metrics"]["wall_ns"]["n"], 6);
 }
 
@@ -162,7 +162,7 @@ fn what_counts_as_the_same_can_be_given_and_is_shown() {
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("· same: within 50 %"), "{words}");
     let shown = world.run(&["show", "1", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let json = shown.json();
     assert_eq!(json["plan"]["margin_percent"], 50.0);
     let decides = json["comparisons"].as_array().unwrap().iter().find(|c| c["decides"] == true);
     let found = decides.unwrap();
@@ -191,8 +191,7 @@ fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
     );
     let fixed = dry(&["--rounds", "100"]).stdout;
     assert!(fixed.contains("\n20 sessions of 5 rounds take about "), "{fixed}");
-    let history: serde_json::Value =
-        serde_json::from_str(&world.run(&["history", "--json"]).stdout).unwrap();
+    let history = world.run(&["history", "--json"]).json();
     assert_eq!(history.as_array().unwrap().len(), 1);
 }
 

@@ -19,6 +19,21 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+impl Ran {
+    pub(crate) fn new(output: Output) -> Ran {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {} {}{}", self.code, self.stdout, self.stderr))
+    }
+}
+
 /// Measures as little as possible to save time: the values are not meaningful. Other languages have
 /// their own tests.
 pub(crate) const SMALL: &[&str] = &["--size", "64KiB", "--rounds", "3", "--language", "rust"];
@@ -85,12 +100,7 @@ impl World {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        Ran {
-            code: status.code().unwrap_or(-1),
-            stdout: String::from_utf8(stdout).unwrap(),
-            stderr: String::from_utf8(stderr).unwrap(),
-        }
+        Ran::new(self.command(args).output().unwrap())
     }
 
     /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
@@ -139,8 +149,7 @@ impl World {
     pub(crate) fn reading(&self, args: &[&str]) -> (i32, Value) {
         let all = [&["run", "reading", "--json"], SMALL, args].concat();
         let ran = self.run(&all);
-        let json = serde_json::from_str(&ran.stdout);
-        (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+        (ran.code, ran.json())
     }
 
     /// A worker that reports each requested sample, and the FIFO to which it writes: its process

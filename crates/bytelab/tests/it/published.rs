@@ -4,11 +4,6 @@ use serde_json::Value;
 
 use crate::program::{Ran, World};
 
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
-}
-
 /// On one line: text is wrapped at the width of the page.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
@@ -21,12 +16,7 @@ fn claim<'a>(study: &'a Value, id: &str) -> &'a Value {
 
 /// As on a machine on which no other language is installed.
 fn without_compilers(world: &World, args: &[&str]) -> Ran {
-    let output = world.command(args).env("PATH", world.path("nothing")).output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Ran::new(world.command(args).env("PATH", world.path("nothing")).output().unwrap())
 }
 
 const SMALL: [&str; 6] = ["--rounds", "6", "--counting", "0", "--warm-up", "0"];
@@ -37,7 +27,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     let args = [&["run", "published:urlsession", "--size", "64KiB", "--json"], &SMALL[..]].concat();
     let ran = without_compilers(&world, &args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let study = json(&ran);
+    let study = ran.json();
     assert_eq!((&study["study"], &study["runs"][0]), (&"urlsession".into(), &"1".into()));
     let differs = study["differs"].as_array().unwrap();
     assert!(differs[0].as_str().unwrap().starts_with("size: 64 KiB here, 128 MiB there"));
@@ -66,7 +56,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let again = json(&world.run(&["compare", "1", "published:urlsession", "--json"]));
+    let again = world.run(&["compare", "1", "published:urlsession", "--json"]).json();
     assert_eq!(again["rows"], study["rows"]);
 }
 
@@ -84,7 +74,7 @@ fn a_study_takes_the_options_of_run() {
     for part in ["lock and unlock a mutex", "iPhone X", "here: bytelab numbers", "L6", "L1"] {
         assert!(page.contains(part), "{part}: {page}{}", ran.stderr);
     }
-    let list = json(&world.run(&["history", "--json"]));
+    let list = world.run(&["history", "--json"]).json();
     assert_eq!(list[0]["label"], "published:latency");
     let plan = world.run(&["run", "published:sampling", "--samples", "10", "--dry-run"]);
     assert_eq!(plan.code, 0, "{}", plan.stderr);
@@ -172,7 +162,7 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     let args = [&["run", "published:fleece", "--people", "50", "--json"], &SMALL[..]].concat();
     let ran = world.run(&args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let study = json(&ran);
+    let study = ran.json();
     for row in study["rows"].as_array().unwrap() {
         let lines = row["figures"].as_array().unwrap();
         assert!(lines.iter().any(|line| line["whose"] == "in-its-place"), "{row}");
@@ -185,7 +175,7 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     // The study and its only result have one name.
     let heading = "What the author says, and what the samples of here say";
     assert!(page.contains(heading) && page.contains("\nF6 "), "{page}");
-    let again = json(&world.run(&["compare", "1", "published:fleece", "--json"]));
+    let again = world.run(&["compare", "1", "published:fleece", "--json"]).json();
     assert_eq!(again["claims"], study["claims"]);
 }
 
@@ -206,9 +196,9 @@ fn a_contributed_run_is_compared_without_an_import() {
     assert!(!text.contains("secret-label") && !text.contains(home), "{text}");
     let compared = world.run(&["compare", "2", file, "--json"]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
-    let compared = json(&compared);
+    let compared = compared.json();
     assert!(compared["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap() > 0.0);
-    assert_eq!(json(&world.run(&["history", "--json"])).as_array().unwrap().len(), 2);
+    assert_eq!(world.run(&["history", "--json"]).json().as_array().unwrap().len(), 2);
     world.refused(&["compare", "1", file], "the same measurement");
     let beside = world.run(&["compare", file, "published:urlsession"]);
     assert_eq!(beside.code, 0, "{}", beside.stderr);

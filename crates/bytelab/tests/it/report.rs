@@ -62,7 +62,7 @@ fn runs_of_two_experiments_are_no_report() {
     let id = stored(&world, &[]);
     let json = ["--row", "l1-load", "-n", "2", "--json"];
     let ran = world.run(&[&["numbers"], &json[..]].concat());
-    let other: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let other = ran.json();
     let other = other["id"].as_str().unwrap();
     let out = world.path("out.html");
     let both = ["report", &id, other, "-o", out.to_str().unwrap()];

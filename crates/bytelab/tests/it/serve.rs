@@ -6,7 +6,6 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
 use crate::import::{import, json_of, write};
 use crate::program::World;
@@ -76,7 +75,7 @@ fn world() -> World {
     let run: Vec<&str> = run.split(' ').chain(["--json", "--label", HOSTILE]).collect();
     let id = json_of(&world, &run)["id"].as_str().unwrap().to_owned();
     let exported = world.run(&["export", &id, "--format", "json"]);
-    let mut other: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let mut other = exported.json();
     for cell in other["cells"].as_array_mut().unwrap() {
         cell["values"]["wall_ns"].as_array_mut().unwrap().fill(12_345.0.into());
     }

@@ -333,7 +333,7 @@ fn an_event_per_look_is_a_line_of_json_whose_last_verdicts_are_those_of_the_run(
     assert_eq!(sessions(&events[0]), 6, "{events:#?}");
     assert!(events.iter().all(|event| event["event"] == "look" && event["run"] == "1"));
     assert!(events.is_sorted_by_key(sessions), "{events:#?}");
-    let run: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let run = ran.json();
     let decides = |comparison: &&Value| comparison["decides"] == true;
     let result = run["comparisons"].as_array().unwrap().iter().find(decides).unwrap();
     let last = &events.last().unwrap()["points"][0];
