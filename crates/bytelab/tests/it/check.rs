@@ -2,22 +2,17 @@
 
 use serde_json::Value;
 
-use crate::program::World;
+use crate::program::{World, on_go};
 
 /// A worker that takes the number of ns in a file, with a little variation from sample to sample.
 /// Reading the other file takes it longer than that, so the reported times are plausible.
 fn worker(world: &World, name: &str, wall: &str) -> String {
-    let script = format!(
-        "echo hello 1; while read -r verb n rest; do case $verb in
-             prepare) echo ready;;
-             go) read -r wall < {}
-                 echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\";;
-             bye) exit;;
-         esac; done",
+    let go = format!(
+        "read -r wall < {}; echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\"",
         world.path(wall).display(),
         world.path("answer").display()
     );
-    world.worker(name, &script)
+    world.worker(name, &on_go(&go))
 }
 
 /// A baseline of a worker and another one of the same speed, which never changes.

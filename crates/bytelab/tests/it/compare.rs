@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Ran, World};
+use crate::program::{World, on_go};
 
 /// Five sessions of one round.
 const FEW: &[&str] = &["--method", "read,mmap", "--sessions", "5", "--counting", "1"];
@@ -60,15 +60,11 @@ fn five_labelled_runs_a_side_have_an_interval() {
 fn run_with_wall(world: &World, label: &str, wall_ns: u32) -> String {
     let worker = |name: &str, wall_ns: u32| {
         // Longer than the reported time.
-        let script = format!(
-            "echo hello 1; while read -r verb n rest; do case $verb in
-                 prepare) echo ready;;
-                 go) i=0; while [ $i -lt 400 ]; do i=$((i + 1)); done
-                     echo \"done $n wall=$(({wall_ns} + n)) bytes=65536 answer=7 calls=$(({wall_ns} / 100))\";;
-                 bye) exit;;
-             esac; done"
+        let go = format!(
+            "i=0; while [ $i -lt 400 ]; do i=$((i + 1)); done
+             echo \"done $n wall=$(({wall_ns} + n)) bytes=65536 answer=7 calls=$(({wall_ns} / 100))\""
         );
-        world.worker(name, &script)
+        world.worker(name, &on_go(&go))
     };
     let (steady, mine) = (worker("steady", 40_000), worker("mine", wall_ns));
     let fixed = "--method read --sessions 3 --counting 0 --reference steady".split(' ');

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{Ran, World, cell, files_below};
+use crate::program::{Ran, World, cell, files_below, on_go};
 
 /// Few samples, and little time.
 const FEW: &[&str] = &["--rounds", "2", "--warm-up", "0", "--counting", "0"];
@@ -259,8 +259,7 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
 #[test]
 fn a_worker_that_dies_late_is_shown_with_what_it_did() {
     let world = World::new();
-    let script = "echo hello 1; while read -r verb n rest; do case $verb in prepare) echo ready;;
-        go) [ $n = $1 ] && exit 3; echo \"done $n wall=5000000\";; bye) exit;; esac; done";
+    let script = on_go("[ $n = $1 ] && exit 3; echo \"done $n wall=5000000\"");
     std::fs::write(world.path("worker.sh"), script).unwrap();
     let text = "[[method]]\nname = 'good'\nworker = 'sh {here}/worker.sh never'\n[[method]]\n\
                 name = 'dying'\nworker = 'sh {here}/worker.sh 15'\n";

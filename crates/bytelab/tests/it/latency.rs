@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{World, cell};
+use crate::program::{World, cell, on_go};
 
 const LITTLE: [&str; 9] =
     ["--json", "--rounds", "2", "--sessions", "1", "--counting", "0", "--time", "60s"];
@@ -152,14 +152,9 @@ fn a_directory_that_is_removed_during_the_run_fails_its_methods_alone() {
     let (world, dir) = (World::new(), on_the_device());
     let folder = dir.path().display();
     // It is one of the methods, and removes the files of all others in its fourth sample.
-    let worker = world.worker(
-        "remover",
-        &format!(
-            "echo hello 1; while read -r verb n rest; do case $verb in prepare) echo ready;;
-             go) [ \"$n\" -ge 4 ] && rm -rf {folder}/.bytelab-files-*; echo \"done $n wall=1000\";;
-             bye) exit;; esac; done"
-        ),
-    );
+    let go =
+        format!("[ $n -ge 4 ] && rm -rf {folder}/.bytelab-files-*; echo \"done $n wall=1000\"");
+    let worker = world.worker("remover", &on_go(&go));
     let dir = dir.path().to_str().unwrap();
     let args = ["files", "--dir", dir, "--job", "rename,call", "--worker", &worker];
     let (code, json) = run(&world, &[&args[..], &["--warm-up", "6"]].concat());

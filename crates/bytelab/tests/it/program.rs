@@ -157,15 +157,8 @@ impl World {
     pub(crate) fn reporting_worker(&self, bytes: u64) -> (String, PathBuf) {
         let fifo = self.path("samples");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-        let script = format!(
-            "exec 3>{}; echo hello 1
-             while read -r verb n rest; do case $verb in
-                 prepare) echo ready;;
-                 go) echo \"$$ $n\" >&3; echo \"done $n wall=5000000 bytes={bytes}\";;
-                 bye) exit;;
-             esac; done",
-            fifo.display()
-        );
+        let go = format!("echo \"$$ $n\" >&3; echo \"done $n wall=5000000 bytes={bytes}\"");
+        let script = format!("exec 3>{}; {}", fifo.display(), on_go(&go));
         (self.worker("reporting", &script), fifo)
     }
 
@@ -175,6 +168,18 @@ impl World {
         std::fs::write(&path, script).unwrap();
         format!("{name}=/bin/sh {}", path.display())
     }
+}
+
+/// A worker that does this when a sample is requested, whose number is `$n`.
+pub(crate) fn on_go(go: &str) -> String {
+    format!(
+        "echo hello 1
+         while read -r verb n rest; do case $verb in
+             prepare) echo ready;;
+             go) {go};;
+             bye) exit;;
+         esac; done"
+    )
 }
 
 /// Copies a file, so that it can be executed. A process of its own does it: a file that this one
