@@ -2,25 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::program::World;
+use crate::program::{World, fed};
 
 /// The output of a command, its exit status, and its messages.
 pub(crate) type ProgramOutput = (Vec<u8>, i32, String);
 
 pub(crate) fn ended(command: &mut Command, input: &[u8]) -> ProgramOutput {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
-    feeder.join().unwrap();
+    let output = fed(command, input);
     let stderr = String::from_utf8(output.stderr).unwrap();
     (output.stdout, output.status.code().unwrap_or(-1), stderr)
 }

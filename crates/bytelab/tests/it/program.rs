@@ -1,9 +1,9 @@
 //! Starts the program in its own environment: home, store, data, and workers as shell scripts.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -168,6 +168,18 @@ impl World {
         std::fs::write(&path, script).unwrap();
         format!("{name}=/bin/sh {}", path.display())
     }
+}
+
+/// What the program does with this on its standard input, which it may leave.
+pub(crate) fn fed(command: &mut Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
 }
 
 /// A worker that does this when a sample is requested, whose number is `$n`.
