@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::import::{import, json_of, write};
+use crate::import::{import, json_of};
 use crate::program::World;
 
 const HOSTILE: &str = "</script><b>\u{1b}[2J";
@@ -50,7 +50,7 @@ fn of_day(template: &Value, host: &str, days_ago: u32, factor: f64) -> Value {
 fn days(world: &World, template: &Value, host: &str, factor: impl Fn(u32) -> f64) {
     for days_ago in (0..20).rev() {
         let run = of_day(template, host, days_ago, factor(days_ago));
-        import(world, &[&write(world, "run.json", run.to_string())]);
+        import(world, &[&world.write("run.json", run.to_string())]);
     }
 }
 

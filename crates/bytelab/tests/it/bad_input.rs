@@ -20,9 +20,7 @@ fn a_directory_a_fifo_a_device_and_an_empty_file_are_named() {
     let fifo = world.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
     refused(&["run", "reading", "--file", fifo.to_str().unwrap()], "is a FIFO");
-    let empty = world.path("empty");
-    std::fs::write(&empty, "").unwrap();
-    refused(&["run", "reading", "--file", empty.to_str().unwrap()], "is empty");
+    refused(&["run", "reading", "--file", &world.write("empty", "")], "is empty");
 }
 
 #[test]

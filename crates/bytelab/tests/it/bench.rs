@@ -264,9 +264,8 @@ fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
     for line in ["command = [\"echo\", \"a b\", \"c\"]", "shell = true", "rounds = 2"] {
         assert!(printed.stdout.contains(line), "{line}: {}", printed.stdout);
     }
-    let file = world.path("typed.toml");
-    std::fs::write(&file, &printed.stdout).unwrap();
-    let ran = world.run(&["run", file.to_str().unwrap()]);
+    let file = world.write("typed.toml", &printed.stdout);
+    let ran = world.run(&["run", &file]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(world.lines("log"), ["x"; 2]);
     assert_eq!(world.bench(&args).code, 0);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::import::{import, json_of, write};
+use crate::import::{import, json_of};
 use crate::program::World;
 
 /// A run like this one on a machine where `mmap` takes this part of the time of `read`.
@@ -45,7 +45,7 @@ fn fleet(world: &World) {
     for (machine, ratio) in (1..).zip([0.5, 0.55, 0.6, 0.62, 1.4]) {
         let cpu = if ratio > 1.0 { "Other <b>CPU" } else { "Common CPU" };
         let run = on_machine(&run, machine, cpu, ratio);
-        import(world, &[&write(world, "run.json", run.to_string())]);
+        import(world, &[&world.write("run.json", run.to_string())]);
     }
 }
 

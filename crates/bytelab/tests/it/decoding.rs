@@ -44,9 +44,8 @@ fn json_size(cell: &Value) -> f64 {
 #[test]
 fn a_json_file_of_the_users_own_is_decoded() {
     let world = World::new();
-    let path = world.path("mine.json");
-    std::fs::write(&path, r#"{"items": [{"title": "x"}, {"title": "yz"}]}"#).unwrap();
-    let args = ["--file", path.to_str().unwrap(), "--job", "lookup", "-m", "serde_json,fleece*"];
+    let path = world.write("mine.json", r#"{"items": [{"title": "x"}, {"title": "yz"}]}"#);
+    let args = ["--file", &path, "--job", "lookup", "-m", "serde_json,fleece*"];
     let (code, json) = decoding(&world, &args);
     assert_eq!((code, json["cells"].as_array().unwrap().len()), (0, 3), "{json}");
     let missing = ["run", "decoding", "--file", "/no/such.json"];
@@ -120,8 +119,6 @@ fn every_language_agrees_on_odd_texts_and_numbers() {
     // simdjson reads no integers of more than 64 bits.
     let large = ("large", "[1, 123456789012345678901234567890]", "cpp-simdjson");
     for (name, text, but) in [large, ("bool", "[[2.5, true]]", ""), ("null", "[null]", "")] {
-        let path = world.path(name);
-        std::fs::write(&path, text).unwrap();
-        in_every_language(&["--file", path.to_str().unwrap(), "--job", "lookup"], but);
+        in_every_language(&["--file", &world.write(name, text), "--job", "lookup"], but);
     }
 }

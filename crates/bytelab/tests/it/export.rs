@@ -3,7 +3,7 @@
 
 use crate::program::World;
 
-fn stored(world: &World, more: &[&str]) -> String {
+pub(crate) fn stored(world: &World, more: &[&str]) -> String {
     let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
     json["id"].as_str().unwrap().to_owned()
 }

@@ -122,9 +122,7 @@ fn is_rightly_skipped(cell: &Value) -> bool {
 #[test]
 fn every_method_of_every_language_reads_every_byte() {
     let world = World::new();
-    let file = world.path("50 % ä+.bin");
-    std::fs::write(&file, (0..=255).cycle().take(300_001).collect::<Vec<u8>>()).unwrap();
-    let file = file.to_str().unwrap();
+    let file = &world.write("50 % ä+.bin", (0..=255).cycle().take(300_001).collect::<Vec<u8>>());
     let languages = format!("{},rust", installed().join(","));
     for args in [&["--size", "1MiB"][..], &["--file", file, "--parallel", "2", "--buffer", "4KiB"]]
     {

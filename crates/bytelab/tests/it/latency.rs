@@ -133,11 +133,10 @@ fn the_default_directory_is_that_of_the_data() {
 #[test]
 fn a_wrong_directory_is_reported_in_one_line() {
     let world = World::new();
-    let file = world.path("file");
-    std::fs::write(&file, "").unwrap();
+    let file = world.write("file", "");
     for (dir, expected) in [
         ("/no/such", "bytelab: /no/such does not exist; give a directory with --dir"),
-        (file.to_str().unwrap(), " is not a directory; give one with --dir"),
+        (&file, " is not a directory; give one with --dir"),
         // No user may write there, not even root.
         ("/proc", "bytelab: making a folder in /proc; give a directory that you may write to with"),
     ] {

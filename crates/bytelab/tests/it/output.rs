@@ -80,9 +80,7 @@ fn a_sweep_measures_each_point() {
 #[test]
 fn a_file_of_the_users_own_is_read() {
     let world = World::new();
-    let path = world.path("mine");
-    std::fs::write(&path, vec![7u8; 100_001]).unwrap();
-    let file = path.to_str().unwrap();
+    let file = &world.write("mine", vec![7u8; 100_001]);
     let (_, json) = world.reading(&["--file", file, "--method", "read,mmap*,pread-threads"]);
     let read = cell(&json, "read");
     assert_eq!(read["point"]["size"], 100_001);
@@ -94,9 +92,7 @@ fn a_file_of_the_users_own_is_read() {
 #[test]
 fn a_cold_file_comes_from_the_device_or_is_not_counted() {
     let world = World::new();
-    let path = world.path("cold");
-    std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
-    let file = path.to_str().unwrap();
+    let file = &world.write("cold", vec![7u8; 1 << 20]);
     let (_, json) = world.reading(&["--file", file, "--method", "read", "--cache", "cold"]);
     let read = cell(&json, "read");
     if read["status"] == "measured" {

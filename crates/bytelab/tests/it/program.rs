@@ -65,6 +65,13 @@ impl World {
         self.dir.path().join(name)
     }
 
+    /// Makes a file with this text, and returns its path.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         self.in_world(env!("CARGO_BIN_EXE_bytelab"), args)
     }

@@ -1,11 +1,7 @@
 //! `bytelab report` and `show --plot`: complete files, and clear messages if there can be none.
 
+use crate::export::stored;
 use crate::program::World;
-
-fn stored(world: &World, more: &[&str]) -> String {
-    let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
-    json["id"].as_str().unwrap().to_owned()
-}
 
 #[test]
 fn a_report_is_one_file_and_replaces_the_one_before() {

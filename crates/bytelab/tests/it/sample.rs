@@ -13,9 +13,7 @@ pub(crate) fn lines(n: usize) -> String {
 /// A world with a file of lines, and the path of the file.
 pub(crate) fn world(text: &str) -> (World, String) {
     let world = World::new();
-    let path = world.path("lines");
-    std::fs::write(&path, text).unwrap();
-    let path = path.to_str().unwrap().to_owned();
+    let path = world.write("lines", text);
     (world, path)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::import::{import, json_of, write};
+use crate::import::{import, json_of};
 use crate::program::World;
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'&\u{202e}";
@@ -80,9 +80,9 @@ fn world() -> World {
         cell["values"]["wall_ns"].as_array_mut().unwrap().fill(12_345.0.into());
     }
     other["environment"]["cpu_model"] = HOSTILE.into();
-    import(&world, &[&write(&world, "second.json", other.to_string())]);
+    import(&world, &[&world.write("second.json", other.to_string())]);
     let theirs = r#"{"results": [{"command": "<b>sleep", "times": [0.5, 0.6, 0.7]}]}"#;
-    import(&world, &[&write(&world, "theirs.json", theirs), "--label", "theirs"]);
+    import(&world, &[&world.write("theirs.json", theirs), "--label", "theirs"]);
     world
 }
 
