@@ -20,7 +20,7 @@ use crate::choice::{Choice, Kind};
 #[cfg(feature = "http")]
 use crate::source::Source;
 use crate::stream::State;
-use crate::wait::task::{race, watch};
+use crate::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
 /// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. A chunk that fills

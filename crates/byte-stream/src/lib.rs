@@ -28,7 +28,9 @@ mod cancel;
 mod check;
 mod clock;
 mod source;
-#[cfg(any(feature = "async", feature = "http"))]
+#[cfg(feature = "async")]
+mod task;
+#[cfg(feature = "http")]
 mod wait;
 
 pub use address::Address;

@@ -233,7 +233,6 @@ mod tests {
     /// some of them.
     fn document(names: &[&str], keys: Option<SharedKeys>) -> Doc<Vec<u8>> {
         let mut encoder = Encoder::new();
-        let is_shared = keys.is_some();
         if let Some(keys) = keys {
             encoder.set_shared_keys(keys);
         }
@@ -244,7 +243,7 @@ mod tests {
         }
         encoder.end_dict();
         let doc = Doc::open(encoder.finish().unwrap()).unwrap();
-        match encoder.take_shared_keys().filter(|_| is_shared) {
+        match encoder.take_shared_keys() {
             Some(keys) => doc.with_shared_keys(Arc::new(keys)),
             None => doc,
         }

@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::input::{Access, PlainFile, Window, digest};
 use crate::simd::count_lines;
-use crate::threads::start;
+use crate::threads::{join, start};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
@@ -56,10 +56,7 @@ impl LineIndex {
         };
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map_while(|_| start(scope, work)).collect();
-            others.into_iter().fold(work(), |result: Result<()>, other| {
-                let joined = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                result.and(joined)
-            })
+            others.into_iter().fold(work(), |result: Result<()>, other| result.and(join(other)))
         })?;
         let mut window = Window::new(access, 1);
         let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));

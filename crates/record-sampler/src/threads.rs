@@ -15,6 +15,11 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
     builder().spawn_scoped(scope, work).ok()
 }
 
+/// The result of the thread, whose panic becomes that of this one.
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 #[cfg(not(test))]
 fn builder() -> Builder {
     Builder::new()

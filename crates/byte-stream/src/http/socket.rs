@@ -10,9 +10,9 @@ use rustix::net::{SendFlags, send};
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::timeouts::Timeouts;
-use crate::wait::Mode;
 #[cfg(feature = "async")]
-use crate::wait::task::watch;
+use crate::task::watch;
+use crate::wait::Mode;
 use crate::{Error, Result};
 
 /// A peer that has closed the connection is an error, and no signal.

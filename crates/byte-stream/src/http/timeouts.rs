@@ -10,7 +10,7 @@ use tokio::io::{Interest, unix::AsyncFd};
 use crate::cancel::{self, Cancel};
 use crate::clock::Deadline;
 #[cfg(feature = "async")]
-use crate::wait::task;
+use crate::task;
 use crate::wait::{self, Mode};
 use crate::{Error, ErrorKind, Result};
 

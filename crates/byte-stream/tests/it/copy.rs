@@ -86,34 +86,21 @@ fn a_small_file_is_read_and_written_and_its_cache_is_not_probed() {
 #[test]
 fn the_cheap_ways_are_the_ones_that_are_taken() {
     let dir = tempfile::tempdir().unwrap();
-    let finished = |from, to| {
+    let check = |from, to, method| {
         let input = Input::new(from, &bytes(100_000), dir.path());
         let output = Output::new(to, dir.path());
         let copied = copy(&input.fd, &output.fd).unwrap();
         output.bytes();
-        (copied.chosen, copied.finished)
+        assert_eq!((copied.chosen, copied.finished), (method, method), "{from:?} {to:?}");
     };
-    let through = (CopyMethod::SpliceThroughPipe, CopyMethod::SpliceThroughPipe);
-    assert_eq!(finished(InputKind::File, OutputKind::Pipe), through);
-    assert_eq!(finished(InputKind::Unix, OutputKind::Pipe), through);
-    assert_eq!(
-        finished(InputKind::Pipe, OutputKind::File),
-        (CopyMethod::Splice, CopyMethod::Splice)
-    );
-    assert_eq!(
-        finished(InputKind::Pipe, OutputKind::Null),
-        (CopyMethod::Splice, CopyMethod::Splice)
-    );
-    assert_eq!(finished(InputKind::File, OutputKind::Null), through);
-    assert_eq!(finished(InputKind::File, OutputKind::Unix), through);
-    assert_eq!(
-        finished(InputKind::File, OutputKind::File),
-        (CopyMethod::CopyFileRange, CopyMethod::CopyFileRange)
-    );
-    assert_eq!(
-        finished(InputKind::File, OutputKind::Append),
-        (CopyMethod::ReadWrite, CopyMethod::ReadWrite)
-    );
+    check(InputKind::File, OutputKind::Pipe, CopyMethod::SpliceThroughPipe);
+    check(InputKind::Unix, OutputKind::Pipe, CopyMethod::SpliceThroughPipe);
+    check(InputKind::Pipe, OutputKind::File, CopyMethod::Splice);
+    check(InputKind::Pipe, OutputKind::Null, CopyMethod::Splice);
+    check(InputKind::File, OutputKind::Null, CopyMethod::SpliceThroughPipe);
+    check(InputKind::File, OutputKind::Unix, CopyMethod::SpliceThroughPipe);
+    check(InputKind::File, OutputKind::File, CopyMethod::CopyFileRange);
+    check(InputKind::File, OutputKind::Append, CopyMethod::ReadWrite);
 }
 
 /// After this many steps the output no longer accepts splices.

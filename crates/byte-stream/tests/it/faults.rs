@@ -114,7 +114,7 @@ fn serve(resource: &Mutex<Resource>, request: &Request, s: &mut TcpStream) -> st
     let cut = now.random.below(body.len() as u64 + 1) as usize;
     let off = 1 + now.random.below(9) as usize;
     drop(now);
-    let whole = Request { headers: Vec::new(), ..request.clone() };
+    let whole = request.for_whole();
     let tag = format!("ETag: {etag}");
     match fault {
         Fault::None | Fault::Changed => good(request, s, &body, &etag),

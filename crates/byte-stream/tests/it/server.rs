@@ -33,6 +33,11 @@ impl Request {
         let (from, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
         Some((from.parse().ok()?, last.parse().ok()))
     }
+
+    /// The same, but for the whole.
+    pub(crate) fn for_whole(&self) -> Request {
+        Request { headers: Vec::new(), ..self.clone() }
+    }
 }
 
 pub(crate) struct Server {

@@ -16,7 +16,7 @@ use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
-use crate::measuring::{RunRequest, Selection, Shown, Time};
+use crate::measuring::{RunRequest, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
 
@@ -83,28 +83,18 @@ impl NumbersArgs {
         Ok(RunRequest {
             experiment: experiment.name.to_owned(),
             points: Point::product(&axes),
-            definition: None,
-            selection: Selection::default(),
             rounds: Some(rounds),
             time: Time::Rounds(Duration::from_secs(seconds)),
-            until_decided: false,
-            margin_percent: None,
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
-            min_sessions: None,
-            max_sessions: None,
-            seed: None,
             cache: CacheState::Warm,
             sample_limit: Duration::from_mins(1),
-            counting: 0,
-            fresh: false,
-            needs_all: false,
-            trace: None,
             label: self.keep.label.clone(),
             data_dir: self.keep.data_dir.clone(),
             keep: !self.keep.no_store,
             push_to: self.keep.push.clone(),
             shown: Shown::Step,
+            ..RunRequest::default()
         })
     }
 }

@@ -152,7 +152,7 @@ fn samples(draft: &mut Draft, cell: usize, benchmark: &Benchmark, samples: &Samp
 #[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
-    use super::super::tests::SOURCE;
+    use super::super::tests::{SOURCE, names};
     use super::*;
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/fixtures/criterion");
@@ -170,8 +170,6 @@ mod tests {
     #[test]
     fn each_sample_is_divided_by_its_iterations() {
         let run = run(&fixture(), &SOURCE).unwrap();
-        let names: Vec<String> =
-            run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect();
         let expected = [
             "copy_from_slice group=copy bytes value=4096",
             "copy_from_slice group=copy bytes value=65536",
@@ -180,7 +178,7 @@ mod tests {
             "format a/number group=none",
             "spin group=slow",
         ];
-        assert_eq!(names, expected);
+        assert_eq!(names(&run), expected);
         let format = &run.cells[4];
         assert_eq!((format.samples.len(), format.samples[1].ops), (20, 20_948));
         assert_eq!(format.values["wall_ns"][1], 561_463.0 / 20_948.0);

@@ -112,17 +112,7 @@ impl Draft {
     ) -> Result<()> {
         ensure!(self.taken < SAMPLES_MAX, "more than {SAMPLES_MAX} samples");
         let Execution { session, ops, bytes } = execution;
-        let sample = Sample {
-            pass: lab::run::Pass::Timing,
-            session,
-            round: self.taken,
-            slot: 0,
-            warm_up: false,
-            not_counted: None,
-            ops,
-            bytes,
-            answer: None,
-        };
+        let sample = Sample { session, round: self.taken, ops, bytes, ..Sample::default() };
         self.cells[cell].push(sample, values);
         let Cell { method, values, .. } = &self.cells[cell];
         ensure!(values.len() <= METRICS_MAX, "{method:?} has more than {METRICS_MAX} metrics");

@@ -214,15 +214,13 @@ fn of_bins(latency: &Latency, name: &str) -> Result<Vec<(u8, f64)>> {
 #[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SOURCE, check_refused};
+    use super::super::tests::{SOURCE, check_refused, names};
     use super::*;
 
     #[test]
     fn a_job_is_one_sample_with_the_figures_that_fio_reports() {
         let run = run(include_str!("fixtures/fio.json"), &SOURCE).unwrap();
-        let names: Vec<String> =
-            run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect();
-        assert_eq!(names, ["randread direction=read", "seqwrite direction=write"]);
+        assert_eq!(names(&run), ["randread direction=read", "seqwrite direction=write"]);
         let cell = &run.cells[0];
         assert_eq!((cell.samples.len(), cell.samples[0].ops), (1, 1024));
         assert_eq!(cell.samples[0].bytes, 4 << 20);

@@ -137,17 +137,15 @@ fn values(rest: &str) -> Result<Vec<(String, f64)>> {
 #[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SOURCE, check_refused};
+    use super::super::tests::{SOURCE, check_refused, names};
     use super::*;
 
     #[test]
     fn lines_of_one_benchmark_are_its_samples() {
         let run = run(include_str!("fixtures/go.txt"), &SOURCE).unwrap();
-        let names: Vec<String> =
-            run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect();
         let at = |name: &str| format!("{name} package=example.org/bench gomaxprocs=2");
         let expected = ["Copy/size=4096", "Copy/size=65536", "Build", "Format"].map(at);
-        assert_eq!(names, expected);
+        assert_eq!(names(&run), expected);
         assert_eq!(run.cells[0].values["wall_ns"], [44.11, 30.69, 79.28, 45.57, 37.38]);
         assert_eq!(run.cells[0].values["throughput_bytes_per_s"][0], 92_860.87e6);
         assert_eq!(run.cells[2].values["allocated_bytes"], [67.0; 5]);

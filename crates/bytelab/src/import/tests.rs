@@ -28,6 +28,11 @@ const SAMPLES: [(Format, &str); 7] = [
     (Format::Fio, include_str!("fixtures/fio-bins.json")),
 ];
 
+/// Each cell's method and point.
+pub(super) fn names(run: &Run) -> Vec<String> {
+    run.cells.iter().map(|cell| format!("{} {}", cell.method, cell.point)).collect()
+}
+
 fn document(run: &Run) -> String {
     serde_json::to_string(run).unwrap()
 }

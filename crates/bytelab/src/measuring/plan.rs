@@ -146,34 +146,16 @@ mod tests {
     use lab::run::{CacheState, Definition, Threshold};
 
     use super::*;
-    use crate::measuring::{Selection, Shown};
 
     fn request() -> RunRequest {
         RunRequest {
             experiment: "reading".to_owned(),
-            points: Vec::new(),
-            definition: None,
-            selection: Selection::default(),
-            rounds: None,
             time: Time::Rounds(Duration::from_secs(30)),
-            until_decided: false,
-            margin_percent: None,
             warm_up: 1,
-            sessions: None,
-            min_sessions: None,
-            max_sessions: None,
-            seed: None,
             cache: CacheState::Warm,
             sample_limit: Duration::from_mins(1),
             counting: 5,
-            fresh: false,
-            needs_all: false,
-            trace: None,
-            label: None,
-            data_dir: None,
-            shown: Shown::Nothing,
-            keep: false,
-            push_to: None,
+            ..RunRequest::default()
         }
     }
 

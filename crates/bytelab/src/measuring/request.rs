@@ -9,6 +9,7 @@ use lab::run::{CacheState, Definition};
 use super::progress::Shown;
 use crate::store::Server;
 
+#[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct RunRequest {
     /// The name of the experiment, also for one in a file.
@@ -54,9 +55,10 @@ pub(crate) struct RunRequest {
 }
 
 /// How long a run may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Time {
     /// As long as its rounds take.
+    #[default]
     Unlimited,
     /// This time for its rounds, and three times as long in all.
     Rounds(Duration),

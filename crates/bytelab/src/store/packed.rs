@@ -80,17 +80,7 @@ pub(super) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Res
 
 /// A sample of each answer, or one without an answer. It has nothing else of a sample.
 pub(super) fn one_of_each(answers: Vec<String>) -> Vec<Sample> {
-    let sample = |answer| Sample {
-        pass: Pass::Timing,
-        session: 0,
-        round: 0,
-        slot: 0,
-        warm_up: true,
-        not_counted: None,
-        ops: 1,
-        bytes: 0,
-        answer,
-    };
+    let sample = |answer| Sample { warm_up: true, ops: 1, answer, ..Sample::default() };
     if answers.is_empty() {
         return vec![sample(None)];
     }
@@ -225,17 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_equal_in_all_samples_is_stored_once() {
-        let sample = Sample {
-            pass: Pass::Timing,
-            session: 0,
-            round: 0,
-            slot: 0,
-            warm_up: false,
-            not_counted: None,
-            ops: 1,
-            bytes: 0,
-            answer: Some("9f1c".to_owned()),
-        };
+        let sample = Sample { ops: 1, answer: Some("9f1c".to_owned()), ..Sample::default() };
         let (few, many) = (vec![sample.clone(); 2], vec![sample; 1002]);
         assert_eq!(pack(&many).data.len(), pack(&few).data.len() + 1000);
         assert_eq!(pack_values(&[0.0; 1000]).len(), 9);

@@ -30,22 +30,10 @@ impl World {
         ran
     }
 
-    fn refused(&self, args: &[&str], expected: &str) {
-        let ran = self.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
-        let line = ran.stderr.lines().last().unwrap_or_default();
-        assert!(line.contains(expected), "{args:?}: {}", ran.stderr);
-    }
-
     fn stored(&self) -> usize {
         let history = self.run(&["history", "--json"]).stdout;
         serde_json::from_str::<Value>(&history).unwrap().as_array().unwrap().len()
     }
-}
-
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
 }
 
 #[test]
@@ -61,13 +49,13 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
     // For commands, each round is a session.
     assert!(ran.stderr.contains("50 sessions of a round"), "{}", ran.stderr);
-    let found = json(&ran);
+    let found = ran.json();
     assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
     assert_eq!(found["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
     let line = &found["lines"][0];
     assert_eq!((&line["method"], &line["reference"]), (&"work".into(), &"work@old".into()));
     assert!(line["low"].as_f64().unwrap() > 1.05 && line["level"] == 0.95, "{line}");
-    let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
+    let run = world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]).json();
     for method in ["work", "work@old"] {
         let wall = &cell(&run, method)["metrics"]["wall_ns"];
         assert!(wall["n"].as_u64().is_some_and(|n| (40..=50).contains(&n)), "{wall}");
@@ -79,7 +67,7 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
     assert!(ran.stdout.contains("beside work@old"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("in the same rounds as {much}")), "{}", ran.stdout);
     let stored = world.stored();
-    let dry = json(&world.against(&much, &little, &["--dry-run", "--json"]));
+    let dry = world.against(&much, &little, &["--dry-run", "--json"]).json();
     let found = &dry["lines"][0];
     assert!(found["found_percent"].as_f64().is_some_and(|percent| percent > 5.0), "{dry}");
     assert_eq!((&found["method"], world.stored()), (&"work".into(), stored));
@@ -99,7 +87,7 @@ fn the_same_program_on_both_sides_is_never_slower() {
     let sides = format!("old={},new={}", copy.display(), program.display());
     let ran = world.against(&file, &sides, &["--undecided", "ok", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let outcome = json(&ran)["outcome"].clone();
+    let outcome = ran.json()["outcome"].clone();
     assert!(["ok", "undecided", "faster"].iter().any(|word| outcome == *word), "{outcome}");
     // The file alone does not define {program}, and the run does not store it.
     let once_more = ["check", "--baseline", "1", "--allow", "wall=5%"];
@@ -168,12 +156,12 @@ fn another_bytelab_does_the_old_side() {
     ];
     let ran = world.run(&args);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let found = json(&ran);
+    let found = ran.json();
     assert_eq!(found["lines"][0]["reference"], "read@old", "{found}");
     let log = std::fs::read_to_string(log).unwrap();
     // Not counting the processes that list its methods.
     assert!(log.lines().filter(|line| *line == "__worker reading read").count() > 10, "{log}");
-    let run = json(&world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]));
+    let run = world.run(&["show", found["runs"][0].as_str().unwrap(), "--json"]).json();
     assert_eq!(cell(&run, "read")["answer"], cell(&run, "read@old")["answer"]);
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::import::{import, json_of, write};
+use crate::import::{import, json_of};
 use crate::program::World;
 
 const HOSTILE: &str = "</script><b>\u{1b}[2J";
@@ -16,7 +16,7 @@ fn template(world: &World) -> Value {
     let id = json["id"].as_str().unwrap();
     let exported = world.run(&["export", id, "--format", "json"]);
     assert_eq!(world.run(&["delete", id]).code, 0);
-    serde_json::from_str(&exported.stdout).unwrap()
+    exported.json()
 }
 
 /// The run of a day, on which `mmap` takes this many times as long as `read`.
@@ -50,14 +50,13 @@ fn of_day(template: &Value, host: &str, days_ago: u32, factor: f64) -> Value {
 fn days(world: &World, template: &Value, host: &str, factor: impl Fn(u32) -> f64) {
     for days_ago in (0..20).rev() {
         let run = of_day(template, host, days_ago, factor(days_ago));
-        import(world, &[&write(world, "run.json", run.to_string())]);
+        import(world, &[&world.write("run.json", run.to_string())]);
     }
 }
 
 fn alert(world: &World, args: &[&str]) -> (i32, Value) {
     let ran = world.run(&[&["history", "--alert", "--json"], args].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 #[test]

@@ -2,22 +2,8 @@
 
 use crate::program::{World, cell, files_below};
 
-/// Wrong use: exit status 2, nothing on standard output, and this on standard error.
 fn refused(args: &[&str], expected: &str) {
-    refused_in(&World::new(), args, expected);
-}
-
-fn refused_in(world: &World, args: &[&str], expected: &str) {
-    let ran = world.run(args);
-    let stderr: String = ran
-        .stderr
-        .lines()
-        .filter(|line| !line.contains("not optimised"))
-        .collect::<Vec<_>>()
-        .join("\n");
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {stderr}");
-    assert!(stderr.contains(expected), "{args:?}: {stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
+    World::new().refused(args, expected);
 }
 
 #[test]
@@ -34,9 +20,7 @@ fn a_directory_a_fifo_a_device_and_an_empty_file_are_named() {
     let fifo = world.path("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
     refused(&["run", "reading", "--file", fifo.to_str().unwrap()], "is a FIFO");
-    let empty = world.path("empty");
-    std::fs::write(&empty, "").unwrap();
-    refused(&["run", "reading", "--file", empty.to_str().unwrap()], "is empty");
+    refused(&["run", "reading", "--file", &world.write("empty", "")], "is empty");
 }
 
 #[test]
@@ -45,13 +29,13 @@ fn a_file_larger_than_memory_needs_another_cache_state() {
     let sparse = world.path("sparse");
     std::fs::File::create(&sparse).unwrap().set_len(1 << 42).unwrap();
     let args = ["run", "reading", "--file", sparse.to_str().unwrap(), "--method", "read"];
-    refused_in(&world, &args, "--cache cold");
+    world.refused(&args, "--cache cold");
 }
 
 #[test]
 fn too_little_space_is_reported_before_anything_is_written() {
     let world = World::new();
-    refused_in(&world, &["run", "reading", "--size", "1TiB"], "--data-dir");
+    world.refused(&["run", "reading", "--size", "1TiB"], "--data-dir");
     let data: Vec<_> = files_below(world.dir.path());
     assert!(data.iter().all(|path| !path.to_string_lossy().contains("reading")), "{data:?}");
 }

@@ -1,8 +1,6 @@
 //! `bytelab bench`: each flag does what the same flag of hyperfine does, and what is typed is an
 //! experiment like any other.
 
-use std::process::Output;
-
 use serde_json::Value;
 
 use crate::program::{Ran, World, cell};
@@ -12,19 +10,11 @@ impl World {
     pub(crate) fn bench(&self, args: &[&str]) -> Ran {
         let args = [&["bench"], args].concat();
         let mut command = self.command(&args);
-        let Output { status, stdout, stderr } =
-            command.current_dir(self.dir.path()).output().unwrap();
-        Ran {
-            code: status.code().unwrap_or(-1),
-            stdout: String::from_utf8(stdout).unwrap(),
-            stderr: String::from_utf8(stderr).unwrap(),
-        }
+        Ran::new(command.current_dir(self.dir.path()).output().unwrap())
     }
 
     pub(crate) fn bench_json(&self, args: &[&str]) -> Value {
-        let ran = self.bench(&[args, &["--json"]].concat());
-        let json = serde_json::from_str(&ran.stdout);
-        json.unwrap_or_else(|error| panic!("{error}: {} {}{}", ran.code, ran.stdout, ran.stderr))
+        self.bench(&[args, &["--json"]].concat()).json()
     }
 }
 
@@ -274,9 +264,8 @@ fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
     for line in ["command = [\"echo\", \"a b\", \"c\"]", "shell = true", "rounds = 2"] {
         assert!(printed.stdout.contains(line), "{line}: {}", printed.stdout);
     }
-    let file = world.path("typed.toml");
-    std::fs::write(&file, &printed.stdout).unwrap();
-    let ran = world.run(&["run", file.to_str().unwrap()]);
+    let file = world.write("typed.toml", &printed.stdout);
+    let ran = world.run(&["run", &file]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(world.lines("log"), ["x"; 2]);
     assert_eq!(world.bench(&args).code, 0);
@@ -355,11 +344,9 @@ fn commands_with_a_space_need_no_subcommand() {
     let world = World::new();
     let ran = world.run(&["echo a", "echo b", "-r", "5", "--counting", "0", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(cell(&json, "echo b")["metrics"]["wall_ns"]["n"], 5, "{json}");
-    let mistyped = world.run(&["histroy", "echo a"]);
-    assert_eq!(mistyped.code, 2, "{}", mistyped.stdout);
-    assert!(mistyped.stderr.contains("history"), "{}", mistyped.stderr);
+    world.refused(&["histroy", "echo a"], "history");
 }
 
 #[test]

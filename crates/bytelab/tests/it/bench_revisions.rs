@@ -63,7 +63,7 @@ fn revisions_are_built_apart_and_measured_in_the_same_rounds() {
     let ran = world.bench(&[&["-r", "2"], &build[..], &["./built 1", "true", "--json"]].concat());
     assert_eq!(ran.code, 0, "{}", outcome(&ran));
     assert_eq!(sorted_log(&world), ["one", "one", "two", "two"], "{}", outcome(&ran));
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let cells = json["cells"].as_array().unwrap();
     let names: Vec<&str> = cells.iter().map(|cell| cell["method"].as_str().unwrap()).collect();
     assert_eq!(names, ["./built 1 (rev=v1)", "true", "./built 1 (rev=main)"]);

@@ -2,25 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::program::World;
+use crate::program::{World, fed};
 
 /// The output of a command, its exit status, and its messages.
 pub(crate) type ProgramOutput = (Vec<u8>, i32, String);
 
 pub(crate) fn ended(command: &mut Command, input: &[u8]) -> ProgramOutput {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
-    feeder.join().unwrap();
+    let output = fed(command, input);
     let stderr = String::from_utf8(output.stderr).unwrap();
     (output.stdout, output.status.code().unwrap_or(-1), stderr)
 }
@@ -82,9 +72,7 @@ fn files_and_standard_input_come_one_after_the_other() {
 #[test]
 fn an_input_that_fails_is_reported_and_the_others_get_through() {
     let world = World::new();
-    let a = world.path("a");
-    std::fs::write(&a, "hello").unwrap();
-    let a = a.to_str().unwrap();
+    let a = &world.write("a", "hello");
     let stderr = check(&world, &["/no/such", a, "/", a], b"", b"hellohello", 1);
     assert_eq!(
         stderr,
@@ -106,9 +94,7 @@ fn a_file_is_not_copied_to_its_own_end() {
         assert!(stderr.ends_with("a: input file is output file\n"), "{stderr}");
         assert_eq!(std::fs::read(&path).unwrap(), b"hello");
     }
-    let other = world.path("b");
-    std::fs::write(&other, " there").unwrap();
-    let args = ["cat", other.to_str().unwrap()];
+    let args = ["cat", &world.write("b", " there")];
     assert!(world.command(&args).stdout(append()).status().unwrap().success());
     assert_eq!(std::fs::read(&path).unwrap(), b"hello there");
 }
@@ -130,9 +116,7 @@ fn a_reader_that_goes_away_is_success_and_a_full_device_is_not() {
 #[test]
 fn the_limit_and_the_digest_are_kept() {
     let world = World::new();
-    let path = world.path("a");
-    std::fs::write(&path, "hello").unwrap();
-    let name = path.to_str().unwrap();
+    let name = &world.write("a", "hello");
     let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     let ran = world.run(&["cat", "--sha256", right, name]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "hello", ""));
@@ -190,9 +174,7 @@ fn a_digest_that_was_not_checked_is_a_failure() {
 #[test]
 fn a_standard_stream_that_is_closed_is_a_failure() {
     let world = World::new();
-    let path = world.path("a");
-    std::fs::write(&path, "hello").unwrap();
-    let path = path.to_str().unwrap();
+    let path = &world.write("a", "hello");
     for (script, code, expected) in [
         ("exec \"$0\" cat <&-", 1, "bytelab cat: -: Bad file descriptor\n"),
         ("exec \"$0\" cat - \"$1\" <&-", 1, "bytelab cat: -: Bad file descriptor\n"),

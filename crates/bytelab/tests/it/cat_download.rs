@@ -12,7 +12,9 @@ use crate::program::{World, request_head};
 /// Serves `hello world` in this version; the first answers of each version end in the middle. A
 /// path that contains `no-etag` has no version, and one that contains `stalled` keeps the
 /// connection open in the middle.
-pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
+pub(crate) fn server() -> (Arc<Mutex<(u32, u32)>>, String) {
+    let state = Arc::new(Mutex::new((1, 0)));
+    let version = state.clone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://u:secret@{}/x", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -22,7 +24,7 @@ pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             let head = request_head(&mut socket).unwrap_or_default();
             let path = head.lines().next().unwrap_or_default().to_owned();
             let mut state = version.lock().unwrap();
-            let (version, cuts) = *state;
+            let (version, cuts): (u32, u32) = *state;
             let is_other = head.starts_with("GET /other ");
             let body = if is_other { b"HELLO WORLD" } else { b"hello world" };
             let from =
@@ -49,14 +51,12 @@ pub(crate) fn server(version: Arc<Mutex<(u32, u32)>>) -> String {
             }
         }
     });
-    url
+    (state, url)
 }
 
 #[test]
 fn a_url_is_an_input_and_a_download_is_gone_on_with() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (state, url)) = (World::new(), server());
     let get = |args: &[&str]| {
         let mut all = vec!["cat", "--retries", "0", url.as_str()];
         all.extend(args);
@@ -129,9 +129,7 @@ pub(crate) fn resuming(world: &World, url: &str) -> Command {
 
 #[test]
 fn two_resources_are_never_spliced() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (state, url)) = (World::new(), server());
     // Another URL with the same version.
     left(&world, &state, &url);
     let ran = resumed(&world, &url.replace("/x", "/other"));
@@ -163,9 +161,7 @@ fn two_resources_are_never_spliced() {
 
 #[test]
 fn files_of_the_user_next_to_the_output_are_never_touched() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (_, url)) = (World::new(), server());
     let names = ["down", "down.part", "down.part.note", "down.part.etag"];
     let [down, part, note, etag] = names.map(|name| world.path(name));
     for path in [&part, &note, &etag] {
@@ -193,9 +189,7 @@ fn files_of_the_user_next_to_the_output_are_never_touched() {
 
 #[test]
 fn two_downloads_that_would_be_resumed_do_not_mix() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (state, url)) = (World::new(), server());
     left(&world, &state, &url);
     let note = File::open(world.path("down.part.note")).unwrap();
     note.lock().unwrap();

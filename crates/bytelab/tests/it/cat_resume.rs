@@ -1,7 +1,6 @@
 //! What `bytelab cat --resume` keeps when it is killed, and when the last step of a download fails.
 
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 
 use crate::cat_download::{left, resumed, resuming, server};
 use crate::program::World;
@@ -37,9 +36,7 @@ fn ends_well(world: &World, url: &str) {
 
 #[test]
 fn a_download_that_cannot_be_renamed_is_kept() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (state, url)) = (World::new(), server());
     let (down, part) = (world.path("down"), world.path("down.part"));
     for (path, way) in [("/x", "try again with --resume"), ("/no-etag", "move it")] {
         let url = url.replace("/x", path);
@@ -60,9 +57,7 @@ fn a_download_that_cannot_be_renamed_is_kept() {
 
 #[test]
 fn a_download_that_cannot_be_copied_is_kept() {
-    let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone());
+    let (world, (state, url)) = (World::new(), server());
     // A complete part, and an output with two names.
     left(&world, &state, &url);
     std::fs::write(world.path("down.part"), "hello world").unwrap();
@@ -89,8 +84,8 @@ fn a_download_that_cannot_be_copied_is_kept() {
 #[test]
 fn a_killed_download_without_an_etag_is_begun_again() {
     let world = World::new();
-    let state = Arc::new(Mutex::new((1, 0)));
-    let url = server(state.clone()).replace("/x", "/no-etag/stalled");
+    let (state, url) = server();
+    let url = url.replace("/x", "/no-etag/stalled");
     let part = world.path("down.part");
     let kill_in_the_middle = || {
         state.lock().unwrap().1 = 1;
@@ -112,8 +107,9 @@ fn a_killed_download_without_an_etag_is_begun_again() {
 #[test]
 fn a_cut_download_without_an_etag_leaves_nothing() {
     let world = World::new();
-    let state = Arc::new(Mutex::new((1, 1)));
-    let url = server(state).replace("/x", "/no-etag");
+    let (state, url) = server();
+    let url = url.replace("/x", "/no-etag");
+    state.lock().unwrap().1 = 1;
     let ran = resumed(&world, &url);
     assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{}", ran.stderr);
     assert!(!world.path("down.part").exists() && !world.path("down.part.note").exists());

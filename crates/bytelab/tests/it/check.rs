@@ -2,22 +2,17 @@
 
 use serde_json::Value;
 
-use crate::program::World;
+use crate::program::{World, on_go};
 
 /// A worker that takes the number of ns in a file, with a little variation from sample to sample.
 /// Reading the other file takes it longer than that, so the reported times are plausible.
 fn worker(world: &World, name: &str, wall: &str) -> String {
-    let script = format!(
-        "echo hello 1; while read -r verb n rest; do case $verb in
-             prepare) echo ready;;
-             go) read -r wall < {}
-                 echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\";;
-             bye) exit;;
-         esac; done",
+    let go = format!(
+        "read -r wall < {}; echo \"done $n wall=$((wall + n)) bytes=65536 answer=$(cat {})\"",
         world.path(wall).display(),
         world.path("answer").display()
     );
-    world.worker(name, &script)
+    world.worker(name, &on_go(&go))
 }
 
 /// A baseline of a worker and another one of the same speed, which never changes.
@@ -31,10 +26,7 @@ fn baseline(world: &World) -> String {
                  --reference steady";
     let args: Vec<&str> =
         fixed.split_whitespace().chain(["--worker", &steady, "--worker", &mine]).collect();
-    let ran = world.run(&args);
-    let json: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr));
-    json["id"].as_str().unwrap().to_owned()
+    world.run(&args).json()["id"].as_str().unwrap().to_owned()
 }
 
 fn check(world: &World, args: &[&str]) -> (i32, String) {
@@ -111,7 +103,7 @@ fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
         baseline(&world);
     }
     let ran = world.run(&["check", "--baseline", &id, "--allow", "wall=5%", "--dry-run", "--json"]);
-    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let found = ran.json();
     let line = &found["lines"][1];
     assert_eq!((&line["method"], &line["runs"]), (&"mine".into(), &5.into()), "{found}");
     assert!(line["found_percent"].as_f64().is_some_and(|percent| percent >= 5.0), "{found}");
@@ -122,25 +114,25 @@ fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
 #[test]
 fn baselines_are_named_listed_and_deleted() {
     let world = World::new();
-    let refused = |args: &[&str], expected: &str| {
-        let ran = world.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?} {}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-    };
-    refused(&["baseline", "set", "main", "1"], "no run \"1\"");
-    refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
-    refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
-    refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
-    refused(&["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"], "names wall_ns twice");
+    world.refused(&["baseline", "set", "main", "1"], "no run \"1\"");
+    world.refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
+    world.refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
+    world.refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
+    world.refused(
+        &["check", "--baseline", "7", "--allow", "wall=5%,wall=6%"],
+        "names wall_ns twice",
+    );
     let (_, json) = world.reading(&["--method", "read"]);
     let id = json["id"].as_str().unwrap();
-    refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
+    world.refused(&["baseline", "set", "7", id], "give a name of one line that is not empty");
     assert_eq!(world.run(&["baseline", "set", "main", id]).code, 0);
-    let list: Value =
-        serde_json::from_str(&world.run(&["baseline", "list", "--json"]).stdout).unwrap();
+    let list = world.run(&["baseline", "list", "--json"]).json();
     assert_eq!(list, serde_json::json!([{"name": "main", "id": id}]));
-    refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
-    refused(&["baseline", "delete", "main", "other"], "no baseline \"other\"; nothing was deleted");
+    world.refused(&["delete", id], "is the baseline \"main\"; nothing was deleted");
+    world.refused(
+        &["baseline", "delete", "main", "other"],
+        "no baseline \"other\"; nothing was deleted",
+    );
     assert_eq!(world.run(&["baseline", "delete", "main"]).code, 0);
     assert_eq!(world.run(&["delete", id]).code, 0);
 }

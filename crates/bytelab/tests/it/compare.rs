@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Ran, World};
+use crate::program::{World, on_go};
 
 /// Five sessions of one round.
 const FEW: &[&str] = &["--method", "read,mmap", "--sessions", "5", "--counting", "1"];
@@ -11,18 +11,6 @@ fn measure(world: &World, args: &[&str]) -> String {
     let (code, json) = world.reading(&[FEW, args].concat());
     assert_eq!(code, 0, "{json}");
     json["id"].as_str().unwrap().to_owned()
-}
-
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
-}
-
-fn refused(world: &World, args: &[&str], expected: &str) {
-    let ran = world.run(args);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-    assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
 }
 
 #[test]
@@ -36,7 +24,7 @@ fn two_runs_have_ratios_and_no_verdict() {
         let words: Vec<&str> = text.stdout.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}: {}", text.stdout);
     }
-    let json = json(&world.run(&["compare", &a, &b, "--json"]));
+    let json = world.run(&["compare", &a, &b, "--json"]).json();
     assert_eq!(json["experiment"], "reading");
     let lines = json["comparisons"].as_array().unwrap();
     let wall = lines.iter().find(|l| l["method"] == "mmap" && l["metric"] == "wall_ns").unwrap();
@@ -57,7 +45,7 @@ fn five_labelled_runs_a_side_have_an_interval() {
         }
     }
     let args = ["compare", "--label", "one", "--label", "other", "--json"];
-    let json = json(&world.run(&args));
+    let json = world.run(&args).json();
     assert_eq!(json["a"]["runs"].as_array().unwrap().len(), 5);
     let line = &json["comparisons"][0];
     assert!(line["absolute"]["low"].as_f64() <= line["absolute"]["ratio"].as_f64(), "{line}");
@@ -65,26 +53,18 @@ fn five_labelled_runs_a_side_have_an_interval() {
     assert!(!text.contains("no verdict"), "{text}");
     // All ten are from one machine.
     let machine = json["a"]["machines"][0].as_str().unwrap();
-    refused(
-        &world,
-        &["compare", "1,2,3,4,5", "--machine", &machine[..8]],
-        "run 1 is on both sides",
-    );
+    world.refused(&["compare", "1,2,3,4,5", "--machine", &machine[..8]], "run 1 is on both sides");
 }
 
 /// A run of a worker that reports this wall time, with another worker that never changes.
 fn run_with_wall(world: &World, label: &str, wall_ns: u32) -> String {
     let worker = |name: &str, wall_ns: u32| {
         // Longer than the reported time.
-        let script = format!(
-            "echo hello 1; while read -r verb n rest; do case $verb in
-                 prepare) echo ready;;
-                 go) i=0; while [ $i -lt 400 ]; do i=$((i + 1)); done
-                     echo \"done $n wall=$(({wall_ns} + n)) bytes=65536 answer=7 calls=$(({wall_ns} / 100))\";;
-                 bye) exit;;
-             esac; done"
+        let go = format!(
+            "i=0; while [ $i -lt 400 ]; do i=$((i + 1)); done
+             echo \"done $n wall=$(({wall_ns} + n)) bytes=65536 answer=7 calls=$(({wall_ns} / 100))\""
         );
-        world.worker(name, &script)
+        world.worker(name, &on_go(&go))
     };
     let (steady, mine) = (worker("steady", 40_000), worker("mine", wall_ns));
     let fixed = "--method read --sessions 3 --counting 0 --reference steady".split(' ');
@@ -130,37 +110,37 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
     ]);
     assert_eq!(two.0, 4, "{}", two.1);
     assert_eq!(code(&["1", "2"]).0, 0);
-    refused(&world, &["compare", "1", "2", "--fail", "wall"], "write METRIC=N%");
-    refused(&world, &["compare", "1", "2", "--fail", "wall=5%,wall=6%"], "names wall_ns twice");
+    world.refused(&["compare", "1", "2", "--fail", "wall"], "write METRIC=N%");
+    world.refused(&["compare", "1", "2", "--fail", "wall=5%,wall=6%"], "names wall_ns twice");
     let published = ["compare", "1", "published:urlsession-m2", "--fail", "wall=5%"];
-    refused(&world, &published, "decides nothing");
+    world.refused(&published, "decides nothing");
 }
 
 #[test]
 fn what_cannot_be_compared_is_reported() {
     let world = World::new();
-    refused(&world, &["compare", "1"], "1 sides are named");
-    refused(&world, &["compare", "1", "2"], "no run \"1\"");
+    world.refused(&["compare", "1"], "1 sides are named");
+    world.refused(&["compare", "1", "2"], "no run \"1\"");
     let run = measure(&world, &[]);
-    refused(&world, &["compare", &run, &run], "run 1 is on both sides");
-    refused(&world, &["compare", &run, "99"], "no run \"99\"");
-    refused(&world, &["compare", &run, "x"], "no run \"x\"");
-    refused(&world, &["compare", &run, "1,1"], "named twice");
-    refused(&world, &["compare", &run, "--label", "none"], "no run of label none");
-    refused(&world, &["compare", &run, "published:none"], "no published result \"none\"");
-    refused(&world, &["compare", &run, "published:iphone-x"], "numbers and reading");
-    refused(&world, &["compare", "published:fleece", "published:iphone-x"], "no job in common");
+    world.refused(&["compare", &run, &run], "run 1 is on both sides");
+    world.refused(&["compare", &run, "99"], "no run \"99\"");
+    world.refused(&["compare", &run, "x"], "no run \"x\"");
+    world.refused(&["compare", &run, "1,1"], "named twice");
+    world.refused(&["compare", &run, "--label", "none"], "no run of label none");
+    world.refused(&["compare", &run, "published:none"], "no published result \"none\"");
+    world.refused(&["compare", &run, "published:iphone-x"], "numbers and reading");
+    world.refused(&["compare", "published:fleece", "published:iphone-x"], "no job in common");
     let args =
         ["run", "reading", "--json", "--size", "128KiB", "--rounds", "1", "--method", "read"];
-    let other = json(&world.run(&args))["id"].as_str().unwrap().to_owned();
-    refused(&world, &["compare", &run, &other], "at the same point");
+    let other = world.run(&args).json()["id"].as_str().unwrap().to_owned();
+    world.refused(&["compare", &run, &other], "at the same point");
     let cold = measure(&world, &["--cache", "as-is"]);
-    refused(&world, &["compare", &run, &cold], "--despite-differences");
+    world.refused(&["compare", &run, &cold], "--despite-differences");
     let all_the_same = world.run(&["compare", &run, &cold, "--despite-differences"]);
     assert_eq!(all_the_same.code, 0, "{}", all_the_same.stderr);
     let numbers = world.run(&["numbers", "--row", "mutex", "--rounds", "3", "--json"]);
-    let numbers = json(&numbers)["id"].as_str().unwrap().to_owned();
-    refused(&world, &["compare", &run, &numbers], "different experiments (numbers and reading)");
+    let numbers = numbers.json()["id"].as_str().unwrap().to_owned();
+    world.refused(&["compare", &run, &numbers], "different experiments (numbers and reading)");
 }
 
 #[test]
@@ -180,18 +160,15 @@ fn published_results_stand_beside_a_run_without_a_verdict() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
-    let beside = json(&world.run(&[
-        "compare",
-        "published:urlsession-m2",
-        "published:urlsession-imac",
-        "--json",
-    ]));
+    let beside = world
+        .run(&["compare", "published:urlsession-m2", "published:urlsession-imac", "--json"])
+        .json();
     assert_eq!((&beside["verdict"], &beside["a"]["published"]), (&Value::Null, &true.into()));
     let wall = beside["ratios"].as_array().unwrap().iter();
     assert_eq!(wall.filter(|ratio| ratio["metric"] == "wall_ns").count(), 14);
     let rows = ["numbers", "--row", "mutex,pread", "--rounds", "3", "--json"];
-    let numbers = json(&world.run(&rows))["id"].as_str().unwrap().to_owned();
-    let phone = json(&world.run(&["compare", &numbers, "published:iphone-x", "--json"]));
+    let numbers = world.run(&rows).json()["id"].as_str().unwrap().to_owned();
+    let phone = world.run(&["compare", &numbers, "published:iphone-x", "--json"]).json();
     let ratios = phone["ratios"].as_array().unwrap();
     // A mutex is not a hand-over: only the read has the same meaning.
     assert_eq!(ratios.len(), 1, "{phone}");
@@ -205,17 +182,13 @@ fn published_results_stand_beside_a_run_without_a_verdict() {
 fn history_is_filtered_and_drawn() {
     let world = World::new();
     assert_eq!(world.run(&["history", "--json"]).stdout, "[]\n");
-    refused(
-        &world,
-        &["history", "--plot", "read"],
-        "no value of wall_ns of a method read in 0 runs",
-    );
+    world.refused(&["history", "--plot", "read"], "no value of wall_ns of a method read in 0 runs");
     for label in ["a", "b", "b"] {
         measure(&world, &["--label", label]);
     }
     let count = |args: &[&str]| {
         let all = [&["history", "--json"], args].concat();
-        json(&world.run(&all)).as_array().unwrap().len()
+        world.run(&all).json().as_array().unwrap().len()
     };
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--label", "b"]), 2);
@@ -223,12 +196,12 @@ fn history_is_filtered_and_drawn() {
     assert_eq!(count(&["--since", "2020-01-01", "--until", "9999-12-31"]), 3);
     assert_eq!(count(&["--until", "2020-01-01"]), 0);
     assert_eq!(count(&["--machine", "no such machine"]), 0);
-    refused(&world, &["history", "--since", "soon"], "2026-01-31");
+    world.refused(&["history", "--since", "soon"], "2026-01-31");
     let drawn = world.run(&["history", "--plot", "mmap"]);
     assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     assert!(drawn.stdout.contains('•') && drawn.stdout.contains("3 runs are too few"));
-    let series = json(&world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]));
+    let series = world.run(&["history", "--plot", "mmap", "--metric", "cpu", "--json"]).json();
     assert_eq!(series["metric"], "cpu_ns");
     assert_eq!(series["series"][0]["values"].as_array().unwrap().len(), 3);
-    refused(&world, &["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
+    world.refused(&["history", "--plot", "mmap", "--metric", "furlongs"], "no value of furlongs");
 }

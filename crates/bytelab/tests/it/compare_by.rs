@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::import::{import, json_of, write};
+use crate::import::{import, json_of};
 use crate::program::World;
 
 /// A run like this one on a machine where `mmap` takes this part of the time of `read`.
@@ -40,12 +40,12 @@ fn fleet(world: &World) {
     let five = "run reading --size 64KiB --method read,mmap --rounds 5 --counting 1 --json";
     let json = json_of(world, &five.split(' ').collect::<Vec<_>>());
     let exported = world.run(&["export", json["id"].as_str().unwrap(), "--format", "json"]);
-    let run: Value = serde_json::from_str(&exported.stdout).unwrap();
+    let run = exported.json();
     assert_eq!(world.run(&["delete", json["id"].as_str().unwrap()]).code, 0);
     for (machine, ratio) in (1..).zip([0.5, 0.55, 0.6, 0.62, 1.4]) {
         let cpu = if ratio > 1.0 { "Other <b>CPU" } else { "Common CPU" };
         let run = on_machine(&run, machine, cpu, ratio);
-        import(world, &[&write(world, "run.json", run.to_string())]);
+        import(world, &[&world.write("run.json", run.to_string())]);
     }
 }
 
@@ -88,9 +88,7 @@ fn the_page_and_the_figures_hold_hostile_names_as_text() {
         assert!(text.contains("Other &lt;b&gt;CPU") && !text.contains("<b>CPU"), "{text}");
     }
     assert!(page.stdout.contains(&drawn));
-    let refused = world.run(&["compare", "--by", "label"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.contains("--by label needs runs of two or more"), "{}", refused.stderr);
+    world.refused(&["compare", "--by", "label"], "--by label needs runs of two or more");
     let both = world.run(&["compare", "1", "2", "--by", "cpu"]);
     assert_eq!(both.code, 2, "{}", both.stderr);
 }

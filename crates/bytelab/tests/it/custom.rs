@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{Ran, World, cell, files_below};
+use crate::program::{Ran, World, cell, files_below, on_go};
 
 /// Few samples, and little time.
 const FEW: &[&str] = &["--rounds", "2", "--warm-up", "0", "--counting", "0"];
@@ -22,8 +22,7 @@ impl World {
 
     pub(crate) fn own_json(&self, text: &str) -> (i32, Value) {
         let ran = self.own(text, &["--json"]);
-        let json = serde_json::from_str(&ran.stdout);
-        (ran.code, json.unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr)))
+        (ran.code, ran.json())
     }
 
     pub(crate) fn lines(&self, name: &str) -> Vec<String> {
@@ -48,9 +47,7 @@ fn what_init_writes_runs_as_it_is() {
         (0, format!("wrote {name}; run it with: bytelab run {name}\n"))
     );
     std::fs::write(&file, "mine").unwrap();
-    let again = world.run(&["init", name]);
-    assert_eq!(again.code, 2);
-    assert!(again.stderr.contains("is there already; --force replaces it"), "{}", again.stderr);
+    world.refused(&["init", name], "is there already; --force replaces it");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(world.run(&["init", "--force", name]).code, 0);
 
@@ -58,7 +55,7 @@ fn what_init_writes_runs_as_it_is() {
     let few: Vec<&str> = few.collect();
     let ran = world.run(&[&["run", name], &few[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(json["experiment"], "lines");
     let cells = json["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 10, "five methods at two sizes");
@@ -93,15 +90,10 @@ fn a_file_s_params_are_flags_and_are_listed() {
     }
     let list = world.run(&["list", name]).stdout;
     assert!(list.contains("fastest way to count") && list.contains("--size"), "{list}");
-    let wrong = world.run(&["run", name, "--size", "many"]);
-    assert!(
-        wrong.code == 2 && wrong.stderr.contains("--size many: not a number"),
-        "{}",
-        wrong.stderr
-    );
-    let wrong = world.run(&["run", world.path("no.toml").to_str().unwrap()]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("no.toml cannot be read"), "{}", wrong.stderr);
-    let schema: Value = serde_json::from_str(&world.run(&["init", "--schema"]).stdout).unwrap();
+    world.refused(&["run", name, "--size", "many"], "--size many: not a number");
+    let missing = world.path("no.toml");
+    world.refused(&["run", missing.to_str().unwrap()], "no.toml cannot be read");
+    let schema = world.run(&["init", "--schema"]).json();
     assert!(schema["properties"]["method"].is_object(), "{schema}");
 }
 
@@ -208,7 +200,7 @@ fn thresholds_make_the_exit_status() {
     let held = |threshold: &str, rounds: &str| {
         let text = format!("{method}[[threshold]]\n{threshold}\n");
         let ran = world.own(&text, &["--rounds", rounds, "--sessions", rounds, "--json"]);
-        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let json = ran.json();
         (ran.code, json["thresholds"].clone(), json["id"].as_str().unwrap().to_owned())
     };
     let (code, outcomes, id) = held("max_wall = '1ns'", "6");
@@ -252,16 +244,14 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
 
     std::fs::write(world.path("go"), "").unwrap();
     std::fs::write(&file, format!("{text}# changed\n")).unwrap();
-    let ran = world.run(&["run", "--resume", "1"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("my.toml has changed since run 1 began"), "{}", ran.stderr);
+    world.refused(&["run", "--resume", "1"], "my.toml has changed since run 1 began");
     std::fs::remove_file(&file).unwrap();
     let ran = world.run(&["run", "--resume", "1"]);
     assert!(ran.stderr.contains("declared in a file that cannot be used now"), "{}", ran.stderr);
     std::fs::write(&file, text).unwrap();
     let ran = world.run(&["run", "--resume", "1", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(cell(&json, "a")["metrics"]["wall_ns"]["n"], 2);
     assert_eq!(world.lines("log"), ["cleanup", "cleanup"]);
 }
@@ -269,14 +259,13 @@ fn a_run_that_is_stopped_cleans_up_and_is_resumed_with_the_same_file_only() {
 #[test]
 fn a_worker_that_dies_late_is_shown_with_what_it_did() {
     let world = World::new();
-    let script = "echo hello 1; while read -r verb n rest; do case $verb in prepare) echo ready;;
-        go) [ $n = $1 ] && exit 3; echo \"done $n wall=5000000\";; bye) exit;; esac; done";
+    let script = on_go("[ $n = $1 ] && exit 3; echo \"done $n wall=5000000\"");
     std::fs::write(world.path("worker.sh"), script).unwrap();
     let text = "[[method]]\nname = 'good'\nworker = 'sh {here}/worker.sh never'\n[[method]]\n\
                 name = 'dying'\nworker = 'sh {here}/worker.sh 15'\n";
     let ran = world.own(text, &["--rounds", "20", "--sessions", "1", "--cache", "as-is", "--json"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let n = cell(&json, "dying")["metrics"]["wall_ns"]["n"].as_u64().unwrap();
     assert!((10..20).contains(&n), "{json}");
     let expected = format!("died after {n} rounds: ended with exit status 3");
@@ -315,8 +304,7 @@ fn the_examples_run() {
         let path = format!("{dir}/{name}");
         let args = ["run", &path, "--rounds", "1", "--sessions", "1", "--size", "64KiB", "--json"];
         let ran = world.run(&args);
-        let json: Value = serde_json::from_str(&ran.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
+        let json = ran.json();
         let cells = json["cells"].as_array().unwrap();
         for cell in cells {
             let (status, reason) = (&cell["status"], cell["reason"].as_str().unwrap_or_default());
@@ -344,7 +332,7 @@ fn a_copy_has_the_payload_of_its_data_whatever_copies_it() {
     let ran = world.run(&args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = world.run(&["export", "latest", "--format", "json"]);
-    let run: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let run = ran.json();
     for method in ["cp", "dd", "cat"] {
         let samples = cell(&run, method)["samples"].as_array().unwrap();
         assert!(!samples.is_empty() && samples.iter().all(|s| s["bytes"] == 65536), "{method}");

@@ -22,8 +22,7 @@ const LANGUAGES: &[(&str, &[&str], bool)] = &[
 fn decoding(world: &World, args: &[&str]) -> (i32, Value) {
     let fixed = ["run", "decoding", "--json", "--rounds", "2", "--counting", "0", "--people", "3"];
     let ran = world.run(&[&fixed, args].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 #[test]
@@ -45,14 +44,12 @@ fn json_size(cell: &Value) -> f64 {
 #[test]
 fn a_json_file_of_the_users_own_is_decoded() {
     let world = World::new();
-    let path = world.path("mine.json");
-    std::fs::write(&path, r#"{"items": [{"title": "x"}, {"title": "yz"}]}"#).unwrap();
-    let args = ["--file", path.to_str().unwrap(), "--job", "lookup", "-m", "serde_json,fleece*"];
+    let path = world.write("mine.json", r#"{"items": [{"title": "x"}, {"title": "yz"}]}"#);
+    let args = ["--file", &path, "--job", "lookup", "-m", "serde_json,fleece*"];
     let (code, json) = decoding(&world, &args);
     assert_eq!((code, json["cells"].as_array().unwrap().len()), (0, 3), "{json}");
-    let missing = world.run(&["run", "decoding", "--file", "/no/such.json"]);
-    assert_eq!(missing.code, 2);
-    assert!(missing.stderr.contains("/no/such.json; give a file of JSON"), "{}", missing.stderr);
+    let missing = ["run", "decoding", "--file", "/no/such.json"];
+    world.refused(&missing, "/no/such.json; give a file of JSON");
 }
 
 #[test]
@@ -122,8 +119,6 @@ fn every_language_agrees_on_odd_texts_and_numbers() {
     // simdjson reads no integers of more than 64 bits.
     let large = ("large", "[1, 123456789012345678901234567890]", "cpp-simdjson");
     for (name, text, but) in [large, ("bool", "[[2.5, true]]", ""), ("null", "[null]", "")] {
-        let path = world.path(name);
-        std::fs::write(&path, text).unwrap();
-        in_every_language(&["--file", path.to_str().unwrap(), "--job", "lookup"], but);
+        in_every_language(&["--file", &world.write(name, text), "--job", "lookup"], but);
     }
 }

@@ -1,11 +1,9 @@
 //! `export`: each format of a measured run; complete files; clear messages if no export is
 //! possible.
 
-use serde_json::Value;
-
 use crate::program::World;
 
-fn stored(world: &World, more: &[&str]) -> String {
+pub(crate) fn stored(world: &World, more: &[&str]) -> String {
     let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
     json["id"].as_str().unwrap().to_owned()
 }
@@ -67,9 +65,7 @@ fn a_file_is_whole_and_its_name_says_the_format() {
 #[test]
 fn what_cannot_be_exported_is_reported_in_one_line() {
     let world = World::new();
-    let empty = world.run(&["export", "latest", "--format", "csv"]);
-    assert_eq!((empty.code, empty.stdout.as_str()), (2, ""));
-    assert!(empty.stderr.contains("the store is empty"), "{}", empty.stderr);
+    world.refused(&["export", "latest", "--format", "csv"], "the store is empty");
     let id = stored(&world, &[]);
     let (json, dir) = (world.path("out.json"), world.dir.path());
     let missing = dir.join("no/such/dir/out.csv");
@@ -83,9 +79,7 @@ fn what_cannot_be_exported_is_reported_in_one_line() {
         (&["export", &id, "-f", "csv", "-o", &dir], "is a directory"),
         (&["export", &id, "-o", &missing], "no/such/dir"),
     ] {
-        let ran = world.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+        world.refused(args, word);
     }
     assert!(!world.path("out.json").exists());
 }
@@ -119,6 +113,6 @@ fn what_was_not_measured_is_reported() {
     assert!(ran.stderr.contains("shy is left out: skipped: no such luck"), "{}", ran.stderr);
     let own = world.run(&["export", id, "--format", "json"]);
     assert_eq!(own.stderr, "");
-    let document: Value = serde_json::from_str(&own.stdout).unwrap();
+    let document = own.json();
     assert_eq!(document["cells"][1]["reason"], "no such luck");
 }

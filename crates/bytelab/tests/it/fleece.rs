@@ -1,23 +1,17 @@
 //! `bytelab fleece`: the command line tool of the library, as it is used in a shell.
 
-use std::io::Write;
 use std::process::Stdio;
 
 use insta::assert_snapshot;
 
-use crate::program::{Ran, World};
+use crate::program::{Ran, World, fed};
 
 const PEOPLE: &str = r#"[{"name": "Ada", "born": 1815, "tags": []}, {"name": "Alan", "born": 1912, "tags": ["Ada"]}]"#;
 
 /// Runs `bytelab fleece` with this standard input.
 fn fleece(world: &World, args: &[&str], input: &[u8]) -> (i32, Vec<u8>, String) {
     let mut command = world.command(&[&["fleece"], args].concat());
-    command.current_dir(world.dir.path());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // A program that refuses its arguments does not read.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
+    let output = fed(command.current_dir(world.dir.path()), input);
     let stderr = String::from_utf8(output.stderr).unwrap();
     (output.status.code().unwrap_or(-1), output.stdout, stderr)
 }

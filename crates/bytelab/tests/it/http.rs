@@ -22,7 +22,7 @@ fn all_agree(source: &str, yardstick: &str) {
     let args = ["run", "reading", "--json", "--source", source, "--method", &names];
     let ran = world.run(&[&args[..], &small].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let expected = &cell(&json, METHODS[0])["answer"];
     assert!(!expected.is_null());
     for method in methods {

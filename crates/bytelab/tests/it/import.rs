@@ -20,29 +20,20 @@ pub(crate) fn import(world: &World, args: &[&str]) -> String {
     id.unwrap_or_else(|| panic!("{}", ran.stdout)).0.to_owned()
 }
 
-pub(crate) fn write(world: &World, name: &str, text: impl AsRef<[u8]>) -> String {
-    let path = world.path(name);
-    std::fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
 pub(crate) fn json_of(world: &World, args: &[&str]) -> Value {
     let ran = world.run(args);
     assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap()
+    ran.json()
 }
 
 pub(crate) fn history(world: &World) -> Vec<Value> {
     json_of(world, &["history", "--json"]).as_array().unwrap().clone()
 }
 
-/// Exit status 2, nothing on standard output, these words on standard error, and nothing stored.
+/// Refused with these words, and nothing is stored.
 pub(crate) fn refused(world: &World, args: &[&str], expected: &str) {
     let before = history(world).len();
-    let ran = world.run(&[&["import"], args].concat());
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-    assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    world.refused(&[&["import"], args].concat(), expected);
     assert_eq!(history(world).len(), before, "{args:?}");
 }
 
@@ -97,7 +88,7 @@ fn five_runs_a_side_have_a_verdict_and_one_has_none() {
             let results = json!({"results": [
                 {"command": command, "times": times}, {"command": "other", "times": [0.5, 0.5]}
             ]});
-            let file = write(&world, "results.json", results.to_string());
+            let file = world.write("results.json", results.to_string());
             import(&world, &[&file, "--label", label]);
         }
     };
@@ -132,7 +123,7 @@ fn whatever_is_wrong_is_reported_in_one_line_and_nothing_is_stored() {
     let world = World::new();
     let hyperfine = std::fs::read_to_string(fixture("hyperfine.json")).unwrap();
     let hyperfine = hyperfine.trim_end();
-    let cut = write(&world, "cut.json", &hyperfine[..hyperfine.len() / 2]);
+    let cut = world.write("cut.json", &hyperfine[..hyperfine.len() / 2]);
     for (args, expected) in [
         (
             &[cut.as_str(), "--format", "nothing"][..],
@@ -142,11 +133,11 @@ fn whatever_is_wrong_is_reported_in_one_line_and_nothing_is_stored() {
         (&["/dev/zero"], "/dev/zero: is a device; name a file"),
         (&[&cut], "the file is cut off"),
         (&[&cut, "--format", "hyperfine"], "line 36 column"),
-        (&[&write(&world, "foreign.json", "{\"a\": 1}")], "not of a known format: hyperfine,"),
-        (&[&write(&world, "foreign.txt", "hello")], "--format NAME says which it is"),
-        (&[&write(&world, "empty", "")], "not of a known format"),
-        (&[&write(&world, "none.json", "{\"results\": []}")], "no result is in it"),
-        (&[&write(&world, "latin", b"Benchmark\xe9")], "latin: not UTF-8 at byte 9"),
+        (&[&world.write("foreign.json", "{\"a\": 1}")], "not of a known format: hyperfine,"),
+        (&[&world.write("foreign.txt", "hello")], "--format NAME says which it is"),
+        (&[&world.write("empty", "")], "not of a known format"),
+        (&[&world.write("none.json", "{\"results\": []}")], "no result is in it"),
+        (&[&world.write("latin", b"Benchmark\xe9")], "latin: not UTF-8 at byte 9"),
         (&[world.dir.path().to_str().unwrap()], "no new/benchmark.json below it"),
         (&[world.dir.path().to_str().unwrap(), "--format", "go"], "is a directory; the text of go"),
         (&[&cut, "--format", "criterion"], "a file; criterion's results are a directory"),
@@ -156,15 +147,11 @@ fn whatever_is_wrong_is_reported_in_one_line_and_nothing_is_stored() {
     // The first result is valid: it is not stored without the second.
     let half =
         "{\"results\": [{\"command\":\"a\",\"times\":[1]},{\"command\":\"b\",\"times\":[NaN]}]}";
-    refused(&world, &[&write(&world, "half.json", half)], "\"results[1].times[0]\": NaN at line 1");
+    refused(&world, &[&world.write("half.json", half)], "\"results[1].times[0]\": NaN at line 1");
     let huge = half.replace("NaN", "1e308");
-    refused(
-        &world,
-        &[&write(&world, "huge.json", huge)],
-        "results[1].times[0]: too large a number",
-    );
+    refused(&world, &[&world.write("huge.json", huge)], "results[1].times[0]: too large a number");
     let name = "evil\u{1b}[2J\nname.json";
-    let ran = world.run(&["import", &write(&world, name, "")]);
+    let ran = world.run(&["import", &world.write(name, "")]);
     assert!(ran.code == 2 && !ran.stderr.contains('\u{1b}'), "{:?}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{:?}", ran.stderr);
 }
@@ -182,7 +169,7 @@ fn links_below_a_directory_are_not_followed() {
 #[test]
 fn a_file_that_may_not_be_read_is_named() {
     let world = World::new();
-    let file = write(&world, "secret.json", "{}");
+    let file = world.write("secret.json", "{}");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o000)).unwrap();
     let Some(ran) = world.run_as_nobody(&["import", &file]) else { return };
     let stderr = String::from_utf8(ran.stderr).unwrap();
@@ -210,7 +197,7 @@ fn hostile_names_break_neither_terminal_nor_page_nor_drawing() {
         |text: &str| text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}');
     let name = "evil\u{1b}[2J<b>\n.json";
     for document in [results, benchmarks] {
-        let file = write(&world, name, document.to_string());
+        let file = world.write(name, document.to_string());
         let ran = world.run(&["import", &file, "--label", HOSTILE]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(!steers(&ran.stdout) && !steers(&ran.stderr), "{:?}{:?}", ran.stdout, ran.stderr);
@@ -240,7 +227,7 @@ fn a_million_rows_of_a_file_are_one_run() {
         "{{\"results\":[{{\"command\":\"a\",\"times\":[{}]}}]}}",
         vec!["0.25"; N].join(",")
     );
-    let file = write(&world, "million.json", text);
+    let file = world.write("million.json", text);
     import(&world, &[&file]);
     assert_eq!(history(&world)[0]["samples"], N);
 }
@@ -254,9 +241,7 @@ fn a_run_that_was_imported_cannot_be_measured_on() {
     for args in
         [&["baseline", "set", "main", &id][..], &["check", "--baseline", &id, "--allow", "wall=5%"]]
     {
-        let refused = world.run(args);
-        assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
-        assert!(refused.stderr.contains("which bytelab cannot do again"), "{}", refused.stderr);
+        world.refused(args, "which bytelab cannot do again");
     }
     let shown = json_of(&world, &["show", &id, "--json"]);
     assert_eq!(cell(&shown, "Build")["metrics"]["allocated_bytes"]["p50"], 67);

@@ -25,7 +25,7 @@ fn a_kill_at_any_moment_loses_no_finished_sample() {
             samples.last().map_or(u64::from(kill * 7 % 40) + 1, |last| sample(&last.unwrap()));
         let id = (kill + 1).to_string();
         let shown = world.run(&["show", &id, "--json"]);
-        let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+        let json = shown.json();
         assert_eq!(json["complete"], false);
         let cell = cell(&json, "reporting");
         let count = |samples: &serde_json::Value| samples["wall_ns"].as_array().map_or(0, Vec::len);
@@ -55,7 +55,7 @@ fn a_killed_run_is_resumed() {
     child.kill().unwrap();
     child.wait().unwrap();
     let ran = world.run(&["run", "--resume", "1", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(json["complete"], true, "{}", ran.stderr);
     let n = cell(&json, "read")["metrics"]["wall_ns"]["n"].as_u64().unwrap();
     assert_eq!(n, 800, "the session that was killed is taken again");

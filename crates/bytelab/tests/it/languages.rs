@@ -65,8 +65,7 @@ fn measure_in(kept: &Path, world: &World, args: &[&str]) -> (Ran, Value) {
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
     };
-    let json = serde_json::from_str(&ran.stdout);
-    let json = json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let json = ran.json();
     (ran, json)
 }
 
@@ -123,9 +122,7 @@ fn is_rightly_skipped(cell: &Value) -> bool {
 #[test]
 fn every_method_of_every_language_reads_every_byte() {
     let world = World::new();
-    let file = world.path("50 % ä+.bin");
-    std::fs::write(&file, (0..=255).cycle().take(300_001).collect::<Vec<u8>>()).unwrap();
-    let file = file.to_str().unwrap();
+    let file = &world.write("50 % ä+.bin", (0..=255).cycle().take(300_001).collect::<Vec<u8>>());
     let languages = format!("{},rust", installed().join(","));
     for args in [&["--size", "1MiB"][..], &["--file", file, "--parallel", "2", "--buffer", "4KiB"]]
     {
@@ -351,11 +348,6 @@ fn what_is_not_installed_is_left_out_by_default_and_skipped_where_it_is_named() 
 #[test]
 fn an_unknown_language_is_refused() {
     let world = World::new();
-    let ran = world.run(&["run", "reading", "--language", "cobol"]);
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr.contains("--language cobol: there are methods in c, cpp, go"),
-        "{}",
-        ran.stderr
-    );
+    let args = ["run", "reading", "--language", "cobol"];
+    world.refused(&args, "--language cobol: there are methods in c, cpp, go");
 }

@@ -7,15 +7,14 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{World, cell};
+use crate::program::{World, cell, on_go};
 
 const LITTLE: [&str; 9] =
     ["--json", "--rounds", "2", "--sessions", "1", "--counting", "0", "--time", "60s"];
 
 fn run(world: &World, args: &[&str]) -> (i32, Value) {
     let ran = world.run(&[&["run"], args, &LITTLE].concat());
-    let json = serde_json::from_str(&ran.stdout);
-    (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+    (ran.code, ran.json())
 }
 
 fn cells(json: &Value) -> impl Iterator<Item = &Value> {
@@ -134,25 +133,17 @@ fn the_default_directory_is_that_of_the_data() {
 #[test]
 fn a_wrong_directory_is_reported_in_one_line() {
     let world = World::new();
-    let file = world.path("file");
-    std::fs::write(&file, "").unwrap();
+    let file = world.write("file", "");
     for (dir, expected) in [
         ("/no/such", "bytelab: /no/such does not exist; give a directory with --dir"),
-        (file.to_str().unwrap(), " is not a directory; give one with --dir"),
+        (&file, " is not a directory; give one with --dir"),
         // No user may write there, not even root.
         ("/proc", "bytelab: making a folder in /proc; give a directory that you may write to with"),
     ] {
-        let ran = world.run(&["run", "files", "--dir", dir]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        world.refused(&["run", "files", "--dir", dir], expected);
     }
-    let ran = world.run(&["run", "files", "--job", "read", "--method", "append"]);
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr.contains("none of the chosen methods does the chosen job"),
-        "{}",
-        ran.stderr
-    );
+    let args = ["run", "files", "--job", "read", "--method", "append"];
+    world.refused(&args, "none of the chosen methods does the chosen job");
 }
 
 #[test]
@@ -160,14 +151,9 @@ fn a_directory_that_is_removed_during_the_run_fails_its_methods_alone() {
     let (world, dir) = (World::new(), on_the_device());
     let folder = dir.path().display();
     // It is one of the methods, and removes the files of all others in its fourth sample.
-    let worker = world.worker(
-        "remover",
-        &format!(
-            "echo hello 1; while read -r verb n rest; do case $verb in prepare) echo ready;;
-             go) [ \"$n\" -ge 4 ] && rm -rf {folder}/.bytelab-files-*; echo \"done $n wall=1000\";;
-             bye) exit;; esac; done"
-        ),
-    );
+    let go =
+        format!("[ $n -ge 4 ] && rm -rf {folder}/.bytelab-files-*; echo \"done $n wall=1000\"");
+    let worker = world.worker("remover", &on_go(&go));
     let dir = dir.path().to_str().unwrap();
     let args = ["files", "--dir", dir, "--job", "rename,call", "--worker", &worker];
     let (code, json) = run(&world, &[&args[..], &["--warm-up", "6"]].concat());

@@ -56,7 +56,7 @@ fn a_lock_on_the_store_does_not_end_a_run_and_loses_no_sample() {
     assert!(!stdout.contains("store locked"), "{stdout}");
     assert!(locked > ROUNDS / 2, "{locked}");
     let shown = world.run(&["--store", store.to_str().unwrap(), "show", "1", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let json = shown.json();
     assert_eq!(json["complete"], true);
     for method in ["read", "reporting"] {
         assert_eq!(cell(&json, method)["metrics"]["wall_ns"]["n"], ROUNDS, "{json}");

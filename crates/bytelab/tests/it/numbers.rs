@@ -3,8 +3,6 @@
 
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
-
 use crate::program::{Ran, World};
 
 const ROWS: &str = "l1-load,read-l2,mutex,system-call,pread,read-file";
@@ -19,7 +17,7 @@ fn the_rows_are_in_the_json_and_in_the_store() {
     let ran = numbers(&world, &["--json"]);
     // A machine may lack huge pages: a skip is a valid result, too.
     assert!(ran.code == 0 || ran.code == 1, "{}", ran.stderr);
-    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     let rows = json["rows"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names.join(","), ROWS);
@@ -46,16 +44,11 @@ fn the_table_fits_80_columns_and_has_no_colour_in_a_pipe() {
     assert!(ran.stdout.starts_with("| operation | p10 | n | method |\n"), "{}", ran.stdout);
 }
 
-fn document(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
-}
-
 #[test]
 fn rows_are_compared_with_nothing_and_have_intervals_by_session() {
     let world = World::new();
     let args = ["numbers", "--row", "mutex,system-call", "--rounds", "12", "--json"];
-    let json = document(&world.run(&args));
+    let json = world.run(&args).json();
     for compared in ["comparisons", "across"] {
         assert!(json[compared].as_array().unwrap().is_empty(), "{}", json[compared]);
     }
@@ -74,7 +67,7 @@ fn rows_are_compared_with_nothing_and_have_intervals_by_session() {
 fn markdown_names_the_machine_the_version_and_how_to_read_it() {
     let world = World::new();
     let ran = numbers(&world, &["--markdown"]);
-    let json = document(&world.run(&["show", "1", "--json"]));
+    let json = world.run(&["show", "1", "--json"]).json();
     let fact = |name: &str| json["environment"][name].as_str().unwrap_or_default().to_owned();
     let date = json["started"].as_str().unwrap()[..10].to_owned();
     for expected in [
@@ -122,7 +115,7 @@ fn beside_burners_no_row_has_the_best_grade() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     let burners = Burners::start(2 * cpus);
     let args = ["numbers", "--row", "mutex,system-call,l1-load", "--rounds", "60", "--json"];
-    let json = document(&world.run(&args));
+    let json = world.run(&args).json();
     drop(burners);
     let others = json["environment"]["busy_share_of_others"].as_f64().unwrap();
     assert!(others > 0.1, "{others}");
@@ -167,8 +160,6 @@ fn wrong_use_is_reported_in_one_line() {
         (["--columns", "p11"], "there is no such column"),
         (["--rounds", "0"], "0 is not in 1..=1000000"),
     ] {
-        let ran = world.run(&[&["numbers"], &args[..]].concat());
-        assert_eq!(ran.code, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        world.refused(&[&["numbers"], &args[..]].concat(), expected);
     }
 }

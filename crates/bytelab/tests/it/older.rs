@@ -26,8 +26,7 @@ impl World {
     }
 
     fn shown(&self, id: &str) -> Value {
-        let ran = self.older(&["show", id, "--json"]);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr))
+        self.older(&["show", id, "--json"]).json()
     }
 }
 
@@ -123,11 +122,10 @@ fn values_of_two_definitions_are_never_joined() {
     std::fs::write(&file, text).unwrap();
     let few = ["--rounds", "4", "--counting", "0", "--json"];
     let ran = world.older(&[&["run", file.to_str().unwrap()], &few[..]].concat());
-    let now: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let now = ran.json();
     assert_eq!(now["plan"]["metric_versions"]["cpu_ns"], 2, "{now}");
     let ran = world.older(&["compare", "1", now["id"].as_str().unwrap(), "--json"]);
-    let sides: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    let sides = ran.json();
     let lines = sides["comparisons"].as_array().unwrap();
     let metrics = || lines.iter().map(|line| &line["metric"]);
     assert!(metrics().any(|metric| metric == "wall_ns"), "{sides}");

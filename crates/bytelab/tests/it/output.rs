@@ -80,9 +80,7 @@ fn a_sweep_measures_each_point() {
 #[test]
 fn a_file_of_the_users_own_is_read() {
     let world = World::new();
-    let path = world.path("mine");
-    std::fs::write(&path, vec![7u8; 100_001]).unwrap();
-    let file = path.to_str().unwrap();
+    let file = &world.write("mine", vec![7u8; 100_001]);
     let (_, json) = world.reading(&["--file", file, "--method", "read,mmap*,pread-threads"]);
     let read = cell(&json, "read");
     assert_eq!(read["point"]["size"], 100_001);
@@ -94,9 +92,7 @@ fn a_file_of_the_users_own_is_read() {
 #[test]
 fn a_cold_file_comes_from_the_device_or_is_not_counted() {
     let world = World::new();
-    let path = world.path("cold");
-    std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
-    let file = path.to_str().unwrap();
+    let file = &world.write("cold", vec![7u8; 1 << 20]);
     let (_, json) = world.reading(&["--file", file, "--method", "read", "--cache", "cold"]);
     let read = cell(&json, "read");
     if read["status"] == "measured" {
@@ -125,7 +121,7 @@ fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
     let methods =
         ["run", "reading", "--size", "4KiB", "-m", "read,mmap,read-to-vec", "--time", "3s"];
     let ran = world.run(&[&methods[..], &["--counting", "0", "--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert!(ran.stderr.contains("until all is decided, at most 3 s"), "{}", ran.stderr);
     assert_eq!(json["complete"], true);
     assert_eq!(json["plan"]["design"], "sequential");
@@ -150,7 +146,7 @@ fn a_time_is_the_limit_of_the_whole_run_and_one_that_is_too_short_gives_no_verdi
     assert!(!words.contains("faster") && !words.contains("slower"), "{words}");
     let ran = world.run(&[&of[..], &["--rounds", "6", "--counting", "0", "--json"]].concat());
     assert!(ran.stderr.contains("whatever time that takes"), "{}", ran.stderr);
-    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let json = ran.json();
     assert_eq!(crate::program::cell(&json, "read")["metrics"]["wall_ns"]["n"], 6);
 }
 
@@ -162,7 +158,7 @@ fn what_counts_as_the_same_can_be_given_and_is_shown() {
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("· same: within 50 %"), "{words}");
     let shown = world.run(&["show", "1", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let json = shown.json();
     assert_eq!(json["plan"]["margin_percent"], 50.0);
     let decides = json["comparisons"].as_array().unwrap().iter().find(|c| c["decides"] == true);
     let found = decides.unwrap();
@@ -191,8 +187,7 @@ fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
     );
     let fixed = dry(&["--rounds", "100"]).stdout;
     assert!(fixed.contains("\n20 sessions of 5 rounds take about "), "{fixed}");
-    let history: serde_json::Value =
-        serde_json::from_str(&world.run(&["history", "--json"]).stdout).unwrap();
+    let history = world.run(&["history", "--json"]).json();
     assert_eq!(history.as_array().unwrap().len(), 1);
 }
 

@@ -1,9 +1,9 @@
 //! Starts the program in its own environment: home, store, data, and workers as shell scripts.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -17,6 +17,21 @@ pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn new(output: Output) -> Ran {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {} {}{}", self.code, self.stdout, self.stderr))
+    }
 }
 
 /// Measures as little as possible to save time: the values are not meaningful. Other languages have
@@ -48,6 +63,13 @@ impl World {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    /// Makes a file with this text, and returns its path.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -85,15 +107,19 @@ impl World {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        Ran {
-            code: status.code().unwrap_or(-1),
-            stdout: String::from_utf8(stdout).unwrap(),
-            stderr: String::from_utf8(stderr).unwrap(),
-        }
+        Ran::new(self.command(args).output().unwrap())
     }
 
-    /// The same as another user, without any capabilities, who then owns the temporary home. Prints
+    /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
+    #[track_caller]
+    pub(crate) fn refused(&self, args: &[&str], expected: &str) {
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    }
+
+    /// `run` as another user, without any capabilities, who then owns the temporary home. Prints
     /// the reason and returns `None` if that is not possible.
     #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn run_as_nobody(&self, args: &[&str]) -> Option<Output> {
@@ -130,8 +156,7 @@ impl World {
     pub(crate) fn reading(&self, args: &[&str]) -> (i32, Value) {
         let all = [&["run", "reading", "--json"], SMALL, args].concat();
         let ran = self.run(&all);
-        let json = serde_json::from_str(&ran.stdout);
-        (ran.code, json.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr)))
+        (ran.code, ran.json())
     }
 
     /// A worker that reports each requested sample, and the FIFO to which it writes: its process
@@ -139,15 +164,8 @@ impl World {
     pub(crate) fn reporting_worker(&self, bytes: u64) -> (String, PathBuf) {
         let fifo = self.path("samples");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-        let script = format!(
-            "exec 3>{}; echo hello 1
-             while read -r verb n rest; do case $verb in
-                 prepare) echo ready;;
-                 go) echo \"$$ $n\" >&3; echo \"done $n wall=5000000 bytes={bytes}\";;
-                 bye) exit;;
-             esac; done",
-            fifo.display()
-        );
+        let go = format!("echo \"$$ $n\" >&3; echo \"done $n wall=5000000 bytes={bytes}\"");
+        let script = format!("exec 3>{}; {}", fifo.display(), on_go(&go));
         (self.worker("reporting", &script), fifo)
     }
 
@@ -157,6 +175,30 @@ impl World {
         std::fs::write(&path, script).unwrap();
         format!("{name}=/bin/sh {}", path.display())
     }
+}
+
+/// What the program does with this on its standard input, which it may leave.
+pub(crate) fn fed(command: &mut Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
+}
+
+/// A worker that does this when a sample is requested, whose number is `$n`.
+pub(crate) fn on_go(go: &str) -> String {
+    format!(
+        "echo hello 1
+         while read -r verb n rest; do case $verb in
+             prepare) echo ready;;
+             go) {go};;
+             bye) exit;;
+         esac; done"
+    )
 }
 
 /// Copies a file, so that it can be executed. A process of its own does it: a file that this one

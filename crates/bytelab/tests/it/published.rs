@@ -4,11 +4,6 @@ use serde_json::Value;
 
 use crate::program::{Ran, World};
 
-fn json(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
-}
-
 /// On one line: text is wrapped at the width of the page.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
@@ -21,12 +16,7 @@ fn claim<'a>(study: &'a Value, id: &str) -> &'a Value {
 
 /// As on a machine on which no other language is installed.
 fn without_compilers(world: &World, args: &[&str]) -> Ran {
-    let output = world.command(args).env("PATH", world.path("nothing")).output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Ran::new(world.command(args).env("PATH", world.path("nothing")).output().unwrap())
 }
 
 const SMALL: [&str; 6] = ["--rounds", "6", "--counting", "0", "--warm-up", "0"];
@@ -37,7 +27,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     let args = [&["run", "published:urlsession", "--size", "64KiB", "--json"], &SMALL[..]].concat();
     let ran = without_compilers(&world, &args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let study = json(&ran);
+    let study = ran.json();
     assert_eq!((&study["study"], &study["runs"][0]), (&"urlsession".into(), &"1".into()));
     let differs = study["differs"].as_array().unwrap();
     assert!(differs[0].as_str().unwrap().starts_with("size: 64 KiB here, 128 MiB there"));
@@ -66,7 +56,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let again = json(&world.run(&["compare", "1", "published:urlsession", "--json"]));
+    let again = world.run(&["compare", "1", "published:urlsession", "--json"]).json();
     assert_eq!(again["rows"], study["rows"]);
 }
 
@@ -84,7 +74,7 @@ fn a_study_takes_the_options_of_run() {
     for part in ["lock and unlock a mutex", "iPhone X", "here: bytelab numbers", "L6", "L1"] {
         assert!(page.contains(part), "{part}: {page}{}", ran.stderr);
     }
-    let list = json(&world.run(&["history", "--json"]));
+    let list = world.run(&["history", "--json"]).json();
     assert_eq!(list[0]["label"], "published:latency");
     let plan = world.run(&["run", "published:sampling", "--samples", "10", "--dry-run"]);
     assert_eq!(plan.code, 0, "{}", plan.stderr);
@@ -99,8 +89,8 @@ fn a_study_takes_the_options_of_run() {
         "{}",
         plan.stderr
     );
-    let plan = world.run(&["run", "published:fleece", "--job", "nothing", "--dry-run"]);
-    assert!(plan.code == 2 && plan.stderr.contains("allowed is"), "{}", plan.stderr);
+    let wrong = ["run", "published:fleece", "--job", "nothing", "--dry-run"];
+    world.refused(&wrong, "allowed is");
 }
 
 #[test]
@@ -121,9 +111,7 @@ fn a_study_gets_the_flags_of_the_environment() {
 fn what_is_no_study_is_refused() {
     let world = World::new();
     let refused = |args: &str, expected: &str| {
-        let ran = world.run(&args.split(' ').collect::<Vec<&str>>());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args}: {}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{args}: {}", ran.stderr);
+        world.refused(&args.split(' ').collect::<Vec<&str>>(), expected);
     };
     refused("run published:none", "there are urlsession, latency, bytestring, fleece, sampling");
     refused("run published:urlsession-m2", "no such study");
@@ -165,9 +153,7 @@ fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
     assert!(latency.contains(" by size: "), "{latency}");
     let nowhere = world.path("none/page.html");
     let args = ["run", "published:fleece", "--people", "50", "--report", nowhere.to_str().unwrap()];
-    let ran = world.run(&[&args[..], &SMALL].concat());
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("--report "), "{}", ran.stderr);
+    world.refused(&[&args[..], &SMALL].concat(), "--report ");
 }
 
 #[test]
@@ -176,7 +162,7 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     let args = [&["run", "published:fleece", "--people", "50", "--json"], &SMALL[..]].concat();
     let ran = world.run(&args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let study = json(&ran);
+    let study = ran.json();
     for row in study["rows"].as_array().unwrap() {
         let lines = row["figures"].as_array().unwrap();
         assert!(lines.iter().any(|line| line["whose"] == "in-its-place"), "{row}");
@@ -189,7 +175,7 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     // The study and its only result have one name.
     let heading = "What the author says, and what the samples of here say";
     assert!(page.contains(heading) && page.contains("\nF6 "), "{page}");
-    let again = json(&world.run(&["compare", "1", "published:fleece", "--json"]));
+    let again = world.run(&["compare", "1", "published:fleece", "--json"]).json();
     assert_eq!(again["claims"], study["claims"]);
 }
 
@@ -210,17 +196,13 @@ fn a_contributed_run_is_compared_without_an_import() {
     assert!(!text.contains("secret-label") && !text.contains(home), "{text}");
     let compared = world.run(&["compare", "2", file, "--json"]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
-    let compared = json(&compared);
+    let compared = compared.json();
     assert!(compared["comparisons"][0]["absolute"]["ratio"].as_f64().unwrap() > 0.0);
-    assert_eq!(json(&world.run(&["history", "--json"])).as_array().unwrap().len(), 2);
-    let same = world.run(&["compare", "1", file]);
-    assert_eq!(same.code, 2, "{}", same.stdout);
-    assert!(same.stderr.contains("the same measurement"), "{}", same.stderr);
+    assert_eq!(world.run(&["history", "--json"]).json().as_array().unwrap().len(), 2);
+    world.refused(&["compare", "1", file], "the same measurement");
     let beside = world.run(&["compare", file, "published:urlsession"]);
     assert_eq!(beside.code, 0, "{}", beside.stderr);
-    let missing = world.run(&["compare", "2", "none.json"]);
-    assert_eq!(missing.code, 2);
-    assert!(missing.stderr.contains("none.json"), "{}", missing.stderr);
+    world.refused(&["compare", "2", "none.json"], "none.json");
 }
 
 /// Otherwise a reader of the experiment does not find the table beside the author's.

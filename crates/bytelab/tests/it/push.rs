@@ -22,12 +22,7 @@ pub(crate) const READ: [&str; 10] = [
 ];
 
 fn run(world: &World, server: &str, args: &[&str]) -> Ran {
-    let output = world.command(args).env("BYTELAB_SERVER", server).output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Ran::new(world.command(args).env("BYTELAB_SERVER", server).output().unwrap())
 }
 
 #[track_caller]

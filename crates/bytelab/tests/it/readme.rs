@@ -170,7 +170,7 @@ fn the_readme_s_table_has_every_command_and_the_flags_that_it_names() {
     assert_eq!(named.iter().map(String::as_str).collect::<BTreeSet<_>>(), commands);
     assert!(world.run(&["list"]).stdout.contains("reading"));
     assert!(world.run(&["list", "reading"]).stdout.contains("mmap-window"));
-    let doctor: Value = serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
+    let doctor = world.run(&["doctor", "--json"]).json();
     assert_eq!(doctor["metrics"][0]["name"], "wall_ns");
     assert_eq!(doctor["metrics"][0]["available"], true);
 }

@@ -1,11 +1,7 @@
 //! `bytelab report` and `show --plot`: complete files, and clear messages if there can be none.
 
+use crate::export::stored;
 use crate::program::World;
-
-fn stored(world: &World, more: &[&str]) -> String {
-    let (_, json) = world.reading(&[&["--method", "read,mmap"], more].concat());
-    json["id"].as_str().unwrap().to_owned()
-}
 
 #[test]
 fn a_report_is_one_file_and_replaces_the_one_before() {
@@ -33,9 +29,8 @@ fn svg_files_are_of_the_metric_that_is_requested() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     let svg = std::fs::read_to_string(dir.join("line-by-buffer.svg")).unwrap();
     assert!(svg.contains("<title>CPU time by buffer"), "{svg}");
-    let ran = world.run(&["report", &id, "--svg", dir.to_str().unwrap(), "--metric", "furlongs"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("furlongs"), "{}", ran.stderr);
+    let args = ["report", &id, "--svg", dir.to_str().unwrap(), "--metric", "furlongs"];
+    world.refused(&args, "furlongs");
 }
 
 #[test]
@@ -52,9 +47,7 @@ fn a_report_that_cannot_be_made_is_refused_in_one_line() {
         (&["report", &id, "-o", dir], "is a directory"),
         (&["report", &id, "-o", &missing], "no/such/dir"),
     ] {
-        let ran = world.run(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+        world.refused(args, word);
     }
     assert!(!world.path("out.html").exists());
 }
@@ -65,12 +58,11 @@ fn runs_of_two_experiments_are_no_report() {
     let id = stored(&world, &[]);
     let json = ["--row", "l1-load", "-n", "2", "--json"];
     let ran = world.run(&[&["numbers"], &json[..]].concat());
-    let other: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let other = ran.json();
     let other = other["id"].as_str().unwrap();
     let out = world.path("out.html");
-    let ran = world.run(&["report", &id, other, "-o", out.to_str().unwrap()]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("a report is of one experiment"), "{}", ran.stderr);
+    let both = ["report", &id, other, "-o", out.to_str().unwrap()];
+    world.refused(&both, "a report is of one experiment");
     let ran = world.run(&["report", other, "-o", out.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(std::fs::read_to_string(out).unwrap().contains("load from L1"));

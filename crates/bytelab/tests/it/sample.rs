@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
-use crate::program::World;
+use crate::program::{World, fed};
 
 pub(crate) fn lines(n: usize) -> String {
     (0..n).fold(String::new(), |text, i| text + &i.to_string() + "\n")
@@ -13,9 +13,7 @@ pub(crate) fn lines(n: usize) -> String {
 /// A world with a file of lines, and the path of the file.
 pub(crate) fn world(text: &str) -> (World, String) {
     let world = World::new();
-    let path = world.path("lines");
-    std::fs::write(&path, text).unwrap();
-    let path = path.to_str().unwrap().to_owned();
+    let path = world.write("lines", text);
     (world, path)
 }
 
@@ -48,14 +46,8 @@ fn a_sample_of_a_file_and_of_a_pipe() {
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
         (0, "92\n163\n202\n857\n868\n", "")
     );
-    let mut child = world
-        .command(&["sample", "-n", "5", "--seed", "2026"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(lines(1000).as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let args = ["sample", "-n", "5", "--seed", "2026"];
+    let output = fed(&mut world.command(&args), lines(1000).as_bytes());
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "197\n341\n862\n892\n923\n");
     let ran = world.run(&["sample", &path, "-p", "0.005", "--seed", "2026", "--stats"]);
     assert_eq!(ran.stdout, "169\n267\n332\n362\n");
@@ -160,9 +152,8 @@ fn two_parts_of_a_split_are_two_files() {
     let dir = world.dir.path().to_str().unwrap();
     for name in ["new", "old"] {
         let split = format!("{dir}/{name}=0.5,{dir}/./{name}=0.5");
-        let ran = world.run(&["sample", &path, "--split", &split]);
-        assert_eq!(ran.code, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("{dir}/./{name} is named twice")), "{}", ran.stderr);
+        let expected = format!("{dir}/./{name} is named twice");
+        world.refused(&["sample", &path, "--split", &split], &expected);
         std::fs::write(world.path("old"), "as it was").unwrap();
     }
     assert_eq!(names(&world), ["lines", "old"]);

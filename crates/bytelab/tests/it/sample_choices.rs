@@ -1,9 +1,9 @@
 //! What `bytelab sample` draws, and in which order, as a user chooses it.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::Stdio;
 
-use crate::program::World;
+use crate::program::{World, fed};
 use crate::sample::{lines, names_in, world};
 
 #[test]
@@ -44,14 +44,7 @@ fn a_systematic_sample_has_equal_distances() {
         let ran = world.run(&[&["sample", &path], args].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
     }
-    let mut child = world
-        .command(&["sample", "-n", "5", "--systematic"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdin.take());
-    let output = child.wait_with_output().unwrap();
+    let output = fed(&mut world.command(&["sample", "-n", "5", "--systematic"]), b"");
     let stderr = String::from_utf8(output.stderr).unwrap();
     let expected = "bytelab sample: a systematic sample needs the number of records: give a file\n";
     assert_eq!((output.status.code(), stderr.as_str()), (Some(2), expected));
@@ -75,11 +68,8 @@ fn a_random_order_needs_little_memory_and_leaves_nothing_behind() {
     let output = command(&[&path, "--memory", "64KiB"]).output().unwrap();
     assert!(output.stdout == expected, "{}", String::from_utf8_lossy(&output.stderr));
     // The order of a pipe's records is the same, as all are taken.
-    let mut child = command(&["--memory", "64KiB"]).stdin(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let feeding = std::thread::spawn(move || stdin.write_all(lines(200_000).as_bytes()).unwrap());
-    assert!(child.wait_with_output().unwrap().stdout == expected);
-    feeding.join().unwrap();
+    let output = fed(&mut command(&["--memory", "64KiB"]), lines(200_000).as_bytes());
+    assert!(output.stdout == expected);
     // While it writes, the temporary file is there, but has no name.
     let mut child = command(&[&path, "--memory", "64KiB"]).spawn().unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0; 2]).unwrap();

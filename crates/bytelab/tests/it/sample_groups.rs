@@ -27,10 +27,9 @@ fn groups_are_drawn_whole() {
     assert_eq!(ran.stdout.lines().count(), 1 + 10 * users(&ran.stdout).len());
     // The same users, whatever else is in the file.
     let first: BTreeSet<String> = users(&ran.stdout).into_iter().map(str::to_owned).collect();
-    let other = world.path("other");
-    std::fs::write(&other, "user,id,\"a,b\"\nu1,1,\nu2,2,\nu77,3,\nu5,4,\n").unwrap();
+    let other = world.write("other", "user,id,\"a,b\"\nu1,1,\nu2,2,\nu77,3,\nu5,4,\n");
     let mut args = csv;
-    args[1] = other.to_str().unwrap();
+    args[1] = &other;
     let ran = world.run(&[&args[..], &["--groups", "user", "-p", "40%"]].concat());
     for user in ["u1", "u2", "u5"] {
         assert_eq!(users(&ran.stdout).contains(user), first.contains(user), "{user}");
@@ -74,9 +73,7 @@ fn mapping_is_refused_where_nothing_can_be_mapped() {
         &["sample", &path, "--format", "csv", "--header", "--weight", "id"],
         &["sample", "/dev/stdin"],
     ] {
-        let ran = world.run(&[args, &map].concat());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ran.stderr.contains("mapping is for lines and records"), "{}", ran.stderr);
+        world.refused(&[args, &map].concat(), "mapping is for lines and records");
     }
     assert_eq!(world.run(&[&["sample", path.as_str()], &map[..]].concat()).code, 0);
 }

@@ -3,22 +3,8 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Output, Stdio};
 
-use crate::program::{World, request_head};
+use crate::program::{World, fed, request_head};
 use crate::sample::{lines, world};
-
-/// Runs with this text on a pipe.
-fn piped(world: &World, args: &[&str], text: &[u8]) -> Output {
-    let mut child = world
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The program may end before it has read everything.
-    let _ = child.stdin.take().unwrap().write_all(text);
-    child.wait_with_output().unwrap()
-}
 
 #[test]
 fn files_with_different_headers_are_taken_together_only_if_it_is_said() {
@@ -44,7 +30,7 @@ fn a_record_that_is_too_large_is_reported_with_its_place_and_what_to_do() {
     let text = format!("a,b\n1,\"2\n{}", "3,4\n".repeat(1000));
     for (max, code) in [("1KiB", 1), ("1MiB", 1), ("1x", 2)] {
         let args = ["sample", "-n", "1", "--format", "csv", "--max-record", max];
-        let output = piped(&world, &args, text.as_bytes());
+        let output = fed(&mut world.command(&args), text.as_bytes());
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
         let expected = match max {
@@ -65,7 +51,7 @@ fn more_draws_than_memory_holds_are_reported_in_one_line() {
     let path = world.path("lines").to_str().unwrap().to_owned();
     std::fs::write(&path, "a\nb\n").unwrap();
     for n in [u64::MAX, 1 << 60, 1 << 45].map(|n| n.to_string()) {
-        let pipe = piped(&world, &["sample", "-n", &n, "--with-replacement"], b"a\nb\n");
+        let pipe = fed(&mut world.command(&["sample", "-n", &n, "--with-replacement"]), b"a\nb\n");
         let shuffled = ["sample", &path, "-n", &n, "--with-replacement", "--shuffle"];
         let file = world.command(&shuffled).output().unwrap();
         for (output, expected) in [

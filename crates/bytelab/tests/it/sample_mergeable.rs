@@ -7,9 +7,7 @@ use crate::sample::{lines, world};
 #[test]
 fn sketches_of_parts_give_what_the_command_draws() {
     let (world, path) = world(&lines(1000));
-    let other = world.path("other");
-    std::fs::write(&other, lines(500)).unwrap();
-    let other = other.to_str().unwrap();
+    let other = &world.write("other", lines(500));
     let args = ["sample", &path, other, "-n", "20", "--seed", "7"];
     let ran = world.run(&[&args[..], &["--mergeable", "--stats"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);

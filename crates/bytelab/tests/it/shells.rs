@@ -25,9 +25,8 @@ fn each_shell_reads_its_completions() {
             let is_there = ran.stdout.contains(word);
             assert!(is_there || word == "mmap-window", "{shell}: {word}");
         }
-        let file = world.path(shell);
-        std::fs::write(&file, &ran.stdout).unwrap();
-        let Some(read) = run(shell, &["-n", file.to_str().unwrap()]) else { continue };
+        let file = world.write(shell, &ran.stdout);
+        let Some(read) = run(shell, &["-n", &file]) else { continue };
         assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
     }
     assert_eq!(world.run(&["completions", "csh"]).code, 2);

@@ -14,7 +14,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 
-use crate::program::{SMALL, World, cell, long_run};
+use crate::program::{SMALL, World, cell, long_run, on_go};
 
 const SIZE: [u16; 2] = [24, 120];
 
@@ -149,15 +149,8 @@ fn figure(screen: &vt100::Screen, method: &str) -> Option<f64> {
 
 /// A worker whose samples take longer and longer, by its own clock, so that its p50 changes.
 fn growing(world: &World, bytes: u64) -> String {
-    let script = format!(
-        "echo hello 1
-         while read -r verb n rest; do case $verb in
-             prepare) echo ready;;
-             go) echo \"done $n wall=$((3000000 + n % 10000 * 1000)) bytes={bytes}\";;
-             bye) exit;;
-         esac; done"
-    );
-    world.worker("grow", &script)
+    let go = format!("echo \"done $n wall=$((3000000 + n % 10000 * 1000)) bytes={bytes}\"");
+    world.worker("grow", &on_go(&go))
 }
 
 #[test]
@@ -283,15 +276,8 @@ fn decided<'a>(worker: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 fn constant(world: &World) -> String {
     let (_, json) = world.reading(&["--method", "read", "--no-store"]);
     let answer = cell(&json, "read")["answer"].as_str().unwrap();
-    let script = format!(
-        "echo hello 1
-         while read -r verb n rest; do case $verb in
-             prepare) echo ready;;
-             go) echo \"done $n wall=5000000 bytes=65536 answer={answer}\";;
-             bye) exit;;
-         esac; done"
-    );
-    world.worker("constant", &script)
+    let go = format!("echo \"done $n wall=5000000 bytes=65536 answer={answer}\"");
+    world.worker("constant", &on_go(&go))
 }
 
 #[test]
@@ -333,7 +319,7 @@ fn an_event_per_look_is_a_line_of_json_whose_last_verdicts_are_those_of_the_run(
     assert_eq!(sessions(&events[0]), 6, "{events:#?}");
     assert!(events.iter().all(|event| event["event"] == "look" && event["run"] == "1"));
     assert!(events.is_sorted_by_key(sessions), "{events:#?}");
-    let run: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let run = ran.json();
     let decides = |comparison: &&Value| comparison["decides"] == true;
     let result = run["comparisons"].as_array().unwrap().iter().find(decides).unwrap();
     let last = &events.last().unwrap()["points"][0];

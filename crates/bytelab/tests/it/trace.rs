@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::program::{Ran, World, files_below};
+use crate::program::{Ran, World, files_below, on_go};
 
 /// A trace as viewers read it; a key that is missing or of another type is an error.
 #[derive(Deserialize)]
@@ -235,13 +235,9 @@ fn a_worker_that_dies_is_a_note_and_the_rest_is_traced() {
     // It takes the warm-up and the two rounds, and sends nothing in the fourth process.
     let count = world.path("count");
     let script = format!(
-        "echo x >>{0}; [ $(wc -l <{0}) -gt 1 ] && exit 3; echo hello 1
-         while read -r verb n rest; do case $verb in
-             prepare) echo ready;;
-             go) echo \"done $n wall=5000000 bytes=1048576\";;
-             bye) exit;;
-         esac; done",
-        count.display()
+        "echo x >>{0}; [ $(wc -l <{0}) -gt 1 ] && exit 3; {1}",
+        count.display(),
+        on_go("echo \"done $n wall=5000000 bytes=1048576\"")
     );
     let worker = world.worker("dying", &script);
     let path = world.path("t.json");
@@ -275,14 +271,9 @@ fn a_path_that_cannot_be_written_is_reported_before_anything_is_measured() {
 #[test]
 fn the_phases_that_a_method_marks_are_spans_below_its_sample() {
     let world = World::new();
-    let script = "echo hello 1
-        while read -r verb n rest; do case $verb in
-            prepare) echo ready;;
-            go) case $rest in *marks=yes*) echo 'mark first%20touch at=1'; echo mark sum;; esac
-                echo \"done $n wall=1000 bytes=1048576\";;
-            bye) exit;;
-        esac; done";
-    let marking = world.worker("marking", script);
+    let go = "case $rest in *marks=yes*) echo 'mark first%20touch at=1'; echo mark sum;; esac
+              echo \"done $n wall=1000 bytes=1048576\"";
+    let marking = world.worker("marking", &on_go(go));
     let path = world.path("trace.json");
     let to_file = ["run", "reading", "--trace", path.to_str().unwrap()];
     // The worker knows no answer: it is measured, and out.

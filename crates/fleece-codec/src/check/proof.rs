@@ -169,7 +169,6 @@ mod tests {
         let texts = ["", "a", "ab", "é", "fifteen letters", "sixteen letters!", &long];
         for keys in [None, Some(SharedKeys::new())] {
             let mut encoder = Encoder::new();
-            let is_shared = keys.is_some();
             if let Some(keys) = keys {
                 encoder.set_shared_keys(keys);
             }
@@ -180,7 +179,7 @@ mod tests {
             }
             encoder.end_dict();
             let doc = Doc::check(encoder.finish().unwrap()).unwrap();
-            let doc = match encoder.take_shared_keys().filter(|_| is_shared) {
+            let doc = match encoder.take_shared_keys() {
                 Some(keys) => doc.with_shared_keys(Arc::new(keys)),
                 None => doc,
             };

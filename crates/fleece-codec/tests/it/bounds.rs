@@ -146,7 +146,6 @@ fn arrays_are_read_from_both_ends_and_dicts_in_part() {
     let names = ["", "a", "ab", "b", "b.x", "b.y", "ba", "c"];
     for keys in [None, Some(SharedKeys::new())] {
         let mut encoder = Encoder::new();
-        let is_shared = keys.is_some();
         if let Some(keys) = keys {
             encoder.set_shared_keys(keys);
         }
@@ -157,7 +156,7 @@ fn arrays_are_read_from_both_ends_and_dicts_in_part() {
         }
         encoder.end_dict();
         let mut doc = Doc::check(encoder.finish().unwrap()).unwrap();
-        if let Some(keys) = encoder.take_shared_keys().filter(|_| is_shared) {
+        if let Some(keys) = encoder.take_shared_keys() {
             doc = doc.with_shared_keys(keys.into());
         }
         let dict = doc.root().as_dict().unwrap();

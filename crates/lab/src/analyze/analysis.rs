@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::param::Point;
 use crate::run::Warning;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
     /// In the order of the run's cells.
     pub cells: Vec<CellSummary>,
@@ -45,7 +45,7 @@ pub struct Overall {
 }
 
 /// The cells of one full point, which are compared with each other.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Family {
     pub point: Point,
     /// Indices into `Run::cells`, yardsticks included. A cell that does not depend on all params is

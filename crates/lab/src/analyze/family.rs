@@ -94,12 +94,8 @@ fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> 
         cells,
         reference: whole.or(compared.first()).copied(),
         metric: WALL,
-        why: String::new(),
-        by_wall: Vec::new(),
-        best: Vec::new(),
-        undecided: Vec::new(),
-        pareto: Vec::new(),
         compared,
+        ..Family::default()
     }
 }
 

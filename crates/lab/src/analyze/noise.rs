@@ -142,7 +142,6 @@ fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
 mod tests {
     use super::*;
     use crate::analyze::tests::{cell, waited};
-    use crate::param::Point;
 
     /// Samples with these logs, in sessions of this number of rounds.
     fn series(logs: &[f64], rounds: u32, check: impl Fn(&[(&Sample, f64)])) {
@@ -162,18 +161,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_judged_without_the_wait_where_its_table_is_and_it_is_known() {
-        let family = |metric, cells: &[usize]| Family {
-            point: Point::default(),
-            cells: cells.to_vec(),
-            reference: None,
-            compared: Vec::new(),
-            metric,
-            why: String::new(),
-            by_wall: Vec::new(),
-            best: Vec::new(),
-            undecided: Vec::new(),
-            pareto: Vec::new(),
-        };
+        let family =
+            |metric, cells: &[usize]| Family { cells: cells.to_vec(), metric, ..Family::default() };
         let known = waited(cell("a", [1.0; 10]));
         let table = [family(WALL_LESS_WAIT, &[0])];
         assert_eq!(time_metric(&known, 0, &table), WALL_LESS_WAIT);

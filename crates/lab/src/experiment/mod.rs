@@ -110,6 +110,11 @@ impl Experiment {
 }
 
 impl Method {
+    /// A contender that is part of the program.
+    pub fn built_in(name: impl Into<String>, about: impl Into<String>, build: Build) -> Method {
+        Method::contender(name, about, How::BuiltIn(build))
+    }
+
     /// A method that competes at every point, reads no param and is measured by default.
     pub fn contender(name: impl Into<String>, about: impl Into<String>, how: How) -> Method {
         Method {

@@ -15,24 +15,33 @@ pub struct Job<'a> {
     pub least_sessions: u32,
 }
 
-/// Receives the run as it grows: implemented by the store and the progress line.
+/// Receives the run as it grows: implemented by the store and the progress line. What is not
+/// implemented does nothing.
 pub trait Record {
     /// The run has its cells and no samples yet; the implementation sets its id.
     fn begin(&mut self, run: &mut Run) -> Result<()>;
     /// The status, language or digest of a cell has changed.
-    fn cell(&mut self, run: &Run, cell: usize) -> Result<()>;
+    fn cell(&mut self, _run: &Run, _cell: usize) -> Result<()> {
+        Ok(())
+    }
     /// The cell has a new last sample.
-    fn sample(&mut self, run: &Run, cell: usize) -> Result<()>;
+    fn sample(&mut self, _run: &Run, _cell: usize) -> Result<()> {
+        Ok(())
+    }
     /// The session was interrupted: its samples, which are in the run, no longer count.
-    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()>;
+    fn set_aside(&mut self, _run: &Run, _session: u32) -> Result<()> {
+        Ok(())
+    }
     /// The plan has changed: the deciding measure was chosen.
     fn planned(&mut self, _run: &Run) -> Result<()> {
         Ok(())
     }
     /// Called between samples, with the run until now.
-    fn progress(&mut self, run: &Run, progress: &Progress<'_>);
+    fn progress(&mut self, _run: &Run, _progress: &Progress<'_>) {}
     /// The environment, the notes and `complete` are final.
-    fn finish(&mut self, run: &Run) -> Result<()>;
+    fn finish(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Why the samples of a session that a signal or a crash ended do not count.

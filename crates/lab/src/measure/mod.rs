@@ -34,9 +34,7 @@ use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::metric;
 use crate::param::Point;
-use crate::run::{
-    CacheState, Cell, Design, Environment, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
-};
+use crate::run::{CacheState, Cell, Design, Plan, Role, Run, SCHEMA, Sample, Status, Warning};
 use crate::stats::LOOKS;
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
@@ -108,14 +106,10 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
     }
     Run {
         schema: SCHEMA,
-        id: String::new(),
-        uuid: String::new(),
         experiment: job.experiment.name.to_owned(),
         question: job.experiment.question.to_owned(),
         label,
         started: clock::utc_rfc3339(),
-        complete: false,
-        environment: Environment::default(),
         plan: Plan {
             metric_versions: metric::versions(),
             measures: Vec::new(),
@@ -124,7 +118,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         },
         points,
         cells,
-        notes: Vec::new(),
+        ..Run::default()
     }
 }
 

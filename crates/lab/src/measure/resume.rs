@@ -94,20 +94,10 @@ pub(super) fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) ->
 mod tests {
     use super::*;
     use crate::param::Point;
-    use crate::run::{CacheState, Environment, Plan, SCHEMA};
+    use crate::run::{CacheState, Plan, SCHEMA};
 
     fn sample(session: u32, round: u32) -> Sample {
-        Sample {
-            pass: Pass::Timing,
-            session,
-            round,
-            slot: 0,
-            warm_up: round == 0,
-            not_counted: None,
-            ops: 1,
-            bytes: 0,
-            answer: None,
-        }
+        Sample { session, round, warm_up: round == 0, ops: 1, ..Sample::default() }
     }
 
     /// A cell with the given numbers of rounds in each set of processes.
@@ -129,21 +119,7 @@ mod tests {
             sample_limit_ns: 1,
             ..Plan::default()
         };
-        Run {
-            schema: SCHEMA,
-            id: String::new(),
-            uuid: String::new(),
-            experiment: String::new(),
-            question: String::new(),
-            label: None,
-            started: String::new(),
-            complete: false,
-            environment: Environment::default(),
-            plan,
-            points: Vec::new(),
-            cells,
-            notes: Vec::new(),
-        }
+        Run { schema: SCHEMA, plan, cells, ..Run::default() }
     }
 
     /// Which sessions are left, and which one was interrupted.

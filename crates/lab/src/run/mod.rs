@@ -16,7 +16,7 @@ pub use crate::warning::{Cells, Warning, WarningKind};
 /// analyse as if all methods had taken part to the end.
 pub const SCHEMA: u32 = 2;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     pub schema: u32,
     /// The name of the run in one store.
@@ -263,7 +263,7 @@ impl Status {
 }
 
 /// One timed execution. Its values stand in the cell's columns at the same index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     #[serde(default)]
     pub pass: Pass,

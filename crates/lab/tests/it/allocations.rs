@@ -4,7 +4,7 @@
 use lab::experiment::{Command, How, Method};
 use lab::run::{Cell, Plan, Run, Status};
 
-use crate::script::{GOOD, cell, method, plan, run, script};
+use crate::script::{GOOD, cell, method, plan, python, run, script};
 
 fn counted(methods: Vec<Method>) -> Run {
     run(methods, Plan { counting: 3, ..plan(2) })
@@ -22,9 +22,9 @@ fn why<'a>(run: &'a Run, method: &str) -> Option<&'a str> {
 }
 
 /// A worker in Python whose job is `job`, with the C library as `libc`.
-fn python(name: &str, job: &str) -> Method {
-    let worker = format!(
-        "import ctypes, os, sys, threading
+fn with_libc(name: &str, job: &str) -> Method {
+    let text = format!(
+        "import ctypes
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
@@ -34,17 +34,9 @@ libc.labs.argtypes = [ctypes.c_size_t]
 libc.free.argtypes = [ctypes.c_void_p]
 kept = [None] * 1000
 def job():
-    {job}
-print('hello 1 lang=python', flush=True)
-for line in sys.stdin:
-    word = line.split()
-    if word[0] == 'prepare': print('ready', flush=True)
-    elif word[0] == 'bye': break
-    else:
-        job()
-        print(f'done {{word[1]}} wall=2000000 bytes=8 answer=2a', flush=True)"
+    {job}"
     );
-    method(name, How::Worker { argv: ["python3", "-c", &worker].map(str::to_owned).to_vec() })
+    python(name, &text)
 }
 
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
@@ -62,7 +54,7 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     for i in range(1000): libc.free(kept[i])";
     let none = "for i in range(1000): kept[i] = libc.labs(1000)
     for i in range(1000): libc.labs(kept[i])";
-    let run = counted(vec![python("all", all), python("none", none), script("a", GOOD)]);
+    let run = counted(vec![with_libc("all", all), with_libc("none", none), script("a", GOOD)]);
     if !measured(&run, "all") {
         return;
     }
@@ -86,7 +78,7 @@ fn the_allocations_of_children_are_counted_apart_from_those_of_their_parent() {
     for i in range(1000): libc.free(libc.malloc(7_000_000))
     if child == 0: os._exit(0)
     os.waitpid(child, 0)";
-    let run = counted(vec![python("fork", job), script("a", GOOD)]);
+    let run = counted(vec![with_libc("fork", job), script("a", GOOD)]);
     if measured(&run, "fork") {
         let found = values(cell(&run, "fork"), "allocated_bytes");
         let of_both = |bytes: &f64| (14e9..14.1e9).contains(bytes);

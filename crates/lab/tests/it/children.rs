@@ -11,7 +11,7 @@ use lab::param::Point;
 use lab::run::Plan;
 
 use crate::counting::traced;
-use crate::script::{cell, launcher, method, plan, run, script};
+use crate::script::{cell, launcher, method, on_go, plan, run, script};
 
 /// Some ten milliseconds of CPU time of a shell.
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
@@ -79,17 +79,9 @@ fn a_command_that_waits_for_another_process_has_no_time_without_the_wait() {
 /// A worker whose work is done by a process that it starts. It reports that it never waited, which
 /// is true for the worker itself, and a wall time that is possible however fast the machine is.
 fn by_a_child() -> String {
-    format!(
-        r#"echo "hello 1 name=parent lang=sh"
-        while read -r verb n rest; do
-            case $verb in
-                prepare) echo ready;;
-                go) sh -c '{BURN}'
-                    echo "done $n wall=1000000 bytes=8 answer=2a run_queue_wait_ns=0";;
-                bye) exit 0;;
-            esac
-        done"#
-    )
+    on_go(&format!(
+        "sh -c '{BURN}'; echo \"done $n wall=1000000 bytes=8 answer=2a run_queue_wait_ns=0\""
+    ))
 }
 
 #[test]
@@ -173,21 +165,13 @@ fn the_peak_of_a_worker_that_is_larger_than_what_it_starts_is_its_own() {
 }
 
 /// After its first sample it rests, then computes and writes, then reports that, and rests again.
-const BUSY_BETWEEN: &str = r#"
-    echo "hello 1 name=busy lang=sh"
-    while read -r verb n rest; do
-        case $verb in
-            prepare) echo ready;;
-            go) echo "done $n wall=2000000 bytes=8 answer=2a"
-                if [ $n = 1 ]; then
-                    read -r x <$0/begin
-                    i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done
-                    head -c 1000000 /dev/zero >$0/written
-                    echo busy no more >$0/end
-                fi;;
-            bye) exit 0;;
-        esac
-    done"#;
+const BUSY_BETWEEN: &str = r#"echo "done $n wall=2000000 bytes=8 answer=2a"
+    if [ $n = 1 ]; then
+        read -r x <$0/begin
+        i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done
+        head -c 1000000 /dev/zero >$0/written
+        echo busy no more >$0/end
+    fi"#;
 
 #[test]
 #[cfg(target_os = "linux")]
@@ -200,7 +184,7 @@ fn what_a_worker_does_between_samples_is_in_none() {
         path
     };
     let (begin, end) = (fifo("begin"), fifo("end"));
-    let argv = ["/bin/sh", "-c", BUSY_BETWEEN, dir.path().to_str().unwrap()];
+    let argv = ["/bin/sh", "-c", &on_go(BUSY_BETWEEN), dir.path().to_str().unwrap()];
     let argv = argv.map(str::to_owned).to_vec();
     let mut runner = started(&method("", How::Worker { argv }));
     runner.go(1, 1).unwrap();

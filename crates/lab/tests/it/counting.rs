@@ -11,7 +11,7 @@ use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
 use crate::script::{
-    GOOD, cell, experiment, go, go_on, job, launcher, method, plan, run, run_with, script,
+    GOOD, cell, experiment, go, go_on, job, launcher, method, plan, python, run, run_with, script,
 };
 
 fn counted(methods: Vec<Method>, counting: u32) -> Run {
@@ -75,21 +75,13 @@ fn the_calls_of_children_are_counted() {
 
 #[test]
 fn the_calls_of_threads_are_counted() {
-    const WORKER: &str = "import os, sys, threading
-def job():
+    let text = "def calls():
     for _ in range(1000): os.getppid()
-print('hello 1 lang=python', flush=True)
-for line in sys.stdin:
-    word = line.split()
-    if word[0] == 'prepare': print('ready', flush=True)
-    elif word[0] == 'bye': break
-    else:
-        threads = [threading.Thread(target=job) for _ in range(3)]
-        for thread in threads: thread.start()
-        for thread in threads: thread.join()
-        print(f'done {word[1]} wall=2000000 bytes=8 answer=2a', flush=True)";
-    let argv = ["python3", "-c", WORKER].map(str::to_owned).to_vec();
-    let run = counted(vec![script("a", GOOD), method("python", How::Worker { argv })], 3);
+def job():
+    threads = [threading.Thread(target=calls) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()";
+    let run = counted(vec![script("a", GOOD), python("python", text)], 3);
     let cell = cell(&run, "python");
     if cell.status != Status::Measured {
         println!("skipped: {:?}", cell.status);

@@ -10,7 +10,7 @@ use lab::measure::{Job, new_run};
 use lab::param::Point;
 use lab::run::{Design, Plan, Run};
 
-use crate::script::{cell, experiment, go, go_on, plan, run_with, script};
+use crate::script::{cell, experiment, go, go_on, on_go, plan, run_with, script};
 
 /// A worker whose times follow from how many samples it has taken in all of its processes:
 /// `base_us` and up to `spread_us` more. It reports its CPU time, so that a busy machine changes
@@ -19,20 +19,12 @@ fn counting(name: &str, dir: &Path, [base_us, spread_us, step]: [u32; 3]) -> Met
     let file = dir.join(name);
     std::fs::write(&file, "0\n").unwrap();
     let text = format!(
-        r#"
-        echo "hello 1 name={name} lang=sh"
-        while read -r verb n rest; do
-            case $verb in
-                prepare) echo ready;;
-                go) read -r i < '{file}'; echo $((i + 1)) > '{file}'
-                    ns=$(({base_us}000 + i * {step} % 101 * {spread_us}000 / 100))
-                    echo "done $n wall=$ns bytes=8 answer=1 cpu_ns=$ns run_queue_wait_ns=0";;
-                bye) exit 0;;
-            esac
-        done"#,
+        r#"read -r i < '{file}'; echo $((i + 1)) > '{file}'
+           ns=$(({base_us}000 + i * {step} % 101 * {spread_us}000 / 100))
+           echo "done $n wall=$ns bytes=8 answer=1 cpu_ns=$ns run_queue_wait_ns=0""#,
         file = file.display()
     );
-    script(name, &text)
+    script(name, &on_go(&text))
 }
 
 /// The fast ones do not differ, the slow one takes three times the time of the reference.

@@ -10,7 +10,7 @@ use lab::measure::{Job, new_run, prepare_data};
 use lab::param::{Kind, Param, Point};
 use lab::run::{CacheState, Measure, Plan, Sample, Status};
 
-use crate::script::{GOOD, cell, experiment, go, method, plan, run, run_with, script};
+use crate::script::{GOOD, cell, experiment, go, method, on_go, plan, run, run_with, script};
 
 fn three() -> Vec<Method> {
     vec![script("a", GOOD), script("b", GOOD), script("c", GOOD)]
@@ -53,18 +53,12 @@ fn a_sample_has_the_childs_and_the_kernels_metrics() {
 
 #[test]
 fn short_work_is_batched_until_the_clock_can_see_it() {
-    let batch = r#"
-        echo "hello 1 name=fast"
-        while read -r verb n rest; do
-            ops=${rest#ops=}; ops=${ops:-1}
-            case $verb in
-                prepare) echo ready;;
-                go) echo "done $n wall=$((ops * 5)) ops=$ops bytes=$((ops * 8))";;
-                bye) exit 0;;
-            esac
-        done"#;
+    let batch = on_go(
+        r#"ops=${rest#ops=}; ops=${ops:-1}
+           echo "done $n wall=$((ops * 5)) ops=$ops bytes=$((ops * 8))""#,
+    );
     let single = batch.replace("ops=$ops bytes=$((ops * 8))", "bytes=8").replace("ops * 5", "5");
-    let run = run(vec![script("batch", batch), script("single", &single)], plan(2));
+    let run = run(vec![script("batch", &batch), script("single", &single)], plan(2));
     let batch = cell(&run, "batch");
     assert!(batch.counted("wall_ns").all(|(s, ns)| s.ops >= 1000 && ns == 5.0), "{batch:?}");
     assert!(batch.samples.iter().any(|s| s.warm_up && s.ops == 1), "the search is kept as warm-up");
@@ -74,17 +68,11 @@ fn short_work_is_batched_until_the_clock_can_see_it() {
 
 #[test]
 fn a_cold_start_does_not_decide_how_much_is_batched() {
-    let fast = r#"
-        echo "hello 1 name=fast"
-        while read -r verb n rest; do
-            ops=${rest#ops=}; ops=${ops:-1}; wall=$((ops * 5))
-            [ "$n" = 1 ] && wall=FIRST
-            case $verb in
-                prepare) echo ready;;
-                go) echo "done $n wall=$wall ops=$ops bytes=$((ops * 8))";;
-                bye) exit 0;;
-            esac
-        done"#;
+    let fast = on_go(
+        r#"ops=${rest#ops=}; ops=${ops:-1}; wall=$((ops * 5))
+           [ $n = 1 ] && wall=FIRST
+           echo "done $n wall=$wall ops=$ops bytes=$((ops * 8))""#,
+    );
     let cold = script("cold", &fast.replace("FIRST", "900000"));
     let run = run(vec![cold, script("even", &fast.replace("FIRST", "5"))], plan(2));
     let ops = |name: &str| cell(&run, name).samples.last().unwrap().ops;

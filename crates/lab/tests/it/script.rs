@@ -3,7 +3,7 @@
 use anyhow::Result;
 use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure, new_run, prepare_data};
+use lab::measure::{Job, Record, measure, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
 
@@ -21,6 +21,28 @@ pub(crate) const GOOD: &str = r#"
 /// The worker with this job.
 pub(crate) fn job(text: &str) -> String {
     GOOD.replace("go)", &format!("go) {text};"))
+}
+
+/// The worker that does this instead when a sample is requested.
+pub(crate) fn on_go(text: &str) -> String {
+    GOOD.replace(r#"echo "done $n wall=2000000 bytes=8 answer=2a own_ns=7""#, text)
+}
+
+/// A worker in Python; the text defines `job`.
+pub(crate) fn python(name: &str, text: &str) -> Method {
+    let worker = format!(
+        "import os, sys, threading
+{text}
+print('hello 1 lang=python', flush=True)
+for line in sys.stdin:
+    word = line.split()
+    if word[0] == 'prepare': print('ready', flush=True)
+    elif word[0] == 'bye': break
+    else:
+        job()
+        print(f'done {{word[1]}} wall=2000000 bytes=8 answer=2a', flush=True)"
+    );
+    method(name, How::worker(["python3", "-c", &worker]))
 }
 
 pub(crate) fn experiment() -> Experiment {
@@ -118,18 +140,8 @@ impl<F: FnMut(&Run, usize)> Record for Watch<F> {
         run.id = "1".into();
         Ok(())
     }
-    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
         (self.0)(run, cell);
-        Ok(())
-    }
-    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
-        Ok(())
-    }
-    fn progress(&mut self, _: &Run, _: &Progress<'_>) {}
-    fn finish(&mut self, _: &Run) -> Result<()> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use super::{LineFile, fetch_lines, next_below};
 use crate::input::Window;
 use crate::sink::{Place, Sink};
-use crate::threads::start;
+use crate::threads::{join, start};
 use crate::watch::Watch;
 use crate::{Error, ErrorKind, Result};
 
@@ -57,9 +57,7 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
         let result = deal(file, &jobs, 2 * threads, ranks, sink, watch);
         // The threads end when the channel of jobs is closed.
         drop(jobs);
-        for worker in workers {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
+        workers.into_iter().for_each(join);
         result
     })
 }

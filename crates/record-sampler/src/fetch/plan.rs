@@ -191,11 +191,16 @@ fn touched(n: f64, size: f64, len: f64, part: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
+    /// Of n of 10⁷ records of 64 bytes.
+    fn facts(n: u64, cached: f64) -> Facts {
         let (total, cached, may_map) = (10_000_000, Some(cached), true);
-        let facts = Facts { n, total, record_bytes, cached, fault_bytes: None, may_map };
+        Facts { n, total, record_bytes: 64, cached, fault_bytes: None, may_map }
+    }
+
+    fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
+        let facts = Facts { record_bytes, ..facts(n, cached) };
         let choice = choose(&facts);
-        assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached:?}: {}", choice.reason);
+        assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
         let unmapped = choose(&Facts { may_map: false, ..facts });
         assert!(unmapped.method != Method::Mmap && !unmapped.reason.contains("mmap"));
         let kept = if expected == Method::Mmap { unmapped.method } else { expected };
@@ -222,14 +227,7 @@ mod tests {
     #[test]
     fn what_is_chosen_was_measured_to_be_the_best_or_a_fifth_more() {
         for (n, cached, fault_bytes, measured) in MEASURED {
-            let facts = Facts {
-                n,
-                total: 10_000_000,
-                record_bytes: 64,
-                cached: Some(cached),
-                fault_bytes: Some(fault_bytes),
-                may_map: true,
-            };
+            let facts = Facts { fault_bytes: Some(fault_bytes), ..facts(n, cached) };
             let choice = choose(&facts);
             let ways = [Method::Pread, Method::Mmap, Method::Sequential];
             let ways = ways.into_iter().zip(measured).filter(|(_, ms)| *ms > 0.0);
@@ -279,14 +277,6 @@ mod tests {
 
     #[test]
     fn pages_are_mapped_at_once_where_faults_would_cost_more() {
-        let facts = |n, cached| Facts {
-            n,
-            total: 10_000_000,
-            record_bytes: 64,
-            cached: Some(cached),
-            fault_bytes: None,
-            may_map: true,
-        };
         assert_eq!(choose(&facts(1_000_000, 1.0)).density, Density::All);
         assert_eq!(choose(&facts(1000, 1.0)).density, Density::Dense);
         assert_eq!(choose(&facts(1000, 0.0)).density, Density::Sparse);

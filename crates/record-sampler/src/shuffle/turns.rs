@@ -9,7 +9,7 @@ use std::thread;
 
 use super::entries::{Bucket, Entry, IS_APART, place_of};
 use crate::sink::{Run, Sink};
-use crate::threads::start;
+use crate::threads::{join, start};
 use crate::{Error, ErrorKind, Result};
 
 /// The size of a run of copied records: it stays in a cache until it is written.
@@ -74,9 +74,7 @@ impl Turns<'_> {
             let result = deal(buckets, &jobs, 2 * threads, |turn| take(turn, sink));
             // The threads end when the channel of jobs is closed.
             drop(jobs);
-            for worker in workers {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            }
+            workers.into_iter().for_each(join);
             result
         })
     }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use byte_stream::{Cancel, ErrorKind};
+use byte_stream::{Cancel, ErrorKind, Options};
 
 use super::{answering, get, kind, once, patient};
 use crate::kinds::bytes;
@@ -84,8 +84,8 @@ fn a_server_that_is_too_slow_is_given_up() {
     assert!(!error.is_retryable());
 }
 
-#[test]
-fn another_thread_ends_the_waiting_for_a_server() {
+/// Another thread ends the waiting for the head of a response, and for the rest of its body.
+pub(crate) fn check_cancelled(kind: fn(Options, &Server) -> ErrorKind) {
     for says in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"] {
         let cancel = Cancel::new().unwrap();
         let other = cancel.clone();
@@ -96,6 +96,11 @@ fn another_thread_ends_the_waiting_for_a_server() {
         });
         assert_eq!(kind(patient().cancel(&cancel), &server), ErrorKind::Cancelled);
     }
+}
+
+#[test]
+fn another_thread_ends_the_waiting_for_a_server() {
+    check_cancelled(kind);
 }
 
 #[test]

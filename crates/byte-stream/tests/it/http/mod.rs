@@ -3,7 +3,7 @@
 mod answers;
 mod bodies;
 mod cost;
-mod hostile;
+pub(crate) mod hostile;
 mod requests;
 mod resume;
 mod reuse;

@@ -47,22 +47,12 @@ impl Counted {
             }
             name => self.sources.missing().get(name).cloned(),
         };
-        Finding {
-            name: metric.name,
-            available: reason.is_none(),
-            source: metric.source,
-            exactness: if metric.exact { "counts" } else { "measures" },
-            reason,
-        }
+        Finding::of_metric(metric, reason)
     }
 
     pub(super) fn abilities(&self) -> Vec<Finding> {
-        let finding = |name, source, tried: &Result<(), String>| Finding {
-            name,
-            available: tried.is_ok(),
-            source,
-            exactness: "tried",
-            reason: tried.clone().err(),
+        let finding = |name, source, tried: &Result<(), String>| {
+            Finding::tried(name, source, tried.clone().err())
         };
         vec![
             finding("count system calls", "perf tracepoint, 0.1 µs per call", &self.by_kernel),
@@ -82,13 +72,8 @@ fn timeline() -> Finding {
     };
     let no_calls = sources.no_calls.map(|why| format!("no system calls: {why}"));
     let reason = sources.sampled.map(sampled).or(no_calls);
-    Finding {
-        name: "timeline, every event",
-        available: reason.is_none(),
-        source: "perf events of all CPUs: sched, raw_syscalls, page faults",
-        exactness: "tried",
-        reason,
-    }
+    let source = "perf events of all CPUs: sched, raw_syscalls, page faults";
+    Finding::tried("timeline, every event", source, reason)
 }
 
 fn million_calls(sources: &Sources) -> Result<(), String> {

@@ -106,13 +106,7 @@ fn metric_finding(metric: &Metric, counters: &Counters) -> Finding {
         "run_queue_wait_ns" => "needs a kernel with CONFIG_SCHED_INFO",
         _ => "needs /proc of the process",
     };
-    Finding {
-        name: metric.name,
-        available: reason.is_none(),
-        source: metric.source,
-        exactness: if metric.exact { "counts" } else { "measures" },
-        reason: reason.map(|reason| format!("{reason}; {remedy}")),
-    }
+    Finding::of_metric(metric, reason.map(|reason| format!("{reason}; {remedy}")))
 }
 
 /// What methods and cache states need from the machine, tested on a small file of our own.
@@ -121,12 +115,8 @@ fn abilities() -> Result<Vec<Finding>> {
     let dir = dir.context("making a temporary directory; set TMPDIR to one that can be written")?;
     let path = dir.path().join("file");
     std::fs::write(&path, vec![1u8; 1 << 20]).with_context(|| path.display().to_string())?;
-    let finding = |name, source, tried: Result<()>, remedy: &str| Finding {
-        name,
-        available: tried.is_ok(),
-        source,
-        exactness: "tried",
-        reason: tried.err().map(|error| format!("{error:#}; {remedy}")),
+    let finding = |name, source, tried: Result<()>, remedy: &str| {
+        Finding::tried(name, source, tried.err().map(|error| format!("{error:#}; {remedy}")))
     };
     let warm = warm(&path);
     let folios = cache::folio_share(&path).map(|_| ());
@@ -146,14 +136,8 @@ fn abilities() -> Result<Vec<Finding>> {
 
 /// Other commands read of a store only what they need.
 fn store(context: &Context) -> Finding {
-    let verified = store::verify(context.store.clone());
-    Finding {
-        name: "store of runs",
-        available: verified.is_ok(),
-        source: "PRAGMA quick_check of all of it, and each run",
-        exactness: "tried",
-        reason: verified.err().map(|error| format!("{error:#}")),
-    }
+    let reason = store::verify(context.store.clone()).err().map(|error| format!("{error:#}"));
+    Finding::tried("store of runs", "PRAGMA quick_check of all of it, and each run", reason)
 }
 
 fn warm(path: &Path) -> Result<()> {

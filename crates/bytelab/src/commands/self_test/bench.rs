@@ -146,19 +146,7 @@ impl Record for ProgressLine {
         "self-test".clone_into(&mut run.id);
         Ok(())
     }
-    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
-        Ok(())
-    }
     fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
         self.0.show(run, progress);
-    }
-    fn finish(&mut self, _: &Run) -> Result<()> {
-        Ok(())
     }
 }

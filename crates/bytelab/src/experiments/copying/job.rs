@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use anyhow::Result;
 use lab::clock;
 pub(super) use lab::clock::Cpu;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::ends::{Ends, Setup};
@@ -21,7 +21,7 @@ pub(super) trait Copying {
 /// All methods read `size`, `input`, `output` and `reader`; `reads` names further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
     let of_all = ["size", "input", "output", "reader"];
-    Method::contender(name, about, How::BuiltIn(build)).reads(&of_all).reads(reads)
+    Method::built_in(name, about, build).reads(&of_all).reads(reads)
 }
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "maps files")]
 
 use std::fs::File;
+use std::hint::black_box;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::sync_channel;
@@ -27,10 +28,10 @@ pub(super) fn methods() -> Vec<Method> {
             task(point, One { memory: start.0, at: start.1, len: point.number("buffer")? as usize })
         }),
         buffered("fresh", "a new buffer for each chunk", |point| {
-            task(point, Fresh(point.number("buffer")? as usize))
+            task(point, Fresh { len: point.number("buffer")? as usize, trims: false })
         }),
         buffered("trim-copy", "a new buffer for each chunk, copied to one that fits", |point| {
-            task(point, TrimCopy(point.number("buffer")? as usize))
+            task(point, Fresh { len: point.number("buffer")? as usize, trims: true })
         }),
         buffered("two-threads", "one thread reads, one writes", |point| {
             task(point, TwoThreads(point.number("buffer")? as usize))
@@ -78,32 +79,21 @@ impl Copying for One {
     }
 }
 
-struct Fresh(usize);
+struct Fresh {
+    len: usize,
+    /// The way in which Haskell's `ByteString` worked when it was studied.
+    trims: bool,
+}
 
 impl Copying for Fresh {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         loop {
-            let mut buffer = vec![0; self.0];
+            let mut buffer = vec![0; self.len];
             match input.read(&mut buffer)? {
                 0 => return Ok(None),
+                n if self.trims => output.write_all(&black_box(buffer[..n].to_vec()))?,
                 n => output.write_all(&buffer[..n])?,
-            }
-        }
-    }
-}
-
-/// The way in which Haskell's `ByteString` worked when it was studied.
-struct TrimCopy(usize);
-
-impl Copying for TrimCopy {
-    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        let (mut input, mut output) = (File::from(input), File::from(output));
-        loop {
-            let mut buffer = vec![0; self.0];
-            match input.read(&mut buffer)? {
-                0 => return Ok(None),
-                n => output.write_all(&std::hint::black_box(buffer[..n].to_vec()))?,
             }
         }
     }

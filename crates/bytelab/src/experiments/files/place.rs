@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use lab::experiment::{Build, How, Method, skip};
+use lab::experiment::{Build, Method, skip};
 use lab::param::Point;
 
 use crate::experiments::shared::aligned_buffer::Buffer;
@@ -19,7 +19,7 @@ pub(super) fn cached(
     reads: &[&'static str],
     build: Build,
 ) -> Method {
-    Method::contender(name, about, How::BuiltIn(build)).job(job).reads(&["job"]).reads(reads)
+    Method::built_in(name, about, build).job(job).reads(&["job"]).reads(reads)
 }
 
 /// A method that may read from the device, even if only the file system's own blocks.

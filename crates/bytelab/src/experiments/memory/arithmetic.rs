@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use anyhow::Result;
-use lab::experiment::{How, Method, Task, Work};
+use lab::experiment::{Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
 /// How many operations fill about one window.
@@ -18,7 +18,7 @@ pub(super) const NUMBER: Param =
 pub(super) fn methods() -> Vec<Method> {
     let of = |name: &str, build: lab::experiment::Build| {
         let about = format!("{name} two numbers, the first of which is the result before");
-        let method = Method::contender(name, about, How::BuiltIn(build));
+        let method = Method::built_in(name, about, build);
         method.job("arithmetic").reads(&["job", "number"])
     };
     vec![

@@ -3,7 +3,7 @@
 //! it.
 
 use anyhow::Result;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::caches;
@@ -15,7 +15,7 @@ use super::team::Team;
 /// The first one is the reference.
 pub(super) fn methods() -> Vec<Method> {
     let bandwidth = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
+        Method::built_in(name, about, build)
             .job("bandwidth")
             .reads(&["job", "size", "pages", "threads"])
     };

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, mpsc};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
@@ -19,9 +19,7 @@ const LOOKS: u32 = 100_000;
 
 pub(super) fn methods() -> Vec<Method> {
     let core = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
-            .job("core-to-core")
-            .reads(&["job", "pair"])
+        Method::built_in(name, about, build).job("core-to-core").reads(&["job", "pair"])
     };
     vec![
         core("compare-exchange", "both change one line by compare-and-swap", |point| {

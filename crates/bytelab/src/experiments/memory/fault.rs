@@ -1,7 +1,7 @@
 //! The cost of the first access to a page: the kernel allocates a page, clears it and maps it.
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::Point;
 use memmap2::MmapMut;
 
@@ -9,9 +9,7 @@ use super::pages::{fits, huge_page_bytes};
 
 pub(super) fn methods() -> Vec<Method> {
     let fault = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
-            .job("page-fault")
-            .reads(&["job", "pages"])
+        Method::built_in(name, about, build).job("page-fault").reads(&["job", "pages"])
     };
     vec![
         fault("map-anew", "a new mapping, each page of which is touched", build::<false>),

@@ -2,7 +2,7 @@
 //! its lines.
 
 use anyhow::Result;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::caches;
@@ -14,9 +14,7 @@ const STRIDE_LINES: usize = 67;
 
 pub(super) fn methods() -> Vec<Method> {
     let latency = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
-            .job("latency")
-            .reads(&["job", "size", "pages"])
+        Method::built_in(name, about, build).job("latency").reads(&["job", "size", "pages"])
     };
     vec![
         latency("random", "each load leads to another line, in random order", |point| {

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{How, Method, Task, Work, skip};
+use lab::experiment::{Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
 use super::caches;
@@ -23,7 +23,7 @@ pub(super) const PAUSE: Param = Param::new("pause", Kind::Count(0, 1_000_000), "
 
 pub(super) fn methods() -> Vec<Method> {
     let about = "a random chase while all other CPUs read";
-    let loaded = Method::contender("under-load", about, How::BuiltIn(build));
+    let loaded = Method::built_in("under-load", about, build);
     vec![loaded.job("loaded").reads(&["job", "pages", "pause"])]
 }
 

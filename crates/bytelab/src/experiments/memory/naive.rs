@@ -5,14 +5,14 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use lab::clock::now_ns;
-use lab::experiment::{How, Method, Task, Work};
+use lab::experiment::{Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::WINDOW_NS;
 use super::pages::Pages;
 
 pub(super) fn methods() -> Vec<Method> {
-    let xor = Method::contender("xor", "x ^= p[i], per element of 4 bytes", How::BuiltIn(build));
+    let xor = Method::built_in("xor", "x ^= p[i], per element of 4 bytes", build);
     vec![xor.job("naive").reads(&["job", "size", "pages"])]
 }
 

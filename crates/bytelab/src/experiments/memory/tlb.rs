@@ -2,7 +2,7 @@
 //! takes longer, the caches are not the reason.
 
 use anyhow::Result;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::chain::{Chain, Order};
@@ -13,9 +13,7 @@ const LINE: usize = 64;
 
 pub(super) fn methods() -> Vec<Method> {
     let tlb = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
-            .job("tlb")
-            .reads(&["job", "span", "pages"])
+        Method::built_in(name, about, build).job("tlb").reads(&["job", "span", "pages"])
     };
     vec![
         tlb("packed", "as many lines as the span has pages of 4 KiB, side by side", |point| {

@@ -29,7 +29,7 @@ pub(crate) fn experiment() -> Experiment {
         methods: vec![Method {
             // Rows that write to files may make the device read the file system's own blocks.
             bypasses_cache: true,
-            ..Method::contender(METHOD, about, How::BuiltIn(build)).reads(&["row", "dir"])
+            ..Method::built_in(METHOD, about, build).reads(&["row", "dir"])
         }],
         dir: None,
         data: Box::new(data),

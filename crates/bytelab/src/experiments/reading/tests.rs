@@ -167,23 +167,28 @@ fn every_client_gets_every_byte_in_order() {
     }
 }
 
+/// Runs the task while its file has another size.
+fn run_resized(task: &mut dyn Task, path: &Path, len: usize) -> Result<Work> {
+    let whole = fs::read(path).unwrap();
+    let mut bytes = whole.clone();
+    bytes.resize(len, 1);
+    fs::write(path, bytes).unwrap();
+    let done = task.run(1);
+    fs::write(path, whole).unwrap();
+    done
+}
+
 #[test]
 fn a_resource_that_is_not_as_it_was_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
     let path = arguments.path("file").unwrap();
-    let whole = fs::read(&path).unwrap();
     let _server = serve("http", &mut arguments);
     let url = arguments.text("url").unwrap().to_owned();
     for (name, task) in tasks(&arguments) {
         let mut task = task.unwrap();
         for changed in [0, 12_345, 20_001] {
-            let mut bytes = whole.clone();
-            bytes.resize(changed, 1);
-            fs::write(&path, bytes).unwrap();
-            let error = task.run(1);
-            fs::write(&path, &whole).unwrap();
-            let error = format!("{:#}", error.expect_err(&name));
+            let error = format!("{:#}", run_resized(&mut *task, &path, changed).expect_err(&name));
             assert!(error.contains(&url) && !error.contains('\n'), "{name}: {error}");
         }
         task.run(1).unwrap();
@@ -232,15 +237,10 @@ fn a_file_that_grows_or_shrinks_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
     let path = arguments.path("file").unwrap();
-    let whole = fs::read(&path).unwrap();
     for (name, task) in tasks(&arguments) {
         let mut task = task.unwrap();
         for changed in [0, 12_288, 12_345, 20_001, 40_000] {
-            let mut bytes = whole.clone();
-            bytes.resize(changed, 1);
-            fs::write(&path, bytes).unwrap();
-            let error = task.run(1);
-            fs::write(&path, &whole).unwrap();
+            let error = run_resized(&mut *task, &path, changed);
             if name == "memory" {
                 error.unwrap();
                 continue;

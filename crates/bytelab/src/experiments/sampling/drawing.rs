@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use byte_stream::decode::Encoding;
 use lab::clock::Cpu;
-use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::Point;
 
 use super::check::{Claim, Promise};
@@ -164,7 +164,7 @@ pub(super) const PARAMS: [&str; 5] = ["samples", "records", "kind", "dir", "file
 
 /// A method that draws from the point's file.
 pub(super) fn contender(name: &str, about: &str, build: Build) -> Method {
-    Method::contender(name, about, How::BuiltIn(build)).reads(&PARAMS)
+    Method::built_in(name, about, build).reads(&PARAMS)
 }
 
 /// A method that draws only from files of this kind.

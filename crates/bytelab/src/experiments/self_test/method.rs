@@ -3,13 +3,13 @@
 use std::hint::black_box;
 
 use anyhow::Result;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 
 /// The iterations of about one millisecond.
 pub(super) const ITERATIONS: u64 = 600_000;
 
 pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
-    Method::contender(name, about, How::BuiltIn(build))
+    Method::built_in(name, about, build)
 }
 
 /// A job done once per sample, whatever the number of operations.

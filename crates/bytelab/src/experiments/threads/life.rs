@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, anyhow};
 use lab::clock::now_ns;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
@@ -34,7 +34,7 @@ pub(super) fn methods() -> Vec<Method> {
 }
 
 pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
-    Method::contender(name, about, How::BuiltIn(build)).job("life").reads(&["job", "placement"])
+    Method::built_in(name, about, build).job("life").reads(&["job", "placement"])
 }
 
 /// When the thread or job reported its start and its end.

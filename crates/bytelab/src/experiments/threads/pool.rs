@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
 use super::semaphore::Semaphore;
@@ -23,9 +23,7 @@ pub(super) const STEPS: Param = Param::new("steps", Kind::Count(1, 1_000_000_000
 
 pub(super) fn methods() -> Vec<Method> {
     let method = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build))
-            .job("pool")
-            .reads(&["job", "busy", "steps"])
+        Method::built_in(name, about, build).job("pool").reads(&["job", "busy", "steps"])
     };
     vec![
         method(

@@ -6,14 +6,14 @@ use std::io;
 use std::ptr;
 
 use anyhow::{Context, Result, ensure};
-use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Method, Task, Work, skip};
 
 /// Programs with the least possible work.
 const PROGRAMS: [&CStr; 2] = [c"/bin/true", c"/usr/bin/true"];
 
 pub(super) fn methods() -> Vec<Method> {
     let method = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build)).job("process").reads(&["job"])
+        Method::built_in(name, about, build).job("process").reads(&["job"])
     };
     vec![
         method("posix-spawn", "posix_spawn of /bin/true, waited for", |_| {

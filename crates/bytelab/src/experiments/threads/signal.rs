@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Result, ensure};
 use lab::clock;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::awake::KeepAwake;
@@ -26,11 +26,11 @@ pub(super) trait Take: Send + 'static {
 }
 
 pub(super) fn handover(name: &str, about: &str, build: Build) -> Method {
-    Method::contender(name, about, How::BuiltIn(build)).job("handover").reads(&["job", "placement"])
+    Method::built_in(name, about, build).job("handover").reads(&["job", "placement"])
 }
 
 pub(super) fn uncontended(name: &str, about: &str, build: Build) -> Method {
-    Method::contender(name, about, How::BuiltIn(build)).job("uncontended").reads(&["job"])
+    Method::built_in(name, about, build).job("uncontended").reads(&["job"])
 }
 
 /// The minimum number of round trips in a sample, so that the first one, for which the partner must

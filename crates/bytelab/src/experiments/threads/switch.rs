@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
-use lab::experiment::{Build, How, Method, Task, Work};
+use lab::experiment::{Build, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
 use crate::experiments::shared::cpus::{allowed, pin, start_on};
@@ -22,7 +22,7 @@ const ROUND_TRIPS_MIN: u64 = 100;
 
 pub(super) fn methods() -> Vec<Method> {
     let method = |name: &str, about: &str, build: Build| {
-        Method::contender(name, about, How::BuiltIn(build)).job("switch").reads(&["job", "set"])
+        Method::built_in(name, about, build).job("switch").reads(&["job", "set"])
     };
     vec![
         method("switch-threads", "to another thread, by a pipe, on one CPU", |point| {

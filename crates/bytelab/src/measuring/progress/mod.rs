@@ -17,7 +17,7 @@ use super::estimate::{MethodTime, sample_ns, seconds, without_slowest};
 use crate::report::{Layout, live};
 
 /// What a command wants to be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// On a terminal the table, elsewhere a line per look.
     Table,
@@ -25,6 +25,7 @@ pub(crate) enum Shown {
     Step,
     /// A JSON line per look.
     Json,
+    #[default]
     Nothing,
 }
 

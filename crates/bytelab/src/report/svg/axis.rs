@@ -32,6 +32,14 @@ impl Axis {
         Axis { low, high, log, from, to }
     }
 
+    /// The same, logarithmic where the greatest value is many times the least.
+    pub(super) fn by_range(values: &[f64], pixels: [f64; 2]) -> Axis {
+        const LOG_FROM: f64 = 8.0;
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        Axis::new(values, least > 0.0 && most / least > LOG_FROM, pixels)
+    }
+
     /// Spans exactly these values.
     pub(super) fn exact(low: f64, high: f64, [from, to]: [f64; 2]) -> Axis {
         Axis { low, high, log: false, from, to }

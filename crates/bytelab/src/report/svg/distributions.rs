@@ -19,9 +19,6 @@ const LINES_BOTTOM: f64 = 330.0;
 const LINES_MAX: usize = 10;
 const BOXES_MAX: usize = 40;
 
-/// From this ratio of the greatest value to the least, the axis is logarithmic.
-const LOG_FROM: f64 = 8.0;
-
 /// More samples than these are not drawn individually.
 const DOTS_MAX: usize = 500;
 
@@ -50,9 +47,7 @@ fn series<'a>(
 fn axis(series: &[Series<'_>], pixels: [f64; 2]) -> Axis {
     let values: Vec<f64> =
         series.iter().flat_map(|one| [one.column.p[P0], one.column.p[P100]]).collect();
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(0.0, f64::max);
-    Axis::new(&values, least > 0.0 && most / least > LOG_FROM, pixels)
+    Axis::by_range(&values, pixels)
 }
 
 fn title(metric: &Metric, place: &ChartPoint, what: &str) -> String {

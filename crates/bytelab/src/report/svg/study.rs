@@ -22,8 +22,6 @@ const PANEL: f64 = 480.0;
 const PANEL_HEIGHT: f64 = 320.0;
 const COLUMNS: usize = 2;
 const ROW: f64 = 15.0;
-/// From this ratio of the greatest value to the least, the axis is logarithmic.
-const LOG_FROM: f64 = 8.0;
 
 /// The figure, if there is anything to draw.
 pub(crate) fn figure(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
@@ -49,15 +47,9 @@ pub(crate) fn caption(drawing: &Drawing) -> &'static str {
     }
 }
 
-fn axis(values: &[f64], pixels: [f64; 2]) -> Axis {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(0.0, f64::max);
-    Axis::new(values, least > 0.0 && most / least > LOG_FROM, pixels)
-}
-
 /// The axis of bars: the length of a bar is its value, unless the axis is logarithmic.
 fn from_zero(values: &[f64], pixels: [f64; 2]) -> Axis {
-    let axis = axis(values, pixels);
+    let axis = Axis::by_range(values, pixels);
     let most = values.iter().copied().fold(0.0, f64::max);
     if axis.is_log() || most <= 0.0 { axis } else { Axis::exact(0.0, most * 1.04, pixels) }
 }
@@ -135,7 +127,7 @@ fn titled(canvas: &mut Canvas, plane: &Plane, title: &str) {
 /// The place of a panel, and the scale of its values.
 fn panel_plane(at: usize, values: &[f64], drawing: &Drawing) -> (Plane, Scale) {
     let plane = plane(at);
-    let y = axis(values, plane.y());
+    let y = Axis::by_range(values, plane.y());
     (plane, Scale::new(y, heading(&drawing.metric), unit(&drawing.metric)))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab::analyze::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
 use lab::metric;
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Environment, Pass, Plan, Role, Run, Sample, Status};
+use lab::run::{CacheState, Cell, Plan, Role, Run, Sample, Status};
 
 pub(crate) struct Fixture {
     pub(crate) run: Run,
@@ -22,29 +22,15 @@ impl Fixture {
             run: Run {
                 schema: lab::run::SCHEMA,
                 id: "7".to_owned(),
-                uuid: String::new(),
                 experiment: "reading".to_owned(),
                 question: "What is the fastest way to hand every byte of a file to the program?"
                     .to_owned(),
-                label: None,
                 started: "2026-01-02T03:04:05Z".to_owned(),
                 complete: true,
-                environment: Environment::default(),
                 plan: plan(),
-                points: Vec::new(),
-                cells: Vec::new(),
-                notes: Vec::new(),
+                ..Run::default()
             },
-            analysis: Analysis {
-                cells: Vec::new(),
-                families: Vec::new(),
-                comparisons: Vec::new(),
-                thresholds: Vec::new(),
-                across: Vec::new(),
-                overall: Vec::new(),
-                own: Vec::new(),
-                notes: Vec::new(),
-            },
+            analysis: Analysis::default(),
         };
         fixture.point(&[("size", 128 << 20)]);
         fixture
@@ -80,18 +66,7 @@ impl Fixture {
             self.analysis.families.clear();
         }
         self.run.points.push(point.clone());
-        self.analysis.families.push(Family {
-            point,
-            cells: Vec::new(),
-            reference: None,
-            compared: Vec::new(),
-            metric: "wall_ns",
-            why: String::new(),
-            by_wall: Vec::new(),
-            best: Vec::new(),
-            undecided: Vec::new(),
-            pareto: Vec::new(),
-        });
+        self.analysis.families.push(Family { point, metric: "wall_ns", ..Family::default() });
         self
     }
 
@@ -289,17 +264,7 @@ impl Fixture {
 }
 
 pub(crate) fn sample(round: u32) -> Sample {
-    Sample {
-        pass: Pass::Timing,
-        session: 0,
-        round,
-        slot: 0,
-        warm_up: false,
-        not_counted: None,
-        ops: 1,
-        bytes: 128 << 20,
-        answer: Some("9f1c".to_owned()),
-    }
+    Sample { round, ops: 1, bytes: 128 << 20, answer: Some("9f1c".to_owned()), ..Sample::default() }
 }
 
 fn plan() -> Plan {

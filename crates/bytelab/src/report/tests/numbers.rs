@@ -1,7 +1,7 @@
 //! The table of `bytelab numbers` in all its forms.
 
 use lab::analyze::Analysis;
-use lab::run::{Cells, Pass, Run, Sample, Status, Warning, WarningKind};
+use lab::run::{Cells, Run, Sample, Status, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
 use super::fixture::Fixture;
@@ -25,15 +25,11 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
     cell.values.clear();
     for (i, ns) in ns.iter().enumerate() {
         let sample = Sample {
-            pass: Pass::Timing,
             session: i as u32 / 10,
             round: i as u32 % 10,
-            slot: 0,
-            warm_up: false,
-            not_counted: None,
             ops: 2,
             bytes: 4 << 20,
-            answer: None,
+            ..Sample::default()
         };
         // Every third sample has waited.
         let wait_ns = if i % 3 == 0 { wait_ns } else { 0.0 };

@@ -57,18 +57,14 @@ pub(crate) fn new_run(experiment: &str) -> Run {
     };
     Run {
         schema: SCHEMA,
-        id: String::new(),
-        uuid: String::new(),
         experiment: experiment.to_owned(),
         question: "Which way?".to_owned(),
-        label: None,
         started: "2026-01-02T03:04:05Z".to_owned(),
-        complete: false,
         environment: environment("early"),
         plan,
         points: vec![point.clone(), Point::default()],
         cells: vec![new_cell("read", &point), new_cell("mmap", &point)],
-        notes: Vec::new(),
+        ..Run::default()
     }
 }
 

@@ -51,6 +51,30 @@ pub struct CheckLine {
 }
 
 impl CheckLine {
+    /// A line without anything to compare.
+    pub(in crate::analyze) fn without_ratio(
+        method: &str,
+        point: &Point,
+        metric: &str,
+        allowed_percent: f64,
+    ) -> CheckLine {
+        CheckLine {
+            method: method.to_owned(),
+            point: point.clone(),
+            metric: metric.to_owned(),
+            allowed_percent,
+            reference: None,
+            baseline: None,
+            now: None,
+            ratio: None,
+            low: None,
+            high: None,
+            level: None,
+            outcome: Outcome::Missing,
+            reason: None,
+        }
+    }
+
     /// A line that is not decided yet.
     pub(super) fn new(
         before: &[&Cell],
@@ -62,20 +86,11 @@ impl CheckLine {
             let middles = cells.iter().filter_map(|cell| summary::middle(cell, metric));
             Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
         };
+        let Cell { method, point, .. } = before[0];
         CheckLine {
-            method: before[0].method.clone(),
-            point: before[0].point.clone(),
-            metric: metric.to_owned(),
-            allowed_percent,
-            reference: None,
             baseline: p50(before),
             now: p50(now),
-            ratio: None,
-            low: None,
-            high: None,
-            level: None,
-            outcome: Outcome::Missing,
-            reason: None,
+            ..CheckLine::without_ratio(method, point, metric, allowed_percent)
         }
     }
 }

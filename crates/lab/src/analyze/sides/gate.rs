@@ -50,19 +50,9 @@ pub fn gate(sides: &RunComparison, allowed: &[Allowed], same_machine: bool) -> C
 
 fn without_ratio(method: &str, point: &Point, allowed: &Allowed, reason: String) -> CheckLine {
     CheckLine {
-        method: method.to_owned(),
-        point: point.clone(),
-        metric: allowed.metric.clone(),
-        allowed_percent: allowed.percent,
-        reference: None,
-        baseline: None,
-        now: None,
-        ratio: None,
-        low: None,
-        high: None,
-        level: None,
         outcome: Outcome::Undecided,
         reason: Some(reason),
+        ..CheckLine::without_ratio(method, point, &allowed.metric, allowed.percent)
     }
 }
 

@@ -2,9 +2,7 @@ use super::*;
 use crate::param::Point;
 use crate::param::Value;
 use crate::random::SplitMix64;
-use crate::run::{
-    CacheState, Cell, Environment, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status,
-};
+use crate::run::{CacheState, Cell, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status};
 
 mod across;
 mod any_run;
@@ -30,13 +28,10 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
         id: "1".to_owned(),
-        uuid: String::new(),
         experiment: "test".to_owned(),
         question: "which?".to_owned(),
-        label: None,
         started: "2026-01-01T00:00:00Z".to_owned(),
         complete: true,
-        environment: Environment::default(),
         plan: Plan {
             rounds: 100,
             time_limit_ns: 1,
@@ -49,7 +44,7 @@ pub(super) fn run(cells: Vec<Cell>) -> Run {
         },
         points: vec![Point::default()],
         cells,
-        notes: Vec::new(),
+        ..Run::default()
     }
 }
 
@@ -59,15 +54,12 @@ pub(super) fn cell(method: &str, wall_ns: impl IntoIterator<Item = f64>) -> Cell
     let mut cell = Cell::new(method, Point::default());
     for (n, wall_ns) in (0u32..).zip(wall_ns) {
         let sample = Sample {
-            pass: Pass::Timing,
             session: n / 10,
             round: n % 10,
-            slot: 0,
-            warm_up: false,
-            not_counted: None,
             ops: 1,
             bytes: 1,
             answer: Some("1".to_owned()),
+            ..Sample::default()
         };
         cell.push(sample, &[("wall_ns", wall_ns), ("cpu_ns", wall_ns)]);
     }

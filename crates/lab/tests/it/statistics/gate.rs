@@ -9,7 +9,7 @@ use lab::analyze::{
 };
 use lab::param::Point;
 use lab::random::SplitMix64;
-use lab::run::{CacheState, Cell, Environment, Pass, Plan, Run, SCHEMA, Sample};
+use lab::run::{CacheState, Cell, Environment, Plan, Run, SCHEMA, Sample};
 
 /// The influence of a machine on the logs of times, as standard deviations.
 #[derive(Clone, Copy, Debug)]
@@ -180,18 +180,13 @@ fn run(noise: MachineNoise, methods: usize, factor: f64, random: &mut SplitMix64
 pub(crate) fn of_cells(cells: Vec<Cell>) -> Run {
     Run {
         schema: SCHEMA,
-        id: String::new(),
-        uuid: String::new(),
         experiment: "simulated".to_owned(),
-        question: String::new(),
-        label: None,
-        started: String::new(),
         complete: true,
         environment: Environment { fingerprint: "m".to_owned(), facts: BTreeMap::new() },
         plan: plan(),
         points: vec![Point::default()],
         cells,
-        notes: Vec::new(),
+        ..Run::default()
     }
 }
 
@@ -213,15 +208,5 @@ pub(crate) fn cell(method: String) -> Cell {
 }
 
 pub(crate) fn sample(session: u32, round: u32) -> Sample {
-    Sample {
-        pass: Pass::Timing,
-        session,
-        round,
-        slot: 0,
-        warm_up: false,
-        not_counted: None,
-        ops: 1,
-        bytes: 1,
-        answer: Some("1".to_owned()),
-    }
+    Sample { session, round, ops: 1, bytes: 1, answer: Some("1".to_owned()), ..Sample::default() }
 }

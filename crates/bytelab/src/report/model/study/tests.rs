@@ -2,7 +2,7 @@
 
 use lab::analyze::{Claimed, analyze};
 use lab::param::Point;
-use lab::run::{CacheState, Cell, Environment, Pass, Plan, SCHEMA, Sample};
+use lab::run::{CacheState, Cell, Plan, SCHEMA, Sample};
 
 use super::*;
 use crate::reference::{Claim, Test, studies, study};
@@ -15,17 +15,11 @@ fn run_of(experiment: &str) -> Run {
     Run {
         schema: SCHEMA,
         id: "1".to_owned(),
-        uuid: String::new(),
         experiment: experiment.to_owned(),
-        question: String::new(),
-        label: None,
         started: "2026-01-02T03:04:05Z".to_owned(),
         complete: true,
-        environment: Environment::default(),
         plan: Plan { sessions: SESSIONS, cache: CacheState::Warm, ..Plan::default() },
-        points: Vec::new(),
-        cells: Vec::new(),
-        notes: Vec::new(),
+        ..Run::default()
     }
 }
 
@@ -146,15 +140,11 @@ impl Synthetic {
                     });
                     let values: Vec<(&str, f64)> = values.collect();
                     let sample = Sample {
-                        pass: Pass::Timing,
                         session: i / ROUNDS,
                         round: i % ROUNDS,
-                        slot: 0,
-                        warm_up: false,
-                        not_counted: None,
                         ops: 1,
                         bytes: 1,
-                        answer: None,
+                        ..Sample::default()
                     };
                     cell.push(sample, &values);
                 }

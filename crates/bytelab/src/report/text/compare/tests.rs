@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::compare_sides;
-use lab::run::{Design, Pass, Sample};
+use lab::run::{Design, Sample};
 use serde_json::json;
 
 use super::*;
@@ -23,15 +23,12 @@ fn run(id: u32, read: f64, mmap: f64) -> Run {
         for round in 0..20 {
             let wall_ns = ms * 1e6 * (1.0 + f64::from((round * 7 + id) % 11) * 1e-3);
             let sample = Sample {
-                pass: Pass::Timing,
                 session: round / 4,
                 round: round % 4,
-                slot: 0,
-                warm_up: false,
-                not_counted: None,
                 ops: 1,
                 bytes: 1,
                 answer: Some("9".to_owned()),
+                ..Sample::default()
             };
             cell.push(sample, &[("wall_ns", wall_ns), ("cpu_ns", wall_ns), ("syscalls", 9.0)]);
         }

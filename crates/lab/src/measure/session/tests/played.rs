@@ -1,6 +1,5 @@
 //! Whole runs of methods that are played: what the device delivers, what is shown, what is evicted.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::*;
@@ -11,18 +10,14 @@ use crate::measure::{Job, Progress, Record, measure, new_run};
 use crate::protocol::Done;
 use crate::run::{Plan, Run};
 
-/// Starts processes of which each reads these numbers of bytes from the device, in its first
-/// samples; none after that.
-struct Evicted(Vec<u64>);
+/// Starts processes that are played: this makes each sample, of the pass and so many operations. A
+/// process begins with a copy of it.
+#[derive(Clone)]
+struct Played<F>(F);
 
-struct Reads {
-    bytes: Vec<u64>,
-    n: usize,
-}
-
-impl Launch for Evicted {
+impl<F: FnMut(Pass, u64) -> RawSample + Clone + Send + 'static> Launch for Played<F> {
     fn start(&mut self, _: &str, _: &Method, _: bool) -> Result<Box<dyn Runner>, RunError> {
-        Ok(Box::new(Reads { bytes: self.0.clone(), n: 0 }))
+        Ok(Box::new(self.clone()))
     }
 
     fn start_counting(
@@ -32,32 +27,51 @@ impl Launch for Evicted {
         _: &Sources,
         _: bool,
     ) -> Result<Box<dyn CountingRunner>, RunError> {
-        unreachable!("nothing is counted")
+        Ok(Box::new(self.clone()))
     }
 
     fn start_traced(&mut self, _: &str, _: &Method) -> Result<Box<dyn TracedRunner>, RunError> {
-        unreachable!("nothing is traced")
+        unreachable!("nothing is recorded")
     }
 }
 
-impl Child for Reads {
+impl<F> Child for Played<F> {
     fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
         Ok(Ready::default())
     }
 }
 
-impl Runner for Reads {
+impl<F: FnMut(Pass, u64) -> RawSample> Runner for Played<F> {
     fn go(&mut self, _: u64, ops: u64) -> Result<RawSample, RunError> {
-        let mut taken = RawSample::default();
-        (taken.done.wall_ns, taken.done.ops, taken.done.bytes) = (1_000_000_000, ops, 8 * ops);
-        taken.used.device_read_bytes = Some(self.bytes.get(self.n).copied().unwrap_or(0));
-        self.n += 1;
-        Ok(taken)
+        Ok((self.0)(Pass::Timing, ops))
     }
 
     fn has_died(&self) -> bool {
         false
     }
+}
+
+impl<F: FnMut(Pass, u64) -> RawSample + Send> CountingRunner for Played<F> {
+    fn count(&mut self, _: u64, ops: u64) -> Result<Counted, RunError> {
+        Ok(Counted { done: (self.0)(Pass::Counting, ops).done, ..Counted::default() })
+    }
+
+    fn trace(&mut self, _: u64, ops: u64, _: u64) -> Result<Traced, RunError> {
+        let done = Done { ops, ..Done::default() };
+        Ok(Traced { done, calls: Err("it is only played".to_owned()) })
+    }
+}
+
+/// Starts processes of which each reads these numbers of bytes from the device, in its first
+/// samples; none after that.
+fn evicted(bytes: Vec<u64>) -> impl Launch {
+    let mut bytes = bytes.into_iter();
+    Played(move |_, ops| {
+        let mut taken = RawSample::default();
+        (taken.done.wall_ns, taken.done.ops, taken.done.bytes) = (1_000_000_000, ops, 8 * ops);
+        taken.used.device_read_bytes = Some(bytes.next().unwrap_or(0));
+        taken
+    })
 }
 
 /// What was shown before the rounds: each method, how many of how many were done before it, and the
@@ -69,23 +83,11 @@ impl Record for Shown {
     fn begin(&mut self, _: &mut Run) -> Result<()> {
         Ok(())
     }
-    fn cell(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn sample(&mut self, _: &Run, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn set_aside(&mut self, _: &Run, _: u32) -> Result<()> {
-        Ok(())
-    }
     fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
         if let Progress::Preparing { method, done, of } = progress {
             let samples = run.cells.iter().map(|cell| cell.samples.len()).sum();
             self.0.push(((*method).to_owned(), *done, *of, samples));
         }
-    }
-    fn finish(&mut self, _: &Run) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -124,7 +126,7 @@ fn recorded(
 fn measured_while_evicted(bytes: &[u64]) -> Cell {
     let data = Data { payload_bytes: Some(8), ..Data::default() };
     let plan = Plan { sessions: 3, cache: CacheState::Warm, ..Plan::default() };
-    measured(&mut Evicted(bytes.to_vec()), data, plan)
+    measured(&mut evicted(bytes.to_vec()), data, plan)
 }
 
 #[test]
@@ -155,74 +157,10 @@ fn a_sample_whose_file_had_left_the_page_cache_is_taken_again() {
 fn what_precedes_the_rounds_is_shown_in_the_first_session_only() {
     let mut shown = Shown::default();
     let plan = Plan { sessions: 3, ..Plan::default() };
-    let launch = &mut Evicted(Vec::new());
-    recorded(&["reads", "other"], launch, Data::default(), plan, &mut shown);
+    recorded(&["reads", "other"], &mut evicted(Vec::new()), Data::default(), plan, &mut shown);
     let step = |name: &str, done, samples| (name.to_owned(), done, 2, samples);
     let [reads, other] = [step("reads", 0, 0), step("other", 1, 1)];
     assert_eq!(shown.0, [reads.clone(), reads, other.clone(), other]);
-}
-
-/// A method that reads a file, and its samples of each pass before which the file was cached.
-#[derive(Clone)]
-struct ReadsFile {
-    file: PathBuf,
-    was_cached: Arc<Mutex<Vec<(Pass, bool)>>>,
-}
-
-impl ReadsFile {
-    fn read(&self, pass: Pass, ops: u64) -> Done {
-        let is_cached = cache::residency(&self.file).unwrap().cached > 0;
-        self.was_cached.lock().unwrap().push((pass, is_cached));
-        let bytes = std::fs::read(&self.file).unwrap().len() as u64;
-        Done { wall_ns: 1_000_000_000, ops, bytes, ..Done::default() }
-    }
-}
-
-impl Launch for ReadsFile {
-    fn start(&mut self, _: &str, _: &Method, _: bool) -> Result<Box<dyn Runner>, RunError> {
-        Ok(Box::new(self.clone()))
-    }
-
-    fn start_counting(
-        &mut self,
-        _: &str,
-        _: &Method,
-        _: &Sources,
-        _: bool,
-    ) -> Result<Box<dyn CountingRunner>, RunError> {
-        Ok(Box::new(self.clone()))
-    }
-
-    fn start_traced(&mut self, _: &str, _: &Method) -> Result<Box<dyn TracedRunner>, RunError> {
-        unreachable!("nothing is recorded")
-    }
-}
-
-impl Child for ReadsFile {
-    fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
-        Ok(Ready::default())
-    }
-}
-
-impl Runner for ReadsFile {
-    fn go(&mut self, _: u64, ops: u64) -> Result<RawSample, RunError> {
-        Ok(RawSample { done: self.read(Pass::Timing, ops), ..RawSample::default() })
-    }
-
-    fn has_died(&self) -> bool {
-        false
-    }
-}
-
-impl CountingRunner for ReadsFile {
-    fn count(&mut self, _: u64, ops: u64) -> Result<Counted, RunError> {
-        Ok(Counted { done: self.read(Pass::Counting, ops), ..Counted::default() })
-    }
-
-    fn trace(&mut self, _: u64, ops: u64, _: u64) -> Result<Traced, RunError> {
-        let done = Done { ops, ..Done::default() };
-        Ok(Traced { done, calls: Err("it is only played".to_owned()) })
-    }
 }
 
 #[test]
@@ -237,12 +175,20 @@ fn the_file_is_evicted_before_each_sample_of_both_passes_of_a_cold_run_only() {
         return;
     }
     let was_cached = |cache: CacheState| {
-        let mut launch = ReadsFile { file: file.clone(), was_cached: Arc::default() };
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (path, each) = (file.clone(), seen.clone());
+        let mut launch = Played(move |pass, ops| {
+            let is_cached = cache::residency(&path).unwrap().cached > 0;
+            each.lock().unwrap().push((pass, is_cached));
+            let bytes = std::fs::read(&path).unwrap().len() as u64;
+            let done = Done { wall_ns: 1_000_000_000, ops, bytes, ..Done::default() };
+            RawSample { done, ..RawSample::default() }
+        });
         let data = Data { files: vec![file.clone()], ..Data::default() };
         let plan = Plan { sessions: 2, cache, counting: 2, ..Plan::default() };
         let cell = measured(&mut launch, data, plan);
         assert_eq!(cell.status, Status::Measured, "{cell:?}");
-        std::mem::take(&mut *launch.was_cached.lock().unwrap())
+        std::mem::take(&mut *seen.lock().unwrap())
     };
     let both = |samples: &[(Pass, bool)], is_cached| {
         [Pass::Timing, Pass::Counting].map(|pass| samples.contains(&(pass, is_cached)))
