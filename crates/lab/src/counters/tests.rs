@@ -156,3 +156,14 @@ fn the_peak_is_that_since_the_reset() {
     touch();
     assert!(counters.read().peak_rss_bytes.unwrap() >= size as u64);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_own_wait_is_that_of_the_kernel() {
+    let wait_ns = || -> u64 {
+        let text = std::fs::read_to_string("/proc/self/schedstat").unwrap();
+        text.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let (before_ns, own_ns, after_ns) = (wait_ns(), OwnWait::open().read_ns().unwrap(), wait_ns());
+    assert!((before_ns..=after_ns).contains(&own_ns), "{before_ns} {own_ns} {after_ns}");
+}

@@ -110,3 +110,17 @@ pub(super) fn missing(why: &str) -> Vec<(&'static str, String)> {
     let text = format!("not countable: {why}; a worker may tell its own");
     count::ALLOCATION_METRICS.map(|metric| (metric, text.clone())).to_vec()
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_command_is_found_as_it_is_when_it_starts() {
+        let sh = file_of("sh");
+        assert!(sh.is_absolute() && sh.ends_with("sh"), "{}", sh.display());
+        for name in ["./sh", "bin/sh", "/no/such/program", "no-such-program"] {
+            assert_eq!(file_of(name), Path::new(name));
+        }
+    }
+}

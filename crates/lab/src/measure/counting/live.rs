@@ -206,3 +206,19 @@ pub(super) fn values(counted: &Counted) -> Vec<(&str, f64)> {
     }
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Done;
+
+    #[test]
+    fn what_is_counted_is_per_operation() {
+        let metrics = vec![("allocations".to_owned(), 3.0), ("cpu_ns".to_owned(), 9.0)];
+        let done = Done { ops: 4, wall_ns: 400, metrics, ..Done::default() };
+        let counted = Counted { done, counts: vec![(SYSCALLS, 8)], same_interval: true };
+        let own = [(SYSCALLS, 2.0), ("allocations", 3.0)];
+        assert_eq!(values(&counted), [own[0], own[1], (COUNTING_WALL, 100.0)]);
+        assert_eq!(values(&Counted { same_interval: false, ..counted }), own);
+    }
+}

@@ -44,6 +44,21 @@ fn simulate_leaving(cells_ms: &[u64], stop_after: usize) -> (Vec<u32>, u64) {
 }
 
 #[test]
+fn more_than_eight_methods_have_later_looks() {
+    let plan = Plan { design: Design::Sequential, ..Plan::default() };
+    let looks = |n: usize| Schedule::new(&plan, 240, vec![false; n], 0).least_sessions();
+    assert_eq!([8, 9].map(looks), [FIRST_LOOKS, FIRST_LOOKS_OF_MANY]);
+}
+
+#[test]
+fn who_has_left_is_known() {
+    let mut schedule = Schedule::new(&Plan::default(), 10, vec![false; 2], 0);
+    schedule.leave(&[false, true]);
+    assert_eq!(schedule.left(), [false, true]);
+    assert_eq!([0, 1, 2].map(|cell| schedule.has_left(cell)), [false, true, false]);
+}
+
+#[test]
 fn the_time_of_those_that_leave_is_that_of_the_others() {
     // A round of all takes 1 s, one of those that stay 20 ms.
     let (taken, seconds) = simulate_leaving(&[10, 10, 480, 500], 240);
