@@ -101,10 +101,10 @@ fn the_same_program_on_both_sides_is_never_slower() {
     refused(&[&file, "--against", "old=/bin/true"], "write old=PATH,new=PATH");
     refused(&[&file, "--against", "main"], "name the old FILE.toml");
     refused(&[&file, "--against", &file], "{program} is no param");
-    refused(&[&file, "--against", sides, "--rounds", "20"], "not smaller");
-    refused(&[&file, "--against", sides, "--sessions", "5"], "not smaller");
+    refused(&[&file, "--against", sides, "--rounds", "20"], "larger, not smaller");
+    refused(&[&file, "--against", sides, "--sessions", "5"], "larger, not smaller");
     refused(&[&file, "--against", sides, "--time", "5s"], "--time: not of a check --against");
-    refused(&["--absolute", &file, "--against", sides], "behind");
+    refused(&["--absolute", &file, "--against", sides], "write the options of `check ");
     let plain = world.folder("plain", 300, FILE);
     refused(&[&plain, "--against", sides], "no command has {program}");
 }

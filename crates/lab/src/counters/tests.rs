@@ -160,10 +160,11 @@ fn the_peak_is_that_since_the_reset() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_own_wait_is_that_of_the_kernel() {
-    let wait_ns = || -> u64 {
-        let text = std::fs::read_to_string("/proc/self/schedstat").unwrap();
-        text.split_whitespace().nth(1).unwrap().parse().unwrap()
+    let wait_ns = || -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
     };
-    let (before_ns, own_ns, after_ns) = (wait_ns(), OwnWait::open().read_ns().unwrap(), wait_ns());
-    assert!((before_ns..=after_ns).contains(&own_ns), "{before_ns} {own_ns} {after_ns}");
+    // None where the kernel does not report it.
+    let (before, own, after) = (wait_ns(), OwnWait::open().read_ns(), wait_ns());
+    assert!((before..=after).contains(&own), "{before:?} {own:?} {after:?}");
 }

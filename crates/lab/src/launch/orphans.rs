@@ -127,11 +127,23 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "it is only looked at")]
     fn a_process_that_another_thread_has_started_is_a_child() {
-        let start = || std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let mut child = std::thread::spawn(start).join().unwrap();
-        let are_known = system::children().contains(&(child.id() as i32));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(are_known);
+        if !std::fs::exists("/proc/thread-self/children").unwrap() {
+            return;
+        }
+        // The children of a thread that has ended become those of another one.
+        let (started, is_started) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            started.send(child.id() as i32).unwrap();
+            let _ = ends.recv();
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        let child = is_started.recv().unwrap();
+        let is_known = system::children().contains(&child);
+        drop(end);
+        thread.join().unwrap();
+        assert!(is_known);
     }
 }

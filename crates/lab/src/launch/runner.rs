@@ -175,11 +175,11 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. After it,
-    /// half as long again as the whole sample is left before its time limit.
+    /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. Tracing may
+    /// take half of the time that the sample leaves before its limit; the other half is for the rest
+    /// of the sample.
     pub(super) fn tracing_ns(&self, untraced_ns: u64) -> u64 {
-        let left_ns = self.answer_ns.saturating_sub(untraced_ns + untraced_ns / 2);
-        left_ns.min((2 * untraced_ns).max(self.answer_ns / 4))
+        untraced_ns.saturating_add(self.answer_ns.saturating_sub(untraced_ns) / 2)
     }
 }
 
@@ -205,8 +205,7 @@ mod tests {
         let s = 1_000_000_000;
         let limits = Limits { answer_ns: 60 * s, dir: None, stop: Stop::default() };
         let tracing_s = |untraced_s: u64| limits.tracing_ns(untraced_s * s) / s;
-        assert_eq!([0, 1, 7].map(tracing_s), [15; 3]);
-        assert_eq!([10, 16, 20].map(tracing_s), [20, 32, 30]);
-        assert_eq!([24, 38, 40, 59].map(tracing_s), [24, 3, 0, 0]);
+        assert_eq!([0, 10, 20].map(tracing_s), [30, 35, 40]);
+        assert_eq!([40, 60, 70].map(tracing_s), [50, 60, 70]);
     }
 }

@@ -59,7 +59,9 @@ impl Counting<'_, '_> {
             if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
                 self.bench.note_missing(Some(&method), FEWER_COUNTS, &why);
             }
-            if let Some(why) = untraced.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
+            let cell = &self.bench.run.cells[index];
+            let is_unnamed = has(cell, SYSCALLS) && cell.syscalls_by_name.is_none();
+            if let Some(why) = untraced.filter(|_| is_unnamed) {
                 self.bench.note_missing(Some(&method), CALLS_BY_NAME, &why);
             }
         }

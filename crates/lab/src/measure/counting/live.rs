@@ -6,6 +6,7 @@ use std::mem;
 use std::path::PathBuf;
 
 use crate::cache;
+use crate::clock;
 use crate::count::ALLOCATION_METRICS;
 use crate::launch::{Counted, CountingRunner, RunError, Traced};
 use crate::measure::bench::Position;
@@ -67,6 +68,8 @@ pub(super) struct Task {
     pub(super) position: Position,
     pub(super) live: Live,
     pub(super) counted: Option<Counted>,
+    /// How long the last sample took that counts.
+    pub(super) untraced_ns: u64,
     pub(super) calls: Option<CallsPerOperation>,
     pub(super) ended: Result<(), RunError>,
 }
@@ -79,7 +82,7 @@ pub(super) struct CallsPerOperation {
 
 impl Task {
     pub(super) fn new(cell: usize, position: Position, live: Live) -> Task {
-        Task { cell, position, live, counted: None, calls: None, ended: Ok(()) }
+        Task { cell, position, live, counted: None, untraced_ns: 0, calls: None, ended: Ok(()) }
     }
 
     /// Does nothing after a step that failed.
@@ -137,7 +140,9 @@ impl Task {
         }
         *n += 1;
         runner.before(*n)?;
+        let start_ns = clock::now_ns();
         let mut counted = runner.count(*n, *ops)?;
+        self.untraced_ns = clock::now_ns() - start_ns;
         // The first sample of a process takes a different time from those after it.
         counted.same_interval &= !rules.is_fresh;
         self.counted = Some(counted);
@@ -172,16 +177,16 @@ impl Task {
     /// Traces each call of a sample that is not kept.
     fn trace(&mut self) -> Result<(), RunError> {
         let Live { runner, ops, n, untraced, .. } = &mut self.live;
-        let untraced_ns = self.counted.as_ref().map_or(0, |counted| counted.done.wall_ns);
         *n += 1;
         runner.before(*n)?;
-        let Traced { done, calls } = runner.trace(*n, *ops, untraced_ns)?;
+        let Traced { done, calls } = runner.trace(*n, *ops, self.untraced_ns)?;
         match calls {
             Ok(calls) => {
                 let per_op = |n: u64| n as f64 / done.ops as f64;
                 let all = per_op(calls.values().sum());
                 let by_name = calls.into_iter().map(|(name, n)| (name, per_op(n))).collect();
                 self.calls = Some(CallsPerOperation { by_name, all });
+                *untraced = None;
             }
             Err(why) => *untraced = Some(why),
         }

@@ -284,7 +284,7 @@ impl Counting<'_, '_> {
 
     /// Puts the samples of a task into the run.
     fn keep(&mut self, task: Task) -> Result<(), Halt> {
-        let Task { cell, position, live, counted, calls, ended } = task;
+        let Task { cell, position, live, counted, calls, ended, .. } = task;
         self.cells[cell] = match ended {
             Ok(()) => State::Live(live),
             Err(ended) => lost(ended)?,
