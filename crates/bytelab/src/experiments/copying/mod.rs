@@ -43,7 +43,7 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("size", Kind::Bytes(1, 1 << 40), "512MiB").help("how much is copied"),
+        Param::new("size", Kind::Bytes(1, 1 << 40), "128MiB").help("how much is copied"),
         Param::new("input", Kind::Word(&["file", "pipe", "socket"]), "file")
             .help("what is copied from; a pipe or socket is fed by a thread"),
         Param::new("output", Kind::Word(&["null", "file", "pipe", "socket"]), "pipe").help(
