@@ -176,8 +176,8 @@ pub(super) struct Limits {
 
 impl Limits {
     /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. Tracing may
-    /// take half of the time that the sample leaves before its limit; the other half is for the rest
-    /// of the sample.
+    /// take half of the time that the sample leaves before its limit; the other half is for the
+    /// rest of the sample.
     pub(super) fn tracing_ns(&self, untraced_ns: u64) -> u64 {
         untraced_ns.saturating_add(self.answer_ns.saturating_sub(untraced_ns) / 2)
     }
