@@ -164,6 +164,16 @@ fn what_precedes_the_rounds_is_shown_in_the_first_session_only() {
 }
 
 #[test]
+fn a_doubt_about_the_data_is_noted_once() {
+    let data = Data { notes: vec!["it is small".to_owned(); 2], ..Data::default() };
+    let plan = Plan { sessions: 1, ..Plan::default() };
+    let (mut launch, mut shown) = (evicted(Vec::new()), Shown::default());
+    let run = recorded(&["reads"], &mut launch, data, plan, &mut shown);
+    let doubts = run.notes.iter().filter(|note| note.to_string() == "it is small");
+    assert_eq!(doubts.count(), 1, "{:?}", run.notes);
+}
+
+#[test]
 fn the_file_is_evicted_before_each_sample_of_both_passes_of_a_cold_run_only() {
     // Beside the program: the directory for temporary files may be in memory.
     let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
