@@ -36,6 +36,13 @@ impl World {
     }
 }
 
+/// The reason is in the last line.
+#[track_caller]
+fn check_refused(world: &World, args: &[&str], expected: &str) {
+    let stderr = world.refused(args, expected).stderr;
+    assert!(stderr.lines().last().unwrap_or_default().contains(expected), "{args:?}: {stderr}");
+}
+
 #[test]
 fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster() {
     let world = World::new();
@@ -74,7 +81,7 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
 
     // A run does not store what the old side was.
     let old = "whose old side is not known any more";
-    world.refused(&["check", "--baseline", "1", "--allow", "wall=5%"], old);
+    check_refused(&world, &["check", "--baseline", "1", "--allow", "wall=5%"], old);
 }
 
 #[test]
@@ -91,11 +98,11 @@ fn the_same_program_on_both_sides_is_never_slower() {
     assert!(["ok", "undecided", "faster"].iter().any(|word| outcome == *word), "{outcome}");
     // The file alone does not define {program}, and the run does not store it.
     let once_more = ["check", "--baseline", "1", "--allow", "wall=5%"];
-    world.refused(&once_more, "whose old side is not known any more");
+    check_refused(&world, &once_more, "whose old side is not known any more");
     let (sides, nowhere) = (sides.as_str(), "old=/nowhere/at-all,new=/bin/true");
     let refused = |args: &[&str], expected: &str| {
         let all = [&["check"], args, &["--allow", "wall=5%"]].concat();
-        world.refused(&all, expected);
+        check_refused(&world, &all, expected);
     };
     refused(&[&file, "--against", nowhere], "/nowhere/at-all: No such file");
     refused(&[&file, "--against", "old=/bin/true"], "write old=PATH,new=PATH");
@@ -121,11 +128,15 @@ fn another_answer_and_a_method_without_an_old_side_are_said() {
     assert!(ran.stderr.contains("without an old side: new"), "{}", ran.stderr);
     assert_eq!(world.stored(), 0);
     let method = ["check", &new, "--against", &old, "--allow", "wall=5%", "--method", "new"];
-    world.refused(&method, "--method new: it has no old side");
+    check_refused(&world, &method, "--method new: it has no old side");
     let param = "[[param]]\nname = 'size'\nkind = 'count'\ndefault = '1'\n";
     let sized = format!("{two}{param}").replace("'./work.sh'", "'./work.sh {size}'");
     std::fs::write(&old, sized).unwrap();
-    world.refused(&["check", &new, "--against", &old, "--allow", "wall=5%"], "has a param size");
+    check_refused(
+        &world,
+        &["check", &new, "--against", &old, "--allow", "wall=5%"],
+        "has a param size",
+    );
 }
 
 #[test]

@@ -112,11 +112,12 @@ impl World {
 
     /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
     #[track_caller]
-    pub(crate) fn refused(&self, args: &[&str], expected: &str) {
+    pub(crate) fn refused(&self, args: &[&str], expected: &str) -> Ran {
         let ran = self.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        ran
     }
 
     /// `run` as another user, without any capabilities, who then owns the temporary home. Prints

@@ -186,7 +186,6 @@ impl Task {
                 let all = per_op(calls.values().sum());
                 let by_name = calls.into_iter().map(|(name, n)| (name, per_op(n))).collect();
                 self.calls = Some(CallsPerOperation { by_name, all });
-                *untraced = None;
             }
             Err(why) => *untraced = Some(why),
         }

@@ -10,8 +10,8 @@ use crate::measure::{Job, Progress, Record, measure, new_run};
 use crate::protocol::Done;
 use crate::run::{Plan, Run};
 
-/// Starts processes that are played: this makes each sample, of the pass and so many operations. A
-/// process begins with a copy of it.
+/// Starts processes that are played: the function makes each sample, from its pass and the number
+/// of its operations. Each process begins with a copy of the function.
 #[derive(Clone)]
 struct Played<F>(F);
 
