@@ -7,7 +7,6 @@ mod experiments;
 mod import;
 mod measuring;
 mod numbers;
-mod older;
 mod path_arg;
 mod pattern;
 mod preset_flags;

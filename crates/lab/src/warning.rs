@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_run_stored_is_known_by_its_kind() {
+    fn a_stored_text_is_known_by_its_kind() {
         let loaded = |text: &str| -> Warning {
             let stored = serde_json::json!({"method": "read", "point": null, "text": text});
             serde_json::from_value(stored).unwrap()

@@ -9,7 +9,6 @@ use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use lab::analyze::series;
 use lab::clock;
-use lab::metric::left_out;
 use lab::run::{Listed, Run};
 
 use super::alert;
@@ -114,15 +113,6 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     let load = |run: &Listed| store.load_method(&run.id, method, metric);
     let runs = listed.iter().map(load).collect::<Result<Vec<Run>>>()?;
     let all = series(&runs, method, metric);
-    let lacks =
-        |run: &&Run| left_out(&run.notes).any(|lacking| lacking == (method.as_str(), metric));
-    let older: Vec<&str> = runs.iter().filter(lacks).map(|run| run.id.as_str()).collect();
-    if !older.is_empty() {
-        let older = older.join(", ");
-        note(&format!(
-            "runs left out, as {metric} of {method} had an older definition there: {older}"
-        ))?;
-    }
     ensure!(
         !all.is_empty(),
         "no value of {metric} of a method {method} in {} runs; `bytelab history` lists all, `bytelab \

@@ -18,7 +18,6 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Experiment, Method};
 use lab::launch::Stop;
 use lab::measure::Job;
-use lab::metric;
 use lab::path_text::to_path;
 use lab::run::{Definition, Plan, Role, Run};
 
@@ -86,10 +85,6 @@ pub(crate) fn resume(
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
     ensure!(!store::is_imported(&run.environment), "run {id} was imported: start a new one");
-    ensure!(
-        run.plan.metric_versions == metric::versions(),
-        "run {id} was begun by a bytelab that defines its metrics in another way: start a new one"
-    );
     let declared = declared_by_user(experiments, &run)?;
     let experiment = experiment_of(experiments, &run, declared.as_ref())?;
     if let Some(process) = run_lock::holder(&run.environment) {

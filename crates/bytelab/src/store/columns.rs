@@ -4,7 +4,7 @@
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
-use lab::run::{Pass, Role, Status};
+use lab::run::{Role, Status};
 use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,14 +29,6 @@ pub(super) fn role(word: &str) -> Result<Role> {
         "contender" => Ok(Role::Contender),
         "yardstick" => Ok(Role::Yardstick),
         _ => bail!("column role: unknown word {word:?}"),
-    }
-}
-
-pub(super) fn pass(word: &str) -> Result<Pass> {
-    match word {
-        "timing" => Ok(Pass::Timing),
-        "counting" => Ok(Pass::Counting),
-        _ => bail!("column pass: unknown word {word:?}"),
     }
 }
 
@@ -155,7 +147,6 @@ mod tests {
         assert!(from_json::<OwnedValues>("values", r#"{"a":"x"}"#).is_err());
         assert!(from_json::<OwnedValues>("values", "[1]").is_err());
         assert!(role("judge").is_err());
-        assert!(pass("forward").is_err());
         assert!(status("skipped", None).is_err());
         assert!(status("measured", Some(String::new())).is_err());
     }

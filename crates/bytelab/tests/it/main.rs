@@ -45,7 +45,6 @@ mod locked;
 mod module_graph;
 mod numbers;
 mod odd_paths;
-mod older;
 mod output;
 mod program;
 #[cfg(feature = "postgres")]

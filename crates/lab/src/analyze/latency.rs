@@ -63,12 +63,9 @@ fn best_grade(share: f64, [b, c]: [f64; 2]) -> char {
 }
 
 impl MachineLoad {
-    /// Older runs have only the load at their start.
     pub fn from_run(run: &Run) -> MachineLoad {
         let fact = |name: &str| run.environment.facts.get(name).and_then(serde_json::Value::as_f64);
-        let loaded = || Some((fact("load_1_min")? / fact("cpu_threads")?).min(1.0));
-        let others = fact("busy_share_of_others").or_else(loaded);
-        MachineLoad { steal: fact("steal_share"), others }
+        MachineLoad { steal: fact("steal_share"), others: fact("busy_share_of_others") }
     }
 
     /// The best grade that a cell can have.
@@ -285,24 +282,6 @@ mod tests {
         assert!((found.p50 - 200.0).abs() < 1e-9, "{}", found.p50);
         let waits = figures(&large, Quantity::Metric("run_queue_wait_ns"), &load).unwrap();
         assert!((waits.p50 - 1.0).abs() < 1e-9, "{}", waits.p50);
-    }
-
-    #[test]
-    fn the_load_of_an_older_run_is_that_at_its_start() {
-        let of = |facts: &[(&str, f64)]| {
-            let mut run = crate::analyze::tests::run(Vec::new());
-            for (name, value) in facts {
-                run.environment.facts.insert((*name).to_owned(), (*value).into());
-            }
-            let MachineLoad { steal, others } = MachineLoad::from_run(&run);
-            (steal, others)
-        };
-        assert_eq!(of(&[("load_1_min", 1.0), ("cpu_threads", 4.0)]), (None, Some(0.25)));
-        assert_eq!(of(&[("load_1_min", 9.0), ("cpu_threads", 4.0)]), (None, Some(1.0)));
-        assert_eq!(
-            of(&[("steal_share", 0.5), ("busy_share_of_others", 0.1)]),
-            (Some(0.5), Some(0.1))
-        );
     }
 
     #[test]

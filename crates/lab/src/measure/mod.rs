@@ -32,7 +32,6 @@ use crate::clock;
 use crate::environment::{self, Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
-use crate::metric;
 use crate::param::Point;
 use crate::run::{CacheState, Cell, Design, Plan, Role, Run, SCHEMA, Sample, Status, Warning};
 use crate::stats::LOOKS;
@@ -110,12 +109,7 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
         question: job.experiment.question.to_owned(),
         label,
         started: clock::utc_rfc3339(),
-        plan: Plan {
-            metric_versions: metric::versions(),
-            measures: Vec::new(),
-            looked_at: 0,
-            ..in_units(job, plan)
-        },
+        plan: Plan { measures: Vec::new(), looked_at: 0, ..in_units(job, plan) },
         points,
         cells,
         ..Run::default()

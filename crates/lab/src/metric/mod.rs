@@ -1,13 +1,7 @@
 //! The metrics that a sample may have: name, unit, which direction is better, whether it is exact,
 //! and its source.
 
-mod mended;
-
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-
-pub use self::mended::{Ran, leave_out_mended, left_out};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -22,16 +16,9 @@ pub struct Metric {
     pub source: &'static str,
     /// The pass in which the metric is taken.
     pub pass: Pass,
-    /// The version of the definition. Values of two versions are not compared where the older one
-    /// was wrong.
-    pub version: u32,
 }
 
 impl Metric {
-    const fn version(self, version: u32) -> Metric {
-        Metric { version, ..self }
-    }
-
     const fn called(
         self,
         title: &'static str,
@@ -40,12 +27,6 @@ impl Metric {
     ) -> Metric {
         Metric { titles: [title, heading, short], ..self }
     }
-}
-
-/// The versions of the metrics whose definition has been corrected, as a run stores them.
-pub fn versions() -> BTreeMap<String, u32> {
-    let mended = METRICS.iter().filter(|metric| metric.version > 1);
-    mended.map(|metric| (metric.name.to_owned(), metric.version)).collect()
 }
 
 /// The pass that a sample belongs to. Samples of the two passes have no metric in common except
@@ -76,7 +57,6 @@ const fn noisy(name: &'static str, unit: &'static str, source: &'static str) -> 
         exact: false,
         source,
         pass: Pass::Timing,
-        version: 1,
     }
 }
 
@@ -116,20 +96,17 @@ pub const METRICS: &[Metric] = &[
         "ns",
         "wall_ns − run_queue_wait_ns, where the main thread computed all that time",
     )
-    .called("wall time less the wait for a CPU", "wall − wait", "−wait")
-    .version(2),
+    .called("wall time less the wait for a CPU", "wall − wait", "−wait"),
     noisy(
         CPU,
         "ns",
         "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
          with all processes that were waited for",
     )
-    .called("CPU time", "CPU", "CPU")
-    .version(2),
+    .called("CPU time", "CPU", "CPU"),
     noisy("user_ns", "ns", PARTS).called("user", "user", "user"),
     noisy("system_ns", "ns", PARTS).called("system", "system", "system"),
-    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside")
-        .version(2),
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside"),
     Metric {
         name: THROUGHPUT,
         titles: ["throughput", "throughput", "bytes/s"],
@@ -138,7 +115,6 @@ pub const METRICS: &[Metric] = &[
         exact: false,
         source: "payload bytes / wall time",
         pass: Pass::Timing,
-        version: 2,
     },
     noisy(
         PEAK_RSS,
@@ -146,14 +122,13 @@ pub const METRICS: &[Metric] = &[
         "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
          at its end, by ptrace, in the counting pass",
     )
-    .called("peak memory (RSS)", "peak RSS", "RSS")
-    .version(2),
-    count("device_read_bytes", "bytes", DEVICE).version(2),
-    count("device_write_bytes", "bytes", DEVICE).version(2),
-    count("minor_faults", "count", FAULTS).version(2),
-    count("major_faults", "count", FAULTS).version(2),
-    count("voluntary_switches", "count", SWITCHES).version(3),
-    count("involuntary_switches", "count", SWITCHES).version(3),
+    .called("peak memory (RSS)", "peak RSS", "RSS"),
+    count("device_read_bytes", "bytes", DEVICE),
+    count("device_write_bytes", "bytes", DEVICE),
+    count("minor_faults", "count", FAULTS),
+    count("major_faults", "count", FAULTS),
+    count("voluntary_switches", "count", SWITCHES),
+    count("involuntary_switches", "count", SWITCHES),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs")
         .called("startup", "start-up", "start-up"),
     noisy(
@@ -171,10 +146,9 @@ pub const METRICS: &[Metric] = &[
     apart(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
         .called("syscalls", "system calls", "sys"),
     apart(true, ALLOCATIONS, "count", ALLOCATOR)
-        .called("allocations", "allocations", "alloc")
-        .version(2),
-    apart(true, "allocated_bytes", "bytes", ALLOCATOR).version(2),
-    apart(true, "peak_live_bytes", "bytes", ALLOCATOR).version(2),
+        .called("allocations", "allocations", "alloc"),
+    apart(true, "allocated_bytes", "bytes", ALLOCATOR),
+    apart(true, "peak_live_bytes", "bytes", ALLOCATOR),
     apart(true, "arc_retains", "count", SWIFT).called("retains", "retains", "retains"),
     apart(true, "arc_releases", "count", SWIFT).called("releases", "releases", "releases"),
     apart(false, "instructions", "count", PMU),
@@ -286,16 +260,4 @@ pub const REPORTED_BY_METHODS: &[&str] = &[
 /// Whether only the lab may set this metric.
 pub fn is_the_labs_own(name: &str) -> bool {
     is_known(name) && !REPORTED_BY_METHODS.contains(&name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_stores_the_versions_of_metrics_that_were_corrected() {
-        let versions = versions();
-        assert_eq!(versions.get("cpu_ns"), Some(&2));
-        assert_eq!(versions.get("wall_ns"), None);
-    }
 }

@@ -10,10 +10,7 @@ pub use crate::metric::Pass;
 use crate::param::Point;
 pub use crate::warning::{Cells, Warning, WarningKind};
 
-/// The version of the stored document and of the JSON.
-///
-/// Version 2 has runs whose results decide when they end, which a program of version 1 would
-/// analyse as if all methods had taken part to the end.
+/// The version of the stored document and of the JSON. A document of a newer version is refused.
 pub const SCHEMA: u32 = 2;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -66,7 +63,7 @@ pub struct Plan {
     pub warm_up: u32,
     /// Maximum number of sessions.
     pub sessions: u32,
-    /// What ends the run; older runs, which have stored nothing, have a fixed design.
+    /// What ends the run.
     #[serde(default, skip_serializing_if = "Design::is_fixed")]
     pub design: Design,
     /// The number of sessions, in their order, at which the last look was taken: they are not
@@ -93,11 +90,9 @@ pub struct Plan {
     /// The origin of the experiment, if it is not one of the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
-    /// Versions of the metrics' definitions, by name; a metric that is not listed has version 1.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metric_versions: BTreeMap<String, u32>,
     /// By point, the measure by which its methods are compared, chosen after the first session.
-    /// Empty before that, and in older runs, for which it is chosen from all samples.
+    /// Empty before that, and of figures that another program measured, for which it is chosen from
+    /// all samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<Measure>,
     /// The origin of the figures, if another program measured them.

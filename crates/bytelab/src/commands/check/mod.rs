@@ -9,9 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use lab::analyze::{Allowed, Check, OLD, check, foresee};
+use lab::analyze::{Check, OLD, check, foresee};
 use lab::launch::Stop;
-use lab::metric::left_out;
 use lab::run::Run;
 
 use super::context::{Context, layout, warn_if_unoptimised};
@@ -74,7 +73,6 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     let name = args.baseline.as_deref().context("--baseline names no run")?;
     let baseline = baseline(&mut *store, name)?;
-    ensure_same_definitions(&baseline, &gate.allow)?;
     let before = before(&mut *store, &baseline)?;
     let request = Check {
         baseline: &baseline,
@@ -157,21 +155,6 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
         ensure!(
             n <= most,
             "run {} has {n} {what}, which is more than bytelab measures ({most})",
-            run.id
-        );
-    }
-    Ok(())
-}
-
-/// Fails if a metric's definition has changed: values of an older definition cannot be compared
-/// with new ones.
-fn ensure_same_definitions(run: &Run, allowed: &[Allowed]) -> Result<()> {
-    let older =
-        left_out(&run.notes).find(|(_, metric)| allowed.iter().any(|a| a.metric == *metric));
-    if let Some((method, metric)) = older {
-        bail!(
-            "run {} measured {metric} of {method} by an older definition: measure it again, and give \
-             that run the name of the baseline",
             run.id
         );
     }

@@ -2,7 +2,6 @@
 
 use lab::analyze::{Effect, RunComparison, Verdict};
 use lab::environment::{Difference, differences};
-use lab::metric::left_out;
 use lab::param::Point;
 use lab::run::{Imported, Role, Run};
 use lab::stats::RUNS_A_SIDE;
@@ -136,7 +135,6 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     }
     let machine = |side: &Side| side.runs[0].environment.fingerprint.clone();
     notes.extend(imported(a, b));
-    notes.extend(of_older_definitions(a, b));
     notes.extend(ended_when_decided(a, b));
     let order = |side: &Side| {
         let started = || side.runs.iter().map(|run| run.started.as_str());
@@ -207,28 +205,6 @@ fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
             "{runs} {} ended when all was decided, where a small difference that is found early is \
              shown larger than it is: measure the runs of both sides with --rounds",
             ids.join(", ")
-        )
-    })
-}
-
-/// What is not compared because one side uses an older definition of the same metric.
-fn of_older_definitions(a: &Side, b: &Side) -> Option<String> {
-    let (mut runs, mut metrics) = (Vec::new(), Vec::new());
-    for run in a.runs.iter().chain(&b.runs) {
-        for (_, metric) in left_out(&run.notes) {
-            if !runs.contains(&run.id.as_str()) {
-                runs.push(&run.id);
-            }
-            if !metrics.contains(&metric) {
-                metrics.push(metric);
-            }
-        }
-    }
-    let (of, metrics) = (runs.join(", "), metrics.join(", "));
-    (!runs.is_empty()).then(|| {
-        format!(
-            "run {of}: where an older definition of {metrics} was wrong, the values are left out and \
-             compared with nothing"
         )
     })
 }

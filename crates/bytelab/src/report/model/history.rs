@@ -15,8 +15,8 @@ const VALUES_NAMED_MAX: usize = 3;
 pub(crate) struct Entry {
     #[serde(flatten)]
     pub(crate) run: Listed,
-    /// How long it was measured, all times together if it was resumed; older runs have not stored
-    /// it.
+    /// How long it was measured, all times together if it was resumed. Runs of other programs have
+    /// no such time.
     pub(crate) took_ns: Option<u64>,
     /// The values of the flags, by name.
     pub(crate) flags: BTreeMap<String, String>,

@@ -102,12 +102,6 @@ fn a_grade_is_held_down_by_what_the_machine_did_meanwhile() {
     check(Some(0.0), Some(0.9), 'C');
     check(None, Some(0.0), 'B');
     check(Some(0.0), None, 'B');
-    // The facts of an older run: 12 processes wanted 2 CPUs when it began.
-    let mut older = steady.clone();
-    meanwhile(&mut older, Some(0.0), None);
-    older.environment.facts.insert("load_1_min".to_owned(), 12.0.into());
-    older.environment.facts.insert("cpu_threads".to_owned(), 2.into());
-    assert_eq!(figures(&older).grade, 'C');
     // A third of the samples waited, although the others are steady.
     assert_eq!(figures(&run("l1-load", &[1.0; 60], 0.5)).grade, 'B');
 }

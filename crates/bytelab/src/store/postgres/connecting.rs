@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 /// Each migration converts the tables from the previous schema to the next one; their number is the
 /// schema version of this program. A released migration is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("schema-1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
 
 /// Of the advisory lock under which the tables are migrated: "bylb".
 const LOCK: i64 = 0x6279_6c62;

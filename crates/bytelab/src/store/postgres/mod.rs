@@ -22,7 +22,6 @@ use super::columns::from_json;
 use super::imported::mark_imported;
 use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run, several_runs};
 use super::{packed, uuids};
-use crate::older;
 
 /// How long the server may take for one operation, and this much longer for each megabyte.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -122,7 +121,6 @@ impl Postgres {
             "run {} is damaged: it has {read} of {samples} samples",
             run.id
         );
-        older::leave_out(&mut run);
         Ok(run)
     }
 
@@ -269,8 +267,7 @@ impl Store for Postgres {
     }
 
     fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run> {
-        let wanted = [metric, "startup_ns", "prepare_ns"];
-        self.load_cells(id, |name| name == method, |name| wanted.contains(&name))
+        self.load_cells(id, |name| name == method, |name| name == metric)
     }
 
     fn planned(&mut self, id: &str) -> Result<Planned> {

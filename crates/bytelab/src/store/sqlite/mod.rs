@@ -23,7 +23,6 @@ use super::interface::{
     Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
 };
 use super::uuids;
-use crate::older;
 
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -95,9 +94,7 @@ impl Sqlite {
                 }),
                 None => load(transaction, number),
             };
-            let mut run = loaded.with_context(|| format!("run {id}"))?;
-            older::leave_out(&mut run);
-            Ok(run)
+            loaded.with_context(|| format!("run {id}"))
         })
     }
 

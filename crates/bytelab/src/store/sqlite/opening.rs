@@ -1,5 +1,5 @@
-//! Opening an SQLite store: what is refused and why, how a new store is created, and migrations. A
-//! refused file is left unchanged: nothing is written before all checks have passed.
+//! Opening an SQLite store: what is refused and why, and how a new store is created. A refused file
+//! is left unchanged: nothing is written before all checks have passed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,28 +11,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use super::writing::{name_runs, pack_rows};
 use crate::store::interface::{LOCK_LIMIT, Locked, NoRun};
 
-/// Marks an SQLite file as ours: "bylb".
-const APPLICATION_ID: i32 = 0x6279_6c62;
+/// Marks an SQLite file as a store: "btlb".
+const APPLICATION_ID: i32 = 0x6274_6c62;
 
-/// Each migration converts a store from the previous schema to the next one; their number is the
-/// schema version of this program. A released migration is never changed.
-pub(super) const MIGRATIONS: &[&str] = &[
-    include_str!("schema-1.sql"),
-    include_str!("schema-2.sql"),
-    include_str!("schema-3.sql"),
-    include_str!("schema-4.sql"),
-];
+/// The mark of the stores that were written before the first release: "bylb".
+const UNRELEASED_ID: i32 = 0x6279_6c62;
 
-/// The first schema that has the samples of a cell together.
-const PACKED: usize = 3;
-
-/// The first schema with UUIDs.
-const WITH_UUIDS: usize = 4;
+/// The version of the tables, as `PRAGMA user_version` has it.
+const SCHEMA_VERSION: i32 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// A run seldom writes more pages than this. So the log is written back into the file, which waits
 /// for the device, when the run ends and not between two samples.
@@ -51,18 +42,14 @@ const RESTORE: &str =
 
 /// The connection, and the full path of the file.
 pub(super) fn open(path: &Path) -> Result<(Connection, PathBuf)> {
-    open_with(path, MIGRATIONS)
-}
-
-pub(super) fn open_with(path: &Path, migrations: &[&str]) -> Result<(Connection, PathBuf)> {
     // A full path is never taken for an URI or `:memory:` by SQLite.
     let path = std::path::absolute(path)
         .with_context(|| format!("store {}: not a path", path.display()))?;
     if !is_there(&path)? {
-        create(&path, migrations)?;
+        create(&path)?;
     }
-    inspect(&path, migrations.len()).map_err(|error| explain(&path, error))?;
-    let connection = connect(&path, migrations).map_err(|error| explain(&path, error))?;
+    inspect(&path).map_err(|error| explain(&path, error))?;
+    let connection = connect(&path).map_err(|error| explain(&path, error))?;
     Ok((connection, path))
 }
 
@@ -105,14 +92,14 @@ fn is_there(path: &Path) -> Result<bool> {
 ///
 /// The file is opened only through SQLite: closing another descriptor would release the locks that
 /// any other connection of this process holds on it.
-fn inspect(path: &Path, known: usize) -> Result<()> {
+fn inspect(path: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let escaped: Vec<_> = path.as_os_str().as_bytes().iter().map(|b| format!("%{b:02x}")).collect();
     let uri = format!("file:{}?immutable=1", escaped.concat());
     let connection = Connection::open_with_flags(uri, flags)?;
-    match check_identity(&connection, known) {
+    match check_identity(&connection) {
         // Another process may be writing its log back at this moment: only a check with the lock
         // held can decide.
         Err(error) if code(&error) == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
@@ -120,18 +107,24 @@ fn inspect(path: &Path, known: usize) -> Result<()> {
     }
 }
 
-fn check_identity(connection: &Connection, known: usize) -> Result<()> {
+fn check_identity(connection: &Connection) -> Result<()> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let id = pragma("application_id")?;
     ensure!(
-        pragma("application_id")? == APPLICATION_ID,
+        id != UNRELEASED_ID,
+        "it was written before bytelab 0.1.0: export its runs as JSON with the program that wrote it, \
+         import them, and name another store with --store"
+    );
+    ensure!(
+        id == APPLICATION_ID,
         "an SQLite file, but not a store of bytelab: name another one with --store"
     );
     let schema = pragma("user_version")?;
     ensure!(schema > 0, "damaged (schema {schema}); {RESTORE}");
     ensure!(
-        usize::try_from(schema)? <= known,
-        "it has schema {schema}, and this bytelab knows schemas up to {known}: update bytelab, or \
-         name another one with --store"
+        schema <= SCHEMA_VERSION,
+        "it has schema {schema}, and this bytelab knows schemas up to {SCHEMA_VERSION}: update \
+         bytelab, or name another one with --store"
     );
     Ok(())
 }
@@ -139,16 +132,16 @@ fn check_identity(connection: &Connection, known: usize) -> Result<()> {
 /// Reads and writes.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
+fn connect(path: &Path) -> Result<Connection> {
     // Kept until this process has the store open, which the next one notices.
     let log = lock_log(path)?;
     let log_was_there = log.is_some();
     if log_was_there {
-        check_after_kill(path, migrations.len())?;
+        check_after_kill(path)?;
     }
-    let mut connection = Connection::open_with_flags(path, FLAGS)?;
+    let connection = Connection::open_with_flags(path, FLAGS)?;
     connection.busy_timeout(LOCK_LIMIT)?;
-    if let Err(error) = check(&connection, migrations.len()) {
+    if let Err(error) = check(&connection) {
         // Otherwise the last connection to close writes the log back into the file.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_was_there)?;
         return Err(error);
@@ -159,18 +152,17 @@ fn connect(path: &Path, migrations: &[&str]) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    migrate(&mut connection, migrations)?;
     Ok(connection)
 }
 
 /// Refuses a store that is newer, damaged or cannot be written. Reads only.
-fn check(connection: &Connection, known: usize) -> Result<()> {
+fn check(connection: &Connection) -> Result<()> {
     // The file may come from anywhere: no code in its schema may run.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     ensure!(!connection.is_readonly(MAIN_DB)?, NOT_WRITABLE);
-    check_identity(connection, known)
+    check_identity(connection)
 }
 
 /// The log of the store, if it is there, locked: of several processes that open the store after a
@@ -193,14 +185,14 @@ fn lock_log(path: &Path) -> Result<Option<File>> {
 /// Reads the whole store if its log is there and no process has it open: the last one did not close
 /// it, and the machine may have lost power. After a usual end nothing is read in advance, because
 /// that takes a second for a million samples and fills the page cache before a measurement.
-fn check_after_kill(path: &Path, known: usize) -> Result<()> {
+fn check_after_kill(path: &Path) -> Result<()> {
     let connection = Connection::open_with_flags(path, FLAGS)?;
     // Closing it must not write the log back into a file that is refused.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Only the sole user of a store gets this lock, and it does not wait for it.
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    let checked = check(&connection, known).and_then(|()| check_all(&connection));
+    let checked = check(&connection).and_then(|()| check_all(&connection));
     match checked {
         Err(error)
             if matches!(
@@ -221,35 +213,10 @@ pub(super) fn check_all(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Migrates a store to the newest schema. Another process may be doing the same.
-fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
-    let schema = |connection: &Connection| -> Result<usize> {
-        let schema =
-            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
-        Ok(usize::try_from(schema)?)
-    };
-    if schema(connection)? >= migrations.len() {
-        return Ok(());
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let before = schema(&transaction)?;
-    for migration in migrations.iter().skip(before) {
-        transaction.execute_batch(migration)?;
-    }
-    if (1..WITH_UUIDS).contains(&before) {
-        name_runs(&transaction)?;
-    }
-    if before < PACKED {
-        pack_rows(&transaction)?;
-    }
-    transaction.pragma_update(None, "user_version", migrations.len())?;
-    Ok(transaction.commit()?)
-}
-
 /// Creates an empty store. It is created under a temporary name in the same directory and then
 /// renamed, so that no other process sees an incomplete one; if another process was faster, its
 /// store is kept.
-fn create(path: &Path, migrations: &[&str]) -> Result<()> {
+fn create(path: &Path) -> Result<()> {
     let log = beside(path, "-wal");
     if fs::exists(&log)? && !is_there(path)? {
         bail!(
@@ -268,7 +235,7 @@ fn create(path: &Path, migrations: &[&str]) -> Result<()> {
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(directory)
         .with_context(cannot)?;
-    fill(file.path(), migrations).with_context(cannot)?;
+    fill(file.path()).with_context(cannot)?;
     file.as_file().sync_all().with_context(cannot)?;
     // Closes the file only now, for the reason given at `inspect`.
     match file.into_temp_path().persist_noclobber(path) {
@@ -279,32 +246,25 @@ fn create(path: &Path, migrations: &[&str]) -> Result<()> {
     }
 }
 
-fn fill(path: &Path, migrations: &[&str]) -> Result<()> {
-    let mut connection = Connection::open(path)?;
+fn fill(path: &Path) -> Result<()> {
+    let connection = Connection::open(path)?;
     // No other process has access to this file yet, and it is synced as a whole.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    migrate(&mut connection, migrations)?;
+    connection.execute_batch(SCHEMA)?;
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.close().map_err(|(_, error)| error.into())
 }
 
-/// Gives the space of deleted runs back to the file system. For a store that an older bytelab
-/// created this writes the whole store, once.
+/// Gives the space of deleted runs back to the file system.
 pub(super) fn shrink(connection: &Connection) -> rusqlite::Result<()> {
-    let is_known: bool =
-        connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i32>(0))? != 0;
-    if is_known {
-        // Each step frees a page.
-        let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
-        let mut rows = statement.query([])?;
-        while rows.next()?.is_some() {}
-    } else {
-        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-        connection.execute_batch("VACUUM")?;
-    }
+    // Each step frees a page.
+    let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
     // The file gets shorter when the log is written back into it.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

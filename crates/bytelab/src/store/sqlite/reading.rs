@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use lab::run::{Cell, Listed, Machine, Run, SCHEMA, Sample};
+use lab::run::{Cell, Listed, Machine, Run, SCHEMA};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use crate::store::columns::{self, OwnedValues, from_json};
+use crate::store::columns::{self, from_json};
 use crate::store::interface::{Planned, TOOK};
 use crate::store::packed;
 
@@ -14,14 +14,11 @@ use crate::store::packed;
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     let mut run = load_without_samples(transaction, number)?;
     read_packed(transaction, number, &mut run)?;
-    read_rows(transaction, number, &mut run)?;
     Ok(run)
 }
 
 /// The same with all samples of this method, but only this metric of it, and with one sample of
-/// each answer of the other methods. Whether it has the two metrics of its start shows what kind of
-/// method it is, by which older definitions of metrics differ: their columns are there, without
-/// values.
+/// each answer of the other methods.
 pub(super) fn load_method(
     transaction: &Transaction<'_>,
     number: i64,
@@ -36,15 +33,8 @@ pub(super) fn load_method(
     let mut of_cell = transaction.prepare_cached(
         "SELECT data FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3",
     )?;
-    let mut is_there = transaction
-        .prepare_cached("SELECT 1 FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3")?;
     let cells = run.cells.iter_mut().enumerate().filter(|(_, cell)| cell.method == method);
     for (position, cell) in cells {
-        for name in ["startup_ns", "prepare_ns"] {
-            if is_there.exists(params![number, position, name])? {
-                cell.values.insert(name.to_owned(), Vec::new());
-            }
-        }
         let mut rows = of_cell.query(params![number, position, metric])?;
         if let Some(row) = rows.next()? {
             let values = packed::unpack_values(row.get_ref(0)?.as_blob()?, cell.samples.len());
@@ -52,7 +42,6 @@ pub(super) fn load_method(
             cell.values.insert(metric.to_owned(), values);
         }
     }
-    read_rows(transaction, number, &mut run)?;
     Ok(run)
 }
 
@@ -144,22 +133,6 @@ fn read_packed(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Res
     Ok(())
 }
 
-/// Reads the samples of a run that older schemas stored in a row each.
-fn read_rows(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Result<()> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT n, cell, pass, session, round, slot, warm_up, not_counted, ops, bytes, answer,
-                metrics
-         FROM sample WHERE run = ?1 ORDER BY n",
-    )?;
-    let mut rows = statement.query([number])?;
-    while let Some(row) = rows.next()? {
-        let (sample, OwnedValues(values)) =
-            read_sample(row).with_context(|| format!("sample {:?}", row.get_ref(0)))?;
-        cell_at(run, row.get(1)?)?.push(sample, &values);
-    }
-    Ok(())
-}
-
 fn cell_at(run: &mut Run, position: usize) -> Result<&mut Cell> {
     run.cells.get_mut(position).with_context(|| format!("cell {position} is missing"))
 }
@@ -191,9 +164,8 @@ const LIST: &str = "
     FROM run INDEXED BY listed ORDER BY id";
 
 fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
-    let fingerprint: Option<String> = row.get("fingerprint")?;
-    let fingerprint = fingerprint.unwrap_or_default();
-    let machine = Machine { fingerprint, cpu_model: row.get("cpu_model")? };
+    let machine =
+        Machine { fingerprint: row.get("fingerprint")?, cpu_model: row.get("cpu_model")? };
     Ok(Listed {
         id: row.get::<_, i64>("id")?.to_string(),
         uuid: row.get("uuid")?,
@@ -246,21 +218,4 @@ fn read_cell(row: &Row<'_>) -> Result<Cell> {
         samples: Vec::new(),
         values: BTreeMap::new(),
     })
-}
-
-fn read_sample(row: &Row<'_>) -> Result<(Sample, OwnedValues)> {
-    let pass: String = row.get("pass")?;
-    let sample = Sample {
-        pass: columns::pass(&pass)?,
-        session: row.get("session")?,
-        round: row.get("round")?,
-        slot: row.get("slot")?,
-        warm_up: row.get("warm_up")?,
-        not_counted: row.get("not_counted")?,
-        ops: row.get::<_, i64>("ops")?.cast_unsigned(),
-        bytes: row.get::<_, i64>("bytes")?.cast_unsigned(),
-        answer: row.get("answer")?,
-    };
-    let metrics = row.get_ref("metrics")?.as_str()?;
-    Ok((sample, from_json("metrics", metrics)?))
 }

@@ -17,8 +17,8 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
     let uuid = if is_new { run.uuid.clone() } else { uuids::of(started) };
     transaction.execute(
         "INSERT INTO run (schema, experiment, question, label, started, complete, environment,
-                          plan, points, notes, uuid)
-         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10)",
+                          plan, points, notes, uuid, fingerprint)
+         VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, '')",
         params![
             schema,
             experiment,
@@ -80,33 +80,8 @@ pub(super) fn put_cells(transaction: &Transaction<'_>, number: i64, run: &Run) -
 }
 
 pub(super) fn delete_cells(transaction: &Transaction<'_>, number: i64) -> Result<()> {
-    for table in ["sample", "cell_metric", "cell_samples", "cell"] {
+    for table in ["cell_metric", "cell_samples", "cell"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [number])?;
-    }
-    Ok(())
-}
-
-/// Converts the samples of older schemas, which had a row each. A run that cannot be read stays as
-/// it is, and the reason is shown when it is needed.
-pub(super) fn pack_rows(transaction: &Transaction<'_>) -> Result<()> {
-    let mut statement = transaction.prepare("SELECT id FROM run")?;
-    let numbers: Vec<i64> =
-        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for number in numbers {
-        if let Ok(run) = reading::load(transaction, number) {
-            put_cells(transaction, number, &run)?;
-        }
-    }
-    Ok(())
-}
-
-/// Gives the runs UUIDs that older schemas stored without one.
-pub(super) fn name_runs(transaction: &Transaction<'_>) -> Result<()> {
-    let mut statement = transaction.prepare("SELECT id, started FROM run WHERE uuid IS NULL")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for (number, started) in rows.collect::<rusqlite::Result<Vec<(i64, String)>>>()? {
-        let named = (number, uuids::of(&started));
-        transaction.execute("UPDATE run SET uuid = ?2 WHERE id = ?1", named)?;
     }
     Ok(())
 }

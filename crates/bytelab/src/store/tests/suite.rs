@@ -48,7 +48,6 @@ pub(crate) fn new_run(experiment: &str) -> Run {
                 max: 0.1,
             }],
         }),
-        metric_versions: lab::metric::versions(),
         measures: Vec::new(),
         limits_all: true,
         looked_at: 6,

@@ -1,13 +1,11 @@
 //! Stores with many samples.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use lab::run::{Design, Run, Sample};
-use rusqlite::Connection;
 
-use super::super::{Sqlite, Store, reading};
+use super::super::{Sqlite, Store};
 use crate::store::tests::suite;
 
 /// A complete run with this many rounds of 20 methods.
@@ -60,57 +58,6 @@ fn a_deleted_run_gives_its_space_back() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Sqlite::open(&directory.path().join("store")).unwrap();
     check_space(&mut store);
-    // An older bytelab made stores of this kind.
-    store.connection.execute_batch("PRAGMA auto_vacuum = NONE; VACUUM").unwrap();
-    check_space(&mut store);
-}
-
-/// Its run and cell; its session, round and bytes; its answer; its metrics in JSON.
-type SampleRow = ((i64, usize), (u32, u32, i64), Option<String>, String);
-
-fn rows_of(store: &Path) -> Vec<SampleRow> {
-    let connection = Connection::open(store).unwrap();
-    let columns = "run, cell, session, round, bytes, answer, metrics";
-    let query = format!("SELECT {columns} FROM sample ORDER BY run, n");
-    let mut statement = connection.prepare(&query).unwrap();
-    let rows = statement.query_map([], |row| {
-        let sample = (row.get(2)?, row.get(3)?, row.get(4)?);
-        Ok(((row.get(0)?, row.get(1)?), sample, row.get(5)?, row.get(6)?))
-    });
-    rows.unwrap().map(Result::unwrap).collect()
-}
-
-/// Older schemas had a row for each sample.
-#[test]
-fn the_rows_of_an_older_store_come_back_as_samples() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("older.sqlite");
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/older.sqlite"), &path).unwrap();
-    let rows = rows_of(&path);
-    assert!(rows.len() > 50);
-
-    let mut store = Sqlite::open(&path).unwrap();
-    assert!(rows_of(&path).is_empty());
-    let list = store.list().unwrap();
-    assert_eq!(list.iter().map(|run| run.samples).sum::<u64>(), rows.len() as u64);
-    let mut next: BTreeMap<(i64, usize), usize> = BTreeMap::new();
-    let runs: Vec<Run> = (1..=list.len() as i64)
-        .map(|run| store.read(|transaction| reading::load(transaction, run)).unwrap())
-        .collect();
-    for ((run, cell), (session, round, bytes), answer, metrics) in rows {
-        let cell_read = &runs[run as usize - 1].cells[cell];
-        let i = next.entry((run, cell)).or_default();
-        let (sample, values) = cell_read.nth(*i).unwrap();
-        *i += 1;
-        assert_eq!((sample.session, sample.round, sample.bytes), (session, round, bytes as u64));
-        assert_eq!(sample.answer, answer);
-        let expected: BTreeMap<String, f64> = serde_json::from_str(&metrics).unwrap();
-        let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(values.collect::<BTreeMap<_, _>>(), expected);
-    }
-    for ((run, cell), n) in next {
-        assert_eq!(runs[run as usize - 1].cells[cell].samples.len(), n);
-    }
 }
 
 /// What the history needs of a run is equal to what it finds in all of it.

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::super::{Sqlite, Store, opening};
+use super::super::{Sqlite, Store};
 use crate::store::tests::suite;
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -138,7 +138,7 @@ fn a_newer_store_is_refused() {
         fs::write(path, &*STORE).unwrap();
         Connection::open(path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     };
-    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 4: update \
+    let expected = "store DIR/store: it has schema 7, and this bytelab knows schemas up to 1: update \
                     bytelab, or name another one with --store";
     check(newer, expected);
     // The same while its newer program runs: the schema is in the log only.
@@ -205,28 +205,17 @@ fn what_a_killed_process_left_is_whole() {
 }
 
 #[test]
-fn an_older_store_is_brought_to_the_newest_schema() {
-    let newer = "ALTER TABLE run ADD COLUMN more TEXT; CREATE TABLE other (a TEXT) STRICT";
-    let more = [opening::MIGRATIONS, &[newer]].concat();
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store");
-    fs::write(&path, &*STORE).unwrap();
-    let still_open = Sqlite::open(&path).unwrap();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| opening::open_with(&path, &more).unwrap());
-        }
-    });
-    let (connection, _) = opening::open_with(&path, &more).unwrap();
-    connection.prepare("SELECT more, a FROM run, other").unwrap();
-    let mut store = Sqlite { connection, path: path.clone(), journal: None };
-    assert_eq!(store.load("3").unwrap().cells[1].samples.len(), 100);
-    drop((store, still_open));
-
-    let before = files(directory.path());
-    let newest = opening::MIGRATIONS.len() + 1;
-    assert!(error_of(&path).contains(&format!("it has schema {newest}")));
-    assert!(files(directory.path()) == before);
+fn a_store_of_before_the_first_release_is_refused() {
+    check(
+        |path| {
+            fs::write(path, &*STORE).unwrap();
+            let connection = Connection::open(path).unwrap();
+            connection.pragma_update(None, "application_id", 0x6279_6c62).unwrap();
+            connection.pragma_update(None, "user_version", 4).unwrap();
+        },
+        "store DIR/store: it was written before bytelab 0.1.0: export its runs as JSON with the \
+         program that wrote it, import them, and name another store with --store",
+    );
 }
 
 /// Does `work` as a user to whom permissions apply: root may write every file.
