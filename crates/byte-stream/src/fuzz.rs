@@ -50,8 +50,11 @@ pub fn may_hold_a_head(bytes: &[u8]) -> bool {
     has_empty_line(bytes)
 }
 
+/// The first and the last byte of a range, and the length of the whole; what is unknown is `None`.
+pub type ContentRange = (Option<(u64, u64)>, Option<u64>);
+
 /// First byte, last byte and size of a `Content-Range`; only the size for an unsatisfied range.
-pub fn range(value: &str) -> Option<(Option<(u64, u64)>, Option<u64>)> {
+pub fn range(value: &str) -> Option<ContentRange> {
     use crate::http::ContentRange;
     Some(match content_range(value)? {
         ContentRange::Part(first, last, size) => (Some((first, last)), size),
