@@ -1,0 +1,159 @@
+"""What the scripts of this folder share: options, processes that spin, runs of bytelab as JSON, statistics, logs."""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BYTELAB = str(ROOT / "target/release/bytelab")
+# The program of $HYPERFINE, the one that CI installs, or that of the PATH.
+PATHS = f"{ROOT}/target/hyperfine/bin:{os.environ.get('PATH', '')}"
+HYPERFINE = shutil.which(os.environ.get("HYPERFINE", "hyperfine"), path=PATHS) or "hyperfine"
+NULL = os.open(os.devnull, os.O_RDWR)
+
+
+def options(description, **defaults):
+    """The options of a script: --NAME of the type of its default; a list is what is positional.
+
+    SIGTERM ends the script like an error, so that blocks of `finally` and `with` clean up.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in defaults.items():
+        if isinstance(default, list):
+            parser.add_argument(name, nargs="*", default=default)
+        else:
+            parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(f"{parser.prog}: stopped"))
+    return chosen
+
+
+def log(path):
+    """A function that writes its words as a line, separated by tabs, at once: to a file, or without a path to stdout."""
+    file = open(path, "w", encoding="utf-8") if path else sys.stdout
+    return lambda *words: print(*words, sep="\t", file=file, flush=True)
+
+
+@contextlib.contextmanager
+def burners(n):
+    """Processes that want a CPU all the time. The kernel ends them when the thread that started them ends."""
+    spin = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
+    started = []
+    try:
+        for _ in range(n):
+            started.append(subprocess.Popen(spin, stdin=subprocess.DEVNULL, start_new_session=True))
+        yield
+    finally:
+        for burner in started:
+            burner.kill()
+            burner.wait()
+
+
+def start(argv):
+    """Runs a program with /dev/null for input, output and errors; its seconds and its `rusage`."""
+    begun = time.perf_counter()
+    actions = [(os.POSIX_SPAWN_DUP2, NULL, end) for end in (0, 1, 2)]
+    _, status, usage = os.wait4(os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions), 0)
+    seconds = time.perf_counter() - begun
+    if status != 0:
+        sys.exit(f"{shlex.join(argv)}: wait status {status}")
+    return seconds, usage
+
+
+def drain(fd, seen):
+    """Reads a terminal or a pipe until its end, and calls `seen` with each part."""
+    # A terminal that no process has open any more ends with an error.
+    with contextlib.suppress(OSError):
+        while part := os.read(fd, 1 << 16):
+            seen(part)
+
+
+@contextlib.contextmanager
+def store():
+    """A folder for the store and the data of all runs of bytelab below, which is removed afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"BYTELAB_STORE": f"{folder}/runs.sqlite", "BYTELAB_DATA_DIR": folder}
+        yield pathlib.Path(folder)
+
+
+def experiment(path, question, commands, data=""):
+    """Writes the file of an experiment with a method for each command, given as a list of words; returns its path."""
+    text = f"question = {json.dumps(question)}\n{data}"
+    for name, words in commands.items():
+        text += f"\n[[method]]\nname = {json.dumps(name)}\ncommand = {json.dumps(words)}\n"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def run(program, *words, stderr=subprocess.PIPE):
+    """Runs bytelab; the JSON document of its run."""
+    command = [program, *words, "--json"]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
+    if ran.returncode != 0:
+        sys.exit(f"{shlex.join(command)}: exit status {ran.returncode}\n{ran.stderr or ''}")
+    return json.loads(ran.stdout)
+
+
+def decisive(document):
+    """The comparisons whose metric decides the verdict."""
+    return [comparison for comparison in document["comparisons"] if comparison["decides"]]
+
+
+def p50(document, metric):
+    """The median of a metric of the first cell, or nothing."""
+    return document["cells"][0]["metrics"].get(metric, {}).get("p50")
+
+
+def spread(values):
+    """The median of some values, and their range."""
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
+
+
+def median_interval(values):
+    """The median and the order statistics around it that hold the true one in 95 % of cases."""
+    values, n = sorted(values), len(values)
+    half = math.ceil(0.98 * math.sqrt(n))
+    return statistics.median(values), values[max(n // 2 - half, 0)], values[min(n // 2 + half, n - 1)]
+
+
+def student_quantile(freedom):
+    """Student's quantile at 97.5 % (Abramowitz and Stegun 26.7.5): 0.7 % too small for 2 degrees of freedom, 0.1 % for 3."""
+    if freedom < 2:
+        return math.inf
+    z = statistics.NormalDist().inv_cdf(0.975)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+
+
+def mean_interval(values):
+    """The mean and half the width of Student's interval of 95 %; infinite below three values."""
+    if len(values) < 3:
+        return statistics.mean(values), math.inf
+    half = student_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return statistics.mean(values), half
+
+
+def means_differ(first, second):
+    """Whether Welch's test finds a difference of two means (p < 0.05)."""
+    errors = [statistics.variance(side) / len(side) for side in (first, second)]
+    difference = abs(statistics.mean(first) - statistics.mean(second))
+    if sum(errors) == 0.0:
+        return difference > 0.0
+    freedom = sum(errors) ** 2 / sum(e * e / (len(side) - 1) for e, side in zip(errors, (first, second)))
+    return difference > student_quantile(freedom) * math.sqrt(sum(errors))
