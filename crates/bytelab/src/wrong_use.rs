@@ -7,6 +7,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 
+use crate::console;
 use crate::report;
 
 /// Wrong use of `cat` has exit status 1, as in POSIX.
@@ -47,5 +48,5 @@ fn print(error: &clap::Error) -> io::Result<()> {
     }
     let text = error.render().to_string();
     let lines: Vec<_> = text.lines().map(report::clean).collect();
-    writeln!(io::stderr(), "{}", lines.join("\n"))
+    writeln!(console::stderr(), "{}", lines.join("\n"))
 }

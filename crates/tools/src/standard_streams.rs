@@ -18,6 +18,14 @@ pub(crate) fn check(stream: StandardStream) -> io::Result<()> {
     if closed(stream) { Err(rustix::io::Errno::BADF.into()) } else { Ok(()) }
 }
 
+/// What writing to standard output has returned: a reader that is gone has read what it wanted.
+pub(crate) fn printed(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
 #[cfg(not(target_os = "linux"))]
 fn closed(_: StandardStream) -> bool {
     false

@@ -1,7 +1,7 @@
 //! `bytelab history --alert`: loads the runs in which something may have got slower lately.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,6 +10,7 @@ use lab::run::{Listed, Run};
 
 use super::context::layout;
 use super::exit;
+use crate::console;
 use crate::report::alert::{self, Alert};
 use crate::store::Store;
 
@@ -28,7 +29,7 @@ pub(super) fn run(
     let runs = wanted.iter().map(|run| load(store, &run.id)).collect::<Result<Vec<Run>>>()?;
     let found = Alert::new(days, since, slowdowns(&runs, since), &runs);
     let text = if json { alert::json(&found)? + "\n" } else { alert::text(&found, &layout()) };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     Ok(exit::of_slowdowns(found.slowdowns.len()))
 }
 

@@ -1,6 +1,6 @@
 //! `bytelab baseline`: names for the runs that later runs are checked against.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::check::ensure_repeatable;
 use super::context::Context;
+use crate::console;
 use crate::report;
 use crate::store::{self, Baseline};
 
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
         }
         Task::List { json } => {
             let all = store.baselines()?;
-            let mut out = io::stdout().lock();
+            let mut out = console::stdout();
             if *json {
                 writeln!(out, "{}", serde_json::to_string(&all)?)?;
             } else if all.is_empty() {

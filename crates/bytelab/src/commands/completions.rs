@@ -1,6 +1,6 @@
 //! `bytelab completions`: what a shell reads to complete the arguments of bytelab.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use clap_complete::{Shell, generate};
 
 use super::context::Context;
+
+use crate::console;
 
 #[derive(Args)]
 #[command(
@@ -36,6 +38,6 @@ pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<ExitCode>
     let mut command = (context.command)(&context.experiments.experiments);
     let mut script = Vec::new();
     generate(shell, &mut command, "bytelab", &mut script);
-    io::stdout().lock().write_all(&script)?;
+    console::stdout().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

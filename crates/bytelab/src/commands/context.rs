@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use lab::experiment::Experiment;
 
+use crate::console;
 use crate::experiments::Catalogue;
 use crate::measuring::RunRequest;
 use crate::report::{Layout, clean};
@@ -47,13 +48,13 @@ pub(crate) fn layout() -> Layout {
 
 /// A line on standard error. Names of the user, of files and of programs are in it.
 pub(crate) fn note(text: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "bytelab: {}", clean(text))
+    writeln!(console::stderr(), "bytelab: {}", clean(text))
 }
 
 pub(crate) fn warn_if_unoptimised() {
     if !lab::environment::optimised() {
         let _ = writeln!(
-            io::stderr(),
+            console::stderr(),
             "bytelab: this build is not optimised and its numbers mean nothing; use cargo run --release"
         );
     }

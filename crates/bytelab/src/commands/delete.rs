@@ -13,6 +13,7 @@ use lab::run::Listed;
 
 use super::context::Context;
 use super::history::date;
+use crate::console;
 use crate::measuring;
 use crate::store::{self, Store};
 
@@ -89,13 +90,13 @@ fn chosen(args: &DeleteArgs, store: &mut dyn Store) -> Result<Vec<Listed>> {
         let baseline = baselines.iter().find(|baseline| baseline.id == run.id);
         if let Some(baseline) = baseline {
             writeln!(
-                io::stderr(),
+                console::stderr(),
                 "bytelab: run {} stays: it is the baseline {:?}",
                 run.id,
                 baseline.name
             )?;
         } else if is_being_measured(&run, store)? {
-            writeln!(io::stderr(), "bytelab: run {} stays: it is being measured", run.id)?;
+            writeln!(console::stderr(), "bytelab: run {} stays: it is being measured", run.id)?;
         } else {
             chosen.push(run);
         }
@@ -118,7 +119,7 @@ fn delete(args: &DeleteArgs, runs: &[Listed], store: &mut dyn Store) -> Result<(
             let Listed { id, experiment, started, label, .. } = run;
             let label = label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
             let line = format!("{done} run {id}: {experiment}{label}, {started}");
-            writeln!(io::stdout(), "{}", crate::report::clean(&line))?;
+            writeln!(console::stdout(), "{}", crate::report::clean(&line))?;
         }
     }
     Ok(())
@@ -142,7 +143,7 @@ fn clear_cache(args: &DeleteArgs, store: &mut dyn Store) -> Result<()> {
     }
     let done = if args.dry_run { "would delete" } else { "deleted" };
     let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    writeln!(io::stdout(), "{done} {files} in {}, {}", dir.display(), bytes(size_bytes))?;
+    writeln!(console::stdout(), "{done} {files} in {}, {}", dir.display(), bytes(size_bytes))?;
     Ok(())
 }
 

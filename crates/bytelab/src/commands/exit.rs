@@ -1,6 +1,6 @@
 //! The exit statuses, and how the result of a run maps to them.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Error;
@@ -8,6 +8,8 @@ use lab::analyze::ThresholdVerdict;
 use lab::analyze::{Analysis, Outcome};
 use lab::launch::Stop;
 use lab::run::{Run, Status};
+
+use crate::console;
 
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;
@@ -76,15 +78,10 @@ pub(crate) fn of_error(error: &Error) -> ExitCode {
     print(error, WRONG_USE)
 }
 
-/// Prints the error. A closed output pipe is not an error.
 fn print(error: &Error, status: u8) -> ExitCode {
-    let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
-    if error.downcast_ref().is_some_and(broken_pipe) {
-        return ExitCode::SUCCESS;
-    }
     // Texts of the user, of files and of programs are in it.
     let text = format!("{error:#}");
     let lines: Vec<_> = text.lines().map(crate::report::clean).collect();
-    let _ = writeln!(io::stderr(), "bytelab: {}", lines.join("\n"));
+    let _ = writeln!(console::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
 }

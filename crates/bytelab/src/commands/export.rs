@@ -12,6 +12,7 @@ use lab::run::{Cell, Run};
 
 use super::context::Context;
 use super::output::own_metrics;
+use crate::console;
 use crate::experiments::custom;
 use crate::path_arg::path;
 use crate::report::TableOptions;
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("{} is nothing to look at: name a file with -o", format.name)
         }
-        None => export::write(format, &run, &analysis, options, io::stdout())?,
+        None => export::write(format, &run, &analysis, options, console::stdout())?,
     };
     print_notes(&run, &left_out)?;
     Ok(ExitCode::SUCCESS)
@@ -88,7 +89,7 @@ fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
             atomic_file::write(path, |file| export::contribute::write(run, &known, file))
                 .with_context(|| format!("-o {}", path.display()))?;
         }
-        None => export::contribute::write(run, &known, io::BufWriter::new(io::stdout()))?,
+        None => export::contribute::write(run, &known, io::BufWriter::new(console::stdout()))?,
     }
     Ok(print_notes(run, &[])?)
 }
@@ -130,7 +131,7 @@ pub(super) fn parameters(run: &Run) -> Parameters {
 }
 
 pub(super) fn print_notes(run: &Run, left_out: &[String]) -> io::Result<()> {
-    let mut err = io::stderr().lock();
+    let mut err = console::stderr();
     if !run.complete {
         writeln!(err, "bytelab: run {} is not complete: not all of it was measured", run.id)?;
     }

@@ -1,7 +1,7 @@
 //! `bytelab history`: selects the stored runs to list or to draw over time.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
@@ -14,6 +14,7 @@ use lab::run::{Listed, Run};
 use super::alert;
 use super::context::{Context, layout, note};
 use super::limits::metric_named;
+use crate::console;
 use crate::report;
 use crate::report::history::{Entry, flags};
 use crate::store::{Planned, has_label, is_machine};
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return alert::run(days, &since, args.json, &listed, store.as_mut());
     }
     if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
-        writeln!(io::stdout().lock(), "no run matches; `bytelab history` lists all")?;
+        writeln!(console::stdout(), "no run matches; `bytelab history` lists all")?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(method) = &args.plot else {
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         } else {
             report::history::table(&with_short_ids(entries))
         };
-        writeln!(io::stdout().lock(), "{text}")?;
+        writeln!(console::stdout(), "{text}")?;
         return Ok(ExitCode::SUCCESS);
     };
     let metric = metric_named(&args.metric);
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     } else {
         report::over_time::text(method, metric, &all, &layout())
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,7 +2,7 @@
 //! nothing.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +12,7 @@ use clap::Args;
 use lab::run::Run;
 
 use super::context::{Context, note};
+use crate::console;
 use crate::import::{self, FORMATS, Folder, Format, Source};
 use crate::path_arg::path;
 use crate::store::mark_imported;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
     let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     let by = run.plan.imported.as_ref().map_or("bytelab", |imported| imported.tool.as_str());
     writeln!(
-        io::stdout().lock(),
+        console::stdout(),
         "run {id}: {} and {}, measured by {}, from {shown}",
         counted(run.cells.len(), "method"),
         counted(samples, "sample"),

@@ -1,7 +1,7 @@
 //! `bytelab init`: writes an example experiment for the user to edit.
 
 use std::fs::Permissions;
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::context::Context;
+use crate::console;
 use crate::experiments::custom::{EXAMPLE, is_file_name};
 use crate::path_arg::path;
 use tools::atomic_file;
@@ -30,7 +31,7 @@ pub(crate) struct InitArgs {
 const SCHEMA: &str = include_str!("../../embedded/experiment.schema.json");
 
 pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     if args.schema {
         out.write_all(SCHEMA.as_bytes())?;
         return Ok(ExitCode::SUCCESS);

@@ -1,6 +1,6 @@
 //! `bytelab list`: lists the experiments, the methods of one experiment, and published results.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -8,6 +8,7 @@ use clap::Args;
 use lab::path_text::to_path;
 
 use super::context::{Context, layout};
+use crate::console;
 use crate::experiments::custom;
 use crate::workers::{self, Language};
 use crate::{reference, report};
@@ -22,7 +23,7 @@ pub(crate) struct ListArgs {
 
 pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
     let known = &context.experiments;
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     match args.experiment.as_deref() {
         None => out.write_all(report::experiments(&known.experiments).as_bytes())?,
         Some(name) if custom::is_file_name(name) => {

@@ -1,6 +1,6 @@
 //! `bytelab numbers`: the latency numbers of this machine.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::keep_args::KeepArgs;
 use super::measure_args::MOST_ROUNDS;
 use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
+use crate::console;
 use crate::measuring::{RunRequest, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
 use crate::{numbers, report};
@@ -111,6 +112,6 @@ fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     } else {
         report::numbers::text(run, &analysis, &args.columns, &layout())
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     Ok(analysis)
 }

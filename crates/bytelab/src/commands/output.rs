@@ -8,6 +8,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
 use super::context::layout;
+use crate::console;
 use crate::experiments::custom;
 use crate::report::{self, More, Order, TableOptions, TimeUnit};
 
@@ -68,7 +69,7 @@ pub(crate) fn own_metrics(run: &Run) -> Vec<String> {
 
 pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
     let analysis = analyze(run);
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(console::stdout());
     if output.json {
         report::json(run, &analysis, &mut out)?;
         writeln!(out)?;

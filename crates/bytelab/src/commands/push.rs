@@ -1,6 +1,6 @@
 //! `bytelab push` and `bytelab pull`: stored runs to a server of PostgreSQL, and from it.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
@@ -9,6 +9,7 @@ use lab::run::{Listed, Run};
 
 use super::context::{Context, note};
 use super::keep_args::ServerUrl;
+use crate::console;
 use crate::report::clean;
 use crate::store::{self, LocalStore, REDACT, Redaction, Server, Store, without_samples};
 
@@ -169,7 +170,7 @@ fn ids(chosen: &RunSelection, store: &mut dyn Store) -> Result<Vec<String>> {
 
 /// All that would be sent.
 fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     for id in ids {
         let run = redaction.apply(local.load(id)?)?;
         let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
@@ -188,6 +189,6 @@ fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Res
 fn ended(added: usize, there: usize, chosen: usize, done: &str) -> Result<ExitCode> {
     let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
     let already = if there == 0 { String::new() } else { format!(", {there} already there") };
-    writeln!(io::stdout(), "{}", clean(&format!("{} {done}{already}", runs(added))))?;
+    writeln!(console::stdout(), "{}", clean(&format!("{} {done}{already}", runs(added))))?;
     Ok(if added + there == chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,6 +1,6 @@
 //! `bytelab report`: writes HTML and SVG files. Each file appears complete or not at all.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,6 +12,7 @@ use lab::run::Run;
 use super::context::{Context, note};
 use super::fleet::{By, Grouped};
 use super::same_job::places;
+use crate::console;
 use crate::path_arg::path;
 use crate::report;
 use crate::report::fleet;
@@ -84,7 +85,7 @@ fn by_groups(by: By, args: &ReportArgs, context: &Context) -> Result<ExitCode> {
 
 fn write_page(path: &Path, html: &str) -> Result<()> {
     if path.as_os_str() == "-" {
-        return Ok(io::stdout().lock().write_all(html.as_bytes())?);
+        return Ok(console::stdout().write_all(html.as_bytes())?);
     }
     write(path, html).with_context(|| format!("-o {}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! `bytelab run`: measures an experiment, or the rest of a run that was stopped or killed, and
 //! stores and prints it.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -14,6 +14,7 @@ use super::context::{Context, warn_if_unoptimised};
 use super::exit;
 use super::output::{OutputArgs, TableArgs, print};
 use super::study::{self, StudyRequest};
+use crate::console;
 use crate::measuring::{self, Measured, RunRequest, Shown};
 
 #[derive(Args)]
@@ -79,7 +80,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
         (None, Some(request)) if dry_run => {
             let store = context.store_of(&request)?;
             let text = measuring::dry_run(&context.experiments, &request, store)?;
-            io::stdout().lock().write_all(text.as_bytes())?;
+            console::stdout().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         (Some(id), None) => resume(id, &output, shown, context),
@@ -120,7 +121,7 @@ fn conclude(
     let Measured { run, tidy } = match (measured, exit::of_signal(stop)) {
         (Ok(measured), _) => measured,
         (Err(error), Some(stopped)) => {
-            writeln!(io::stderr(), "bytelab: {error:#}; nothing was measured yet")?;
+            writeln!(console::stderr(), "bytelab: {error:#}; nothing was measured yet")?;
             return Ok(stopped);
         }
         (Err(error), None) => return Err(error),
@@ -130,7 +131,11 @@ fn conclude(
         return Ok(exit::of_run(&run, &analysis, tidy));
     };
     if run.id.parse::<u64>().is_ok() {
-        writeln!(io::stderr(), "bytelab: stopped; go on with: bytelab run --resume {}", run.id)?;
+        writeln!(
+            console::stderr(),
+            "bytelab: stopped; go on with: bytelab run --resume {}",
+            run.id
+        )?;
     }
     Ok(stopped)
 }

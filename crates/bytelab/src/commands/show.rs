@@ -1,6 +1,6 @@
 //! `bytelab show`: prints a stored run again.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::context::{Context, layout};
 use super::output::{OutputArgs, TableArgs, print};
+use crate::console;
 use crate::{report, store};
 
 #[derive(Args)]
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
     let analysis = print(&run, &args.output, args.table)?;
     if args.plot {
         let text = report::plot(&run, &analysis, &layout());
-        io::stdout().lock().write_all(text.as_bytes())?;
+        console::stdout().write_all(text.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,7 @@ use tools::atomic_file;
 use super::context::{Context, layout, note, warn_if_unoptimised};
 use super::exit;
 use super::output::OutputArgs;
+use crate::console;
 use crate::measuring::{self, Measured, RunRequest};
 use crate::reference::{self, Published, Study};
 use crate::report::study::StudyReport;
@@ -36,7 +37,7 @@ pub(super) fn dry_run(request: &StudyRequest, context: &Context) -> Result<ExitC
     for part in &request.parts {
         let store = context.store_of(part)?;
         let text = measuring::dry_run(&context.experiments, part, store)?;
-        io::stdout().lock().write_all(text.as_bytes())?;
+        console::stdout().write_all(text.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -75,9 +76,11 @@ pub(super) fn run(
             }
             // What was measured before is shown.
             Err(error) if exit::of_signal(&stop).is_some() => {
-                writeln!(io::stderr(), "bytelab: {error:#}; of {} nothing was measured yet", {
-                    &part.experiment
-                })?;
+                writeln!(
+                    console::stderr(),
+                    "bytelab: {error:#}; of {} nothing was measured yet",
+                    { &part.experiment }
+                )?;
             }
             Err(error) => return Err(error),
         }
@@ -93,7 +96,11 @@ pub(super) fn run(
     let Some(stopped) = exit::of_signal(&stop) else { return Ok(exit::of_runs(&all)) };
     let unfinished = all.iter().find(|(run, ..)| !run.complete && run.id.parse::<u64>().is_ok());
     if let Some((run, ..)) = unfinished {
-        writeln!(io::stderr(), "bytelab: stopped; go on with: bytelab run --resume {}", run.id)?;
+        writeln!(
+            console::stderr(),
+            "bytelab: stopped; go on with: bytelab run --resume {}",
+            run.id
+        )?;
     }
     Ok(stopped)
 }
@@ -111,7 +118,7 @@ fn write(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result
 }
 
 fn print(report: &StudyReport<'_>, output: &OutputArgs) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     if output.json {
         writeln!(out, "{}", report::study::json(report)?)?;
         return Ok(());

@@ -1,7 +1,7 @@
 //! Prepares a decided job for measuring: generates its data, builds its workers, and creates its
 //! cells.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use lab::path_text::to_path;
 use lab::run::{Plan, Run, Warning};
 
 use super::progress::ProgressDisplay;
+use crate::console;
 use crate::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
@@ -110,7 +111,7 @@ fn build_workers(
     display.say(BUILDING);
     let print_progress = |text: &str| {
         display.clear();
-        writeln!(io::stderr(), "bytelab: {text}")?;
+        writeln!(console::stderr(), "bytelab: {text}")?;
         display.say(BUILDING);
         Ok(())
     };

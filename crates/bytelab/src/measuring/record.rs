@@ -1,7 +1,7 @@
 //! Takes samples to the store, the display of the progress, and the timeline file.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -17,6 +17,7 @@ use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::{ProgressDisplay, Shown};
 use super::trace_file::TraceFile;
 use super::{project, run_lock};
+use crate::console;
 use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
@@ -72,7 +73,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     }
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
-    let _ = writeln!(io::stderr(), "bytelab: {}", at_most(&job, &run.plan));
+    let _ = writeln!(console::stderr(), "bytelab: {}", at_most(&job, &run.plan));
     let before = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
     let mut recorder = Recorder {
         store,
@@ -209,7 +210,7 @@ impl Recorder {
             vec![format!("run {id} waits, and the next `bytelab push` sends it: {error:#}")]
         });
         for line in said {
-            let _ = writeln!(io::stderr(), "bytelab: {}", crate::report::clean(&line));
+            let _ = writeln!(console::stderr(), "bytelab: {}", crate::report::clean(&line));
         }
     }
 
@@ -288,7 +289,7 @@ impl Record for Recorder {
         let seconds = self.lock_limit.as_secs();
         let waiting =
             format!("another program keeps the store locked; waiting for it up to {seconds} s");
-        let _ = writeln!(io::stderr(), "bytelab: {waiting}");
+        let _ = writeln!(console::stderr(), "bytelab: {waiting}");
         self.set_lock_limit(self.lock_limit)?;
         self.try_finish(run)?;
         self.set_lock_limit(SHORT)

@@ -6,7 +6,7 @@ mod tool;
 mod toolchain;
 mod toolchains;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
 
@@ -18,6 +18,8 @@ pub(crate) use self::tool::PrintProgress;
 use self::tool::{InstalledTool, Tool};
 use self::toolchain::{Level, Toolchain};
 use self::toolchains::TOOLCHAINS;
+
+use crate::console;
 
 /// The language of this program, and so of the built-in methods.
 const OWN: &str = "rust";
@@ -126,7 +128,7 @@ pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Re
     if !missing.is_empty() {
         let missing = missing.join(", ");
         writeln!(
-            io::stderr(),
+            console::stderr(),
             "bytelab: left out, as not installed here: {missing}; `bytelab list` with \
             the experiment tells what to install"
         )?;

@@ -19,6 +19,7 @@ mod cat_show;
 mod cat_table;
 mod check;
 mod circles;
+mod closed_streams;
 mod compare;
 mod compare_by;
 mod copying;

@@ -100,6 +100,16 @@ fn only_launch_starts_processes() {
 }
 
 #[test]
+fn only_the_console_writes_to_standard_output_and_error() {
+    let words = ["stdout().lock", "stdout().write", "stderr().lock", "stderr().write"];
+    let macros = ["!(io::stdout", "!(io::stderr", "!(std::io::stdout", "!(std::io::stderr"];
+    // A helper of the http methods prints its port for the process that started it.
+    let except =
+        ["crates/bytelab/src/console.rs", "crates/bytelab/src/experiments/reading/http/serve.rs"];
+    forbid("crates/bytelab/src", &[&words[..], &macros].concat(), &except);
+}
+
+#[test]
 fn pure_modules_do_no_io() {
     let words = ["std::fs", "std::env", "std::net", "std::process", "clock::", "rustix", "libc::"];
     let pure = [

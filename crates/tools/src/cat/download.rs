@@ -52,7 +52,7 @@ impl Cat {
             if ended.is_none() {
                 let name = super::name(url);
                 let then = "it is downloaded from the beginning";
-                writeln!(io::stderr(), "bytelab cat: {name}: {why}; {then}")?;
+                let _ = writeln!(io::stderr(), "bytelab cat: {name}: {why}; {then}");
             }
         }
         if ended.is_none() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::atomic_file;
-use crate::standard_streams::{StandardStream, check};
+use crate::standard_streams::{StandardStream, check, printed};
 
 /// The input's content, and its name in messages.
 pub(super) struct Input {
@@ -35,8 +35,7 @@ pub(super) fn write(output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
     let Some(path) = output.filter(|path| path.as_os_str() != "-") else {
         check(StandardStream::Output).context("writing standard output")?;
         let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        return Ok(out.flush()?);
+        return Ok(printed(out.write_all(bytes).and_then(|()| out.flush()))?);
     };
     replace(path, bytes).with_context(|| format!("writing {}", path.display()))
 }

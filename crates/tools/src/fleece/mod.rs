@@ -26,6 +26,7 @@ use self::file::Input;
 use self::open::opened;
 use self::refused::Refused;
 use crate::clean::clean;
+use crate::standard_streams::printed;
 
 #[derive(Args)]
 #[command(after_help = EXIT_STATUS)]
@@ -99,14 +100,14 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
         }
     };
     match ended {
-        Err(error) if error.is::<Refused>() => print_refusal(&error),
+        Err(error) if error.is::<Refused>() => Ok(print_refusal(&error)),
         ended => ended.map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn print_refusal(error: &anyhow::Error) -> Result<ExitCode> {
-    writeln!(io::stderr(), "bytelab: {}", clean(&format!("{error:#}")))?;
-    Ok(ExitCode::from(1))
+fn print_refusal(error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "bytelab: {}", clean(&format!("{error:#}")));
+    ExitCode::from(1)
 }
 
 /// Checks all files, even after an invalid one.
@@ -119,7 +120,7 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         let input = Input::read(file)?;
         // The document itself may be valid even without a table.
         match opened(&input, false, keys.clone()) {
-            Err(error) if error.is::<Refused>() => code = print_refusal(&error)?,
+            Err(error) if error.is::<Refused>() => code = print_refusal(&error),
             checked => drop(checked?),
         }
     }
@@ -137,7 +138,6 @@ fn look(
     let input = Input::read(file)?;
     let doc = opened(&input, true, keys)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
-    show(&doc, &mut out)?;
-    out.flush()?;
+    printed(show(&doc, &mut out).and_then(|()| out.flush()))?;
     opened(&input, false, None).map(|_| ())
 }

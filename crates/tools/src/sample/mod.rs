@@ -29,8 +29,8 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws a sample, or prints one line with the reason for the failure. A closed output pipe is a
-/// success, unless other outputs are then incomplete.
+/// Draws a sample, or prints one line with the reason for the failure. A closed standard output is a
+/// success; an output that the user named is not.
 pub fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -38,7 +38,7 @@ pub fn run(args: &SampleArgs) -> ExitCode {
     };
     let known = error.downcast_ref::<Error>();
     let is_left = known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe));
-    if is_left && args.split.is_none() {
+    if is_left && args.split.is_none() && args.output.is_none() {
         return ExitCode::SUCCESS;
     }
     let mut text = format!("{error:#}");
@@ -75,7 +75,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     bar.finish_and_clear();
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
-        writeln!(io::stderr(), "bytelab sample: note: {}", clean(note))?;
+        let _ = writeln!(io::stderr(), "bytelab sample: note: {}", clean(note));
     }
     if args.stats {
         print_stats(&stats, seed)?;
@@ -176,11 +176,14 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
     let first = stats.first().context("no output")?;
     let seen = first.seen.map_or("not counted".to_owned(), |seen| seen.to_string());
     let taken: Vec<String> = stats.iter().map(|stats| stats.taken.to_string()).collect();
-    let mut out = io::stderr().lock();
-    writeln!(out, "records seen   {seen}")?;
-    writeln!(out, "records taken  {}", taken.join(" + "))?;
-    writeln!(out, "bytes read     {}", first.bytes_read)?;
-    writeln!(out, "method         {}: {}", first.method, first.reason)?;
-    writeln!(out, "seed           {seed}")?;
+    let _ = writeln!(
+        io::stderr(),
+        "records seen   {seen}\nrecords taken  {}\nbytes read     {}\nmethod         {}: {}\n\
+         seed           {seed}",
+        taken.join(" + "),
+        first.bytes_read,
+        first.method,
+        first.reason
+    );
     Ok(())
 }

@@ -10,7 +10,7 @@ mod path;
 mod revisions;
 mod shell;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
@@ -32,6 +32,7 @@ use super::exit;
 use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
 use super::output::print;
 use super::run::measure;
+use crate::console;
 use crate::experiments::{Catalogue, custom};
 use crate::measuring::{MethodFailed, RunRequest};
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let commands = Commands::new(args, revisions)?;
     let text = definition(args, &commands)?.text();
     if args.results.toml {
-        io::stdout().lock().write_all(text.as_bytes())?;
+        console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let custom::Loaded { experiment, definition, defaults } = context.experiments.read(text)?;

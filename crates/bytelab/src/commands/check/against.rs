@@ -1,7 +1,7 @@
 //! `bytelab check EXPERIMENT --against OLD`: measures old and new in the same rounds, with a fixed
 //! design.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
@@ -18,6 +18,7 @@ use super::two_sides::{Against, TwoSides, of_bytelab, of_files};
 use crate::commands::context::{Context, layout};
 use crate::commands::exit;
 use crate::commands::limits::ensure_once;
+use crate::console;
 use crate::experiments::Catalogue;
 use crate::measuring::{NewRun, RunRequest, Selection, Time, choose, measure_new, plan};
 use crate::report;
@@ -102,7 +103,7 @@ fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
     ensure!(!experiment.methods.is_empty(), "{}: no method has an old side", experiment.name);
     if !without_old.is_empty() && selection.methods.is_empty() {
         let names = without_old.join(", ");
-        writeln!(io::stderr(), "bytelab: left out, as without an old side: {names}")?;
+        writeln!(console::stderr(), "bytelab: left out, as without an old side: {names}")?;
     }
     let chosen = choose(experiment, selection)?;
     let is_chosen = |method: &&Method| {

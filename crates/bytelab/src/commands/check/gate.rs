@@ -1,7 +1,7 @@
 //! The limits of a check, the past runs that it uses, and its exit status.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -12,6 +12,7 @@ use lab::run::{Plan, Run};
 use crate::commands::context::layout;
 use crate::commands::exit;
 use crate::commands::limits::allowed;
+use crate::console;
 use crate::report;
 use crate::store::Store;
 
@@ -52,7 +53,7 @@ pub(super) fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
     let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
     let enough = now.len() > 1 || settled.contains(&checked.outcome);
     if !enough {
-        writeln!(io::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+        writeln!(console::stderr(), "bytelab: not ok in one run: measuring a second one")?;
     }
     Ok(enough)
 }
@@ -71,7 +72,7 @@ pub(super) fn conclude(
     } else {
         report::check::text(&sides, checked, &layout())
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     step_summary(&report::check::markdown(&sides, checked));
     Ok(match checked.outcome {
         Outcome::Undecided if gate.undecided == Undecided::Ok => ExitCode::SUCCESS,
@@ -80,7 +81,7 @@ pub(super) fn conclude(
 }
 
 pub(super) fn print_report(text: &str) -> Result<ExitCode> {
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -112,6 +113,6 @@ fn step_summary(markdown: &str) {
     let file = OpenOptions::new().append(true).create(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(markdown.as_bytes())) {
         let path = path.display();
-        let _ = writeln!(io::stderr(), "bytelab: GITHUB_STEP_SUMMARY {path}: {error}");
+        let _ = writeln!(console::stderr(), "bytelab: GITHUB_STEP_SUMMARY {path}: {error}");
     }
 }

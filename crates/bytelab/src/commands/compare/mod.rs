@@ -4,7 +4,7 @@
 mod published;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -21,6 +21,7 @@ use super::fleet::{By, Grouped};
 use super::import::read_marked;
 use super::limits::{allowed, ensure_once};
 use super::same_job::{ensure_different, places};
+use crate::console;
 use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
             measured(&a, &b, args, &context.experiments.experiments, &layout())?
         }
     };
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     out.write_all(text.as_bytes())?;
     if args.json {
         writeln!(out)?;
@@ -136,7 +137,7 @@ fn by_groups(by: By, args: &CompareArgs, context: &Context) -> Result<ExitCode> 
     let report = grouped.report();
     let text =
         if args.json { fleet::json(&report)? + "\n" } else { fleet::text(&report, &layout()) };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

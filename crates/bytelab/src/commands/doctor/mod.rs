@@ -5,7 +5,7 @@ mod counting;
 mod finding;
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use self::finding::Finding;
 use super::context::Context;
+use crate::console;
 use crate::{report, store};
 
 /// How long the noise is observed.
@@ -60,7 +61,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
     let mut diagnosis = diagnose()?;
     diagnosis.abilities.push(store(context));
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &diagnosis)?;
         writeln!(out)?;

@@ -7,7 +7,7 @@ mod pairs;
 mod repeat_check;
 mod timeline;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,6 +22,7 @@ use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
 use self::pairs::{Kind, Pairs};
 use super::context::Context;
 use super::exit;
+use crate::console;
 use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
 
 /// The maximum for a race of the same program twice and one that does 5 % more.
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
         (None, Some(times)) => vec![repeat_check::check(&bench, times)?],
         (None, None) => bench.all()?,
     };
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     for check in &checks {
         let mark = match check.outcome {
             Outcome::Passed => "ok  ",

@@ -4,7 +4,7 @@
 mod pages;
 
 use std::convert::Infallible;
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use tokio::time::{sleep, timeout};
 use self::pages::{Answer, Pages};
 use super::context::Context;
 use super::exit;
+use crate::console;
 use crate::report::served::policy;
 
 #[derive(Args)]
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
 async fn serve(listen: SocketAddr, pages: Pages, stop: &Stop) -> Result<()> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("--listen {listen}"))?;
     let address = listener.local_addr()?;
-    let mut out = io::stdout();
+    let mut out = console::stdout();
     writeln!(out, "http://{address}/")?;
     out.flush()?;
     let turns = Arc::new(Semaphore::new(PAGES_MAX));

@@ -14,6 +14,7 @@ use lab::run::Run;
 
 use self::screen::Screen;
 use super::estimate::{MethodTime, sample_ns, seconds, without_slowest};
+use crate::console;
 use crate::report::{Layout, live};
 
 /// What a command wants to be shown.
@@ -120,13 +121,13 @@ impl State {
                 let line = live::look(run, decided, left);
                 // Each method has looks of its own: often nothing is new.
                 if line != self.said {
-                    let _ = writeln!(io::stderr(), "bytelab: {line}");
+                    let _ = writeln!(console::stderr(), "bytelab: {line}");
                     self.said = line;
                 }
             }
             Output::Json => {
                 if let Ok(line) = live::json(run, decided, left) {
-                    let _ = writeln!(io::stderr(), "{line}");
+                    let _ = writeln!(console::stderr(), "{line}");
                 }
             }
             Output::Table(_) => self.look = Some((decided.clone(), left.to_vec())),
@@ -138,7 +139,7 @@ impl State {
     fn line(&mut self, line: &str) {
         self.output.clear();
         if !matches!(self.output, Output::Json | Output::Nothing) {
-            let _ = writeln!(io::stderr(), "bytelab: {line}");
+            let _ = writeln!(console::stderr(), "bytelab: {line}");
         }
     }
 

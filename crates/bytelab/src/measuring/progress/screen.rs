@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::console;
+
 /// The lines that are on the screen. The cursor is at the start of the last one, where a terminal
 /// shows the `^C` that a user types.
 #[derive(Default)]
@@ -25,7 +27,7 @@ impl Screen {
         let erased = self.erased(columns);
         self.widths = lines.iter().map(|line| width(line)).collect();
         // In one call, so that no half of it is seen. A terminal that is gone needs no table.
-        let _ = io::stderr().write_all((erased + &lines.join("\r\n") + "\r").as_bytes());
+        let _ = console::stderr().write_all((erased + &lines.join("\r\n") + "\r").as_bytes());
     }
 
     pub(super) fn clear(&mut self) {
@@ -33,7 +35,7 @@ impl Screen {
         let erased = self.erased(columns);
         self.widths.clear();
         if !erased.is_empty() {
-            let _ = io::stderr().write_all(erased.as_bytes());
+            let _ = console::stderr().write_all(erased.as_bytes());
         }
     }
 
