@@ -11,18 +11,23 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 const PREFIX: &str = ".bytelab-files-";
+/// Each run that starts at the same moment may remove one before it is locked.
+const FOLDERS_MAX: u32 = 10_000;
 
 /// Creates a new folder that this process has locked.
 pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
-    for n in 0..100 {
+    for n in 0..FOLDERS_MAX {
         let path = dir.join(format!("{PREFIX}{}-{n}", std::process::id()));
         match fs::create_dir(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             made => made?,
         }
-        let lock = File::open(&path)?;
         // Between creation and locking, another run may have treated it as a leftover. A file
         // system without locks is harmless: other runs cannot lock it either, and do not remove it.
+        let lock = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             continue;
         }
@@ -31,7 +36,7 @@ pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
             return Ok((path, lock));
         }
     }
-    bail!("a hundred folders of this process are there already")
+    bail!("{FOLDERS_MAX} folders of this process are there already")
 }
 
 /// Removes the folders whose owner has ended, and returns their number.
@@ -55,4 +60,29 @@ fn remove_if_dead(path: &Path) -> bool {
     let Ok(folder) = File::open(path) else { return false };
     flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
         && fs::remove_dir_all(path).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn runs_that_start_together_all_get_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !ended.load(Ordering::Relaxed) {
+                        remove_leftovers(dir.path());
+                    }
+                });
+            }
+            let made = (0..2000).try_for_each(|_| make_locked(dir.path()).map(drop));
+            ended.store(true, Ordering::Relaxed);
+            made.unwrap();
+        });
+    }
 }
