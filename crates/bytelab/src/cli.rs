@@ -29,6 +29,13 @@ pub(crate) struct Cli {
     )]
     pub(crate) store: Option<OsString>,
 
+    /// Hand this variable to what is measured, although it may hold a password of the server
+    ///
+    /// Without this flag, what is measured, built or run by a hook does not get `BYTELAB_SERVER`,
+    /// nor, where a server is named, `PGPASSWORD` and the variable that names it.
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
+    pub(crate) keep_env: Vec<String>,
+
     #[command(subcommand)]
     pub(crate) task: Task,
 }

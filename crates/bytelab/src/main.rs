@@ -31,7 +31,10 @@ static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let ended = hidden::run(&words).unwrap_or_else(|| {
-        let (Cli { store, task }, experiments) = run_flags::parse(&words)?;
+        let (Cli { store, keep_env, task }, experiments) = run_flags::parse(&words)?;
+        let mut secret = store::secret_variables(store.as_deref(), &words);
+        secret.retain(|name| !keep_env.iter().any(|kept| kept == name));
+        lab::launch::withhold(secret);
         task.run(&Context { store, experiments, command: run_flags::command })
     });
     ended.unwrap_or_else(|error| exit::of_error(&error))

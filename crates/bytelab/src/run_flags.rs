@@ -71,7 +71,7 @@ fn tool(words: &[OsString]) -> Option<Cli> {
         "sample" => Task::Sample(args(words)?),
         _ => return None,
     };
-    Some(Cli { store: None, task })
+    Some(Cli { store: None, keep_env: Vec::new(), task })
 }
 
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
@@ -250,7 +250,9 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
     let typed = |id: &&str| check.value_source(id) == Some(ValueSource::CommandLine);
     let ids: Vec<&str> = check.ids().map(clap::Id::as_str).collect();
     // The other ids are groups.
-    let is_flag = |id: &&str| *id != "store" && id.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_flag = |id: &&str| {
+        !["store", "keep_env"].contains(id) && id.starts_with(|c: char| c.is_ascii_lowercase())
+    };
     match ids.into_iter().filter(is_flag).find(typed) {
         Some(id) => bail!("--{}: write the options of `check {name}` behind {name}", flag_name(id)),
         None => Ok(()),

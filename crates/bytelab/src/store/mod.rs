@@ -30,7 +30,7 @@ pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, NoRun, Planned, S
 pub(crate) use self::local::LocalStore;
 pub(crate) use self::packed::without_samples;
 pub(crate) use self::redaction::{REDACT, Redaction};
-pub(crate) use self::server::Server;
+pub(crate) use self::server::{Server, secret_variables};
 use self::sqlite::Sqlite;
 pub(crate) use self::uuids::of as uuid_of;
 

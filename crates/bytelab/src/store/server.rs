@@ -1,5 +1,6 @@
 //! The server that holds the runs of a team.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 
 use anyhow::{Context, Result};
@@ -12,6 +13,24 @@ pub(crate) struct Server(String);
 
 /// Names the server where no flag does.
 pub(crate) const VARIABLE: &str = "BYTELAB_SERVER";
+
+/// The variables of the environment that may hold a password of the server: of what is measured
+/// none needs them. `store` is the flag `--store`, and `words` is the command line.
+pub(crate) fn secret_variables(store: Option<&OsStr>, words: &[OsString]) -> Vec<&'static str> {
+    let set = |name: &str| std::env::var_os(name).unwrap_or_default().into_string().ok();
+    let is_url =
+        |text: &str| text.contains("://") && text.to_ascii_lowercase().contains("postgres");
+    let holds_url = |name: &&'static str| set(name).is_none_or(|text| is_url(&text));
+    let mut found: Vec<&str> =
+        ["BYTELAB_STORE", "BYTELAB_OPTIONS"].into_iter().filter(holds_url).collect();
+    let is_pushed = words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--push"));
+    let in_flag = store.and_then(OsStr::to_str).is_some_and(Server::is_url);
+    if !found.is_empty() || is_pushed || in_flag || std::env::var_os(VARIABLE).is_some() {
+        found.push("PGPASSWORD");
+    }
+    found.push(VARIABLE);
+    found
+}
 
 impl Server {
     pub(crate) fn is_url(text: &str) -> bool {

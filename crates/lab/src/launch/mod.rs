@@ -17,7 +17,10 @@ mod tracing;
 mod with_hooks;
 mod worker_client;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::count::Sources;
 use crate::experiment::{How, Method, OldSide};
@@ -35,6 +38,25 @@ pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
 
 use self::runner::{BUILT_IN, Limits};
 use self::worker_client::WorkerClient;
+
+/// The variables that no child gets from the environment of this process.
+static WITHHELD: OnceLock<Vec<&str>> = OnceLock::new();
+
+/// Withholds these variables from all children that are started from now on. Only the first call
+/// has an effect.
+pub fn withhold(variables: Vec<&'static str>) {
+    let _ = WITHHELD.set(variables);
+}
+
+/// A command with the environment of this process, less what is withheld.
+#[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
+fn new_command(program: &OsStr) -> Command {
+    let mut command = Command::new(program);
+    for variable in WITHHELD.get().into_iter().flatten() {
+        command.env_remove(variable);
+    }
+    command
+}
 
 /// Starts real processes.
 pub struct Launcher {

@@ -6,14 +6,14 @@ use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
 use super::output::OUTPUT_LIMIT_BYTES;
-use super::{Limits, RunError};
+use super::{Limits, RunError, new_command};
 use crate::clock::{self, TreeUsage};
 use crate::path_text::to_os;
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
@@ -64,8 +64,7 @@ impl Process {
             ChildStdio::Given(stdin, stdout) => (stdin.into(), stdout.into(), Stdio::piped()),
             ChildStdio::Shown(stdin) => (stdin.into(), Stdio::inherit(), Stdio::inherit()),
         };
-        #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
-        let mut command = Command::new(&*to_os(name));
+        let mut command = new_command(&to_os(name));
         if let Some(dir) = dir {
             command.current_dir(dir);
         }

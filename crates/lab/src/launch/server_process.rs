@@ -3,10 +3,9 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use super::process::{ChildStdio, Process};
-use super::{Limits, RunError, Stop};
+use super::{Limits, RunError, Stop, new_command};
 use crate::clock;
 use crate::path_text::to_os;
 
@@ -81,8 +80,7 @@ pub fn become_program(argv: &[&str]) -> std::io::Error {
     let Some((name, arguments)) = argv.split_first() else {
         return std::io::ErrorKind::InvalidInput.into();
     };
-    #[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
-    let mut command = Command::new(&*to_os(name));
+    let mut command = new_command(&to_os(name));
     command.args(arguments.iter().map(|word| to_os(word))).exec()
 }
 
