@@ -74,6 +74,14 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
             bail!("{} is nothing to look at: name a file with -o", format.name)
         }
+        // Names of others are in it, and a file has them byte by byte.
+        None if io::stdout().is_terminal() => {
+            let mut text = Vec::new();
+            let left_out = export::write(format, &run, &analysis, options, &mut text)?;
+            let text = crate::report::clean_lines(&String::from_utf8_lossy(&text));
+            console::stdout().write_all(text.as_bytes())?;
+            left_out
+        }
         None => export::write(format, &run, &analysis, options, console::stdout())?,
     };
     print_notes(&run, &left_out)?;

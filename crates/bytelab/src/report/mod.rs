@@ -17,7 +17,7 @@ pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
 pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
 pub(crate) use self::model::view;
-pub(crate) use self::model::words::clean;
+pub(crate) use self::model::words::{clean, clean_lines};
 pub(crate) use self::svg::files as svg;
 pub(crate) use self::text::list::{experiments, methods};
 pub(crate) use self::text::page::Layout;

@@ -30,6 +30,18 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// The lines of a file as they may be shown on a terminal: escaped as by [`clean`], but for tabs
+/// and the zero width space, which Org mode needs.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for part in text.split_inclusive(['\n', '\t', '\u{200b}']) {
+        let end = part.chars().next_back().filter(|end| ['\n', '\t', '\u{200b}'].contains(end));
+        cleaned.push_str(&clean(&part[..part.len() - end.map_or(0, char::len_utf8)]));
+        cleaned.extend(end);
+    }
+    cleaned
+}
+
 /// Whether a terminal interprets it as more than a visible character.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control()
