@@ -43,11 +43,12 @@ enum Place {
 impl Document {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "it is a reference to a Python object")]
-    fn new(py: Python<'_>, data: PyBackedBytes) -> PyResult<(Document, Value)> {
+    fn new(py: Python<'_>, data: PyBackedBytes) -> PyResult<PyClassInitializer<Document>> {
         let bytes: &[u8] = &data;
         let doc = py.detach(|| Doc::check(Arc::from(bytes))).map_err(|error| raised(py, &error))?;
         let offset = doc.root().offset();
-        Ok((Document, Value { doc: Arc::new(doc), offset }))
+        let value = PyClassInitializer::from(Value { doc: Arc::new(doc), offset });
+        Ok(value.add_subclass(Document))
     }
 
     /// The bytes that it was made of.

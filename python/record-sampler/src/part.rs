@@ -9,7 +9,7 @@ use record_sampler::{Layout, Population};
 use crate::failure::raised;
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
-#[pyclass(module = "record_sampler", frozen, eq, hash)]
+#[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) part: record_sampler::Part,
