@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-/// Standard output, whose writes succeed after its reader has closed the pipe. Any other error, such
-/// as a full disk, is one.
+/// Standard output, whose writes succeed after its reader has closed the pipe. Any other error,
+/// such as a full disk, is one.
 pub(crate) fn stdout() -> impl Write {
     Console { stream: io::stdout(), hides: |error| error.kind() == io::ErrorKind::BrokenPipe }
 }

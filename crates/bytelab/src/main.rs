@@ -30,6 +30,8 @@ static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    // Without it, a file that is too large ends the process by a signal.
+    let _ = tools::fail_at_the_size_limit();
     let ended = hidden::run(&words).unwrap_or_else(|| {
         let (Cli { store, keep_env, task }, experiments) = run_flags::parse(&words)?;
         let mut secret = store::secret_variables(store.as_deref(), &words);

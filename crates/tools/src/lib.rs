@@ -6,4 +6,7 @@ pub mod cat;
 mod clean;
 pub mod fleece;
 pub mod sample;
+mod size_limit;
 mod standard_streams;
+
+pub use self::size_limit::fail_at_the_size_limit;

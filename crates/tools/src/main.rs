@@ -28,6 +28,8 @@ enum Tool {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
+    // Without it, a file that is too large ends the process by a signal.
+    let _ = tools::fail_at_the_size_limit();
     let names = words.get(1).filter(|tool| *tool == "cat").and(words.get(2..));
     if let Some(args) = names.and_then(cat::CatArgs::of_names) {
         return cat::run(args);

@@ -14,7 +14,8 @@ fn closed() -> Stdio {
     writer.into()
 }
 
-/// The exit status with a reader, without one of standard output, and without one of standard error.
+/// The exit status with a reader, without one of standard output, and without one of standard
+/// error.
 fn codes(world: &World, args: &[&str]) -> [i32; 3] {
     let with = |stdout, stderr| {
         let mut command = world.command(args);
@@ -150,4 +151,45 @@ fn a_named_output_that_cannot_be_written_is_an_error() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
         assert!(stderr.contains("Broken pipe"), "{args:?}: {stderr}");
     }
+}
+
+/// Runs in a shell with a limit of the size of files, in blocks of 512 or 1024 bytes.
+fn limited(world: &World, blocks: u32, words: &str) -> Output {
+    let line = format!("ulimit -f {blocks}; exec \"$0\" {words}");
+    let mut command = world.in_world("sh", &["-c", &line, env!("CARGO_BIN_EXE_bytelab")]);
+    command.current_dir(world.dir.path()).output().unwrap()
+}
+
+#[test]
+fn the_size_limit_of_files_is_an_error_in_words_and_ends_what_is_measured() {
+    let world = World::new();
+    world.write("lines", "a line\n".repeat(100_000));
+    let stderr = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let sample = limited(&world, 8, "sample lines -n 50000 -o drawn");
+    assert_eq!(sample.status.code(), Some(1), "{}", stderr(&sample));
+    assert!(stderr(&sample).contains("File too large"), "{}", stderr(&sample));
+    assert!(!world.path("drawn").exists());
+    let stored = limited(&world, 8, "bench -r 2 --counting 0 true");
+    assert_eq!(stored.status.code(), Some(1), "{}", stderr(&stored));
+    assert!(stderr(&stored).contains("ulimit -f"), "{}", stderr(&stored));
+    // SIGXFSZ has number 25.
+    let words = "bench -r 1 --counting 0 --no-store 'dd if=/dev/zero of=big bs=1M count=1'";
+    let killed = limited(&world, 8, words);
+    assert_eq!(killed.status.code(), Some(1), "{}", stderr(&killed));
+    assert!(stderr(&killed).contains("ended by signal 25"), "{}", stderr(&killed));
+}
+
+#[test]
+fn a_working_directory_that_is_gone_is_named() {
+    let world = World::new();
+    let check = |line: &str| {
+        let mut command = world.in_world("sh", &["-c", line, env!("CARGO_BIN_EXE_bytelab")]);
+        let ran = command.current_dir(world.dir.path()).output().unwrap();
+        let shown = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        assert!(shown.contains("working directory"), "{shown}");
+        assert!(!shown.contains("not installed"), "{shown}");
+    };
+    let few = "-r 3 --counting 0 --no-store";
+    check(&format!("mkdir gone; cd gone; rmdir ../gone; exec \"$0\" bench {few} true"));
+    check(&format!("mkdir sub; exec \"$0\" bench {few} --cwd sub 'rmdir ../sub'"));
 }

@@ -101,7 +101,8 @@ fn only_launch_starts_processes() {
 
 #[test]
 fn only_the_console_writes_to_standard_output_and_error() {
-    let words = ["stdout().lock", "stdout().write", "stderr().lock", "stderr().write"];
+    let words =
+        ["io::stdout().lock", "io::stdout().write", "io::stderr().lock", "io::stderr().write"];
     let macros = ["!(io::stdout", "!(io::stderr", "!(std::io::stdout", "!(std::io::stderr"];
     // A helper of the http methods prints its port for the process that started it.
     let except =

@@ -46,6 +46,19 @@ pub(super) enum ChildStdio {
     Shown(OwnedFd),
 }
 
+/// What is missing if a program cannot be started: the folder in which it was to work, or itself.
+fn missing(name: &str, dir: Option<&Path>) -> RunError {
+    match dir {
+        Some(dir) if !dir.exists() => {
+            RunError::Failed(format!("the working directory {} is gone", dir.display()))
+        }
+        None if std::env::current_dir().is_err() => {
+            RunError::Failed("the working directory is gone".to_owned())
+        }
+        _ => RunError::Skipped(format!("{name} is not installed")),
+    }
+}
+
 impl Process {
     /// Uses `posix_spawn`, in a new process group.
     /// The child has these variables in its environment; no other child has those of the counting
@@ -80,7 +93,7 @@ impl Process {
             .process_group(0)
             .spawn();
         let mut child = spawned.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => RunError::Skipped(format!("{name} is not installed")),
+            io::ErrorKind::NotFound => missing(name, dir),
             _ => RunError::Failed(format!("{name} could not be started: {error}")),
         })?;
         let stderr = child.stderr.take();

@@ -29,8 +29,8 @@ use output::Output;
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 
-/// Draws a sample, or prints one line with the reason for the failure. A closed standard output is a
-/// success; an output that the user named is not.
+/// Draws a sample, or prints one line with the reason for the failure. A closed standard output is
+/// a success; an output that the user named is not.
 pub fn run(args: &SampleArgs) -> ExitCode {
     let error = match draw(args) {
         Ok(()) => return ExitCode::SUCCESS,

@@ -20,7 +20,9 @@ pub(super) fn of_any(flag: &str, file: &str) -> Result<String> {
 /// The folder where commands work: that of `--cwd`, else the current one.
 pub(super) fn folder(given: Option<&Path>) -> Result<String> {
     let Some(dir) = given else {
-        return Ok(text(&std::env::current_dir().context("finding the current directory")?));
+        return Ok(text(
+            &std::env::current_dir().context("the working directory: change to one that exists")?,
+        ));
     };
     let found = std::fs::metadata(dir).with_context(|| format!("--cwd {}", dir.display()))?;
     ensure!(found.is_dir(), "--cwd {}: it is not a directory", dir.display());

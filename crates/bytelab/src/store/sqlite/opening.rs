@@ -36,6 +36,8 @@ const NOT_SQLITE: &str = "not an SQLite file: name another one with --store, or,
                           restore it from a copy";
 const NOT_WRITABLE: &str = "it or its directory cannot be written: change the permissions, copy it to \
                             another place, or name another one with --store";
+const TOO_LARGE: &str = "a file may not become larger than the limit of this shell: raise it with ulimit -f, or \
+                         name another store with --store";
 const FULL: &str = "no space left on its device: make some";
 const RESTORE: &str =
     "restore it from a copy, or move it and its -wal file away and a new one is made";
@@ -46,7 +48,10 @@ pub(super) fn open(path: &Path) -> Result<(Connection, PathBuf)> {
     let path = std::path::absolute(path)
         .with_context(|| format!("store {}: not a path", path.display()))?;
     if !is_there(&path)? {
-        create(&path)?;
+        create(&path).map_err(|error| match no_room(&path, &error) {
+            Some(_) => explain(&path, error),
+            None => error,
+        })?;
     }
     inspect(&path).map_err(|error| explain(&path, error))?;
     let connection = connect(&path).map_err(|error| explain(&path, error))?;
@@ -279,6 +284,9 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let (shown, text) = (path.display(), one_line(&error));
+    if let Some(meaning) = no_room(path, &error) {
+        return anyhow!("store {shown}: {meaning} ({text})");
+    }
     let meaning = match code(&error) {
         Some(ErrorCode::NotADatabase) => NOT_SQLITE.to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => format!("damaged; {RESTORE}"),
@@ -289,8 +297,6 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             NOT_WRITABLE.to_owned()
         }
-        Some(ErrorCode::DiskFull) => FULL.to_owned(),
-        _ if is_full(&error) => FULL.to_owned(),
         _ if error.is::<NoRun>() => return NoRun(format!("store {shown}: {text}")).into(),
         _ => return anyhow!("store {shown}: {text}"),
     };
@@ -312,12 +318,34 @@ fn one_line(error: &anyhow::Error) -> String {
     }
 }
 
-/// Whether a journal has no room on its device.
-fn is_full(error: &anyhow::Error) -> bool {
-    let mut kinds =
-        error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-    kinds.any(|kind| full.contains(&kind))
+/// Whether the device of the store has no room at all.
+fn is_device_full(path: &Path) -> bool {
+    let directory = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(directory).is_ok_and(|device| device.f_bavail == 0)
+}
+
+/// Whether this process may not write files of any size.
+fn has_size_limit() -> bool {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some()
+}
+
+/// The meaning of an error that says that a file may not grow.
+fn no_room(path: &Path, error: &anyhow::Error) -> Option<&'static str> {
+    match code(error) {
+        Some(ErrorCode::DiskFull) => Some(FULL),
+        // SQLite has no other word for it.
+        Some(ErrorCode::SystemIoFailure) if is_device_full(path) => Some(FULL),
+        Some(ErrorCode::SystemIoFailure) if has_size_limit() => Some(TOO_LARGE),
+        _ if has_io_error(error, io::ErrorKind::StorageFull) => Some(FULL),
+        _ if has_io_error(error, io::ErrorKind::QuotaExceeded) => Some(FULL),
+        _ if has_io_error(error, io::ErrorKind::FileTooLarge) => Some(TOO_LARGE),
+        _ => None,
+    }
+}
+
+fn has_io_error(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
+    let mut errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    errors.any(|error| error.kind() == kind)
 }
 
 fn code(error: &anyhow::Error) -> Option<ErrorCode> {
