@@ -8,7 +8,7 @@ use anyhow::Result;
 use lab::analyze::{NEWEST, slowdowns};
 use lab::run::{Listed, Run};
 
-use super::context::layout;
+use super::context::{layout, sound};
 use super::exit;
 use crate::console;
 use crate::report::alert::{self, Alert};
@@ -26,7 +26,7 @@ pub(super) fn run(
     let recent: BTreeSet<&str> = recent.map(|run| run.experiment.as_str()).collect();
     let wanted = listed.iter().filter(|run| recent.contains(run.experiment.as_str()));
     let wanted = newest(wanted.collect(), NEWEST);
-    let runs = wanted.iter().map(|run| load(store, &run.id)).collect::<Result<Vec<Run>>>()?;
+    let runs = sound(wanted, |run| load(store, &run.id))?;
     let found = Alert::new(days, since, slowdowns(&runs, since), &runs);
     let text = if json { alert::json(&found)? + "\n" } else { alert::text(&found, &layout()) };
     console::stdout().write_all(text.as_bytes())?;

@@ -15,7 +15,7 @@ use super::context::Context;
 use super::history::date;
 use crate::console;
 use crate::measuring;
-use crate::store::{self, Store};
+use crate::store::{self, Damaged, Store};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {
@@ -106,7 +106,14 @@ fn chosen(args: &DeleteArgs, store: &mut dyn Store) -> Result<Vec<Listed>> {
 }
 
 fn is_being_measured(run: &Listed, store: &mut dyn Store) -> Result<bool> {
-    Ok(!run.complete && measuring::holder(&store.load(&run.id)?.environment).is_some())
+    if run.complete {
+        return Ok(false);
+    }
+    match store.load(&run.id) {
+        // A process that measures it has locked its journal, so that the store does not delete it.
+        Err(error) if error.is::<Damaged>() => Ok(false),
+        loaded => Ok(measuring::holder(&loaded?.environment).is_some()),
+    }
 }
 
 fn delete(args: &DeleteArgs, runs: &[Listed], store: &mut dyn Store) -> Result<()> {

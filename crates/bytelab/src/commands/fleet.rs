@@ -6,7 +6,7 @@ use lab::analyze::{Fleet, RunGroup, compare_groups, refusal};
 use lab::run::Run;
 use serde_json::Value;
 
-use super::context::{Context, note};
+use super::context::{Context, note, sound};
 use super::same_job::{ensure_different, places};
 use crate::report::fleet::{FleetReport, is_lasting};
 
@@ -81,7 +81,7 @@ fn runs(experiment: Option<&str>, context: &Context) -> Result<Vec<Run>> {
     if names.len() > 1 {
         bail!("there are runs of {}: choose with --experiment NAME", names.join(" and "));
     }
-    listed.iter().map(|run| store.load(&run.id)).collect()
+    sound(&listed, |run| store.load(&run.id))
 }
 
 /// In the order in which their first runs were stored.

@@ -9,10 +9,10 @@ use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use lab::analyze::series;
 use lab::clock;
-use lab::run::{Listed, Run};
+use lab::run::Listed;
 
 use super::alert;
-use super::context::{Context, layout, note};
+use super::context::{Context, layout, note, sound};
 use super::limits::metric_named;
 use crate::console;
 use crate::report;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     };
     let metric = metric_named(&args.metric);
     let load = |run: &Listed| store.load_method(&run.id, method, metric);
-    let runs = listed.iter().map(load).collect::<Result<Vec<Run>>>()?;
+    let runs = sound(&listed, load)?;
     let all = series(&runs, method, metric);
     ensure!(
         !all.is_empty(),

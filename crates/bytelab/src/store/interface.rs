@@ -89,6 +89,18 @@ impl std::fmt::Display for Locked {
 
 impl std::error::Error for Locked {}
 
+/// The data of a run is not what was written.
+#[derive(Debug)]
+pub(crate) struct Damaged(pub(super) String);
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Damaged {}
+
 /// A name for a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Baseline {

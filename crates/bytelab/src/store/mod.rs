@@ -26,7 +26,9 @@ use lab::run::{Listed, Run};
 use crate::pattern;
 
 pub(crate) use self::imported::{is_imported, mark_imported};
-pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK};
+pub(crate) use self::interface::{
+    Baseline, Damaged, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK,
+};
 pub(crate) use self::local::LocalStore;
 pub(crate) use self::packed::without_samples;
 pub(crate) use self::redaction::{REDACT, Redaction};

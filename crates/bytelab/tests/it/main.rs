@@ -25,6 +25,7 @@ mod compare_by;
 mod copying;
 mod counting;
 mod custom;
+mod damaged;
 mod decoding;
 mod destination;
 

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use lab::analyze::{Allowed, Checked, Outcome};
 use lab::run::{Plan, Run};
 
-use crate::commands::context::layout;
+use crate::commands::context::{layout, sound};
 use crate::commands::exit;
 use crate::commands::limits::allowed;
 use crate::console;
@@ -98,7 +98,7 @@ pub(super) fn newest(
     };
     let listed = store.list()?;
     let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
-    let mut runs = newest.map(|run| store.load(&run.id)).collect::<Result<Vec<Run>>>()?;
+    let mut runs = sound(newest, |run| store.load(&run.id))?;
     runs.reverse();
     runs.retain(|run| run.plan.cache == plan.cache && run.plan.fresh == plan.fresh);
     Ok(runs)

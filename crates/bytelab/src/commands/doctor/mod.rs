@@ -138,7 +138,7 @@ fn abilities() -> Result<Vec<Finding>> {
 /// Other commands read of a store only what they need.
 fn store(context: &Context) -> Finding {
     let reason = store::verify(context.store.clone()).err().map(|error| format!("{error:#}"));
-    Finding::tried("store of runs", "PRAGMA quick_check of all of it, and each run", reason)
+    Finding::tried("store of runs", "PRAGMA integrity_check, and the checksums of each run", reason)
 }
 
 fn warm(path: &Path) -> Result<()> {

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use lab::analyze::{Analysis, analyze, series};
 use lab::run::{Listed, Run};
 
-use crate::commands::context::Context;
+use crate::commands::context::{Context, sound};
 use crate::commands::limits::metric_named;
 use crate::commands::report::ensure_same_experiment;
 use crate::commands::same_job::places;
@@ -144,7 +144,7 @@ impl Pages {
         let mut listed = newest_first(store.as_mut(), &filter)?;
         listed.truncate(HISTORY_MAX);
         let load = |run: &Listed| store.load_method(&run.id, method, metric);
-        let runs = listed.iter().rev().map(load).collect::<anyhow::Result<Vec<Run>>>()?;
+        let runs = sound(listed.iter().rev(), load)?;
         let all = series(&runs, method, metric);
         if all.is_empty() {
             let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());

@@ -7,20 +7,31 @@ use crate::store::interface::Baseline;
 
 pub(super) fn set(transaction: &Transaction<'_>, name: &str, run: i64) -> Result<()> {
     transaction.execute(
-        "INSERT INTO baseline (name, run) VALUES (?1, ?2)
-         ON CONFLICT (name) DO UPDATE SET run = excluded.run",
+        "INSERT INTO baseline (name, run, checksum) VALUES (?1, ?2, checksum_of(?1, ?2))
+         ON CONFLICT (name) DO UPDATE SET run = excluded.run, checksum = excluded.checksum",
         params![name, run],
     )?;
     Ok(())
 }
 
 pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<Baseline>> {
-    let mut statement =
-        transaction.prepare_cached("SELECT name, run FROM baseline ORDER BY name")?;
+    let mut statement = transaction.prepare_cached(
+        "SELECT name, run, checksum = checksum_of(name, run) FROM baseline ORDER BY name",
+    )?;
     let rows = statement.query_map([], |row| {
-        Ok(Baseline { name: row.get(0)?, id: row.get::<_, i64>(1)?.to_string() })
+        let baseline = Baseline { name: row.get(0)?, id: row.get::<_, i64>(1)?.to_string() };
+        Ok((baseline, row.get::<_, bool>(2)?))
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let checked = rows.map(|row| {
+        let (baseline, is_whole) = row?;
+        ensure!(
+            is_whole,
+            "the baseline {:?} is damaged: `bytelab baseline delete` it, and set it again",
+            baseline.name
+        );
+        Ok(baseline)
+    });
+    checked.collect()
 }
 
 pub(super) fn delete(transaction: &Transaction<'_>, name: &str) -> Result<()> {

@@ -7,12 +7,17 @@ use anyhow::Result;
 use lab::run::{Cell, Environment, Plan, Run, Sample, Warning};
 
 use super::journal::Entry;
-use super::{Sqlite, existing, writing};
+use super::{Sqlite, checksums, existing, writing};
 
 impl Sqlite {
     /// Stores a run with its current content, as not complete, and returns its id.
     pub(crate) fn begin(&mut self, run: &Run) -> Result<String> {
-        Ok(self.write(|transaction| writing::insert(transaction, run))?.to_string())
+        let number = self.write(|transaction| {
+            let number = writing::insert(transaction, run)?;
+            checksums::seal(transaction, number)?;
+            Ok(number)
+        })?;
+        Ok(number.to_string())
     }
 
     /// Sets how long a run that begins or ends waits while another program has locked the store.

@@ -2,6 +2,7 @@
 //! convert runs to rows and back. While a run is measured, its changes go to a `journal`.
 
 mod baselines;
+mod checksums;
 mod journal;
 mod measuring;
 mod opening;
@@ -18,7 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Listed, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use self::journal::Journal;
+use self::journal::{Applied, Journal};
 use super::interface::{
     Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
 };
@@ -43,12 +44,15 @@ impl Sqlite {
     /// Reads the whole store.
     pub(super) fn verify(&mut self) -> Result<()> {
         self.read(|transaction| {
-            opening::check_all(transaction)?;
-            reading::list(transaction)?.iter().try_for_each(|run| {
-                reading::load(transaction, number(&run.id)?)
-                    .map(drop)
-                    .with_context(|| format!("run {}", run.id))
-            })
+            let mut found = Vec::new();
+            for run in reading::list(transaction)? {
+                if let Err(error) = reading::load(transaction, number(&run.id)?) {
+                    found.push(format!("run {}: {:#}", run.id, checksums::explain(error)));
+                }
+            }
+            ensure!(found.is_empty(), found.join("; "));
+            baselines::list(transaction)?;
+            opening::check_all(transaction, "integrity_check")
         })
     }
 
@@ -85,16 +89,17 @@ impl Sqlite {
         // It is opened before the store is read: what is folded in between is in both.
         let journal = number(id).and_then(|run| journal::open(&self.path, run));
         let journal = self.explained(journal)?;
+        let path = self.path.clone();
         self.read(|transaction| {
             let number = existing(transaction, id)?;
             let loaded = match &journal {
-                Some(journal) => reading::load(transaction, number).and_then(|mut run| {
-                    journal::apply(&mut run, journal)?;
-                    Ok(run)
-                }),
+                Some(journal) => {
+                    let kept_as = journal::kept_path(&path, number);
+                    load_with(transaction, number, journal, &kept_as).map(|(run, _)| run)
+                }
                 None => load(transaction, number),
             };
-            loaded.with_context(|| format!("run {id}"))
+            loaded.map_err(checksums::explain).with_context(|| format!("run {id}"))
         })
     }
 
@@ -109,6 +114,7 @@ impl Sqlite {
             }
             let (cells, samples) = self.read(|transaction| {
                 existing(transaction, id)?;
+                checksums::check(transaction, run)?;
                 reading::size(transaction, run)
             })?;
             let created = Journal::create(&self.path, run, cells, samples);
@@ -139,25 +145,31 @@ impl Sqlite {
 
     /// Moves the content of a journal into the store. The log of the store is on the device before
     /// the journal is deleted.
+    /// One that is damaged is renamed.
     fn fold(&mut self, run: i64, journal: &File) -> Result<()> {
+        let kept_as = journal::kept_path(&self.path, run);
         self.connection.pragma_update(None, "synchronous", "FULL")?;
         let folded = self.write(|transaction| {
             // Another process may have deleted the run.
             if find(transaction, run)?.is_none() {
-                return Ok(());
+                return Ok(false);
             }
-            let mut stored = reading::load(transaction, run)?;
-            if journal::apply(&mut stored, journal)? {
-                writing::put_cells(transaction, run, &stored)?;
+            let (stored, applied) = load_with(transaction, run, journal, &kept_as)?;
+            if applied.is_changed {
+                writing::put_cells(transaction, run, &stored, applied.next_sample)?;
             }
             writing::put_plan(transaction, run, &stored.plan)?;
             let Run { complete, environment, notes, .. } = &stored;
-            writing::put_state(transaction, run, *complete, environment, notes)
+            writing::put_state(transaction, run, *complete, environment, notes)?;
+            checksums::seal(transaction, run)?;
+            Ok(applied.is_damaged)
         });
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
-        folded?;
-        let deleted = journal::delete(&self.path, run);
-        self.explained(deleted)
+        let ended = match folded? {
+            true => journal::keep(&self.path, run, &kept_as),
+            false => journal::delete(&self.path, run),
+        };
+        self.explained(ended)
     }
 
     /// Folds the journals of processes that were killed. What cannot be folded now, because the
@@ -195,6 +207,7 @@ impl Store for Sqlite {
                 insert_ended(transaction, run)?;
                 return Ok(true);
             };
+            checksums::check(transaction, number).map_err(checksums::explain)?;
             let (complete, samples) = reading::state(transaction, number)?;
             ensure_not_older(complete, samples, run)?;
             Ok(false)
@@ -219,7 +232,8 @@ impl Store for Sqlite {
     fn planned(&mut self, id: &str) -> Result<Planned> {
         self.read(|transaction| {
             let number = existing(transaction, id)?;
-            reading::planned(transaction, number).with_context(|| format!("run {id}"))
+            let planned = reading::planned(transaction, number).map_err(checksums::explain);
+            planned.with_context(|| format!("run {id}"))
         })
     }
 
@@ -232,7 +246,9 @@ impl Store for Sqlite {
             for (run, journal) in &journals {
                 let id = run.to_string();
                 if let Some(listed) = list.iter_mut().find(|listed| listed.id == id) {
-                    journal::apply_to_list(listed, journal)?;
+                    let (_, next_sample) = reading::size(transaction, *run)?;
+                    // What is wrong with it is said when the run is read.
+                    let _ = journal::apply_to_list(listed, next_sample, journal);
                 }
             }
             Ok(list)
@@ -242,8 +258,11 @@ impl Store for Sqlite {
     fn set_label(&mut self, id: &str, label: Option<&str>) -> Result<()> {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
+            // A new checksum would hide the damage.
+            let checked = checksums::check(transaction, run).map_err(checksums::explain);
+            checked.with_context(|| format!("run {id}"))?;
             transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", (run, label))?;
-            Ok(())
+            checksums::seal(transaction, run)
         })
     }
 
@@ -281,10 +300,24 @@ impl Store for Sqlite {
     }
 }
 
+/// The run of this number, which must exist, with its journal.
+fn load_with(
+    transaction: &Transaction<'_>,
+    number: i64,
+    journal: &File,
+    kept_as: &Path,
+) -> Result<(Run, Applied)> {
+    let mut run = reading::load(transaction, number)?;
+    let (_, next_sample) = reading::size(transaction, number)?;
+    let applied = journal::apply(&mut run, next_sample, journal, kept_as)?;
+    Ok((run, applied))
+}
+
 fn insert_ended(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
     let number = writing::insert(transaction, run)?;
     let Run { complete, environment, notes, .. } = run;
     writing::put_state(transaction, number, *complete, environment, notes)?;
+    checksums::seal(transaction, number)?;
     Ok(number)
 }
 

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use crate::store::interface::{LOCK_LIMIT, Locked, NoRun};
+use super::checksums;
+use crate::store::interface::{Damaged, LOCK_LIMIT, Locked, NoRun};
 
 /// Marks an SQLite file as a store: "btlb".
 const APPLICATION_ID: i32 = 0x6274_6c62;
@@ -151,6 +152,7 @@ fn connect(path: &Path) -> Result<Connection> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_was_there)?;
         return Err(error);
     }
+    checksums::define(&connection)?;
     // Otherwise each `append` is compiled again, because its parameters might change the plan.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -197,7 +199,7 @@ fn check_after_kill(path: &Path) -> Result<()> {
     // Only the sole user of a store gets this lock, and it does not wait for it.
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    let checked = check(&connection).and_then(|()| check_all(&connection));
+    let checked = check(&connection).and_then(|()| check_all(&connection, "quick_check"));
     match checked {
         Err(error)
             if matches!(
@@ -211,9 +213,10 @@ fn check_after_kill(path: &Path) -> Result<()> {
     }
 }
 
-/// Reads every page of the store.
-pub(super) fn check_all(connection: &Connection) -> Result<()> {
-    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+/// Reads every page of the store, by one of SQLite's two pragmas for that.
+pub(super) fn check_all(connection: &Connection, pragma: &str) -> Result<()> {
+    let found: String =
+        connection.query_row(&format!("PRAGMA {pragma}(1)"), [], |row| row.get(0))?;
     ensure!(found == "ok", "damaged ({found}); {RESTORE}");
     Ok(())
 }
@@ -297,6 +300,7 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             NOT_WRITABLE.to_owned()
         }
+        _ if error.is::<Damaged>() => return Damaged(format!("store {shown}: {text}")).into(),
         _ if error.is::<NoRun>() => return NoRun(format!("store {shown}: {text}")).into(),
         _ => return anyhow!("store {shown}: {text}"),
     };
@@ -305,7 +309,7 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
 
 /// The chain of an error without the levels below SQLite's, which repeat the same text, and without
 /// the line ends and the full length of quotations from a damaged store.
-fn one_line(error: &anyhow::Error) -> String {
+pub(super) fn one_line(error: &anyhow::Error) -> String {
     const LIMIT: usize = 300;
     let above = error.chain().take_while(|cause| !cause.is::<rusqlite::Error>());
     let sqlite = error.chain().filter(|cause| cause.is::<rusqlite::Error>()).take(1);
@@ -348,6 +352,6 @@ fn has_io_error(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
     errors.any(|error| error.kind() == kind)
 }
 
-fn code(error: &anyhow::Error) -> Option<ErrorCode> {
+pub(super) fn code(error: &anyhow::Error) -> Option<ErrorCode> {
     error.chain().find_map(|cause| cause.downcast_ref::<rusqlite::Error>()?.sqlite_error_code())
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Cell, Listed, Machine, Run, SCHEMA};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use super::checksums::{self, Blocks, CELL, Newer};
 use crate::store::columns::{self, from_json};
 use crate::store::interface::{Planned, TOOK};
 use crate::store::packed;
@@ -14,6 +15,9 @@ use crate::store::packed;
 pub(super) fn load(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
     let mut run = load_without_samples(transaction, number)?;
     read_packed(transaction, number, &mut run)?;
+    let (_, stored) = state(transaction, number)?;
+    let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    ensure!(samples as u64 == stored, "it has {samples} of {stored} samples");
     Ok(run)
 }
 
@@ -29,23 +33,25 @@ pub(super) fn load_method(
     if run.cells.iter().all(|cell| cell.method != method) {
         return Ok(run);
     }
-    read_samples(transaction, number, &mut run, |cell| cell.method == method)?;
+    let mut blocks = read_samples(transaction, number, &mut run, |cell| cell.method == method)?;
     let mut of_cell = transaction.prepare_cached(
         "SELECT data FROM cell_metric WHERE run = ?1 AND cell = ?2 AND name = ?3",
     )?;
     let cells = run.cells.iter_mut().enumerate().filter(|(_, cell)| cell.method == method);
     for (position, cell) in cells {
+        let Some(of_metrics) = blocks.get_mut(&position) else { continue };
         let mut rows = of_cell.query(params![number, position, metric])?;
         if let Some(row) = rows.next()? {
-            let values = packed::unpack_values(row.get_ref(0)?.as_blob()?, cell.samples.len());
-            let values = values.with_context(|| format!("cell {position}"))?;
-            cell.values.insert(metric.to_owned(), values);
+            read_metric(cell, metric, row.get_ref(0)?.as_blob()?, of_metrics)
+                .with_context(|| format!("cell {position}"))?;
         }
+        ensure!(!of_metrics.contains_key(metric), "cell {position} has lost {metric}");
     }
     Ok(run)
 }
 
 fn load_without_samples(transaction: &Transaction<'_>, number: i64) -> Result<Run> {
+    checksums::check(transaction, number)?;
     let mut run = transaction
         .prepare_cached(
             "SELECT uuid, schema, experiment, question, label, started, complete, environment,
@@ -53,17 +59,19 @@ fn load_without_samples(transaction: &Transaction<'_>, number: i64) -> Result<Ru
              FROM run WHERE id = ?1",
         )?
         .query_one([number], |row| Ok(read_run(number, row)))??;
-    let mut statement = transaction.prepare_cached(
-        "SELECT position, method, about, role, language, point, status, reason, digest,
-                syscalls_by_name
-         FROM cell WHERE run = ?1 ORDER BY position",
-    )?;
+    let mut statement = transaction.prepare_cached(&format!(
+        "SELECT {CELL}, checksum = checksum_of({CELL}) AS is_whole
+         FROM cell WHERE run = ?1 ORDER BY position"
+    ))?;
     let mut rows = statement.query([number])?;
     while let Some(row) = rows.next()? {
         let expected = run.cells.len();
-        ensure!(row.get::<_, usize>(0)? == expected, "cell {expected} is missing");
+        ensure!(row.get::<_, usize>("position")? == expected, "cell {expected} is missing");
+        ensure!(row.get::<_, bool>("is_whole")?, "the checksum of cell {expected} is wrong");
         run.cells.push(read_cell(row).with_context(|| format!("cell {expected}"))?);
     }
+    let (cells, _) = size(transaction, number)?;
+    ensure!(run.cells.len() == cells, "it has {} of {cells} cells", run.cells.len());
     Ok(run)
 }
 
@@ -80,46 +88,67 @@ pub(super) fn state(transaction: &Transaction<'_>, number: i64) -> Result<(bool,
     Ok(statement.query_one([number], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-/// The number of cells and of samples of a run, which must exist.
+/// The number of cells of a run, which must exist, and the number of its next sample.
 pub(super) fn size(transaction: &Transaction<'_>, number: i64) -> Result<(usize, u64)> {
     let mut statement =
-        transaction.prepare_cached("SELECT cells, samples FROM run WHERE id = ?1")?;
+        transaction.prepare_cached("SELECT cells, next_sample FROM run WHERE id = ?1")?;
     Ok(statement.query_one([number], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 /// Reads the samples of these cells, without their values, and one sample of each answer of the
-/// others.
+/// others. Returns the checksums of the metrics of each cell that has samples.
 fn read_samples(
     transaction: &Transaction<'_>,
     number: i64,
     run: &mut Run,
     is_whole: impl Fn(&Cell) -> bool,
-) -> Result<()> {
+) -> Result<BTreeMap<usize, BTreeMap<String, u32>>> {
     let mut of_cell = transaction
         .prepare_cached("SELECT reasons, data FROM cell_samples WHERE run = ?1 AND cell = ?2")?;
     let mut statement = transaction.prepare_cached(
-        "SELECT position, answers FROM cell WHERE run = ?1 AND answers IS NOT NULL",
+        "SELECT position, answers, blocks FROM cell WHERE run = ?1 AND answers IS NOT NULL",
     )?;
+    let mut all = BTreeMap::new();
     let mut rows = statement.query([number])?;
     while let Some(row) = rows.next()? {
         let position = row.get(0)?;
         let cell = cell_at(run, position)?;
         let answers: Vec<String> = from_json("answers", row.get_ref(1)?.as_str()?)?;
+        let blocks: Blocks = from_json("blocks", row.get_ref(2)?.as_str()?)?;
+        all.insert(position, blocks.metrics);
         if !is_whole(cell) {
             cell.samples = packed::one_of_each(answers);
             continue;
         }
         let mut rows = of_cell.query(params![number, position])?;
         let row = rows.next()?.with_context(|| format!("cell {position} has lost its samples"))?;
-        let reasons: Vec<String> = from_json("reasons", row.get_ref(0)?.as_str()?)?;
-        let samples = packed::unpack(&answers, &reasons, row.get_ref(1)?.as_blob()?);
+        let (reasons, data) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);
+        ensure!(
+            checksums::of_samples(reasons, data) == blocks.samples,
+            "the checksum of the samples of cell {position} is wrong"
+        );
+        let reasons: Vec<String> = from_json("reasons", reasons)?;
+        let samples = packed::unpack(&answers, &reasons, data);
         cell.samples = samples.with_context(|| format!("cell {position}"))?;
     }
+    Ok(all)
+}
+
+/// Adds the values of a metric to the cell; its checksum is removed from those of the metrics.
+fn read_metric(
+    cell: &mut Cell,
+    name: &str,
+    data: &[u8],
+    of_metrics: &mut BTreeMap<String, u32>,
+) -> Result<()> {
+    let expected = of_metrics.remove(name);
+    ensure!(expected == Some(checksums::of_bytes(data)), "the checksum of {name} is wrong");
+    cell.values.insert(name.to_owned(), packed::unpack_values(data, cell.samples.len())?);
     Ok(())
 }
 
 fn read_packed(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Result<()> {
-    read_samples(transaction, number, run, |_| true)?;
+    let mut blocks = read_samples(transaction, number, run, |_| true)?;
     let mut statement = transaction.prepare_cached(
         "SELECT cell, name, data FROM cell_metric WHERE run = ?1 ORDER BY cell, name",
     )?;
@@ -127,8 +156,13 @@ fn read_packed(transaction: &Transaction<'_>, number: i64, run: &mut Run) -> Res
     while let Some(row) = rows.next()? {
         let (position, name): (_, String) = (row.get(0)?, row.get(1)?);
         let cell = cell_at(run, position)?;
-        let values = packed::unpack_values(row.get_ref(2)?.as_blob()?, cell.samples.len());
-        cell.values.insert(name, values.with_context(|| format!("cell {position}"))?);
+        let of_metrics = blocks.entry(position).or_default();
+        read_metric(cell, &name, row.get_ref(2)?.as_blob()?, of_metrics)
+            .with_context(|| format!("cell {position}"))?;
+    }
+    let lost = blocks.iter().find_map(|(cell, metrics)| Some((cell, metrics.keys().next()?)));
+    if let Some((position, name)) = lost {
+        bail!("cell {position} has lost {name}");
     }
     Ok(())
 }
@@ -139,6 +173,7 @@ fn cell_at(run: &mut Run, position: usize) -> Result<&mut Cell> {
 
 /// The plan and the points of the run of this number, which must exist.
 pub(super) fn planned(transaction: &Transaction<'_>, number: i64) -> Result<Planned> {
+    checksums::check(transaction, number)?;
     let mut statement = transaction.prepare_cached(
         "SELECT plan, points, json_extract(environment, '$.' || ?2) FROM run WHERE id = ?1",
     )?;
@@ -181,10 +216,7 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
 
 fn read_run(number: i64, row: &Row<'_>) -> Result<Run> {
     let schema = row.get("schema")?;
-    ensure!(
-        schema <= SCHEMA,
-        "it was written by a newer bytelab (schema {schema}): update bytelab"
-    );
+    ensure!(schema <= SCHEMA, Newer(schema));
     let text = |name| -> Result<String> { Ok(row.get(name)?) };
     Ok(Run {
         schema,

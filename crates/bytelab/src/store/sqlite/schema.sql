@@ -1,9 +1,11 @@
 -- Runs, their cells and the samples of these. Columns whose name begins with a plural hold JSON, and
--- so do environment, plan and point; the rest is as in the JSON of a run.
+-- so do environment, plan and point; the rest is as in the JSON of a run. Each row has a checksum, its
+-- own or, for the samples, in the row of its cell: what was damaged on the device is not shown. What
+-- each covers is in `checksums.rs`.
 
 -- A run is known by its UUID in all stores. What the list of runs shows has columns of its own, so
 -- that no other column is read for it. unsent: whether a server is to have the run and does not have
--- it yet.
+-- it yet. next_sample: the number of the sample that is taken next; damage of a journal leaves gaps.
 CREATE TABLE run (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid TEXT NOT NULL UNIQUE,
@@ -21,7 +23,9 @@ CREATE TABLE run (
     samples INTEGER NOT NULL DEFAULT 0,
     fingerprint TEXT NOT NULL,
     cpu_model TEXT,
-    unsent INTEGER NOT NULL DEFAULT 0
+    unsent INTEGER NOT NULL DEFAULT 0,
+    next_sample INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX listed ON run (
@@ -29,7 +33,8 @@ CREATE INDEX listed ON run (
 );
 
 -- answers: each text once; the bytes of the samples refer to them by number. Whether a method is
--- right can be seen without its samples. NULL: the cell has no samples.
+-- right can be seen without its samples. blocks: the checksum of the samples and that of each
+-- metric. Both are NULL if the cell has no samples.
 CREATE TABLE cell (
     run INTEGER NOT NULL REFERENCES run (id),
     position INTEGER NOT NULL,
@@ -43,6 +48,8 @@ CREATE TABLE cell (
     digest TEXT,
     syscalls_by_name TEXT,
     answers TEXT,
+    blocks TEXT,
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -69,5 +76,6 @@ CREATE TABLE cell_metric (
 -- Names for runs that others are checked against.
 CREATE TABLE baseline (
     name TEXT PRIMARY KEY,
-    run INTEGER NOT NULL REFERENCES run (id)
+    run INTEGER NOT NULL REFERENCES run (id),
+    checksum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -1,15 +1,18 @@
 //! Converts runs to rows of the store.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use lab::run::{Cell, Environment, Plan, Run, Warning};
 use rusqlite::{Transaction, params};
 
+use super::checksums::{self, Blocks};
 use super::reading;
 use crate::store::columns::{self, to_json};
 use crate::store::packed::{self, Packed};
 use crate::store::uuids;
 
-/// Adds a run, as not complete, and returns its number.
+/// Adds a run, as not complete and without its checksum, and returns its number.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
     let Run { schema, experiment, question, label, started, .. } = run;
     let Run { environment, plan, points, notes, .. } = run;
@@ -34,8 +37,12 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
     )?;
     let number = transaction.last_insert_rowid();
     put_state(transaction, number, false, environment, notes)?;
-    put_cells(transaction, number, run)?;
+    put_cells(transaction, number, run, samples(run) as u64)?;
     Ok(number)
+}
+
+fn samples(run: &Run) -> usize {
+    run.cells.iter().map(|cell| cell.samples.len()).sum()
 }
 
 /// Replaces what changes when a run ends.
@@ -64,17 +71,22 @@ pub(super) fn put_plan(transaction: &Transaction<'_>, number: i64, plan: &Plan) 
     Ok(())
 }
 
-/// Replaces all cells with their samples.
-pub(super) fn put_cells(transaction: &Transaction<'_>, number: i64, run: &Run) -> Result<()> {
+/// Replaces all cells with their samples; the next sample has this number.
+pub(super) fn put_cells(
+    transaction: &Transaction<'_>,
+    number: i64,
+    run: &Run,
+    next_sample: u64,
+) -> Result<()> {
     delete_cells(transaction, number)?;
     for (position, cell) in run.cells.iter().enumerate() {
         put_cell(transaction, number, position, cell)?;
         put_samples(transaction, number, position, cell)?;
+        checksums::seal_cell(transaction, number, position)?;
     }
-    let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     transaction.execute(
-        "UPDATE run SET cells = ?2, samples = ?3 WHERE id = ?1",
-        params![number, run.cells.len(), samples],
+        "UPDATE run SET cells = ?2, samples = ?3, next_sample = ?4 WHERE id = ?1",
+        params![number, run.cells.len(), samples(run), next_sample],
     )?;
     Ok(())
 }
@@ -127,19 +139,27 @@ fn put_samples(
         return Ok(());
     }
     let Packed { answers, reasons, data } = packed::pack(&cell.samples);
-    transaction
-        .prepare_cached("UPDATE cell SET answers = ?3 WHERE run = ?1 AND position = ?2")?
-        .execute(params![number, position, to_json(&answers)?])?;
+    let reasons = to_json(&reasons)?;
+    let samples = checksums::of_samples(&reasons, &data);
     transaction
         .prepare_cached(
             "INSERT INTO cell_samples (run, cell, reasons, data) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![number, position, to_json(&reasons)?, data])?;
+        .execute(params![number, position, reasons, data])?;
+    let mut metrics = BTreeMap::new();
     let mut insert = transaction.prepare_cached(
         "INSERT INTO cell_metric (run, cell, name, data) VALUES (?1, ?2, ?3, ?4)",
     )?;
     for (name, values) in &cell.values {
-        insert.execute(params![number, position, name, packed::pack_values(values)])?;
+        let data = packed::pack_values(values);
+        metrics.insert(name.clone(), checksums::of_bytes(&data));
+        insert.execute(params![number, position, name, data])?;
     }
+    let blocks = Blocks { samples, metrics };
+    transaction
+        .prepare_cached(
+            "UPDATE cell SET answers = ?3, blocks = ?4 WHERE run = ?1 AND position = ?2",
+        )?
+        .execute(params![number, position, to_json(&answers)?, to_json(&blocks)?])?;
     Ok(())
 }

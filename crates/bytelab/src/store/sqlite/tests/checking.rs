@@ -22,10 +22,10 @@ fn a_store_that_was_closed_properly_is_not_checked_when_it_is_opened() {
     assert!(!errors.is_empty());
     for error in errors {
         let text = format!("{error:#}");
-        assert!(text.contains("store: damaged; restore it from a copy"), "{text}");
+        assert!(text.contains(": its data is damaged ("), "{text}");
     }
     let text = format!("{:#}", store.verify().unwrap_err());
-    assert!(text.contains("store: damaged ("), "{text}");
+    assert!(text.contains(": its data is damaged ("), "{text}");
 }
 
 /// The check after a kill is done by one of those that open the store at once, and none of the

@@ -129,3 +129,124 @@ fn a_full_disk_is_an_error_and_the_next_sample_takes_the_place() {
     let samples = &store.load(&id).unwrap().cells[0].samples;
     assert_eq!(*samples, [suite::new_sample(0, 0), suite::new_sample(1, 0)]);
 }
+
+/// What a store with this journal shows of its run, twice: the second time the journal is folded.
+fn shown(store: &[u8], journal: &[u8], at: &str) -> (Run, Vec<Vec<u8>>) {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, place) = paths(directory.path());
+    fs::write(&path, store).unwrap();
+    fs::write(&place, journal).unwrap();
+    let run = Sqlite::open(&path).unwrap().load("1").unwrap();
+    assert!(!place.exists(), "{at}");
+    // A process that folds it may be killed before it renames it.
+    if journal.len().is_multiple_of(2) {
+        let kept = directory.path().join("runs.sqlite-run-1.damaged");
+        if kept.exists() {
+            fs::rename(kept, &place).unwrap();
+        }
+    }
+    let mut store = Sqlite::open(&path).unwrap();
+    assert_eq!(format!("{:?}", store.load("1").unwrap()), format!("{run:?}"), "{at}");
+    let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+    assert_eq!(store.list().unwrap()[0].samples, samples as u64, "{at}");
+    let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    let kept = names.filter(|path| path.to_string_lossy().contains(".damaged"));
+    (run, kept.map(|path| fs::read(path).unwrap()).collect())
+}
+
+fn rounds(run: &Run) -> Vec<u32> {
+    let samples = run.cells.iter().flat_map(|cell| &cell.samples);
+    let mut rounds: Vec<u32> = samples.map(|sample| sample.round).collect();
+    rounds.sort_unstable();
+    rounds
+}
+
+#[test]
+fn behind_a_damaged_entry_reading_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let Killed { store, journal: bytes, states } = killed(directory.path());
+    let (_, whole) = states.last().unwrap();
+    let all = rounds(whole);
+    for (i, entry) in states.windows(2).enumerate() {
+        let [(start, before), (end, after)] = entry else { unreachable!() };
+        let lost = rounds(after).into_iter().find(|round| !rounds(before).contains(round));
+        let expected: Vec<u32> = all.iter().copied().filter(|round| Some(*round) != lost).collect();
+        // The length, the checksum, the beginning and the end of the text.
+        for bit in [0, 7, 8, 17, 31, 32, 63, 64, 8 * (end - start) - 1] {
+            let mut bytes = bytes.clone();
+            bytes[start + bit / 8] ^= 1 << (bit % 8);
+            let at = format!("bit {bit} of entry {i}");
+            let (run, kept) = shown(&store, &bytes, &at);
+            assert_eq!(rounds(&run), expected, "{at}");
+            assert_eq!(kept, [bytes], "{at}");
+            let notes: Vec<_> = run.notes.iter().map(|note| note.detail.as_str()).collect();
+            let missing = match lost {
+                Some(_) if *end < states.last().unwrap().0 => {
+                    "1 sample, and perhaps other entries,"
+                }
+                _ => "samples or other entries",
+            };
+            let note = format!(
+                "the journal of this run is damaged in a place: {missing} are missing; it is kept as \
+                 runs.sqlite-run-1.damaged"
+            );
+            assert_eq!(notes, [note], "{at}");
+        }
+    }
+}
+
+#[test]
+fn zeros_in_a_journal_are_damage_and_at_its_end_a_lost_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let Killed { store, journal: bytes, states } = killed(directory.path());
+    let ends: Vec<usize> = states.iter().map(|(end, _)| *end).collect();
+    for i in 0..ends.len() - 1 {
+        let mut bytes = bytes.clone();
+        bytes[ends[i]..ends[i + 1]].fill(0);
+        let (run, kept) = shown(&store, &bytes, "zeros");
+        assert_eq!(kept.len(), usize::from(i + 2 < ends.len()), "entry {i}");
+        assert_eq!(run.notes.len(), kept.len());
+        assert!(rounds(&run).len() + 1 >= rounds(&states.last().unwrap().1).len());
+
+        let mut cut = bytes[..ends[i + 1]].to_vec();
+        cut.resize(ends[i + 1] + 3000, 0);
+        let (run, kept) = shown(&store, &cut, "zeros at the end");
+        assert_eq!(format!("{run:?}"), format!("{:?}", states[i].1), "entry {i}");
+        assert!(kept.is_empty(), "entry {i}");
+    }
+}
+
+#[test]
+fn many_wrong_bits_cost_the_entries_that_have_them_and_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let Killed { store, journal: bytes, states } = killed(directory.path());
+    let (_, whole) = states.last().unwrap();
+    let mut next = super::flips::numbers(5);
+    for case in 0..300 {
+        let mut damaged = bytes.clone();
+        let mut hit = std::collections::BTreeSet::new();
+        for _ in 0..=case % 8 {
+            let at = next(damaged.len());
+            damaged[at] ^= 1 << next(8);
+            hit.insert(states.iter().position(|(end, _)| at < *end).unwrap());
+        }
+        // A piece that is written to another place.
+        if case % 3 == 0 {
+            let (i, j) = (next(10), 11 + next(5));
+            let (from, to) = (states[i].0, states[j].0);
+            let len = (states[i + 1].0 - from).min(states[j + 1].0 - to);
+            damaged.copy_within(from..from + len, to);
+            hit.extend([j, j + 1]);
+        }
+        let (run, kept) = shown(&store, &damaged, "many");
+        assert_eq!(kept.len(), usize::from(damaged != bytes), "case {case}");
+        assert!(rounds(&run).len() + hit.len() >= rounds(whole).len(), "case {case}");
+        for (cell, whole) in run.cells.iter().zip(&whole.cells) {
+            for (i, sample) in cell.samples.iter().enumerate() {
+                let same = whole.samples.iter().position(|known| known.round == sample.round);
+                let (_, values) = whole.nth(same.unwrap()).unwrap();
+                assert_eq!(cell.nth(i).unwrap().1, values, "case {case}");
+            }
+        }
+    }
+}

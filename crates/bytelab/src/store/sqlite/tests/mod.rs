@@ -1,4 +1,5 @@
 mod checking;
+mod flips;
 mod journals;
 mod large;
 mod measuring;

@@ -179,8 +179,8 @@ fn a_damaged_store_is_refused() {
         "store DIR/store: damaged; restore it from a copy, or move it and its -wal file away and a \
          new one is made (malformed database schema (cell) - unrecognized token: \"`ethod TEXT NOT \
          NULL, about TEXT NOT NULL, role TEXT NOT NULL, language TEXT, point TEXT NOT NULL, status \
-         TEXT NOT NULL, reason TEXT, digest TEXT, syscalls_by_name TEXT, answers TEXT, PRIMARY KEY \
-         (run, position) ) STRICT, WITHOUT ROWID\")",
+         TEXT NOT NULL, reason TEXT, digest TEXT, syscalls_by_name TEXT, answers TEXT, \
+         blocks TEXT, checksum INTEGER NOT NULL DEFAULT 0, PRIMARY KE…)",
     );
     let mut damaged = KILLED.clone();
     damage_the_middle(damaged.get_mut("store").unwrap());
