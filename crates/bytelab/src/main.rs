@@ -11,6 +11,7 @@ mod numbers;
 mod path_arg;
 mod pattern;
 mod preset_flags;
+mod redaction;
 mod reference;
 mod report;
 mod run_flags;

@@ -5,11 +5,9 @@ mod columns;
 mod imported;
 mod interface;
 mod local;
-mod names;
 mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod redaction;
 mod server;
 mod sqlite;
 #[cfg(test)]
@@ -30,8 +28,6 @@ pub(crate) use self::interface::{
     Baseline, Damaged, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK,
 };
 pub(crate) use self::local::LocalStore;
-pub(crate) use self::packed::without_samples;
-pub(crate) use self::redaction::{REDACT, Redaction};
 pub(crate) use self::server::{Server, secret_variables};
 use self::sqlite::Sqlite;
 pub(crate) use self::uuids::of as uuid_of;
