@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
-pub use self::job::{INTERRUPTED, Job, Progress, Record};
+pub use self::job::{Job, Progress, Record};
 pub(crate) use self::order::order;
 use self::resume::{sessions_had, sessions_left, set_aside, spent_ns};
 use self::schedule::Schedule;
@@ -185,6 +185,7 @@ pub fn measure(
             break;
         }
         announce_longer(&mut bench, &mut schedule);
+        announce_short(&mut bench, &mut schedule);
         let session =
             Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
         finished = unless_stopped(session.run())?.is_some();
@@ -218,9 +219,11 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished =
-            unless_stopped(counting::pass(&mut bench, ends_ns.saturating_add(schedule.extra_ns)))?
-                .is_some();
+        finished = unless_stopped(counting::pass(
+            &mut bench,
+            ends_ns.saturating_add(schedule.past_limit_ns()),
+        ))?
+        .is_some();
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
@@ -260,19 +263,42 @@ fn announce_longer(bench: &mut Bench<'_>, schedule: &mut Schedule) {
     }
 }
 
+/// Says once, as soon as it is known, which limit would do where the time is too short for a
+/// verdict.
+fn announce_short(bench: &mut Bench<'_>, schedule: &mut Schedule) {
+    let had = sessions_of_two(bench.run);
+    let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
+        return;
+    };
+    let limit_ns = limit_ns.unwrap_or_default();
+    let short = Progress::Short { sessions, limit_ns, given_ns: given_ns(bench.run) };
+    bench.record.progress(bench.run, &short);
+}
+
+/// The limit of the user; none where the plan has one of its own.
+fn given_ns(run: &Run) -> Option<u64> {
+    run.plan.limits_all.then_some(run.plan.time_limit_ns)
+}
+
 /// Says which limit would do where the time was too short for a verdict.
 fn note_short_time(run: &mut Run, schedule: &Schedule) {
     let had = sessions_of_two(run);
     let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
-    let given_s = run.plan.time_limit_ns as f64 / 1e9;
     let enough = match limit_ns {
         Some(ns) => format!("--time {}s would do", ns.div_ceil(1_000_000_000)),
         None => "give more --time".to_owned(),
     };
-    run.notes.push(Warning::noted(format!(
-        "no verdict: in {given_s} s there was time for {had} of the {needed} sessions that one \
-         takes; {enough}"
-    )));
+    let why = match given_ns(run) {
+        Some(ns) => format!(
+            "in {} s there was time for {had} of the {needed} sessions that one takes",
+            ns as f64 / 1e9
+        ),
+        None => format!(
+            "one takes {needed} sessions, and runs of a minute or more are not repeated by \
+             themselves"
+        ),
+    };
+    run.notes.push(Warning::noted(format!("no verdict: {why}; {enough}")));
 }
 
 /// The number of sessions in which more than one cell has a sample that counts, or the only one.

@@ -257,6 +257,9 @@ impl Status {
     }
 }
 
+/// Why the samples of a session that a signal or a crash ended do not count.
+pub const INTERRUPTED: &str = "its session was interrupted";
+
 /// One timed execution. Its values stand in the cell's columns at the same index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -375,6 +378,34 @@ impl Cell {
         all()
             .filter(move |(sample, _)| sample.counts_in(pass))
             .map(|(sample, value)| (sample, *value))
+    }
+
+    /// Of a cell without a timed sample that counts, the index of its last warm-up sample: an
+    /// estimate, which is shown and takes no part in any comparison.
+    pub fn estimate(&self) -> Option<usize> {
+        let is_warm_up = |sample: &Sample| {
+            sample.pass == Pass::Timing && sample.warm_up && sample.not_counted.is_none()
+        };
+        let last = self.samples.iter().rposition(is_warm_up)?;
+        (self.n(Pass::Timing) == 0).then_some(last)
+    }
+
+    /// Why a cell without a timed sample that counts is not compared.
+    pub(crate) fn without_samples(&self) -> &'static str {
+        match self.estimate() {
+            Some(_) => "its only run warmed it up, which is an estimate",
+            None => "it has no sample that counts",
+        }
+    }
+
+    /// The samples behind the figures that are shown, and their value of a metric: those that
+    /// count, or the estimate.
+    pub fn shown<'a>(&'a self, metric: &str) -> impl Iterator<Item = (&'a Sample, f64)> + use<'a> {
+        let estimate = self.estimate().and_then(|index| {
+            let value = self.values.get(metric)?.get(index).filter(|value| !value.is_nan())?;
+            Some((&self.samples[index], *value))
+        });
+        self.counted(metric).chain(estimate)
     }
 
     /// The number of samples of a pass that count.

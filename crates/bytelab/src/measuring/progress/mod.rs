@@ -78,6 +78,9 @@ impl ProgressDisplay {
         match progress {
             Progress::Looked { decided, left } => state.looked(run, decided, left),
             Progress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
+            Progress::Short { sessions, limit_ns, given_ns } => {
+                state.line(&short(*sessions, *limit_ns, *given_ns));
+            }
             _ => state.show(run, progress),
         }
     }
@@ -202,6 +205,21 @@ fn longer(run: &Run, sessions: u32, ns: u64) -> String {
     )
 }
 
+/// That there will be no verdict, and the limit with which there would be one.
+fn short(sessions: u32, limit_ns: u64, given_ns: Option<u64>) -> String {
+    let enough = format!("--time {}s would do", limit_ns.div_ceil(1_000_000_000));
+    match given_ns {
+        Some(ns) => {
+            let given_s = ns as f64 / 1e9;
+            format!("{given_s} s are too short for the {sessions} sessions of a verdict; {enough}")
+        }
+        None => format!(
+            "there is no verdict: one takes {sessions} sessions, and runs of a minute or more are \
+             not repeated by themselves; {enough}"
+        ),
+    }
+}
+
 /// The table until now, and the step below it. One line of the terminal stays free, so that the
 /// line above the table can be seen.
 fn table(
@@ -243,7 +261,9 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
             let share = *done as f64 / (*of).max(1) as f64;
             ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
         }
-        Progress::Looked { .. } | Progress::Longer { .. } => (0, String::new()),
+        Progress::Looked { .. } | Progress::Longer { .. } | Progress::Short { .. } => {
+            (0, String::new())
+        }
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }
