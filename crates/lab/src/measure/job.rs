@@ -67,8 +67,8 @@ pub enum Progress<'a> {
         sessions: u32,
         ns: u64,
     },
-    /// The time will not suffice for the sessions of a verdict: a limit that would, and the one that
-    /// was given, if any.
+    /// The time will not suffice for the sessions of a verdict: a limit that would, and the one
+    /// that was given, if any.
     Short {
         sessions: u32,
         limit_ns: u64,

@@ -26,6 +26,20 @@ impl Schedule {
         Schedule { least: sessions.saturating_sub(self.had), ..self }
     }
 
+    /// Records how long a step that sets up the first session took, and whether each later session
+    /// has it as well.
+    pub(in crate::measure) fn set_up(&mut self, ns: u64, again: bool) {
+        self.set_up_ns = self.set_up_ns.saturating_add(ns);
+        self.set_up_again_ns = self.set_up_again_ns.saturating_add(if again { ns } else { 0 });
+    }
+
+    /// Records how long a sample took. Those of the first session show how long the command takes.
+    pub(in crate::measure) fn sampled(&mut self, ns: u64) {
+        if self.is_first() {
+            self.longest_ns = self.longest_ns.max(ns);
+        }
+    }
+
     /// The maximum duration of what is left of the plan, whose own limit is this.
     pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
         if plan.limits_all { limit_ns } else { at_most_ns(plan) }

@@ -6,11 +6,11 @@ mod spared;
 
 use anyhow::Result;
 
-use super::announce_short;
 use super::bench::{Bench, Halt, Position};
 use super::order::order;
 use super::proof::{clock_stood, disproved_by_device, never_proved, wrong_payload};
 use super::schedule::Schedule;
+use super::short_time::announce_short;
 use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;

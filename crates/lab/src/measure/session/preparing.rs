@@ -86,8 +86,8 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Whether to go on with what precedes the rounds, which is shown. In the first session it gives
-    /// each method its first figure, whatever the time is.
+    /// Whether to go on with what precedes the rounds, which is shown. In the first session it
+    /// gives each method its first figure, whatever the time is.
     fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Halt> {
         self.bench.check_stop()?;
         if !self.schedule.is_first() && self.schedule.is_over(clock::now_ns()) {

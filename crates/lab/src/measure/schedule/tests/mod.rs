@@ -1,5 +1,6 @@
 use super::limit::TIMES_AT_MOST;
 use super::*;
+use crate::measure::job::Progress;
 
 mod sequential;
 
