@@ -7,7 +7,10 @@ use anyhow::Error;
 use lab::analyze::ThresholdVerdict;
 use lab::analyze::{Analysis, Outcome};
 use lab::launch::Stop;
-use lab::run::{Run, Status};
+use lab::metric::WALL;
+use lab::run::{Cell, Run, Status};
+
+use crate::report::view::{View, view};
 
 use crate::console;
 
@@ -36,11 +39,39 @@ pub(crate) fn of_runs(all: &[(Run, Analysis, bool)]) -> ExitCode {
     ExitCode::from(if well { 0 } else { DID_NOT_RUN })
 }
 
-/// Whether every cell was measured and no answer is wrong.
+/// Whether every cell was measured and no answer is wrong. A row that this machine cannot have is
+/// named, and is no failure while others were measured.
 fn all_well(run: &Run, analysis: &Analysis) -> bool {
+    let has_rows = view(run) != View::Tables;
+    let is_well = |cell: &Cell| match cell.status {
+        Status::Measured => true,
+        Status::Skipped(_) => has_rows,
+        Status::Failed(_) => false,
+    };
     run.complete
-        && run.cells.iter().all(|cell| cell.status == Status::Measured)
+        && nothing_measured(run).is_none()
+        && run.cells.iter().all(is_well)
         && analysis.cells.iter().all(|cell| !cell.wrong_answer)
+}
+
+/// Why a run has no figure at all; none if it has one.
+pub(crate) fn nothing_measured(run: &Run) -> Option<String> {
+    let has_figure = |cell: &Cell| cell.has_figures() && cell.shown(WALL).next().is_some();
+    if run.cells.iter().any(has_figure) {
+        return None;
+    }
+    let of_status = |cell: &Cell| Some(format!("{}: {}", cell.method, cell.status.reason()?));
+    let of_samples = |cell: &Cell| {
+        let reason = cell.samples.iter().find_map(|sample| sample.not_counted.as_deref())?;
+        Some(format!("{}: {reason}", cell.method))
+    };
+    let why = run.cells.iter().find_map(|cell| of_status(cell).or_else(|| of_samples(cell)));
+    let others = run.cells.len().saturating_sub(1);
+    let others = if others == 0 { String::new() } else { format!(" (and {others} more)") };
+    Some(match why {
+        Some(why) => format!("nothing was measured: {why}{others}"),
+        None => "nothing was measured: no sample was taken".to_owned(),
+    })
 }
 
 fn of_thresholds(analysis: &Analysis) -> u8 {
@@ -84,4 +115,63 @@ fn print(error: &Error, status: u8) -> ExitCode {
     let lines: Vec<_> = text.lines().map(crate::report::clean).collect();
     let _ = writeln!(console::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::analyze::analyze;
+    use lab::param::Point;
+    use lab::run::Sample;
+
+    use super::*;
+
+    /// A run of cells with these statuses, of which those that were measured have this sample.
+    fn run(experiment: &str, statuses: &[Status], sample: &Sample) -> Run {
+        let cells = statuses.iter().enumerate().map(|(n, status)| {
+            let cell = Cell::new(format!("m{n}"), Point::default());
+            let mut cell = Cell { status: status.clone(), ..cell };
+            if *status == Status::Measured {
+                cell.push(sample.clone(), &[(WALL, 5.0)]);
+            }
+            cell
+        });
+        let points = vec![Point::default()];
+        let experiment = experiment.to_owned();
+        Run { experiment, complete: true, points, cells: cells.collect(), ..Run::default() }
+    }
+
+    #[test]
+    fn a_row_that_this_machine_cannot_have_is_no_failure_while_others_are_measured() {
+        let skipped = || Status::Skipped("the kernel gave too few huge pages".to_owned());
+        let failed = || Status::Failed("it ended".to_owned());
+        let is_well = |experiment: &str, statuses: &[Status]| {
+            let run = run(experiment, statuses, &Sample::default());
+            all_well(&run, &analyze(&run))
+        };
+        for rows in ["numbers", "memory"] {
+            assert!(is_well(rows, &[Status::Measured, skipped()]), "{rows}");
+            assert!(!is_well(rows, &[Status::Measured, failed()]), "{rows}");
+            assert!(!is_well(rows, &[skipped(), skipped()]), "{rows}");
+        }
+        assert!(!is_well("reading", &[Status::Measured, skipped()]));
+    }
+
+    #[test]
+    fn a_run_without_a_figure_says_why() {
+        let of = |statuses: &[Status], sample: &Sample| {
+            nothing_measured(&run("reading", statuses, sample))
+        };
+        let refused = || Status::Skipped("refused".to_owned());
+        let counts = Sample::default();
+        assert_eq!(of(&[Status::Measured, refused()], &counts), None);
+        let warm_up = Sample { warm_up: true, ..Sample::default() };
+        assert_eq!(of(&[Status::Measured], &warm_up), None);
+        let why = "nothing was measured: m0: refused (and 1 more)";
+        assert_eq!(of(&[refused(), refused()], &counts).as_deref(), Some(why));
+        let cold = Sample { not_counted: Some("not warm".to_owned()), ..Sample::default() };
+        let why = "nothing was measured: m0: not warm";
+        assert_eq!(of(&[Status::Measured], &cold).as_deref(), Some(why));
+        let none = "nothing was measured: no sample was taken";
+        assert_eq!(of(&[], &counts).as_deref(), Some(none));
+    }
 }

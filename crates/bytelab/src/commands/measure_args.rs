@@ -62,9 +62,10 @@ pub(crate) struct MeasureArgs {
     rounds: Option<u32>,
     /// Time limit for the whole run [default: 30s for the rounds]
     ///
-    /// It includes starting and warming up methods, all points, and counting. Fewer than six
-    /// sessions give no verdict. Without it the rounds have 30 seconds, or what six sessions take;
-    /// with --rounds there is no limit.
+    /// It includes warming up methods, all points, and counting, and not what sets up the first
+    /// session. Each method is run once, whatever the time is. Fewer than six sessions give no
+    /// verdict. Without it the rounds have 30 seconds, or what six sessions take unless a sample
+    /// takes a minute; with --rounds there is no limit.
     #[arg(short, long, value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// Go on past --time until all is decided, up to ten times as long
@@ -100,9 +101,9 @@ pub(crate) struct MeasureArgs {
     /// The state is verified for every sample.
     #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
     cache: Cache,
-    /// Time after which a sample and its method are killed
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
-    sample_limit: Duration,
+    /// Time after which a sample and its method are killed [default: none]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    sample_limit: Option<Duration>,
     /// Samples of each method in which events are counted; 0: none
     ///
     /// System calls and other events are counted after all other samples, in at most as many, and

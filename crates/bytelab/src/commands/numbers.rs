@@ -89,7 +89,6 @@ impl NumbersArgs {
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
             cache: CacheState::Warm,
-            sample_limit: Duration::from_mins(1),
             label: self.keep.label.clone(),
             data_dir: self.keep.data_dir.clone(),
             keep: !self.keep.no_store,

@@ -10,7 +10,7 @@ use lab::analyze::Analysis;
 use lab::launch::Stop;
 use lab::run::Run;
 
-use super::context::{Context, warn_if_unoptimised};
+use super::context::{Context, note, warn_if_unoptimised};
 use super::exit;
 use super::output::{OutputArgs, TableArgs, print};
 use super::study::{self, StudyRequest};
@@ -128,6 +128,7 @@ fn conclude(
     };
     let analysis = print(&run)?;
     let Some(stopped) = exit::of_signal(stop) else {
+        exit::nothing_measured(&run).map_or(Ok(()), |why| note(&why))?;
         return Ok(exit::of_run(&run, &analysis, tidy));
     };
     if run.id.parse::<u64>().is_ok() {

@@ -93,7 +93,14 @@ pub(super) fn run(
     if let Some(path) = &request.page {
         write(path, request.study, &report)?;
     }
-    let Some(stopped) = exit::of_signal(&stop) else { return Ok(exit::of_runs(&all)) };
+    let Some(stopped) = exit::of_signal(&stop) else {
+        for (run, why) in
+            all.iter().filter_map(|(run, ..)| Some((run, exit::nothing_measured(run)?)))
+        {
+            note(&format!("{}: {why}", run.experiment))?;
+        }
+        return Ok(exit::of_runs(&all));
+    };
     let unfinished = all.iter().find(|(run, ..)| !run.complete && run.id.parse::<u64>().is_ok());
     if let Some((run, ..)) = unfinished {
         writeln!(

@@ -1,6 +1,7 @@
 //! How much is measured, with which seed, and where the data is kept.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use lab::clock;
@@ -47,7 +48,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         design,
         seed: request.seed.unwrap_or_else(seed),
         cache: request.cache,
-        sample_limit_ns: request.sample_limit.as_nanos() as u64,
+        sample_limit_ns: request.sample_limit.map_or(Plan::NO_TIME_LIMIT_NS, limit_ns),
         data_dir: Some(data_dir),
         counting: request.counting,
         fresh: request.fresh,
@@ -66,8 +67,11 @@ fn time_limit_ns(request: &RunRequest) -> u64 {
         Time::Rounds(limit) | Time::All(limit) => limit,
     };
     let times = if request.until_decided { TIMES_UNTIL_DECIDED } else { 1 };
-    let limit_ns = limit.saturating_mul(times).as_nanos();
-    u64::try_from(limit_ns).unwrap_or(u64::MAX).min(Plan::NO_TIME_LIMIT_NS)
+    limit_ns(limit.saturating_mul(times))
+}
+
+fn limit_ns(limit: Duration) -> u64 {
+    u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(Plan::NO_TIME_LIMIT_NS)
 }
 
 /// Who gives a number of rounds or sessions wants all methods in all of them. What a threshold or a
@@ -153,7 +157,6 @@ mod tests {
             time: Time::Rounds(Duration::from_secs(30)),
             warm_up: 1,
             cache: CacheState::Warm,
-            sample_limit: Duration::from_mins(1),
             counting: 5,
             ..RunRequest::default()
         }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Result;
 use lab::clock;
 use lab::experiment::Data;
-use lab::launch::{Orphans, Stop};
-use lab::measure::{INTERRUPTED, Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Cell, Design, Pass, Plan, Run, Status, Warning};
+use lab::launch::{HOOK, Orphans, Stop};
+use lab::measure::{Job, Progress, Record, at_most_ns, measure};
+use lab::run::{Cell, Design, INTERRUPTED, Pass, Plan, Run, Status, Warning};
 use lab::stats::LOOKS;
 use lab::timeline::trace;
 
@@ -55,6 +55,11 @@ impl MethodFailed {
     /// Whether it, or one of its hooks, was started: otherwise it is not installed.
     pub(crate) fn was_started(&self) -> bool {
         matches!(self.status, Status::Failed(_))
+    }
+
+    /// Whether one of its hooks failed, and not the command.
+    pub(crate) fn is_of_hook(&self) -> bool {
+        self.status.reason().is_some_and(|reason| reason.starts_with(HOOK))
     }
 }
 
@@ -156,7 +161,7 @@ pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
     let until = if plan.design.is_fixed() { "" } else { "until all is decided, " };
     let longer = match plan {
         Plan { limits_all: true, .. } => String::new(),
-        Plan { design: Design::Fixed, .. } => {
+        Plan { design: Design::Fixed, sessions, .. } if (*sessions as usize) < LOOKS[0] => {
             ", or its first rounds if these take longer".to_owned()
         }
         _ => format!(", or {} sessions if these take longer", LOOKS[0]),

@@ -35,7 +35,8 @@ pub(crate) struct RunRequest {
     pub(crate) max_sessions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) cache: CacheState,
-    pub(crate) sample_limit: Duration,
+    /// `None`: a sample takes as long as it takes.
+    pub(crate) sample_limit: Option<Duration>,
     /// Samples per method in which system calls and other events are counted.
     pub(crate) counting: u32,
     /// Every sample in a new process.

@@ -104,7 +104,14 @@ fn a_command_that_fails_ends_the_bench_unless_that_is_ignored() {
             "",
         ),
         (&["-r", "1", "-i=1", "--timeout", "80ms", "sleep 100"], 1, &[], "no answer within 0.08 s"),
-        (&["-r", "1", "-p", "false", "true"], 1, &[], "true: hook prepare: false ended with"),
+        (
+            &["-r", "1", "-p", "false", "true"],
+            1,
+            &[],
+            "true: hook prepare: false ended with exit status 1\n",
+        ),
+        (&["-r", "1", "-i=4", "exit 3"], 1, &[], "exit status 3 (--show-output shows all that it"),
+        (&["-r", "1", "-i=4", "--show-output", "exit 3"], 1, &[], "ended with exit status 3\n"),
         (&["-r", "1", "-s", "false", "echo x >>log"], 1, &[], "hook setup: false ended with"),
         (&["-r", "1", "--conclude", "false", "true"], 1, &[], "hook conclude: false ended with"),
     ]);

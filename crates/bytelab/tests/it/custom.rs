@@ -169,6 +169,34 @@ fn a_hook_that_fails_is_named() {
     assert!(shown.contains("hook cleanup: false ended"), "{shown}");
 }
 
+/// What is set up before the first samples is not part of the time of the run.
+#[test]
+fn setting_up_takes_no_time_from_the_run_and_fails_only_its_own_method() {
+    let world = World::new();
+    let text = "plan.time = '50ms'\nplan.cache = 'as-is'\n\
+                [[method]]\nname = 'a'\ncommand = 'true'\nsetup = 'sleep 0.1'\n\
+                [[method]]\nname = 'b'\ncommand = 'true'\nsetup = 'false'\n\
+                [[method]]\nname = 'c'\ncommand = 'true'\nsetup = 'sleep 0.1'\n";
+    let (code, json) = world.own_json(text);
+    assert_eq!(code, 1);
+    assert_eq!(reason(&json, "b", "failed"), "hook setup: false ended with exit status 1");
+    for name in ["a", "c"] {
+        let cell = cell(&json, name);
+        assert_eq!(cell["status"], "measured", "{cell}");
+        assert!(cell["metrics"]["wall_ns"]["n"].as_u64().is_some_and(|n| n > 0), "{cell}");
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_was_measured_says_why_in_its_last_line() {
+    let world = World::new();
+    let text = "[[method]]\nname = 'a'\ncommand = '/no/such'\n\
+                [[method]]\nname = 'b'\ncommand = '/no/such'\n";
+    let ran = world.own(text, &[]);
+    let last = "bytelab: nothing was measured: a: /no/such is not installed (and 1 more)";
+    assert_eq!((ran.code, ran.stderr.lines().last()), (1, Some(last)), "{}", ran.stderr);
+}
+
 #[test]
 fn a_failing_command_affects_only_its_own_results() {
     let world = World::new();

@@ -5,11 +5,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::compare::is_single_threaded;
 use super::findings::{Findings, percent, warn};
+use super::look::sessions_needed;
 use super::wait::{WAIT_SHARE, wait_share};
 use super::{Comparison, Family, noise, undecided};
 use crate::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
-use crate::run::{Imported, Pass, Role, Run, Sample, Status, Warning, WarningKind};
-use crate::stats;
+use crate::run::{
+    CacheState, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, Sample, Status, Warning,
+    WarningKind,
+};
+use crate::stats::{self, LOOKS};
+
+/// The name of the experiment that is made of typed commands.
+const BENCH: &str = "bench";
 
 /// From this number of families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
@@ -95,10 +102,14 @@ fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
     }
 }
 
-/// Samples that do not count and that no other one of their round replaces.
+/// Samples that do not count and that no other one of their round replaces. An interrupted session
+/// is measured again when the run is resumed.
 fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
+    let is_interrupted = |sample: &Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
-        let timed = |sample: &&Sample| sample.pass == Pass::Timing && !sample.warm_up;
+        let timed = |sample: &&Sample| {
+            sample.pass == Pass::Timing && !sample.warm_up && !is_interrupted(sample)
+        };
         let taken = || cell.samples.iter().filter(timed);
         if taken().all(|sample| sample.not_counted.is_none()) {
             return None;
@@ -110,8 +121,13 @@ fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
         let first = reasons.first()?;
         Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
     });
-    let advice =
-        "they are kept, but in no number shown; free memory, or measure with --cache as-is";
+    let advice = match run.plan.cache {
+        CacheState::Warm => {
+            "they are kept, but in no number shown; free memory, or measure with --cache as-is"
+        }
+        CacheState::Cold => "they are kept, but in no number shown; measure with --cache as-is",
+        CacheState::AsIs => "they are kept, but in no number shown",
+    };
     warn(run, &WarningKind::NotCounted, advice, found.collect(), notes);
 }
 
@@ -139,8 +155,29 @@ fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) 
         .iter()
         .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())
         .filter_map(|c| Some((c.cell, c.reason.clone()?)));
-    let advice = "measure more --sessions, or give more --time";
-    warn(run, &WarningKind::NoVerdict, advice, found.collect(), notes);
+    warn(run, &WarningKind::NoVerdict, &more_sessions(run), found.collect(), notes);
+}
+
+/// How to get the sessions that a verdict takes: by the number that limited them, or by more time.
+fn more_sessions(run: &Run) -> String {
+    if !run.complete {
+        return "the run was stopped: resume it".to_owned();
+    }
+    let needed = sessions_needed(run);
+    let Plan { sessions, rounds, design, .. } = run.plan;
+    if sessions as usize >= needed {
+        return "give more --time".to_owned();
+    }
+    // One more than needed makes the intervals a third shorter.
+    let enough = needed.max(LOOKS[0]);
+    let is_of_bench = run.experiment == BENCH;
+    match design {
+        Design::Fixed if is_of_bench => format!("give -r {enough}"),
+        Design::Fixed if rounds == 1 => format!("give --rounds {enough}"),
+        Design::Fixed => format!("give --sessions {enough}"),
+        Design::Sequential if is_of_bench => format!("give --max-runs {enough}"),
+        Design::Sequential => format!("give --max-sessions {enough}"),
+    }
 }
 
 /// The wait for a CPU: subtracted where that is possible for most methods of a table, else part of

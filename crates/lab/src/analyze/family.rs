@@ -285,7 +285,7 @@ fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Co
         Status::Failed(reason) => missing(&format!("failed: {reason}")),
         Status::Measured => match &wrong[pair.cell] {
             Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
-            None => missing("it has no sample that counts"),
+            None => missing(pair.run.cells[pair.cell].without_samples()),
         },
     }
 }

@@ -8,17 +8,17 @@ use super::compare::Pair;
 use super::{Analysis, CellSummary, Comparison, Decided, Family, Percentile, Summary, Verdict};
 use super::{answers, family, summary};
 use crate::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
-use crate::run::{Cell, Pass, Run, Sample, Status};
+use crate::run::{Cell, Run, Status};
 
 const METRICS: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
 
 /// Before the first look the comparisons have the ratio of the medians, and neither an interval nor
 /// a verdict.
 ///
-/// While no sample of a method counts, those that warm it up stand for it, so that there are
-/// figures as soon as anything is measured.
+/// While no sample of a method counts, the last one that warms it up stands for it, so that there
+/// are figures as soon as anything is measured.
 pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
-    let run = &*with_warm_up(run);
+    let run = &*with_estimates(run);
     let wrong = answers::wrong(run);
     let families = match look {
         Some(look) => look.families.clone(),
@@ -49,20 +49,17 @@ pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
     }
 }
 
-/// The run in which warm-up samples count where no other sample of a cell does.
-fn with_warm_up(run: &Run) -> Cow<'_, Run> {
-    let only_warms_up = |cell: &Cell| {
-        let is_warm_up = |sample: &Sample| sample.warm_up && sample.pass == Pass::Timing;
-        cell.status == Status::Measured
-            && cell.samples.iter().any(is_warm_up)
-            && cell.n(Pass::Timing) == 0
-    };
-    if !run.cells.iter().any(only_warms_up) {
+/// The run in which the estimate of a cell counts where no other sample of it does.
+fn with_estimates(run: &Run) -> Cow<'_, Run> {
+    let estimate = |cell: &Cell| cell.estimate().filter(|_| cell.status == Status::Measured);
+    if !run.cells.iter().any(|cell| estimate(cell).is_some()) {
         return Cow::Borrowed(run);
     }
     let mut run = run.clone();
-    for cell in run.cells.iter_mut().filter(|cell| only_warms_up(cell)) {
-        cell.samples.iter_mut().for_each(|sample| sample.warm_up = false);
+    for cell in &mut run.cells {
+        if let Some(index) = estimate(cell) {
+            cell.samples[index].warm_up = false;
+        }
     }
     Cow::Owned(run)
 }

@@ -25,7 +25,7 @@ pub(super) fn cell(run: &Run, index: usize, wrong_answer: bool, pareto: bool) ->
     }
 }
 
-/// None if no counted sample has the metric.
+/// None if no sample that is shown has the metric.
 fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
     let samples = counted.of(metric);
     let sessions = Sessions::new(samples.iter().map(|(sample, value)| (sample.session, *value)));
@@ -44,7 +44,7 @@ fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
     })
 }
 
-/// The samples of a cell that count, found once for all of its metrics.
+/// The samples of a cell whose figures are shown, found once for all of its metrics.
 struct Counted<'a> {
     cell: &'a Cell,
     timing: Vec<SampleKey>,
@@ -61,17 +61,19 @@ struct SampleKey {
 
 impl Counted<'_> {
     fn new(cell: &Cell) -> Counted<'_> {
+        let key =
+            |(index, s): (usize, &Sample)| SampleKey { index, session: s.session, ops: s.ops };
         let of_pass = |pass: Pass| {
             let samples = cell.samples.iter().enumerate();
             let samples = samples.filter(|(_, sample)| sample.counts_in(pass));
-            let key =
-                |(index, s): (usize, &Sample)| SampleKey { index, session: s.session, ops: s.ops };
             samples.map(key).collect()
         };
-        Counted { cell, timing: of_pass(Pass::Timing), counting: of_pass(Pass::Counting) }
+        let mut timing: Vec<SampleKey> = of_pass(Pass::Timing);
+        timing.extend(cell.estimate().map(|index| key((index, &cell.samples[index]))));
+        Counted { cell, timing, counting: of_pass(Pass::Counting) }
     }
 
-    /// The same as [`Cell::counted`].
+    /// The same as [`Cell::shown`].
     fn of(&self, metric: &str) -> Vec<(SampleKey, f64)> {
         let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
         let values = |keys: &[SampleKey]| -> Vec<(SampleKey, f64)> {

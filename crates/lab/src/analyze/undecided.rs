@@ -10,6 +10,9 @@ use crate::stats::LOOKS;
 /// The number of methods that are named.
 const NAMED_MAX: usize = 6;
 
+/// More sessions are measured by nobody.
+const SESSIONS_MAX: u64 = 1000;
+
 /// One warning about all comparisons that have an interval and decide nothing.
 pub(super) fn warning(run: &Run, comparisons: &[Comparison]) -> Option<Warning> {
     let open = comparisons.iter().filter(|c| c.decides && c.verdict == Verdict::Undecided);
@@ -46,6 +49,9 @@ pub(super) fn warning(run: &Run, comparisons: &[Comparison]) -> Option<Warning> 
 
 /// What finding 1 % takes.
 fn takes(run: &Run, sessions: u64, session_ns: Option<f64>) -> String {
+    if sessions > SESSIONS_MAX {
+        return "not on this machine".to_owned();
+    }
     let last = LOOKS[LOOKS.len() - 1] as u64;
     let look = LOOKS.iter().map(|look| *look as u64).find(|look| *look >= sessions);
     let sessions = if run.plan.design.is_fixed() { Some(sessions) } else { look };

@@ -29,7 +29,7 @@ pub use crate::stop::Stop;
 
 pub use self::filter::filter;
 pub use self::orphans::Orphans;
-pub use self::run_to_end::{Hook, hook, output, run_to_end};
+pub use self::run_to_end::{HOOK, Hook, hook, output, run_to_end};
 pub use self::runner::{
     Child, ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
     TracedRunner,

@@ -160,6 +160,7 @@ impl Process {
                 tv_nsec: timeout_ms % 1000 * 1_000_000,
             };
             match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => self.ensure_not_stopped()?,
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(RunError::Failed(format!("poll: {error}"))),
             }
@@ -173,6 +174,23 @@ impl Process {
                 return Ok(());
             }
         }
+    }
+
+    /// Fails if the process waits for a terminal, which it does not get: it is in the background.
+    fn ensure_not_stopped(&self) -> Result<(), RunError> {
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let waited = rustix::process::waitid(rustix::process::WaitId::Pid(self.pid()), options);
+        let Ok(Some(status)) = waited else { return Ok(()) };
+        let (signal, what) = match status.stopping_signal() {
+            Some(signal) if signal == Signal::TTIN.as_raw() => ("SIGTTIN", "reads from"),
+            Some(signal) if signal == Signal::TTOU.as_raw() => ("SIGTTOU", "writes to"),
+            _ => return Ok(()),
+        };
+        Err(RunError::Failed(format!(
+            "stopped by {signal}: it {what} the terminal or changes its settings, which a command \
+             that is measured cannot do; killed{}",
+            self.quoted_tail()
+        )))
     }
 
     /// Waits until the process has ended, without reaping it.

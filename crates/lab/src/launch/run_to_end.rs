@@ -18,6 +18,9 @@ pub fn run_to_end(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), Run
     run(argv, ChildStdio::Null, &[], &limits)
 }
 
+/// The prefix of the reason where a hook failed.
+pub const HOOK: &str = "hook ";
+
 /// A command around the measuring, such as one that makes the data.
 pub struct Hook<'a> {
     /// The name of the hook in errors.
@@ -41,8 +44,8 @@ pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunEr
     let variables = expanded.variables(hook.n);
     ran.and_then(|stdio| run(&expanded.argv, stdio, &variables, &limits)).map_err(|ended| {
         match ended {
-            RunError::Skipped(why) => RunError::Skipped(format!("hook {}: {why}", hook.name)),
-            RunError::Failed(why) => RunError::Failed(format!("hook {}: {why}", hook.name)),
+            RunError::Skipped(why) => RunError::Skipped(format!("{HOOK}{}: {why}", hook.name)),
+            RunError::Failed(why) => RunError::Failed(format!("{HOOK}{}: {why}", hook.name)),
             RunError::Stopped => RunError::Stopped,
         }
     })

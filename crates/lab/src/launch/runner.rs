@@ -166,6 +166,9 @@ pub enum RunError {
 /// The first argument with which this program is started for a built-in method.
 pub(super) const BUILT_IN: &str = "__worker";
 
+/// The maximum time that tracing adds to a sample.
+const TRACING_NS: u64 = 30_000_000_000;
+
 /// The time limit of a child, its working directory, and what ends the wait early.
 #[derive(Clone)]
 pub(super) struct Limits {
@@ -176,16 +179,18 @@ pub(super) struct Limits {
 
 impl Limits {
     /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. Tracing may
-    /// take half of the time that the sample leaves before its limit; the other half is for the
-    /// rest of the sample.
+    /// take half of the time that the sample leaves before its limit, as the other half is for the
+    /// rest of the sample; and at most half a minute.
     pub(super) fn tracing_ns(&self, untraced_ns: u64) -> u64 {
-        untraced_ns.saturating_add(self.answer_ns.saturating_sub(untraced_ns) / 2)
+        let half_ns = self.answer_ns.saturating_sub(untraced_ns) / 2;
+        untraced_ns.saturating_add(half_ns.min(TRACING_NS))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Plan;
 
     struct Plain;
 
@@ -207,5 +212,7 @@ mod tests {
         let tracing_s = |untraced_s: u64| limits.tracing_ns(untraced_s * s) / s;
         assert_eq!([0, 10, 20].map(tracing_s), [30, 35, 40]);
         assert_eq!([40, 60, 70].map(tracing_s), [50, 60, 70]);
+        let unlimited = Limits { answer_ns: Plan::NO_TIME_LIMIT_NS, ..limits };
+        assert_eq!(unlimited.tracing_ns(s) / s, 31);
     }
 }

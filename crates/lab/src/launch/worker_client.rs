@@ -15,6 +15,9 @@ use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
 /// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
 
+/// A process that has said nothing after this time is no worker, whatever the limit of a sample is.
+const HELLO_NS: u64 = 60_000_000_000;
+
 /// More phases of one sample are a mistake.
 const MARKS_MAX: usize = 10_000;
 
@@ -159,7 +162,11 @@ impl WorkerClient {
 
     /// The next reply; a `skip` or a `fail` ends the method.
     fn receive(&mut self) -> Result<Reply, RunError> {
-        let deadline_ns = clock::now_ns() + self.limits.answer_ns;
+        let is_started = self.hello_ns > 0;
+        let most_ns = if is_started { u64::MAX } else { HELLO_NS };
+        let limits =
+            Limits { answer_ns: self.limits.answer_ns.min(most_ns), ..self.limits.clone() };
+        let deadline_ns = clock::now_ns().saturating_add(limits.answer_ns);
         let line = loop {
             if let Some(end) = self.buffer.iter().position(|b| *b == b'\n') {
                 break self.buffer.drain(..=end).collect::<Vec<u8>>();
@@ -169,7 +176,7 @@ impl WorkerClient {
                 let limit = crate::param::bytes(LINE_LIMIT_BYTES as u64);
                 return Err(RunError::Failed(format!("a line over {limit}: {}", quote(&start))));
             }
-            self.process.wait_for(self.replies.as_fd(), &self.limits, deadline_ns)?;
+            self.process.wait_for(self.replies.as_fd(), &limits, deadline_ns)?;
             let mut buffer = [0; 4 << 10];
             match rustix::io::read(&self.replies, &mut buffer) {
                 Ok(0) => return Err(RunError::Failed(self.process.died())),

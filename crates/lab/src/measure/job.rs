@@ -44,9 +44,6 @@ pub trait Record {
     }
 }
 
-/// Why the samples of a session that a signal or a crash ended do not count.
-pub const INTERRUPTED: &str = "its session was interrupted";
-
 /// The current state of the measurement.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
@@ -69,6 +66,13 @@ pub enum Progress<'a> {
     Longer {
         sessions: u32,
         ns: u64,
+    },
+    /// The time will not suffice for the sessions of a verdict: a limit that would, and the one
+    /// that was given, if any.
+    Short {
+        sessions: u32,
+        limit_ns: u64,
+        given_ns: Option<u64>,
     },
     /// After a session of a run of sequential design in which verdicts may have changed.
     Looked {

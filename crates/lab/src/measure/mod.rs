@@ -11,20 +11,21 @@ mod proof;
 mod resume;
 mod schedule;
 mod session;
+mod short_time;
 mod values;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
-pub use self::job::{INTERRUPTED, Job, Progress, Record};
+pub use self::job::{Job, Progress, Record};
 pub(crate) use self::order::order;
 use self::resume::{sessions_had, sessions_left, set_aside, spent_ns};
 use self::schedule::Schedule;
 pub use self::schedule::limit::at_most_ns;
 use self::session::{Live, Session};
+use self::short_time::{announce_longer, announce_short, note_short_time};
 pub use self::values::values;
 use crate::analyze::{choose_measures, decided, is_look};
 use crate::cache;
@@ -34,7 +35,6 @@ use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::param::Point;
 use crate::run::{CacheState, Cell, Design, Plan, Role, Run, SCHEMA, Sample, Status, Warning};
-use crate::stats::LOOKS;
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
@@ -185,6 +185,7 @@ pub fn measure(
             break;
         }
         announce_longer(&mut bench, &mut schedule);
+        announce_short(&mut bench, &mut schedule);
         let session =
             Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
         finished = unless_stopped(session.run())?.is_some();
@@ -218,9 +219,11 @@ pub fn measure(
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
-        finished =
-            unless_stopped(counting::pass(&mut bench, ends_ns.saturating_add(schedule.extra_ns)))?
-                .is_some();
+        finished = unless_stopped(counting::pass(
+            &mut bench,
+            ends_ns.saturating_add(schedule.past_limit_ns()),
+        ))?
+        .is_some();
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
@@ -250,41 +253,6 @@ fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>
     let looked = Progress::Looked { decided: &decided, left: schedule.left() };
     bench.record.progress(bench.run, &looked);
     Ok(decided.all && is_least)
-}
-
-/// Says once how long a run goes on whose own time is too short for its first look.
-fn announce_longer(bench: &mut Bench<'_>, schedule: &mut Schedule) {
-    if let Some(ns) = schedule.said_ns.take() {
-        let longer = Progress::Longer { ns, sessions: LOOKS[0] as u32 };
-        bench.record.progress(bench.run, &longer);
-    }
-}
-
-/// Says which limit would do where the time was too short for a verdict.
-fn note_short_time(run: &mut Run, schedule: &Schedule) {
-    let had = sessions_of_two(run);
-    let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
-    let given_s = run.plan.time_limit_ns as f64 / 1e9;
-    let enough = match limit_ns {
-        Some(ns) => format!("--time {}s would do", ns.div_ceil(1_000_000_000)),
-        None => "give more --time".to_owned(),
-    };
-    run.notes.push(Warning::noted(format!(
-        "no verdict: in {given_s} s there was time for {had} of the {needed} sessions that one \
-         takes; {enough}"
-    )));
-}
-
-/// The number of sessions in which more than one cell has a sample that counts, or the only one.
-fn sessions_of_two(run: &Run) -> u32 {
-    let mut cells: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-    for (i, cell) in run.cells.iter().enumerate() {
-        for sample in cell.samples.iter().filter(|sample| sample.counts()) {
-            cells.entry(sample.session).or_default().insert(i);
-        }
-    }
-    let least = run.cells.len().min(2);
-    cells.values().filter(|cells| cells.len() >= least).count() as u32
 }
 
 /// Chooses the deciding measure, once: before any ratio is computed, so that no ratio can influence

@@ -1,9 +1,8 @@
 //! Whether a sample counts, and whether its method did the whole job.
 
-use super::job::INTERRUPTED;
 use crate::experiment::Data;
 use crate::launch::{RawSample, RunError};
-use crate::run::{CacheState, Cell, Role, Sample};
+use crate::run::{CacheState, Cell, INTERRUPTED, Role, Sample};
 
 /// A warm sample must not read from the device; a cold one must.
 pub(super) fn disproved_by_device(

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::{INTERRUPTED, Record};
+use super::Record;
 use crate::metric;
-use crate::run::{Cell, Pass, Run, Sample, Status};
+use crate::run::{Cell, INTERRUPTED, Pass, Run, Sample, Status};
 
 /// The sessions of the plan that the run does not have yet, and the interrupted one, if any, which
 /// is repeated as a whole. The repeated session has new processes and therefore a number of its

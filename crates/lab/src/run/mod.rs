@@ -1,5 +1,6 @@
 //! The record of one invocation. Only this record is stored, nothing that is derived from it.
 
+mod cell;
 mod columns;
 
 use std::collections::BTreeMap;
@@ -257,6 +258,9 @@ impl Status {
     }
 }
 
+/// Why the samples of a session that a signal or a crash ended do not count.
+pub const INTERRUPTED: &str = "its session was interrupted";
+
 /// One timed execution. Its values stand in the cell's columns at the same index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -303,83 +307,6 @@ impl Run {
     /// changed in the meantime.
     pub fn in_rounds(&self) -> bool {
         self.plan.imported.is_none()
-    }
-}
-
-impl Cell {
-    /// A cell of a contender, without samples.
-    pub fn new(method: impl Into<String>, point: Point) -> Self {
-        Self {
-            method: method.into(),
-            about: String::new(),
-            role: Role::Contender,
-            language: None,
-            point,
-            status: Status::Measured,
-            digest: None,
-            syscalls_by_name: None,
-            samples: Vec::new(),
-            values: BTreeMap::new(),
-        }
-    }
-
-    /// Whether the samples represent the method. Those of a method that died late do; those of a
-    /// method that delivered wrong bytes or reported impossible values do not.
-    pub fn has_figures(&self) -> bool {
-        match &self.status {
-            Status::Measured => true,
-            Status::Failed(reason) => reason.starts_with(DIED),
-            Status::Skipped(_) => false,
-        }
-    }
-
-    /// Adds a sample with its values.
-    pub fn push<N: AsRef<str>>(&mut self, sample: Sample, values: &[(N, f64)]) {
-        let n = self.samples.len();
-        for (name, value) in values {
-            let column = match self.values.get_mut(name.as_ref()) {
-                Some(column) => column,
-                None => self.values.entry(name.as_ref().to_owned()).or_default(),
-            };
-            column.resize(n, f64::NAN);
-            column.push(*value);
-        }
-        self.samples.push(sample);
-        for column in self.values.values_mut() {
-            column.resize(n + 1, f64::NAN);
-        }
-    }
-
-    /// The `n`-th sample and its values.
-    pub fn nth(&self, n: usize) -> Option<(&Sample, Vec<(&str, f64)>)> {
-        let sample = self.samples.get(n)?;
-        let values = self.values.iter().filter_map(|(name, column)| {
-            column.get(n).filter(|value| !value.is_nan()).map(|value| (name.as_str(), *value))
-        });
-        Some((sample, values.collect()))
-    }
-
-    /// The samples that count (no warm-up, cache state verified) and their value of a metric, in
-    /// order. They come from the counting pass where it has the metric, else from the timing pass.
-    pub fn counted<'a>(
-        &'a self,
-        metric: &str,
-    ) -> impl Iterator<Item = (&'a Sample, f64)> + use<'a> {
-        let column = self.values.get(metric).map_or(&[][..], Vec::as_slice);
-        let all = || self.samples.iter().zip(column).filter(|(_, value)| !value.is_nan());
-        let pass = if all().any(|(sample, _)| sample.counts_in(Pass::Counting)) {
-            Pass::Counting
-        } else {
-            Pass::Timing
-        };
-        all()
-            .filter(move |(sample, _)| sample.counts_in(pass))
-            .map(|(sample, value)| (sample, *value))
-    }
-
-    /// The number of samples of a pass that count.
-    pub fn n(&self, pass: Pass) -> usize {
-        self.samples.iter().filter(|sample| sample.counts_in(pass)).count()
     }
 }
 

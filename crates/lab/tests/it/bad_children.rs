@@ -39,6 +39,15 @@ fn a_child_that_prints_rubbish_is_quoted() {
     });
 }
 
+/// The kernel stops a process in the background that uses the terminal; it would not go on.
+#[test]
+fn a_child_that_is_stopped_for_the_terminal_is_ended_at_once() {
+    let cannot = "the terminal or changes its settings, which a command that is measured cannot do; \
+                  killed";
+    check("kill -TTOU $$", &format!("stopped by SIGTTOU: it writes to {cannot}"));
+    check("kill -TTIN $$", &format!("stopped by SIGTTIN: it reads from {cannot}"));
+}
+
 #[test]
 fn a_child_that_dies_is_quoted_with_its_last_words() {
     check("exit 3", "ended with exit status 3");

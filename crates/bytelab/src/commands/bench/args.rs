@@ -62,9 +62,12 @@ pub(super) struct RunsArgs {
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
     /// Time for all of it [default: 30s; 3s for one command; no limit with --runs]
+    ///
+    /// It does not include --setup. Each command is run once, whatever the time is. Without it, six
+    /// runs are made of commands that take longer, and one of those that take a minute or more.
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
-    /// Time for one run; a command that takes longer is killed [default: 60s]
+    /// Time for one run; a command that takes longer is killed [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(super) timeout: Option<Duration>,
     /// Run N copies of a command at the same time

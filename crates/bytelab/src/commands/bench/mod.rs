@@ -34,7 +34,7 @@ use super::output::print;
 use super::run::measure;
 use crate::console;
 use crate::experiments::{Catalogue, custom};
-use crate::measuring::{MethodFailed, RunRequest};
+use crate::measuring::{MethodFailed, RunRequest, Time};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let RunsArgs { min_runs, max_runs, .. } = &args.runs;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let custom::Loaded { experiment, definition, defaults } = context.experiments.read(text)?;
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
-    let request = with_flags(request, args);
+    let request = with_flags(request, args, commands.methods.len());
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
     let context = Context { store: context.store.clone(), experiments, ..*context };
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         exports.write(run, &analysis, args.results.table.options())?;
         Ok(analysis)
     });
-    Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error))))
+    Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error, args))))
 }
 
 fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
@@ -83,9 +83,17 @@ fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
 }
 
 /// What is no part of the experiment.
-fn with_flags(request: RunRequest, args: &BenchArgs) -> RunRequest {
+fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunRequest {
     let keep = &args.results.keep;
+    let time = match request.time {
+        // What the user did not ask for gives way to six runs.
+        Time::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
+            Time::Rounds(limit)
+        }
+        time => time,
+    };
     RunRequest {
+        time,
         seed: args.runs.seed,
         trace: args.runs.trace.clone(),
         needs_all: true,
@@ -97,13 +105,22 @@ fn with_flags(request: RunRequest, args: &BenchArgs) -> RunRequest {
     }
 }
 
-fn with_advice(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<MethodFailed>() {
-        Some(failed) if failed.was_started() => anyhow!(
-            "{failed} (--show-output shows all that it prints; --ignore-failure lets such runs count)"
-        ),
-        _ => error,
-    }
+/// Adds the flags that help where a command failed, of those that were not given. Failing hooks
+/// never count.
+fn with_advice(error: anyhow::Error, args: &BenchArgs) -> anyhow::Error {
+    let Some(failed) = error.downcast_ref::<MethodFailed>().filter(|failed| failed.was_started())
+    else {
+        return error;
+    };
+    let is_shown = args.streams.show_output || !args.streams.output.is_empty();
+    let may_count = args.commands_around.ignore_failure.is_none() && !failed.is_of_hook();
+    let advice = [
+        (!is_shown && !failed.is_of_hook(), "--show-output shows all that it prints"),
+        (may_count, "--ignore-failure lets such runs count"),
+    ];
+    let advice: Vec<&str> =
+        advice.into_iter().filter(|(helps, _)| *helps).map(|(_, text)| text).collect();
+    if advice.is_empty() { error } else { anyhow!("{failed} ({})", advice.join("; ")) }
 }
 
 fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
@@ -125,12 +142,16 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
 /// decided.
 const ALONE: (u32, &str) = (1000, "3s");
 
+fn is_alone(args: &BenchArgs, methods: usize) -> bool {
+    methods == 1 && args.runs.runs.is_none() && args.runs.max_runs.is_none()
+}
+
 /// The keys of `[plan]`.
 fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
     let RunsArgs { warmup, runs, time, min_runs, max_runs, timeout, counting, cache, .. } =
         &args.runs;
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
-    let alone = (methods == 1 && runs.is_none() && max_runs.is_none()).then_some(ALONE);
+    let alone = is_alone(args, methods).then_some(ALONE);
     // Of one command, the rounds are fixed.
     let rounds = runs.or(alone.map(|(rounds, _)| rounds));
     let time = time.as_deref().or(alone.map(|(_, time)| time));

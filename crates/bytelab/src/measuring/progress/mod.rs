@@ -79,6 +79,9 @@ impl ProgressDisplay {
         match progress {
             Progress::Looked { decided, left } => state.looked(run, decided, left),
             Progress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
+            Progress::Short { sessions, limit_ns, given_ns } => {
+                state.line(&short(run, *sessions, *limit_ns, *given_ns));
+            }
             _ => state.show(run, progress),
         }
     }
@@ -198,9 +201,27 @@ fn longer(run: &Run, sessions: u32, ns: u64) -> String {
     let without = without_slowest(&known, ns as f64 / all_ns.max(1.0));
     let without = if without.is_empty() { without } else { format!("; {without}") };
     format!(
-        "the {sessions} sessions of a verdict take about {} s more{without}",
+        "the {sessions} sessions of {} take about {} s more{without}",
+        wanted(run),
         seconds(ns as f64)
     )
+}
+
+/// What the sessions are for: one method is compared with nothing.
+fn wanted(run: &Run) -> &'static str {
+    if run.cells.len() == 1 { "an interval" } else { "a verdict" }
+}
+
+/// That there will be no verdict, and the limit with which there would be one.
+fn short(run: &Run, sessions: u32, limit_ns: u64, given_ns: Option<u64>) -> String {
+    let enough = format!("--time {}s would do", limit_ns.div_ceil(1_000_000_000));
+    let sessions = format!("the {sessions} sessions of {}", wanted(run));
+    match given_ns {
+        Some(ns) => format!("{} s are too short for {sessions}; {enough}", ns as f64 / 1e9),
+        None => format!(
+            "runs of a minute or more are not repeated by themselves: for {sessions}, {enough}"
+        ),
+    }
 }
 
 /// The table until now, and the step below it. One line of the terminal stays free, so that the
@@ -244,7 +265,9 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
             let share = *done as f64 / (*of).max(1) as f64;
             ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
         }
-        Progress::Looked { .. } | Progress::Longer { .. } => (0, String::new()),
+        Progress::Looked { .. } | Progress::Longer { .. } | Progress::Short { .. } => {
+            (0, String::new())
+        }
         Progress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }

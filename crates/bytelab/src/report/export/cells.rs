@@ -128,7 +128,7 @@ impl Entry<'_> {
 }
 
 fn finite<'a>(cell: &'a Cell, metric: &str) -> impl Iterator<Item = (&'a Sample, f64)> + use<'a> {
-    cell.counted(metric).filter(|(_, value)| value.is_finite())
+    cell.shown(metric).filter(|(_, value)| value.is_finite())
 }
 
 /// `method/size=65536`, with the parts escaped by `escape`.

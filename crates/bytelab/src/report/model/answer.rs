@@ -1,6 +1,8 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
 //! what certainty; or that there is no answer, and why.
 
+use std::fmt;
+
 use lab::analyze::{Comparison, Family, Overall, Verdict};
 use lab::metric::heading;
 
@@ -182,10 +184,18 @@ fn compared(rows: &Rows<'_>) -> String {
         return format!("{all} the same time as {name}, within {} %.", rows.margin_percent);
     }
     if standing.all(Verdict::Undecided) {
-        let found = would_have_been_found(&standing, "one");
-        return format!("No difference to {name} can be shown{found}.");
+        let (open, kept_back) = undecided(&standing);
+        if let ([], [first, rest @ ..]) = (&open[..], &kept_back[..]) {
+            let rest = rest.iter().map(|kept| format!("; {}", without_verdict(kept)));
+            let (first, rest) = (without_verdict(first), rest.collect::<String>());
+            return format!("There is {first}{rest}.");
+        }
+        let names = || open.iter().map(|(row, ..)| row.name()).collect::<Vec<_>>().join(", ");
+        let of = if kept_back.is_empty() { String::new() } else { format!(" of {}", names()) };
+        let found = why_undecided(&standing, "one");
+        return format!("No difference{of} to {name} can be shown{found}.");
     }
-    let found = would_have_been_found(&standing, "a difference");
+    let found = why_undecided(&standing, "a difference");
     let others = standing.beside_the_winner();
     if let Some((row, ..)) = standing.shown_faster().next() {
         return format!(
@@ -248,29 +258,112 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
 /// From this ratio on, percentages are hard to read.
 const MANIFOLD: f64 = 10.0;
 
-/// The difference that the undecided comparisons would have detected; both extremes if they differ
-/// much.
-fn would_have_been_found(standing: &Ranking<'_, '_>, what: &str) -> String {
-    let undecided = || standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
-    let mut found: Vec<(f64, &str, Option<u64>)> = undecided()
-        .filter_map(|(row, c, _)| Some((c.found_percent?, row.name(), c.sessions_for_1_percent)))
-        .filter(|(percent, ..)| percent.is_finite())
-        .collect();
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (Some(least), Some(most)) = (found.first(), found.last()) else {
-        let reason = undecided().find_map(|(_, c, _)| c.reason.as_deref());
-        return reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    };
-    let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
-    if most.0 > 2.0 * least.0 {
-        let of = |(found, name, _): &(f64, &str, _)| format!("{} ({name})", percent(*found));
-        let (least, most) = (of(least), of(most));
-        return format!("; {what} of {least} to {most} would have been found 4 times out of 5");
+/// Why a family has no verdict, or none on some of its methods. Its text continues the sentence
+/// that names them.
+enum Reason<'a> {
+    /// The interval includes 1: the smallest difference that would have been found, with the
+    /// method, of the comparisons with the least and the most noise, and the number of sessions
+    /// that one of 1 % takes.
+    NotFound {
+        least: (f64, &'a str),
+        most: (f64, &'a str),
+        sessions: Option<u64>,
+    },
+    /// Something else kept the verdict back.
+    KeptBack(&'a str),
+    /// Each method has only a run that warmed it up.
+    Estimates,
+    OnlyOneMethod,
+    NotCompared,
+    NoRightAnswer,
+    NothingMeasured,
+}
+
+/// More sessions are measured by nobody.
+const SESSIONS_MAX: u64 = 1000;
+
+impl<'a> Reason<'a> {
+    /// Of undecided comparisons which nothing else kept back; none where there is none.
+    fn not_found(undecided: &[&Undecided<'a>]) -> Option<Reason<'a>> {
+        let of = |(row, comparison, _): &&Undecided<'a>| {
+            let percent = comparison.found_percent.filter(|percent| percent.is_finite())?;
+            let is_open = comparison.reason.is_none();
+            is_open.then(|| (percent, row.name(), comparison.sessions_for_1_percent))
+        };
+        let mut found: Vec<(f64, &str, Option<u64>)> = undecided.iter().filter_map(of).collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (least, most) = (found.first()?, found.last()?);
+        let [least, most] = [least, most].map(|(percent, name, _)| (*percent, *name));
+        Some(Reason::NotFound { least, most, sessions: found.last()?.2 })
     }
-    let sessions = most.2.filter(|sessions| *sessions < u64::from(u32::MAX));
-    let sessions = sessions.map(|n| format!(" (one of 1 % would take {n} sessions)"));
-    let (percent, sessions) = (percent(most.0), sessions.unwrap_or_default());
-    format!("; {what} of {percent} would have been found 4 times out of 5{sessions}")
+
+    fn kept_back(undecided: &[&Undecided<'a>]) -> Option<Reason<'a>> {
+        undecided.iter().find_map(|(_, c, _)| c.reason.as_deref()).map(Reason::KeptBack)
+    }
+}
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
+        match self {
+            Reason::NotFound { least, most, .. } if most.0 > 2.0 * least.0 => {
+                let of = |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
+                write!(f, "{} to {} would have been found 4 times out of 5", of(least), of(most))
+            }
+            Reason::NotFound { most, sessions, .. } => {
+                write!(f, "{} would have been found 4 times out of 5", percent(most.0))?;
+                match sessions {
+                    Some(n) if *n > SESSIONS_MAX => write!(f, " (one of 1 % not on this machine)"),
+                    Some(n) => write!(f, " (one of 1 % would take {n} sessions)"),
+                    None => Ok(()),
+                }
+            }
+            Reason::KeptBack(reason) => f.write_str(reason),
+            Reason::Estimates => f.write_str(
+                "There is no verdict: each method was run once, to warm it up, which gives an estimate",
+            ),
+            Reason::OnlyOneMethod => f.write_str("Only one method was measured"),
+            Reason::NotCompared => f.write_str("No method could be compared; the lowest"),
+            Reason::NoRightAnswer => f.write_str("No method gave an answer that can be trusted"),
+            Reason::NothingMeasured => f.write_str("No method was measured"),
+        }
+    }
+}
+
+/// A comparison with its method and its ratio.
+type Undecided<'a> = (&'a Row<'a>, &'a Comparison, f64);
+
+/// The comparisons that decide nothing: those whose interval includes 1 or that have none, and
+/// those whose interval excludes it.
+fn undecided<'r, 'a>(
+    standing: &'r Ranking<'r, 'a>,
+) -> (Vec<&'r Undecided<'r>>, Vec<&'r Undecided<'r>>) {
+    let all = standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
+    let excludes_1 = |c: &Comparison| {
+        c.low.is_some_and(|low| low > 1.0) || c.high.is_some_and(|high| high < 1.0)
+    };
+    all.partition(|(_, comparison, _)| !excludes_1(comparison))
+}
+
+/// What the undecided comparisons would have detected, or why they decide nothing.
+fn why_undecided(standing: &Ranking<'_, '_>, what: &str) -> String {
+    let (open, kept_back) = undecided(standing);
+    let of_open = match (Reason::not_found(&open), Reason::kept_back(&open)) {
+        (Some(not_found), _) => format!("; {what} of {not_found}"),
+        (None, Some(reason)) => format!(": {reason}"),
+        (None, None) => String::new(),
+    };
+    let of_kept_back = kept_back.iter().map(|kept| format!("; {}", without_verdict(kept)));
+    of_open + &of_kept_back.collect::<String>()
+}
+
+/// `no verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method waited`, for a
+/// difference that was found and is not trusted.
+fn without_verdict(undecided: &Undecided<'_>) -> String {
+    let (row, comparison, ratio) = undecided;
+    let why = Reason::kept_back(&[undecided]).map(|reason| format!(": {reason}"));
+    let difference = difference(comparison, *ratio, "");
+    format!("no verdict on {}, {difference}{}", row.name(), why.unwrap_or_default())
 }
 
 /// If there is nothing to compare: the measured values.
@@ -283,14 +376,20 @@ fn alone(rows: &Rows<'_>) -> String {
         let (metric, p50) = shown.map_or((WALL, f64::NAN), |(metric, p50)| (metric, p50.value));
         format!("{}, {} p50 {}", row.name(), heading(metric), ns(p50))
     };
+    let once = |row: &Row<'_>| {
+        format!("{} took {}", row.name(), ns(row.p50(WALL).map_or(f64::NAN, |p50| p50.value)))
+    };
     match right.as_slice() {
-        [] if rows.contenders.iter().any(Row::wrong) => {
-            "No method gave an answer that can be trusted.".to_owned()
+        [] if rows.contenders.iter().any(Row::wrong) => format!("{}.", Reason::NoRightAnswer),
+        [] => format!("{}.", Reason::NothingMeasured),
+        all if all.iter().all(|row| row.is_estimate()) => {
+            let named: Vec<String> =
+                all.iter().take(METHODS_NAMED_MAX).map(|row| once(row)).collect();
+            format!("{}: {}.", Reason::Estimates, named.join(", "))
         }
-        [] => "No method was measured.".to_owned(),
         [only] => {
-            format!("Only one method was measured: {}; nothing to compare it with.", time(only))
+            format!("{}: {}; nothing to compare it with.", Reason::OnlyOneMethod, time(only))
         }
-        [first, ..] => format!("No method could be compared; the lowest: {}.", time(first)),
+        [first, ..] => format!("{}: {}.", Reason::NotCompared, time(first)),
     }
 }

@@ -229,6 +229,8 @@ impl<'a> Rows<'a> {
             Standing::Compared(Verdict::WrongAnswer)
         } else if row.cell.role == Role::Yardstick {
             Standing::Yardstick
+        } else if self.left.is_none() && row.is_estimate() {
+            Standing::Estimate
         } else if self.is_reference(row) {
             Standing::Reference
         } else {
@@ -272,6 +274,11 @@ impl<'a> Row<'a> {
     pub(crate) fn p50(&self, name: &str) -> Option<&'a Percentile> {
         percentile(metric(self.summary, name)?, 50)
             .filter(|percentile| percentile.value.is_finite())
+    }
+
+    /// Whether its figures are those of the run that warmed it up.
+    pub(crate) fn is_estimate(&self) -> bool {
+        self.cell.estimate().is_some()
     }
 
     /// Whether all samples have the same value.

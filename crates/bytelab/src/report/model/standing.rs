@@ -6,6 +6,8 @@ use lab::analyze::Verdict;
 pub(crate) enum Standing {
     Yardstick,
     Reference,
+    /// It has no sample that counts, and is shown by the one that warmed it up.
+    Estimate,
     Compared(Verdict),
 }
 
@@ -14,6 +16,7 @@ impl Standing {
         match self {
             Standing::Yardstick => "yardstick",
             Standing::Reference => "reference",
+            Standing::Estimate => "estimate",
             Standing::Compared(verdict) => verdict.word(),
         }
     }

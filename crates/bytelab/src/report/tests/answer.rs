@@ -1,7 +1,7 @@
 //! The answer in one sentence.
 
 use lab::analyze::Verdict;
-use lab::run::{Design, Status};
+use lab::run::{Design, Sample, Status};
 
 use super::fixture::Fixture;
 use super::shown;
@@ -139,6 +139,63 @@ fn too_few_sessions_are_the_reason() {
     let expected =
         "No difference to read can be shown: 3 sessions are too few, at least 5 are needed.";
     assert_eq!(answer(&f), expected);
+}
+
+/// An interval that excludes 1 is a difference, whatever keeps the verdict back.
+#[test]
+fn a_difference_without_a_verdict_is_not_denied() {
+    let waited = "a method waited for a CPU";
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.1, 51.2]).found(49.0, 270);
+    f.comparison().reason = Some(waited.to_owned());
+    let of_sleep = "no verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
+                    waited for a CPU";
+    assert_eq!(answer(&f), format!("There is {of_sleep}."));
+    f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, 270);
+    let found = "one of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take 270 \
+                 sessions)";
+    let denied = "No difference of mmap to read can be shown";
+    assert_eq!(answer(&f), format!("{denied}; {found}; {of_sleep}."));
+    f.measured("slow", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
+    let expected = "No method is shown faster than read, the reference; a difference of ≥ 4.0 % \
+                    would have been found 4 times out of 5 (one of 1 % would take 270 sessions)";
+    assert_eq!(answer(&f), format!("{expected}; {of_sleep}."));
+}
+
+#[test]
+fn what_would_take_over_a_thousand_sessions_is_not_for_this_machine() {
+    let takes = |sessions: u64| {
+        let mut f = Fixture::new();
+        f.measured("read", [10.0; 3]);
+        f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, sessions);
+        answer(&f).split_once("5 (").unwrap().1.to_owned()
+    };
+    assert_eq!(takes(1000), "one of 1 % would take 1000 sessions).");
+    assert_eq!(takes(1001), "one of 1 % not on this machine).");
+}
+
+#[test]
+fn what_was_run_once_to_warm_up_is_an_estimate() {
+    let mut f = Fixture::new();
+    let once = |f: &mut Fixture, name: &str, ms: f64| {
+        f.measured(name, [ms; 3]).versus(Verdict::Missing, [NAN; 3]);
+        let cell = f.run.cells.last_mut().unwrap();
+        (cell.samples, cell.values) = Default::default();
+        let sample = Sample { warm_up: true, ops: 1, ..Sample::default() };
+        cell.push(sample, &[("wall_ns", ms * 1e6)]);
+    };
+    once(&mut f, "make", 61_000.0);
+    once(&mut f, "ninja", 42_000.0);
+    f.family().reference = None;
+    f.family().compared.clear();
+    assert_eq!(
+        answer(&f),
+        "There is no verdict: each method was run once, to warm it up, which gives an estimate: \
+         ninja took 42 s, make took 61 s."
+    );
+    let text = shown(&f, 100);
+    assert_eq!(text.matches("estimate\n").count(), 2, "{text}");
 }
 
 #[test]

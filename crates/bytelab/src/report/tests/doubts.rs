@@ -199,13 +199,18 @@ fn of_many_notes_three_that_could_change_the_answer_are_shown_each_on_a_line() {
     let mut f = Fixture::reading();
     assert_eq!(few_notes(&f, 80), "");
     let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times hold it";
+    let few = "3 sessions, an interval needs 5";
+    let no_verdict = |method| Warning {
+        advice: "give more --time".to_owned(),
+        ..warning(WarningKind::NoVerdict, Some(method), few)
+    };
     f.analysis.notes = vec![
         warning(WarningKind::Drift, Some("read"), "it gets slower (τ 0.20)"),
         warning(WarningKind::WaitTakenOut, Some("read"), "12 % of its wall time"),
         warning(WarningKind::Modes, Some("mmap"), "10 % of the samples take 2.00 times as long"),
         warning(WarningKind::Steal, None, steal),
-        warning(WarningKind::NoVerdict, Some("mmap"), "3 sessions, an interval needs 5"),
-        warning(WarningKind::NoVerdict, Some("read-4k"), "3 sessions, an interval needs 5"),
+        no_verdict("mmap"),
+        no_verdict("read-4k"),
         warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
         Warning::missing("cpu_ns", "has no line of its own"),
     ];

@@ -186,9 +186,9 @@ fn style_of(standing: Standing) -> Style {
     match standing {
         Standing::Compared(Verdict::Faster) => Style::Green,
         Standing::Compared(Verdict::WrongAnswer) => Style::Red,
-        Standing::Yardstick | Standing::Compared(Verdict::Undecided | Verdict::Missing) => {
-            Style::Dim
-        }
+        Standing::Yardstick
+        | Standing::Estimate
+        | Standing::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
         _ => Style::Plain,
     }
 }

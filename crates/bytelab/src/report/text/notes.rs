@@ -65,7 +65,7 @@ struct Short {
     rank: u8,
     before: String,
     methods: Vec<String>,
-    after: &'static str,
+    after: String,
     /// The number of notes that it stands for.
     notes: usize,
 }
@@ -74,6 +74,9 @@ impl Short {
     /// None for a note that cannot change a verdict.
     fn new(note: &Warning, varying: &Varying<'_>) -> Option<Short> {
         let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
+        let advice = format!(": {}", note.advice);
+        let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
+        let not_counted = format!(" do not count{}", what_to_do.unwrap_or_default());
         let (rank, before, after) = match &note.kind {
             WarningKind::Noted if note.method.is_none() => (0, whole(note, varying), ""),
             WarningKind::Imported => {
@@ -82,11 +85,9 @@ impl Short {
                 (1, text.to_owned(), "")
             }
             WarningKind::FailedRuns => (1, whole(note, varying), ""),
-            WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), ": give more --time"),
+            WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), advice.as_str()),
             WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
-            WarningKind::NotCounted => {
-                (4, "samples of ".to_owned(), " do not count: free memory, or use --cache as-is")
-            }
+            WarningKind::NotCounted => (4, "samples of ".to_owned(), not_counted.as_str()),
             WarningKind::Waited => {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
@@ -103,7 +104,7 @@ impl Short {
             Some(cells) => cells.methods.clone(),
             None => vec![about(note, varying)],
         };
-        Some(Short { rank, before, methods, after, notes: 1 })
+        Some(Short { rank, before, methods, after: after.to_owned(), notes: 1 })
     }
 
     fn is_like(&self, other: &Short) -> bool {

@@ -1,7 +1,7 @@
 //! A doubt is noted where there is a reason, and only there.
 
 use super::*;
-use crate::run::{Design, Warning, WarningKind};
+use crate::run::{Design, INTERRUPTED, Warning, WarningKind};
 
 /// The doubts: that a method is undecided is none.
 fn notes(run: &Run) -> Vec<String> {
@@ -69,6 +69,52 @@ fn a_doubt_about_many_methods_is_one_note() {
     let one =
         "samples that do not count: 1 of 100, not warm: 4096 bytes came from the device; they";
     check(&run, &[&format!("m1: {one}"), &format!("m2: {one}")]);
+}
+
+#[test]
+fn what_an_interruption_left_is_no_doubt() {
+    let mut run = run(calm());
+    for cell in &mut run.cells {
+        cell.samples[99].not_counted = Some(INTERRUPTED.to_owned());
+    }
+    check(&run, &[]);
+    // The advice is for the state of the cache that was asked for.
+    run.plan.cache = CacheState::AsIs;
+    run.cells[0].samples[3].not_counted = Some("too short".to_owned());
+    let kept = "m0: samples that do not count: 1 of 99, too short; they are kept, but in no number \
+                shown";
+    assert_eq!(notes(&run), [kept]);
+}
+
+/// Two calm methods in two sessions, by a plan that is changed.
+fn advised(change: impl Fn(&mut Run)) -> String {
+    let cells = calm().into_iter().take(2).map(|mut cell| {
+        cell.samples.truncate(20);
+        cell.values.values_mut().for_each(|column| column.truncate(20));
+        cell
+    });
+    let mut run = run(cells.collect());
+    change(&mut run);
+    let notes = notes(&run);
+    let note = notes.iter().find(|note| note.contains("too few")).unwrap();
+    note.rsplit("; ").next().unwrap().to_owned()
+}
+
+#[test]
+fn the_advice_for_a_verdict_is_what_limited_the_sessions() {
+    let of = |sessions: u32, rounds: u32, design, experiment: &str| {
+        advised(|run| {
+            run.plan = Plan { sessions, rounds, design, ..run.plan.clone() };
+            run.experiment = experiment.to_owned();
+        })
+    };
+    assert_eq!(of(10, 10, Design::Fixed, "test"), "give more --time");
+    assert_eq!(of(3, 1, Design::Fixed, "bench"), "give -r 6");
+    assert_eq!(of(3, 1, Design::Fixed, "test"), "give --rounds 6");
+    assert_eq!(of(2, 10, Design::Fixed, "test"), "give --sessions 6");
+    assert_eq!(of(4, 1, Design::Sequential, "bench"), "give --max-runs 6");
+    assert_eq!(of(4, 5, Design::Sequential, "test"), "give --max-sessions 6");
+    assert_eq!(advised(|run| run.complete = false), "the run was stopped: resume it");
 }
 
 #[test]
@@ -201,7 +247,7 @@ fn too_few_rounds_and_many_points_are_noted() {
     let few = |name, seed: u64| cell(name, noisy(seed, 0.02).into_iter().take(4));
     check(
         &run(vec![few("a", 1), few("b", 2)]),
-        &["b: no verdict: 1 session is too few, at least 5 are needed; measure more --sessions"],
+        &["b: no verdict: 1 session is too few, at least 5 are needed; give more --time"],
     );
     let mut sweep = run(Vec::new());
     sweep.points = (0..20).map(|size| point(&[("size", size)])).collect();

@@ -138,7 +138,8 @@ impl Counting<'_, '_> {
     /// started.
     fn start(&mut self, cell: usize) -> Result<Option<Task>, Halt> {
         self.bench.check_stop()?;
-        if clock::now_ns() >= self.ends_ns {
+        // A sample that cannot end in time is not begun.
+        if clock::now_ns().saturating_add(self.samples_ns[cell]) >= self.ends_ns {
             let why = "no time was left; give more --time, or choose fewer methods";
             self.cells[cell] = State::Lost(why.to_owned());
             return Ok(None);

@@ -1,6 +1,6 @@
 //! How long a run may take, and when it is over.
 
-use super::Schedule;
+use super::{FIRST_LOOKS, LONG_SAMPLE_NS, Schedule};
 use crate::run::{Design, Plan};
 use crate::stats::{LOOKS, SESSIONS_NEEDED};
 
@@ -26,6 +26,20 @@ impl Schedule {
         Schedule { least: sessions.saturating_sub(self.had), ..self }
     }
 
+    /// Records how long a step that sets up the first session took, and whether each later session
+    /// has it as well.
+    pub(in crate::measure) fn set_up(&mut self, ns: u64, again: bool) {
+        self.set_up_ns = self.set_up_ns.saturating_add(ns);
+        self.set_up_again_ns = self.set_up_again_ns.saturating_add(if again { ns } else { 0 });
+    }
+
+    /// Records how long a sample took. Those of the first session show how long the command takes.
+    pub(in crate::measure) fn sampled(&mut self, ns: u64) {
+        if self.is_first() {
+            self.longest_ns = self.longest_ns.max(ns);
+        }
+    }
+
     /// The maximum duration of what is left of the plan, whose own limit is this.
     pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
         if plan.limits_all { limit_ns } else { at_most_ns(plan) }
@@ -35,9 +49,25 @@ impl Schedule {
         times(self.limits_all)
     }
 
-    /// Whether a limit for the whole run does not allow another sample.
+    /// Whether a limit for the whole run does not allow another sample, or a sample took so long
+    /// that without such a limit there is no other.
     pub(in crate::measure) fn is_over(&self, now_ns: u64) -> bool {
-        self.limits_all && self.begun > self.least && self.at_most_left_ns(now_ns) == 0
+        self.begun > self.least
+            && (self.limits_all && self.at_most_left_ns(now_ns) == 0 || self.is_too_long())
+    }
+
+    /// Whether a sample took so long that a run without a limit of the user's takes no other.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.has_limit && !self.limits_all && self.longest_ns >= LONG_SAMPLE_NS
+    }
+
+    /// Whether the first session has time for a whole round: where a limit for the whole run has
+    /// none for it, the samples that warm up are all there is.
+    pub(in crate::measure) fn has_time_for_round(&self, now_ns: u64) -> bool {
+        !self.limits_all
+            || self.begun > 1
+            || self.begun <= self.least
+            || self.is_left(now_ns, self.pace_ns().saturating_add(self.slow_ns))
     }
 
     /// Whether this much time remains of the maximum duration of the run.
@@ -48,31 +78,36 @@ impl Schedule {
     pub(super) fn at_most_left_ns(&self, now_ns: u64) -> u64 {
         let began_ns = self.began_ns.unwrap_or(now_ns);
         let taken_ns = now_ns.saturating_sub(began_ns);
-        self.at_most_ns.saturating_add(self.extra_ns).saturating_sub(taken_ns)
+        self.at_most_ns.saturating_add(self.past_limit_ns()).saturating_sub(taken_ns)
     }
 
-    /// A run of sequential design without a limit for all of it goes on until its first look.
+    /// The time that the run takes beyond its limit: to set up, and for its first look.
+    pub(in crate::measure) fn past_limit_ns(&self) -> u64 {
+        self.extra_ns.saturating_add(self.set_up_ns)
+    }
+
+    /// A run without a limit for all of it goes on until it has the sessions of its first look,
+    /// whether there is time for the counting pass or not.
     pub(super) fn make_time_for_first_look(&mut self, now_ns: u64) {
-        let first = LOOKS[0] as u32;
-        let has_looks = self.design == Design::Sequential && self.had + self.sessions >= first;
-        let goes_on = has_looks && !self.limits_all;
+        let first = FIRST_LOOKS[0];
+        let goes_on = self.had + self.sessions >= first && !self.limits_all && !self.is_too_long();
         let missing = first.saturating_sub(self.had + self.begun);
         if !goes_on || missing == 0 || self.round_ns.is_none() {
             return;
         }
         let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
         let sessions_ns = session_ns.saturating_mul(u64::from(missing));
-        let needed_ns = sessions_ns.saturating_add(self.counting_ns);
-        let lacks_ns = needed_ns.saturating_sub(self.at_most_left_ns(now_ns));
+        let lacks_ns = sessions_ns.saturating_sub(self.at_most_left_ns(now_ns));
         if lacks_ns > 0 && self.extra_ns == 0 {
             self.said_ns = Some(sessions_ns);
         }
         self.extra_ns = self.extra_ns.saturating_add(lacks_ns);
     }
 
-    /// Leaves time for the counting pass in a limit for the whole run: it starts two processes of
-    /// each method, and takes two samples where one is counted, and three more before that.
-    pub(super) fn leave_time_for_counting(&mut self, round_ns: u64) {
+    /// Leaves time for the counting pass in a limit for the whole run, of what the sessions of a
+    /// verdict leave: it starts two processes of each method, and takes two samples
+    /// where one is counted, and three more before that.
+    pub(super) fn leave_time_for_counting(&mut self, round_ns: u64, now_ns: u64) {
         if self.counting > 0 {
             let samples = 2 * u64::from(self.counting) + 3;
             let pass_ns = round_ns.saturating_mul(samples);
@@ -80,14 +115,56 @@ impl Schedule {
             self.counting_ns = pass_ns.saturating_add(start_ns);
         }
         if self.limits_all {
-            let left_ns = self.counting_of(COUNTING_PARTS.map(|part| self.limit_ns / part));
-            self.at_most_ns = self.at_most_ns.saturating_sub(left_ns);
+            let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| self.limit_ns / part));
+            let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
+            self.at_most_ns = self.at_most_ns.saturating_sub(counting_ns.min(left_ns));
         }
+    }
+
+    /// Leaves out warm-up rounds that a limit for the whole run has no time for beside the sessions
+    /// of a verdict. What stays from session to session is warmed up only once, at least once.
+    pub(super) fn leave_out_warm_ups(&mut self, now_ns: u64) {
+        let round_ns = self.pace_ns();
+        if !self.limits_all || round_ns == 0 || !self.all_stay() {
+            return;
+        }
+        let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
+        let fit = u32::try_from(left_ns / round_ns).unwrap_or(u32::MAX);
+        self.warm_up = self.warm_up.min(fit.saturating_add(1));
+    }
+
+    /// The number of sessions that a verdict takes.
+    fn sessions_of_verdict(&self) -> u32 {
+        match self.design {
+            Design::Fixed => SESSIONS_NEEDED as u32,
+            Design::Sequential => LOOKS[0] as u32,
+        }
+    }
+
+    /// The time of the sessions that a verdict takes if the run has this number of them.
+    fn verdict_ns(&self, had: u32) -> u64 {
+        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        session_ns.saturating_mul(u64::from(self.sessions_of_verdict().saturating_sub(had)))
     }
 
     /// The time of the counting pass, between these bounds.
     fn counting_of(&self, [least_ns, most_ns]: [u64; 2]) -> u64 {
         if self.counting > 0 { self.counting_ns.clamp(least_ns, most_ns) } else { 0 }
+    }
+
+    /// After the first samples of each cell, the same as [`Schedule::too_short`] where the rest of
+    /// the time will not suffice; once.
+    pub(in crate::measure) fn will_be_too_short(
+        &mut self,
+        had: u32,
+        now_ns: u64,
+    ) -> Option<(u32, Option<u64>)> {
+        let lacks_time = self.at_most_left_ns(now_ns) < self.verdict_ns(had);
+        let is_new = !self.said_short && (lacks_time || self.is_too_long());
+        let short =
+            self.too_short(had, now_ns).filter(|(_, limit_ns)| is_new && limit_ns.is_some());
+        self.said_short |= short.is_some();
+        short
     }
 
     /// Where the time was too short for a verdict, as it had only this number of sessions: the
@@ -98,20 +175,20 @@ impl Schedule {
         had: u32,
         now_ns: u64,
     ) -> Option<(u32, Option<u64>)> {
-        let needed = match self.design {
-            Design::Fixed => SESSIONS_NEEDED as u32,
-            Design::Sequential => LOOKS[0] as u32,
-        };
-        if !self.limits_all || had >= needed || self.had + self.sessions < needed {
+        let needed = self.sessions_of_verdict();
+        let ends_early = self.limits_all || self.is_too_long();
+        if !ends_early || had >= needed || self.had + self.sessions < needed {
             return None;
         }
-        // One more, because sessions differ.
-        let missing = u64::from(needed - had) + 1;
         let taken_ns = now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns));
         let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
-        let rounds_ns = taken_ns.saturating_add(missing.saturating_mul(session_ns));
+        // One more, because sessions differ.
+        let rounds_ns = taken_ns
+            .saturating_sub(self.set_up_ns)
+            .saturating_add(self.verdict_ns(had))
+            .saturating_add(session_ns);
         let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| rounds_ns / (part - 1)));
         let limit_ns = rounds_ns.saturating_add(counting_ns);
-        Some((needed, self.round_ns.map(|_| limit_ns)))
+        Some((needed, (session_ns > 0).then_some(limit_ns)))
     }
 }

@@ -2,9 +2,9 @@
 //! state one session passes to the next. The module reads no clock: the time is an argument.
 
 pub(super) mod limit;
+mod progress;
 mod sequential;
 
-use super::job::Progress;
 use crate::run::{Design, Plan};
 
 /// The minimum number of counted rounds of a session, because each session also costs its warm-up
@@ -20,6 +20,9 @@ const SLOW_TIMES: u64 = 10;
 const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
+/// Where no limit for the whole run is given, a sample of this duration ends the run once each cell
+/// has one: six sessions of it would take longer than anybody expects.
+const LONG_SAMPLE_NS: u64 = 60_000_000_000;
 /// In a sequential design the numbers of sessions that verdicts require are looks.
 const FIRST_LOOKS: &[u32] = &[6];
 const FIRST_LOOKS_OF_MANY: &[u32] = &[11, 8, 6];
@@ -51,7 +54,11 @@ pub(super) struct Schedule {
     /// What the first look takes beyond that, counting included, and the same until it is said.
     pub(super) extra_ns: u64,
     pub(super) said_ns: Option<u64>,
-    /// Whether the limit is one for the whole run, and what the counting pass has of it.
+    /// Whether it was said that the time is too short.
+    said_short: bool,
+    /// Whether there is a limit, and whether it is one for the whole run; what the counting pass
+    /// has of that.
+    has_limit: bool,
     limits_all: bool,
     counting: u32,
     counting_ns: u64,
@@ -80,6 +87,12 @@ pub(super) struct Schedule {
     session_began_ns: u64,
     /// The time to start the processes of a session.
     start_ns: Option<u64>,
+    /// The time to set up the first session, which is no part of the limit, and the part of it that
+    /// later sessions take as well.
+    set_up_ns: u64,
+    set_up_again_ns: u64,
+    /// The duration of the longest sample of the first session.
+    longest_ns: u64,
     /// When the first counted round began, and the duration of the first round, even if that was a
     /// warm-up round.
     started_ns: Option<u64>,
@@ -128,6 +141,7 @@ impl Schedule {
             digests: vec![false; stays.len()],
             limit_ns,
             at_most_ns: Schedule::at_most_of(plan, limit_ns),
+            has_limit: plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS,
             limits_all: plan.limits_all,
             counting: plan.counting,
             design: plan.design,
@@ -147,6 +161,10 @@ impl Schedule {
         self.stays.get(cell).is_some_and(|stays| *stays)
     }
 
+    pub(super) fn all_stay(&self) -> bool {
+        self.stays.iter().all(|stays| *stays)
+    }
+
     pub(super) fn is_slow(&self, cell: usize) -> bool {
         self.slow.get(cell).is_some_and(|slow| *slow)
     }
@@ -158,7 +176,7 @@ impl Schedule {
 
     /// The number of warm-up rounds of the current session.
     pub(super) fn warm_up(&self) -> u32 {
-        if self.begun > 1 && self.stays.iter().all(|stays| *stays) { 0 } else { self.warm_up }
+        if self.begun > 1 && self.all_stay() { 0 } else { self.warm_up }
     }
 
     /// Whether to begin another session: there must be time to start its processes, to warm them up
@@ -200,6 +218,7 @@ impl Schedule {
     /// equal.
     pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
         let took_ns = now_ns.saturating_sub(self.session_began_ns);
+        let set_up_once_ns = self.set_up_ns.saturating_sub(self.set_up_again_ns);
         if self.start_ns.is_some() {
             // Processes that stay were not started again.
             self.start_ns = Some(took_ns);
@@ -210,9 +229,10 @@ impl Schedule {
         self.slow_ns = self.time_of_slow_ns();
         // The first session also took a sample of each cell to determine this.
         let all_ns: u64 = samples_ns.iter().sum();
-        self.start_ns = Some(took_ns.saturating_sub(all_ns));
+        self.start_ns = Some(took_ns.saturating_sub(all_ns).saturating_sub(set_up_once_ns));
         self.share_of_warm_ups();
-        self.leave_time_for_counting(all_ns);
+        self.leave_time_for_counting(all_ns, now_ns);
+        self.leave_out_warm_ups(now_ns);
     }
 
     /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
@@ -270,57 +290,14 @@ impl Schedule {
         in_time && self.is_left(now_ns, round_ns)
     }
 
-    /// The state of the run before a round.
-    pub(super) fn progress(&self, now_ns: u64) -> Progress<'static> {
-        let rounds = self.worth_sessions().saturating_mul(self.session_rounds());
-        Progress::Round {
-            round: self.before + self.counted,
-            rounds: self.before.saturating_add(rounds),
-            spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
-            left_ns: self.left_ns(now_ns),
-        }
-    }
-
-    /// The time of the remaining rounds, if they take as long as the earlier ones. None before the
-    /// first round.
-    fn left_ns(&self, now_ns: u64) -> Option<u64> {
-        let round_ns = self.paced_ns.checked_div(self.paced)?;
-        let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
-        let worth = self.worth_sessions();
-        let start_ns = self.start_ns.unwrap_or_default();
-        let warm_ns = rounds_ns(self.warm_up().saturating_sub(self.warmed));
-        // What is left of this session and the following ones, if each has this number of counted
-        // rounds.
-        let of_sessions = |sessions: u32, rounds: u32| {
-            let more = u64::from(sessions.saturating_sub(self.begun));
-            let session_ns =
-                start_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(rounds_ns(rounds));
-            let slow_ns = if self.with_slow { self.slow_ns } else { 0 };
-            let later_ns = slow_ns / u64::from(self.stride());
-            let this_ns = if self.taken == 0 { slow_ns } else { 0 };
-            warm_ns
-                .saturating_add(rounds_ns(rounds.saturating_sub(self.taken)))
-                .saturating_add(this_ns)
-                .saturating_add(session_ns.saturating_add(later_ns).saturating_mul(more))
-        };
-        let until = |limit_ns: u64| {
-            let warm_ns = if self.started_ns.is_none() { warm_ns } else { 0 };
-            limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
-        };
-        let all_ns = of_sessions(worth, self.session_rounds());
-        let aim_ns = until(self.limit_ns).max(of_sessions(worth.min(self.needed_sessions()), 1));
-        // The round that is about to begin is always taken.
-        let sure_ns = warm_ns.saturating_add(round_ns);
-        Some(all_ns.min(aim_ns).min(self.at_most_left_ns(now_ns)).max(sure_ns))
-    }
-
     pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
         self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
     }
 
     /// The number of sessions: all that were planned, or as many as the time allows if a round is
-    /// long. Before the number falls below what a comparison requires, the run takes longer; if
-    /// that is not enough either, one session is left.
+    /// long. Before the number falls below what a comparison requires, the run takes longer. Where
+    /// there is no time for that, the sessions of a verdict are still aimed at, of one round each:
+    /// a longer session would give no verdict either.
     fn worth_sessions(&self) -> u32 {
         if self.round_ns.is_none() || self.design == Design::Sequential {
             return self.sessions;
@@ -342,16 +319,20 @@ impl Schedule {
             least.map(|least| whole.max(least))
         };
         // Cells that are too slow for that do not reduce the number of sessions of the others.
-        let sessions =
-            worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0)).unwrap_or(1);
+        let sessions = worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0));
+        let sessions = sessions.unwrap_or(LEAST_SESSIONS[0]);
         sessions.max(self.least).min(self.sessions).max(1)
     }
 
-    /// The duration of a round, from the first one, so that all sessions are equal. Where a round
+    /// The duration of a round, from the first one, so that all sessions are equal; before it, the
+    /// time of a sample of each cell. Where a round
     /// is a session, it is the mean of all so far, so that a slow first round does not lengthen the
     /// estimate.
     fn pace_ns(&self) -> u64 {
-        let first_ns = self.round_ns.unwrap_or_default();
+        let Some(first_ns) = self.round_ns else {
+            let of_all_ns: u64 = self.samples_ns.iter().sum();
+            return of_all_ns.saturating_sub(self.slow_ns);
+        };
         if self.design == Design::Sequential {
             return self.last_round_ns;
         }

@@ -10,6 +10,7 @@ use super::bench::{Bench, Halt, Position};
 use super::order::order;
 use super::proof::{clock_stood, disproved_by_device, never_proved, wrong_payload};
 use super::schedule::Schedule;
+use super::short_time::announce_short;
 use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;
@@ -56,7 +57,10 @@ impl Live {
 
 impl Session<'_, '_> {
     pub(super) fn run(mut self) -> Result<(), Halt> {
-        let ended = self.prepare_all().and_then(|()| self.rounds());
+        let ended = self.prepare_all().and_then(|()| {
+            announce_short(self.bench, self.schedule);
+            self.rounds()
+        });
         if self.schedule.may_spare() {
             self.schedule.later.push(self.number);
             let run = &self.bench.run;
@@ -86,7 +90,11 @@ impl Session<'_, '_> {
                 self.schedule.starts(now_ns);
             }
             let has_time = round <= warm_up || self.schedule.has_time(now_ns);
-            if !has_time || self.schedule.is_over(now_ns) {
+            if self.have_figures()
+                && (!has_time
+                    || self.schedule.is_over(now_ns)
+                    || !self.schedule.has_time_for_round(now_ns))
+            {
                 break;
             }
             self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
@@ -117,13 +125,24 @@ impl Session<'_, '_> {
         let is_whole = warm.is_empty() && !needed.is_empty();
         for (slot, cell) in needed.into_iter().enumerate() {
             self.bench.check_stop()?;
-            if self.schedule.is_over(clock::now_ns()) {
-                break;
+            if self.has_figure(cell) && self.schedule.is_over(clock::now_ns()) {
+                continue;
             }
             let position = Position { round, slot: slot as u32, warm_up };
             self.sample(cell, position)?;
         }
         Ok(is_whole)
+    }
+
+    /// Whether a sample of the cell can be shown, so that it may lack others.
+    fn has_figure(&self, cell: usize) -> bool {
+        let cell = &self.bench.run.cells[cell];
+        cell.n(Pass::Timing) > 0 || cell.estimate().is_some()
+    }
+
+    fn have_figures(&self) -> bool {
+        let mut live = (0..self.live.len()).filter(|cell| self.live[*cell].is_some());
+        live.all(|cell| self.has_figure(cell))
     }
 
     /// Reads back what other programs evicted from the page cache, before a round.
@@ -194,6 +213,7 @@ impl Session<'_, '_> {
         live.reports_device_bytes = taken.used.device_read_bytes.is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
         self.bench.push(index, Sample { not_counted, ..sample }, &all_values(&taken))?;
+        self.schedule.sampled(wall_ns);
         self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.bench.run.cells[index])) {
             self.end(index, ended)?;

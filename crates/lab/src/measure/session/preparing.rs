@@ -24,8 +24,13 @@ impl Session<'_, '_> {
     pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
         let is_reference = self.bench.are_of_reference();
         let is_first = self.schedule.is_first();
+        let began_ns = clock::now_ns();
+        let started = self.start_all();
+        if is_first {
+            self.schedule.set_up(clock::now_ns() - began_ns, !self.schedule.all_stay());
+        }
         let (first, others): (Vec<_>, Vec<_>) =
-            self.start_all().into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
+            started.into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
         let done = first.len();
         self.prepare_each(first, 0)?;
         self.prepare_each(others, done)?;
@@ -48,6 +53,7 @@ impl Session<'_, '_> {
         let at_once = self.prepared_at_once();
         let (mut preparing, mut prepared) = (VecDeque::new(), Vec::new());
         loop {
+            let began_ns = clock::now_ns();
             while preparing.len() < at_once
                 && let Some((cell, runner)) = started.next()
             {
@@ -61,6 +67,10 @@ impl Session<'_, '_> {
             match runner.and_then(|runner| self.prepare(cell, runner)) {
                 Ok(live) => self.live[cell] = Some(live),
                 Err(ended) => self.end(cell, ended)?,
+            }
+            if self.schedule.is_first() {
+                let again = !self.schedule.stays(cell) && !self.schedule.digests[cell];
+                self.schedule.set_up(clock::now_ns() - began_ns, again);
             }
             self.bench.changed(cell)?;
             prepared.push(cell);
@@ -76,10 +86,11 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Whether to go on with what precedes the rounds, which is shown.
+    /// Whether to go on with what precedes the rounds, which is shown. In the first session it
+    /// gives each method its first figure, whatever the time is.
     fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Halt> {
         self.bench.check_stop()?;
-        if self.schedule.is_over(clock::now_ns()) {
+        if !self.schedule.is_first() && self.schedule.is_over(clock::now_ns()) {
             return Ok(false);
         }
         if self.schedule.is_first() {

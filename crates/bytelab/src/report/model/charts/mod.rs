@@ -156,14 +156,14 @@ impl Builder<'_> {
         let column = |metric: &Metric| {
             let mut samples: Vec<f64> = Vec::new();
             let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-            for (sample, value) in cell.counted(&metric.name).filter(|(_, x)| x.is_finite()) {
+            for (sample, value) in cell.shown(&metric.name).filter(|(_, x)| x.is_finite()) {
                 samples.push(value);
                 sessions.entry(sample.session).or_default().push(value);
             }
             let sessions: Vec<Vec<f64>> = sessions.into_values().collect();
             Some((metric.name.clone(), Column::from_samples(&samples, &sessions, self.share)?))
         };
-        let sessions = cell.counted(rows::WALL).enumerate();
+        let sessions = cell.shown(rows::WALL).enumerate();
         let mut session = None;
         let first = |(i, (sample, _)): (usize, (&run::Sample, f64))| {
             (session.replace(sample.session) != Some(sample.session)).then_some(i)

@@ -198,8 +198,8 @@ fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
             let (whole, took_ms, schedule) = simulate_limited(true, limit_ms, cells_ms);
             let sample_ms = cells_ms.iter().max().unwrap();
             assert!(took_ms <= limit_ms + sample_ms + 1, "{case}: {took_ms}");
-            let counting_ms = (schedule.counting_ns / 1_000_000).min(limit_ms / 4);
-            assert!(took_ms <= limit_ms + sample_ms + 1 - counting_ms, "{case}: {took_ms}");
+            let before_counting_ms = schedule.at_most_ns / 1_000_000;
+            assert!(took_ms <= before_counting_ms + sample_ms + 1, "{case}: {took_ms}");
             let is_short = schedule.too_short(whole, took_ms * 1_000_000).is_some();
             assert_eq!(is_short, whole < 6, "{case}: {whole}");
         }
@@ -226,5 +226,96 @@ fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
     let said_s = schedule.said_ns.map(|ns| ns / 1_000_000_000);
     assert!(said_s.is_some_and(|s| (12..30).contains(&s)), "{said_s:?}");
     let (_, took_ms, schedule) = simulate_limited(true, 100, &[2000, 2000]);
-    assert_eq!(schedule.too_short(0, took_ms * 1_000_000), Some((6, None)));
+    let short = schedule.too_short(0, took_ms * 1_000_000);
+    assert!(short.is_some_and(|(_, ns)| ns.is_some_and(|ns| ns > 48_000_000_000)), "{short:?}");
+}
+
+/// The time to set up the methods is none of the limit, and the first samples tell at once what a
+/// verdict takes.
+#[test]
+fn setting_up_takes_nothing_from_the_limit() {
+    let plan = Plan {
+        rounds: 1,
+        sessions: 240,
+        design: Design::Sequential,
+        time_limit_ns: 5_000_000_000,
+        limits_all: true,
+        counting: 5,
+        ..Plan::default()
+    };
+    let of = |sample_ns: u64| {
+        let mut schedule = Schedule::new(&plan, 240, vec![true; 2], 0);
+        assert!(schedule.begins_session(0));
+        schedule.set_up(60_000_000_000, false);
+        let now_ns = 60_000_000_000 + 2 * sample_ns;
+        schedule.learn(&[sample_ns; 2], &[true, false], now_ns);
+        let left_ns = schedule.at_most_left_ns(now_ns);
+        let is_over = schedule.is_over(now_ns);
+        (left_ns / 1_000_000, is_over, schedule.will_be_too_short(0, now_ns).is_some())
+    };
+    // The reserve of the counting pass is a tenth to a quarter.
+    assert_eq!(of(10_000_000), (4480, false, false));
+    assert_eq!(of(1_000_000_000), (3000, false, true));
+    assert_eq!(of(3_000_000_000), (0, true, true));
+}
+
+/// Without a limit of the user's, a command of a minute is run once, and a shorter one six times.
+#[test]
+fn what_takes_a_minute_is_not_repeated() {
+    let sessions = |sample_s: u64, limits_all| {
+        let plan = Plan {
+            rounds: 1,
+            sessions: 240,
+            design: Design::Sequential,
+            time_limit_ns: LIMIT_NS,
+            limits_all,
+            ..Plan::default()
+        };
+        let mut schedule = Schedule::new(&plan, 240, vec![true], 0);
+        let (mut now_ns, sample_ns, mut taken) = (0, sample_s * 1_000_000_000, 0);
+        while schedule.begins_session(now_ns) {
+            if taken == 0 {
+                now_ns += sample_ns;
+                schedule.sampled(sample_ns);
+                schedule.learn(&[sample_ns], &[true], now_ns);
+            }
+            if schedule.is_over(now_ns) || !schedule.has_time_for_round(now_ns) {
+                break;
+            }
+            schedule.starts(now_ns);
+            now_ns += sample_ns;
+            schedule.took(sample_ns, true);
+            taken += 1;
+        }
+        (taken, schedule.too_short(taken, now_ns).and_then(|(_, ns)| Some(ns? / 1_000_000_000)))
+    };
+    assert_eq!(sessions(20, false), (6, None));
+    assert_eq!(sessions(59, false), (6, None));
+    assert_eq!(sessions(60, false), (0, Some(480)));
+    // A limit of the user's holds: there is time for no round, or for some.
+    assert_eq!(sessions(20, true), (0, Some(160)));
+    assert_eq!(sessions(4, true).0, 6);
+}
+
+/// Warm-up rounds that a limit has no time for are left out before rounds that count.
+#[test]
+fn warm_ups_give_way_to_the_rounds_of_a_verdict() {
+    let warm_ups = |limit_s: u64, stays| {
+        let plan = Plan {
+            rounds: 1,
+            sessions: 240,
+            design: Design::Sequential,
+            time_limit_ns: limit_s * 1_000_000_000,
+            limits_all: true,
+            warm_up: 5,
+            ..Plan::default()
+        };
+        let mut schedule = Schedule::new(&plan, 240, vec![stays], 0);
+        assert!(schedule.begins_session(0));
+        schedule.learn(&[1_000_000_000], &[true], 1_000_000_000);
+        schedule.warm_up()
+    };
+    assert_eq!([3, 7, 8, 10, 60].map(|limit_s| warm_ups(limit_s, true)), [1, 1, 2, 4, 5]);
+    // Each session of processes of its own needs its own.
+    assert_eq!(warm_ups(3, false), 5);
 }

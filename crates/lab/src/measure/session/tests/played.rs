@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::analyze::decided;
 use crate::count::Sources;
 use crate::experiment::{Experiment, How, Method};
 use crate::launch::{Counted, CountingRunner, Launch, Stop, Traced, TracedRunner};
 use crate::measure::{Job, Progress, Record, measure, new_run};
 use crate::protocol::Done;
-use crate::run::{Plan, Run};
+use crate::run::{Design, Plan, Run};
 
 /// Starts processes that are played: the function makes each sample, from its pass and the number
 /// of its operations. Each process begins with a copy of the function.
@@ -77,16 +78,23 @@ fn evicted(bytes: Vec<u64>) -> impl Launch {
 /// What was shown before the rounds: each method, how many of how many were done before it, and the
 /// number of samples until then.
 #[derive(Default)]
-struct Shown(Vec<(String, usize, usize, usize)>);
+struct Shown(Vec<(String, usize, usize, usize)>, Vec<ShortOf>);
+
+/// The number of samples when the time was found to be too short, and the limit that would do.
+type ShortOf = (usize, u64);
 
 impl Record for Shown {
     fn begin(&mut self, _: &mut Run) -> Result<()> {
         Ok(())
     }
     fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
-        if let Progress::Preparing { method, done, of } = progress {
-            let samples = run.cells.iter().map(|cell| cell.samples.len()).sum();
-            self.0.push(((*method).to_owned(), *done, *of, samples));
+        let samples = run.cells.iter().map(|cell| cell.samples.len()).sum();
+        match progress {
+            Progress::Preparing { method, done, of } => {
+                self.0.push(((*method).to_owned(), *done, *of, samples));
+            }
+            Progress::Short { limit_ns, .. } => self.1.push((samples, *limit_ns)),
+            _ => {}
         }
     }
 }
@@ -115,7 +123,7 @@ fn recorded(
     let method = |name: &&str| Method::contender(*name, "", How::worker(["true"]));
     let methods = names.iter().map(method).collect();
     let job = Job { experiment: &experiment, methods, least_sessions: 0 };
-    let time_limit_ns = Plan::NO_TIME_LIMIT_NS;
+    let time_limit_ns = if plan.limits_all { plan.time_limit_ns } else { Plan::NO_TIME_LIMIT_NS };
     let plan = Plan { rounds: 1, warm_up: 1, time_limit_ns, ..plan };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     measure(&job, &mut run, &[data], launch, record, &Stop::default()).unwrap();
@@ -161,6 +169,38 @@ fn what_precedes_the_rounds_is_shown_in_the_first_session_only() {
     let step = |name: &str, done, samples| (name.to_owned(), done, 2, samples);
     let [reads, other] = [step("reads", 0, 0), step("other", 1, 1)];
     assert_eq!(shown.0, [reads.clone(), reads, other.clone(), other]);
+}
+
+/// Samples of a second each in a limit of half a second: nothing is repeated, and each method has
+/// its figure.
+#[test]
+fn a_limit_that_is_too_short_leaves_each_method_one_sample() {
+    let mut shown = Shown::default();
+    let limit_ns = 500_000_000;
+    let plan = Plan {
+        sessions: 240,
+        design: Design::Sequential,
+        time_limit_ns: limit_ns,
+        limits_all: true,
+        counting: 5,
+        ..Plan::default()
+    };
+    let names = ["a", "b", "c"];
+    let run = recorded(&names, &mut evicted(Vec::new()), Data::default(), plan, &mut shown);
+    assert!(run.complete);
+    for cell in &run.cells {
+        assert_eq!((cell.samples.len(), cell.n(Pass::Timing)), (1, 0), "{}", cell.method);
+        assert_eq!(cell.estimate(), Some(0), "{}", cell.method);
+    }
+    let [(3, enough_ns)] = shown.1[..] else { panic!("{:?}", shown.1) };
+    // Of the workers' six sessions each warms up.
+    assert!(enough_ns > 36_000_000_000, "{enough_ns}");
+    let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
+    let note =
+        "no verdict: in 0.5 s there was time for 0 of the 6 sessions that one takes; --time ";
+    assert!(notes.iter().any(|text| text.starts_with(note)), "{notes:?}");
+    // Nobody goes on with it, as it has all that its limit allows.
+    assert_eq!(decided(&run).leaves, [false; 3]);
 }
 
 #[test]
