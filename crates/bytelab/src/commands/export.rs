@@ -87,20 +87,6 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-<<<<<<< HEAD
-fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
-    let experiment = context.experiments.find(&run.experiment);
-    let methods = experiment.iter().flat_map(|experiment| &experiment.methods);
-    let known: Vec<&str> = methods.map(|method| method.name.as_str()).collect();
-    match path {
-        Some(path) => {
-            atomic_file::write(path, |file| export::contribute::write(run, &known, file))
-                .with_context(|| format!("-o {}", path.display()))?;
-        }
-        None => export::contribute::write(run, &known, io::BufWriter::new(console::stdout()))?,
-    }
-    Ok(print_notes(run, &[])?)
-=======
 /// The run as it may be given to others.
 fn contribution(run: Run) -> Result<Run> {
     ensure!(
@@ -111,7 +97,6 @@ fn contribution(run: Run) -> Result<Run> {
     );
     let own = measuring::built_in(&run);
     Ok(Redaction::contribution().apply(run, own.as_ref()))
->>>>>>> f9c048a7fdbc1da5db36c5757be2d4e618275e1d
 }
 
 /// The format from the extension, if only one format has that extension.

@@ -1,11 +1,7 @@
 //! `bytelab push` and `bytelab pull`: stored runs to a server of PostgreSQL, and from it.
 
-<<<<<<< HEAD
-use std::io::Write;
-=======
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
->>>>>>> f9c048a7fdbc1da5db36c5757be2d4e618275e1d
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,12 +10,9 @@ use lab::run::{Cell, Listed, Run};
 
 use super::context::{Context, note};
 use super::keep_args::ServerUrl;
-<<<<<<< HEAD
 use crate::console;
-=======
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
->>>>>>> f9c048a7fdbc1da5db36c5757be2d4e618275e1d
 use crate::report::clean;
 use crate::store::{self, LocalStore, Server, Store};
 

@@ -18,11 +18,8 @@ use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::{ProgressDisplay, Shown};
 use super::trace_file::TraceFile;
 use super::{project, run_lock};
-<<<<<<< HEAD
 use crate::console;
-=======
 use crate::redaction::Redaction;
->>>>>>> f9c048a7fdbc1da5db36c5757be2d4e618275e1d
 use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
