@@ -10,6 +10,7 @@ mod numbers;
 mod path_arg;
 mod pattern;
 mod preset_flags;
+mod redaction;
 mod reference;
 mod report;
 mod run_flags;

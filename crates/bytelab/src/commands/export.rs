@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::analyze::analyze;
@@ -13,7 +13,9 @@ use lab::run::{Cell, Run};
 use super::context::Context;
 use super::output::own_metrics;
 use crate::experiments::custom;
+use crate::measuring;
 use crate::path_arg::path;
+use crate::redaction::Redaction;
 use crate::report::TableOptions;
 use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
 use crate::store;
@@ -26,8 +28,8 @@ pub(crate) struct ExportArgs {
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
     format: Option<&'static Format>,
-    /// Write the run to give it to others: without names, labels and paths; `bytelab compare RUN
-    /// FILE.json` reads it
+    /// Write the run to give it to others: without names, labels, answers, paths and what programs
+    /// print; `bytelab compare RUN FILE.json` reads it
     #[arg(long, conflicts_with = "format")]
     contribute: bool,
     /// Write this file (`-`: to standard output, the default)
@@ -49,17 +51,14 @@ pub(super) fn named(name: &str) -> Result<&'static Format> {
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
-    if args.contribute {
-        let run = store::load(store.as_mut(), &args.id)?;
-        contribute(&run, path, context)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let format = match (args.format, path) {
+        _ if args.contribute => named("json")?,
         (Some(format), _) => format,
         (None, Some(path)) => guess(path)?,
         (None, None) => bail!("name a format: --format {}", names(|_| true)),
     };
     let run = store::load(store.as_mut(), &args.id)?;
+    let run = if args.contribute { contribution(run)? } else { run };
     let analysis = analyze(&run);
     let parameters = parameters(&run);
     let own = own_metrics(&run);
@@ -79,18 +78,16 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn contribute(run: &Run, path: Option<&Path>, context: &Context) -> Result<()> {
-    let experiment = context.experiments.find(&run.experiment);
-    let methods = experiment.iter().flat_map(|experiment| &experiment.methods);
-    let known: Vec<&str> = methods.map(|method| method.name.as_str()).collect();
-    match path {
-        Some(path) => {
-            atomic_file::write(path, |file| export::contribute::write(run, &known, file))
-                .with_context(|| format!("-o {}", path.display()))?;
-        }
-        None => export::contribute::write(run, &known, io::BufWriter::new(io::stdout()))?,
-    }
-    Ok(print_notes(run, &[])?)
+/// The run as it may be given to others.
+fn contribution(run: Run) -> Result<Run> {
+    ensure!(
+        run.plan.definition.is_none() && run.plan.imported.is_none(),
+        "run {} is not of an experiment of bytelab's own: its commands and names are what it is about; \
+         export it with --format json",
+        run.id
+    );
+    let own = measuring::built_in(&run);
+    Ok(Redaction::contribution().apply(run, own.as_ref()))
 }
 
 /// The format from the extension, if only one format has that extension.

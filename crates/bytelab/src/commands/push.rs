@@ -1,16 +1,19 @@
 //! `bytelab push` and `bytelab pull`: stored runs to a server of PostgreSQL, and from it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use lab::run::{Listed, Run};
+use lab::run::{Cell, Listed, Run};
 
 use super::context::{Context, note};
 use super::keep_args::ServerUrl;
+use crate::measuring::built_in;
+use crate::redaction::{REDACT, Redaction};
 use crate::report::clean;
-use crate::store::{self, LocalStore, REDACT, Redaction, Server, Store, without_samples};
+use crate::store::{self, LocalStore, Server, Store};
 
 /// Which runs.
 #[derive(Args)]
@@ -39,14 +42,18 @@ pub(crate) struct PushArgs {
     incomplete: bool,
     /// Hide the host, the user, paths or commands: each becomes a part of its SHA-256
     ///
-    /// What can be guessed can be recognized by its digest; --leave-out leaves nothing of it. The
-    /// variable `BYTELAB_REDACT` does the same for `run --push`.
+    /// `commands` hides all that you or your programs have worded: commands, names of methods,
+    /// params and metrics, answers, what programs print, and of reasons and notes all but known
+    /// phrases such as "ended with exit status 3". Numbers, the names of bytelab's own methods, the
+    /// facts about the machine and the label are sent. What can be guessed can be recognized by its
+    /// digest; --leave-out leaves nothing of it. The variable `BYTELAB_REDACT` does the same for
+    /// `run --push`.
     #[arg(long, value_name = "KIND,…")]
     redact: Option<String>,
     /// Leave out what is hidden
     #[arg(long)]
     leave_out: bool,
-    /// Print all that would be sent, except samples, and send nothing
+    /// Print all that would be sent, and send nothing; of samples with the same texts, the first
     #[arg(long)]
     dry_run: bool,
 }
@@ -80,7 +87,7 @@ pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
     }
     let (mut added, mut there) = (0, 0);
     for id in &ids {
-        let run = local.load(id).and_then(|run| redaction.apply(run));
+        let run = local.load(id).map(|run| redacted(&redaction, run));
         let pushed = run.and_then(|run| remote.add_once(&run));
         match pushed {
             Ok(true) => added += 1,
@@ -167,21 +174,45 @@ fn ids(chosen: &RunSelection, store: &mut dyn Store) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// All that would be sent.
+fn redacted(redaction: &Redaction, run: Run) -> Run {
+    let own = built_in(&run);
+    redaction.apply(run, own.as_ref())
+}
+
+/// All that would be sent, but for samples whose texts are shown already.
 fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     for id in ids {
-        let run = redaction.apply(local.load(id)?)?;
+        let run = redacted(redaction, local.load(id)?);
         let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
-        let cells = run.cells.iter().map(without_samples).collect();
+        let cells: Vec<Cell> = run.cells.iter().map(with_one_of_each_text).collect();
+        let shown: usize = cells.iter().map(|cell| cell.samples.len()).sum();
         let document = Run { cells, id: String::new(), ..run };
         writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?;
-        note(&format!("run {id}: this, and {samples} samples, would be sent"))?;
+        let more = samples - shown;
+        note(&format!(
+            "run {id}: this, and {more} more samples with the same texts, would be sent"
+        ))?;
     }
     if ids.is_empty() {
         note("nothing would be sent")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The cell with the first of the samples that have the same texts.
+fn with_one_of_each_text(cell: &Cell) -> Cell {
+    let mut shown = Cell { samples: Vec::new(), values: BTreeMap::new(), ..cell.clone() };
+    let mut seen = BTreeSet::new();
+    for n in 0..cell.samples.len() {
+        let Some((sample, values)) = cell.nth(n) else { continue };
+        let texts = (&sample.answer, &sample.not_counted);
+        let metrics: Vec<&str> = values.iter().map(|(metric, _)| *metric).collect();
+        if seen.insert((texts, metrics)) {
+            shown.push(sample.clone(), &values);
+        }
+    }
+    shown
 }
 
 /// Says how many runs were added and how many were there, and whether these are all.

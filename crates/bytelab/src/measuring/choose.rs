@@ -7,6 +7,7 @@ use lab::param::Point;
 use lab::run::{Role, Run, Warning};
 
 use super::request::Selection;
+use crate::experiments;
 use crate::pattern::{closest, matches};
 use crate::store;
 use crate::workers::{self, Languages};
@@ -100,6 +101,20 @@ pub(super) fn leave_out(
     }
     methods.retain(competes);
     Ok(notes)
+}
+
+/// The built-in experiment that the run measured, with all of its methods that the run has; none
+/// for an experiment of the user's, and for what another program measured.
+pub(crate) fn built_in(run: &Run) -> Option<Experiment> {
+    if run.plan.definition.is_some() || run.plan.imported.is_some() {
+        return None;
+    }
+    let mut experiment = experiments::by_name(&run.experiment).ok()?;
+    let methods = run.cells.iter().map(|cell| &cell.method);
+    let at_levels = methods.filter_map(|name| workers::at_level(&experiment.methods, name));
+    let at_levels: Vec<Method> = at_levels.collect();
+    experiment.methods.extend(at_levels);
+    Some(experiment)
 }
 
 fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {

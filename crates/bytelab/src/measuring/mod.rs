@@ -25,7 +25,7 @@ use crate::experiments::{Catalogue, custom};
 use crate::store::{self, LocalStore};
 use crate::workers;
 
-pub(crate) use self::choose::choose;
+pub(crate) use self::choose::{built_in, choose};
 use self::choose::{ensure_one_side, leave_out, methods_of};
 pub(crate) use self::dry_run::dry_run;
 pub(crate) use self::plan::{cache_dir, plan};

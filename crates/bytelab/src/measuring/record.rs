@@ -13,10 +13,12 @@ use lab::run::{Cell, Design, Pass, Plan, Run, Status, Warning};
 use lab::stats::LOOKS;
 use lab::timeline::trace;
 
+use super::choose::built_in;
 use super::prepare::{PreparedRun, Start, prepare_run};
 use super::progress::{ProgressDisplay, Shown};
 use super::trace_file::TraceFile;
 use super::{project, run_lock};
+use crate::redaction::Redaction;
 use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
@@ -205,7 +207,7 @@ impl Recorder {
     /// Pushes a run that has ended. One that cannot be pushed now waits for `bytelab push`.
     fn push(&mut self, id: &str) {
         let Some(store) = &mut self.store else { return };
-        let said = store.push(id).unwrap_or_else(|error| {
+        let said = store.push(id, redacted).unwrap_or_else(|error| {
             vec![format!("run {id} waits, and the next `bytelab push` sends it: {error:#}")]
         });
         for line in said {
@@ -228,6 +230,12 @@ impl Recorder {
         self.is_locked = ended.as_ref().is_err_and(anyhow::Error::is::<Locked>);
         if self.is_locked { Ok(()) } else { ended }
     }
+}
+
+/// The run as a server gets it.
+fn redacted(run: Run) -> Result<Run> {
+    let own = built_in(&run);
+    Ok(Redaction::named(None, false)?.apply(run, own.as_ref()))
 }
 
 impl Record for Recorder {

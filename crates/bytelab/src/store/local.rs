@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use anyhow::Result;
 use lab::run::Run;
 
-use super::{Location, Redaction, Server, Sqlite, Store, locate, of_data_dir};
+use super::{Location, Server, Sqlite, Store, locate, of_data_dir};
 
 pub(crate) struct LocalStore {
     sqlite: Sqlite,
@@ -40,11 +40,15 @@ impl LocalStore {
         Ok(id)
     }
 
-    /// Pushes a run that is complete; returns a message for the user. Without a server, nothing is
-    /// done.
-    pub(crate) fn push(&mut self, id: &str) -> Result<Vec<String>> {
+    /// Pushes a run that is complete, as `redacted` returns it; returns a message for the user.
+    /// Without a server, nothing is done.
+    pub(crate) fn push(
+        &mut self,
+        id: &str,
+        redacted: impl FnOnce(Run) -> Result<Run>,
+    ) -> Result<Vec<String>> {
         let Some(server) = &self.server else { return Ok(Vec::new()) };
-        let run = Redaction::named(None, false)?.apply(self.sqlite.load(id)?)?;
+        let run = redacted(self.sqlite.load(id)?)?;
         let mut remote = server.open()?;
         remote.add_once(&run)?;
         self.sqlite.set_unsent(id, false)?;

@@ -5,11 +5,9 @@ mod columns;
 mod imported;
 mod interface;
 mod local;
-mod names;
 mod packed;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod redaction;
 mod server;
 mod sqlite;
 #[cfg(test)]
@@ -28,8 +26,6 @@ use crate::pattern;
 pub(crate) use self::imported::{is_imported, mark_imported};
 pub(crate) use self::interface::{Baseline, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK};
 pub(crate) use self::local::LocalStore;
-pub(crate) use self::packed::without_samples;
-pub(crate) use self::redaction::{REDACT, Redaction};
 pub(crate) use self::server::Server;
 use self::sqlite::Sqlite;
 pub(crate) use self::uuids::of as uuid_of;

@@ -102,7 +102,7 @@ pub(super) fn unpack_values(data: &[u8], n: usize) -> Result<Vec<f64>> {
 }
 
 /// The cell as it is before anything is measured.
-pub(crate) fn without_samples(cell: &Cell) -> Cell {
+pub(super) fn without_samples(cell: &Cell) -> Cell {
     let Cell { method, about, role, language, point, status, digest, .. } = cell;
     Cell {
         about: about.clone(),

@@ -201,6 +201,62 @@ fn all_that_is_sent_can_be_seen_and_hidden() {
     );
 }
 
+/// A worker as the example shows it, which says its language; it is given a token, and fails with
+/// what only its owner may read.
+const WORKER: &str = r#"
+import sys
+print("hello 1 name=mine lang=MARKLANG", flush=True)
+for line in sys.stdin:
+    verb, *rest = line.split()
+    if verb == "prepare":
+        print("ready", flush=True)
+        continue
+    with open(__file__ + ".tally", "a+") as tally:
+        tally.write("x")
+        n = tally.tell()
+    if verb == "go" and n < 6:
+        done = f"done {rest[0]} wall=5000 bytes=65536 answer=MARKANSWER zmark_ns=3"
+        print(done, flush=True)
+    else:
+        print("no login at MARKDBHOST: password=MARKPASSWORD", file=sys.stderr, flush=True)
+        sys.exit(3)
+"#;
+
+#[test]
+fn nothing_of_a_worker_of_the_user_is_sent_where_commands_are_hidden() {
+    let Some(server) = TestServer::start() else { return };
+    let (world, other, url) = (World::new(), World::new(), server.url());
+    let worker = world.write("MARKDIR.py", WORKER);
+    let worker = format!("mine=python3 {worker} --token MARKTOKEN");
+    let few =
+        ["run", "reading", "--size", "64KiB", "-m", "read", "--rounds", "6", "--counting", "0"];
+    let measured =
+        run(&world, &url, &[&few[..], &["--worker", &worker, "--label", "mine"]].concat());
+    assert_eq!(measured.code, 1, "{}", measured.stderr);
+    let plain = ok(run(&world, &url, &["push", "--all", "--dry-run"]));
+    for mark in ["DIR", "TOKEN", "LANG", "ANSWER", "DBHOST", "PASSWORD"] {
+        assert!(plain.contains(&format!("MARK{mark}")), "{mark}: {plain}");
+    }
+    assert!(plain.contains("zmark_ns"), "{plain}");
+    let all = ["--redact", "host,user,paths,commands"];
+    for more in [&[][..], &["--leave-out"]] {
+        let dry =
+            ok(run(&world, &url, &[&["push", "--all", "--dry-run"], &all[..], more].concat()));
+        assert!(!dry.contains("MARK") && !dry.contains("zmark"), "{dry}");
+        assert!(dry.contains("\"label\": \"mine\"") && dry.contains("_ns\""), "{dry}");
+        assert!(dry.contains("ended with exit status 3; …"), "{dry}");
+        assert!(dry.contains("\"answer\": \"answer-"), "{dry}");
+    }
+    ok(run(&world, &url, &[&["push", "--all"], &all[..]].concat()));
+    ok(run(&other, &url, &["pull", "--all"]));
+    let sent = ok(run(&other, &url, &["export", "latest", "--format", "json"]));
+    assert!(!sent.contains("MARK") && sent.contains("\"read\""), "{sent}");
+    let given = ok(run(&world, &url, &["export", "latest", "--contribute"]));
+    assert!(!given.contains("MARK") && given.contains("ended with exit status 3; …"), "{given}");
+    let shown = ok(run(&other, &url, &["show", "latest"]));
+    assert!(shown.contains("command-"), "{shown}");
+}
+
 #[test]
 fn a_run_that_cannot_be_read_there_does_not_hold_up_the_others() {
     let Some(server) = TestServer::start() else { return };

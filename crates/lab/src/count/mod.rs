@@ -23,6 +23,7 @@ pub(crate) use self::event::Target;
 use self::event::{Event, Kind};
 pub(crate) use self::event::{NEEDS_RIGHTS, PerfEvent, open_on_cpu};
 pub(crate) use self::in_process::{Mark, OwnCounts, mark};
+pub use self::names::is_system_call;
 pub(crate) use self::names::name;
 pub(crate) use self::outside::Outside;
 pub(crate) use self::shim::Shim;

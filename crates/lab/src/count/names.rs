@@ -1,5 +1,7 @@
 //! The names of the system calls of this architecture.
 
+use std::str::FromStr;
+
 use syscalls::Sysno;
 
 /// `read`, or `syscall_9999` for a call without a known name.
@@ -8,6 +10,12 @@ pub(crate) fn name(number: u64) -> String {
         Some(known) => known.name().to_owned(),
         None => format!("syscall_{number}"),
     }
+}
+
+/// Whether [`name`] gives this name for some number.
+pub fn is_system_call(name: &str) -> bool {
+    let number = name.strip_prefix("syscall_").map(str::parse::<u64>);
+    Sysno::from_str(name).is_ok() || matches!(number, Some(Ok(_)))
 }
 
 #[cfg(test)]
@@ -20,5 +28,11 @@ mod tests {
         assert_eq!(name(libc::SYS_getppid as u64), "getppid");
         assert_eq!(name(9999), "syscall_9999");
         assert_eq!(name(u64::MAX), format!("syscall_{}", u64::MAX));
+        for known in ["read", "getppid", "syscall_9999"] {
+            assert!(is_system_call(known), "{known}");
+        }
+        for other in ["", "secret", "syscall_", "syscall_x"] {
+            assert!(!is_system_call(other), "{other}");
+        }
     }
 }

@@ -5,7 +5,6 @@
 mod cells;
 pub(crate) mod check;
 mod columns;
-pub(crate) mod contribute;
 mod entries;
 mod format;
 mod github_action;
