@@ -9,7 +9,7 @@ mod tests;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use lab::clock;
 use lab::run::{Listed, Machine, Run, SCHEMA};
 use sqlx::postgres::{PgConnection, PgRow};
@@ -49,12 +49,7 @@ impl Postgres {
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T>,
     ) -> Result<T> {
         let limit = LIMIT + LIMIT_PER_MB * (bytes >> 20) as u32;
-        let ended = self
-            .runtime
-            .block_on(async { tokio::time::timeout(limit, work(&mut self.connection)).await });
-        let ended = ended.unwrap_or_else(|_| {
-            Err(anyhow!("no answer within {} s: try again later", limit.as_secs()))
-        });
+        let ended = connecting::wait(&self.runtime, limit, work(&mut self.connection));
         ended.map_err(|error| connecting::explain(&self.server, error))
     }
 

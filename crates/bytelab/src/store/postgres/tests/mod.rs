@@ -1,3 +1,7 @@
+//! A server of the tests' own, with writers who mean well and others.
+
+mod tls;
+
 use super::connecting;
 use super::*;
 use crate::store::tests::server::TestServer;
