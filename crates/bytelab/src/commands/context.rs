@@ -9,7 +9,7 @@ use lab::experiment::Experiment;
 use crate::experiments::Catalogue;
 use crate::measuring::RunRequest;
 use crate::report::{Layout, clean};
-use crate::store::{self, LocalStore, Server, Store};
+use crate::store::{self, LeftOut, LocalStore, Server, Store};
 
 pub(crate) struct Context {
     /// The flag `--store`.
@@ -43,6 +43,11 @@ pub(crate) fn layout() -> Layout {
         width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
         colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
     }
+}
+
+/// Says which runs were left out, if any.
+pub(crate) fn note_left_out(left_out: &LeftOut) -> io::Result<()> {
+    left_out.message().map_or(Ok(()), |text| note(&text))
 }
 
 /// A line on standard error. Names of the user, of files and of programs are in it.

@@ -14,7 +14,7 @@ use lab::run::Listed;
 use super::context::Context;
 use super::history::date;
 use crate::measuring;
-use crate::store::{self, Store};
+use crate::store::{self, Store, Unreadable};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {
@@ -105,7 +105,15 @@ fn chosen(args: &DeleteArgs, store: &mut dyn Store) -> Result<Vec<Listed>> {
 }
 
 fn is_being_measured(run: &Listed, store: &mut dyn Store) -> Result<bool> {
-    Ok(!run.complete && measuring::holder(&store.load(&run.id)?.environment).is_some())
+    if run.complete {
+        return Ok(false);
+    }
+    match store.load(&run.id) {
+        Ok(run) => Ok(measuring::holder(&run.environment).is_some()),
+        // Only a server has such runs, and no run is measured there.
+        Err(error) if error.is::<Unreadable>() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn delete(args: &DeleteArgs, runs: &[Listed], store: &mut dyn Store) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Connects to a server, creates or migrates the tables, and explains errors.
+//! Connects to a server, creates the tables, and explains errors.
 
 use std::cell::Cell;
 use std::fs;
@@ -14,11 +14,10 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{Connection, Row};
 use tokio::runtime::Runtime;
 
-/// Each migration converts the tables from the previous schema to the next one; their number is the
-/// schema version of this program. A released migration is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+/// The version of the tables that `schema.sql` creates.
+const VERSION: i32 = 1;
 
-/// Of the advisory lock under which the tables are migrated: "bylb".
+/// Of the advisory lock under which the tables are created: "bylb".
 const LOCK: i64 = 0x6279_6c62;
 
 const LIMIT: Duration = Duration::from_secs(15);
@@ -31,7 +30,7 @@ pub(super) fn connect(url: &str, server: &str, runtime: &Runtime) -> Result<PgCo
     let options = options(url, server, |name| std::env::var(name).ok())?;
     let connected = wait(runtime, LIMIT, async {
         let mut connection = PgConnection::connect_with(&options).await?;
-        migrate(&mut connection, MIGRATIONS).await?;
+        create_tables(&mut connection).await?;
         Ok(connection)
     });
     connected.map_err(|error| explain(server, error))
@@ -164,50 +163,36 @@ fn with_setting(url: String, key: &str, value: &str) -> String {
     format!("{url}{separator}{key}={escaped}")
 }
 
-/// Brings the tables to the newest schema. Another process may be doing the same.
-async fn migrate(connection: &mut PgConnection, migrations: &[&'static str]) -> Result<()> {
-    let known = migrations.len();
-    if check_version(connection, known).await? == known {
+/// Creates the tables if there are none. Another process may be doing the same.
+async fn create_tables(connection: &mut PgConnection) -> Result<()> {
+    if has_tables(connection).await? {
         return Ok(());
     }
     let mut transaction = connection.begin().await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *transaction).await?;
-    let version = check_version(&mut transaction, known).await?;
-    if version == 0 {
-        sqlx::raw_sql(
-            "CREATE SCHEMA IF NOT EXISTS bytelab;
-             CREATE TABLE bytelab.version (version integer NOT NULL)",
-        )
-        .execute(&mut *transaction)
-        .await?;
+    if !has_tables(&mut transaction).await? {
+        sqlx::raw_sql(include_str!("schema.sql")).execute(&mut *transaction).await?;
     }
-    for migration in migrations.iter().skip(version) {
-        sqlx::raw_sql(*migration).execute(&mut *transaction).await?;
-    }
-    sqlx::raw_sql("DELETE FROM bytelab.version").execute(&mut *transaction).await?;
-    let insert = sqlx::query("INSERT INTO bytelab.version (version) VALUES ($1)");
-    insert.bind(i32::try_from(known)?).execute(&mut *transaction).await?;
     Ok(transaction.commit().await?)
 }
 
-/// The version of the tables, or 0. Refuses those of a newer program.
-async fn check_version(connection: &mut PgConnection, known: usize) -> Result<usize> {
+/// Refuses tables of another version.
+async fn has_tables(connection: &mut PgConnection) -> Result<bool> {
     // `to_regclass` may answer from a cache that is older than the lock.
     let there = sqlx::query(
         "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'bytelab' AND tablename = 'version')",
     );
     if !there.fetch_one(&mut *connection).await?.try_get::<bool, _>(0)? {
-        return Ok(0);
+        return Ok(false);
     }
     let query = sqlx::query("SELECT max(version) FROM bytelab.version");
     let version: Option<i32> = query.fetch_one(&mut *connection).await?.try_get(0)?;
-    let version = version.unwrap_or_default();
-    let version = usize::try_from(version).ok().with_context(|| format!("{ODD} ({version})"))?;
+    let version = version.filter(|version| *version >= VERSION).context(ODD)?;
     ensure!(
-        version <= known,
-        "it has schema {version}, and this bytelab knows schemas up to {known}: update bytelab"
+        version == VERSION,
+        "it has schema {version}, and this bytelab knows schemas up to {VERSION}: update bytelab"
     );
-    Ok(version)
+    Ok(true)
 }
 
 /// What an error means and what to do about it, on one line.
@@ -231,6 +216,10 @@ pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
         Some("25006") => "it is read-only: name the primary server",
         Some("53300") => "it has too many connections: try again later",
         Some(code) if code.starts_with("57P") => "it is shutting down or starting: try again later",
+        // One of the checks of `schema.sql`.
+        Some("23514") => {
+            "it refuses this run, which is larger than it may be or not one of bytelab's"
+        }
         None if matches!(cause, sqlx::Error::Tls(_)) && text.contains("does not support TLS") => {
             "it has no TLS, and no password is sent to it in clear text: set up TLS there, or write \
              ?sslmode=disable behind the URL if nobody can be on the way"
