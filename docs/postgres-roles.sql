@@ -6,9 +6,12 @@ CREATE ROLE bytelab_reader NOLOGIN;
 GRANT USAGE ON SCHEMA bytelab TO bytelab_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA bytelab TO bytelab_reader;
 
--- May also add runs; it changes and deletes none.
+-- May also add runs; it changes and deletes none, and adds nothing to one that is there. The time
+-- of the server, in the column `added`, is not the writer's.
 CREATE ROLE bytelab_writer NOLOGIN IN ROLE bytelab_reader;
-GRANT INSERT ON bytelab.run, bytelab.cell TO bytelab_writer;
+GRANT INSERT (id, experiment, label, started, complete, fingerprint, cpu_model, cells, samples,
+              took_ns, document, answers, data)
+    ON bytelab.run TO bytelab_writer;
 
 -- Labels, baselines and deletions are the owner's. For a person or a machine:
 -- CREATE USER ada PASSWORD '…' IN ROLE bytelab_writer;

@@ -5,13 +5,12 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use lab::experiment::Experiment;
-use lab::run::{Listed, Run};
 
 use crate::console;
 use crate::experiments::Catalogue;
 use crate::measuring::RunRequest;
 use crate::report::{Layout, clean};
-use crate::store::{self, Damaged, LocalStore, Server, Store};
+use crate::store::{self, LeftOut, LocalStore, Server, Store};
 
 pub(crate) struct Context {
     /// The flag `--store`.
@@ -47,24 +46,14 @@ pub(crate) fn layout() -> Layout {
     }
 }
 
+/// Says which runs were left out, if any.
+pub(crate) fn note_left_out(left_out: &LeftOut) -> io::Result<()> {
+    left_out.message().map_or(Ok(()), |text| note(&text))
+}
+
 /// A line on standard error. Names of the user, of files and of programs are in it.
 pub(crate) fn note(text: &str) -> io::Result<()> {
     writeln!(console::stderr(), "bytelab: {}", clean(text))
-}
-
-/// The runs that `load` can read. One whose data is damaged is named on standard error and left out.
-pub(crate) fn sound<'a>(
-    listed: impl IntoIterator<Item = &'a Listed>,
-    mut load: impl FnMut(&Listed) -> Result<Run>,
-) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
-    for run in listed {
-        match load(run) {
-            Err(error) if error.is::<Damaged>() => note(&format!("{error:#}; it is left out"))?,
-            loaded => runs.push(loaded?),
-        }
-    }
-    Ok(runs)
 }
 
 pub(crate) fn warn_if_unoptimised() {

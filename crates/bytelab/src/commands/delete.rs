@@ -15,7 +15,7 @@ use super::context::Context;
 use super::history::date;
 use crate::console;
 use crate::measuring;
-use crate::store::{self, Damaged, Store};
+use crate::store::{self, Store, Unreadable};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {
@@ -110,9 +110,10 @@ fn is_being_measured(run: &Listed, store: &mut dyn Store) -> Result<bool> {
         return Ok(false);
     }
     match store.load(&run.id) {
+        Ok(run) => Ok(measuring::holder(&run.environment).is_some()),
         // A process that measures it has locked its journal, so that the store does not delete it.
-        Err(error) if error.is::<Damaged>() => Ok(false),
-        loaded => Ok(measuring::holder(&loaded?.environment).is_some()),
+        Err(error) if error.is::<Unreadable>() => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

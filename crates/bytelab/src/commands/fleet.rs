@@ -6,9 +6,10 @@ use lab::analyze::{Fleet, RunGroup, compare_groups, refusal};
 use lab::run::Run;
 use serde_json::Value;
 
-use super::context::{Context, note, sound};
+use super::context::{Context, note, note_left_out};
 use super::same_job::{ensure_different, places};
 use crate::report::fleet::{FleetReport, is_lasting};
+use crate::store::LeftOut;
 
 /// What the runs of a group have in common.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,7 +82,10 @@ fn runs(experiment: Option<&str>, context: &Context) -> Result<Vec<Run>> {
     if names.len() > 1 {
         bail!("there are runs of {}: choose with --experiment NAME", names.join(" and "));
     }
-    sound(&listed, |run| store.load(&run.id))
+    let mut left_out = LeftOut::default();
+    let runs = left_out.readable(&listed, |run| store.load(&run.id))?;
+    note_left_out(&left_out)?;
+    Ok(runs)
 }
 
 /// In the order in which their first runs were stored.

@@ -12,12 +12,12 @@ use lab::clock;
 use lab::run::Listed;
 
 use super::alert;
-use super::context::{Context, layout, note, sound};
+use super::context::{Context, layout, note, note_left_out};
 use super::limits::metric_named;
 use crate::console;
 use crate::report;
 use crate::report::history::{Entry, flags};
-use crate::store::{Planned, has_label, is_machine};
+use crate::store::{LeftOut, Planned, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -95,13 +95,18 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     }
     let Some(method) = &args.plot else {
         // A run whose plan cannot be read is listed without it; `show` says what is wrong with it.
-        let entry = |run: Listed| match store.planned(&run.id) {
-            Ok(Planned { plan, points, took_ns }) => {
-                Entry { run, took_ns, flags: flags(&plan, &points) }
+        let mut unreadable = 0;
+        let entry = |run: Listed| {
+            if let Ok(Planned { plan, points, took_ns }) = store.planned(&run.id) {
+                return Entry { run, took_ns, flags: flags(&plan, &points) };
             }
-            Err(_) => Entry { run, took_ns: None, flags: BTreeMap::new() },
+            unreadable += 1;
+            Entry { run, took_ns: None, flags: BTreeMap::new() }
         };
         let entries: Vec<Entry> = listed.into_iter().map(entry).collect();
+        if unreadable > 0 {
+            note(&format!("runs that cannot be read: {unreadable}; `bytelab show ID` says why"))?;
+        }
         let text = if args.json {
             report::history::json(&entries)?
         } else {
@@ -111,8 +116,9 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let metric = metric_named(&args.metric);
-    let load = |run: &Listed| store.load_method(&run.id, method, metric);
-    let runs = sound(&listed, load)?;
+    let mut left_out = LeftOut::default();
+    let runs = left_out.readable(&listed, |run| store.load_method(&run.id, method, metric))?;
+    note_left_out(&left_out)?;
     let all = series(&runs, method, metric);
     ensure!(
         !all.is_empty(),

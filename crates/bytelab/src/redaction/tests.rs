@@ -24,10 +24,6 @@ impl Marks {
         format!("MARK{}Q", self.0)
     }
 
-    fn some(&mut self) -> Option<String> {
-        Some(self.next())
-    }
-
     fn point(&mut self) -> Point {
         let mut point = Point::default();
         point.set(self.next(), self.next().as_str());
@@ -42,10 +38,10 @@ impl Marks {
             round,
             slot: 0,
             warm_up: false,
-            not_counted: self.some(),
+            not_counted: Some(self.next()),
             ops: 1,
             bytes: 1,
-            answer: self.some(),
+            answer: Some(self.next()),
         }
     }
 
@@ -54,10 +50,10 @@ impl Marks {
             method,
             about: self.next(),
             role: Role::Contender,
-            language: self.some(),
+            language: Some(self.next()),
             point: self.point(),
             status,
-            digest: self.some(),
+            digest: Some(self.next()),
             syscalls_by_name: Some(BTreeMap::from([(self.next(), 1.0), ("read".to_owned(), 2.0)])),
             samples: (0..3).map(|round| self.sample(round)).collect(),
             values: BTreeMap::from([
@@ -83,7 +79,7 @@ impl Marks {
             seed: 1,
             cache: CacheState::Warm,
             sample_limit_ns: 1,
-            data_dir: self.some(),
+            data_dir: Some(self.next()),
             counting: 1,
             fresh: false,
             definition: (!is_own).then_some(definition),
@@ -119,7 +115,7 @@ impl Marks {
         let skipped = Status::Skipped(self.next());
         let cells = vec![own, self.cell(name, Status::died(2, &died)), self.cell(other, skipped)];
         let mut notes = vec![Warning::noted(self.next()), Warning::missing("cycles", self.next())];
-        notes[0].method = self.some();
+        notes[0].method = Some(self.next());
         notes[0].point = Some(self.point());
         Run {
             schema: SCHEMA,
@@ -127,7 +123,7 @@ impl Marks {
             uuid: self.next(),
             experiment: if is_own { "reading".to_owned() } else { self.next() },
             question: self.next(),
-            label: self.some(),
+            label: Some(self.next()),
             started: self.next(),
             complete: true,
             environment: self.environment(),
@@ -224,7 +220,7 @@ fn each_text_of_a_run_that_is_not_a_word_of_a_kind_is_a_mark() {
         "cpu_cores",
         "project_commit",
     ];
-    let values = found.iter().filter(|(at, _)| !at.ends_with(".KEY"));
+    let values = found.iter().filter(|(at, _)| at.rsplit('.').next() != Some("KEY"));
     let unmarked = values.filter(|(_, text)| !text.contains("MARK"));
     for (at, text) in unmarked {
         let last = at.rsplit('.').next().unwrap();

@@ -89,18 +89,6 @@ impl std::fmt::Display for Locked {
 
 impl std::error::Error for Locked {}
 
-/// The data of a run is not what was written.
-#[derive(Debug)]
-pub(crate) struct Damaged(pub(super) String);
-
-impl std::fmt::Display for Damaged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Damaged {}
-
 /// A name for a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Baseline {
@@ -119,6 +107,63 @@ impl std::fmt::Display for NoRun {
 }
 
 impl std::error::Error for NoRun {}
+
+/// The data of a run are damaged, or those of a newer bytelab.
+#[derive(Debug)]
+pub(crate) struct Unreadable(pub(super) String);
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// The runs that were left out as they cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    n: usize,
+    /// Why the first one cannot be read.
+    why: String,
+}
+
+impl LeftOut {
+    /// What `load` gives for these runs, without those that cannot be read.
+    pub(crate) fn readable<T>(
+        &mut self,
+        listed: impl IntoIterator<Item = T>,
+        mut load: impl FnMut(&T) -> Result<Run>,
+    ) -> Result<Vec<Run>> {
+        let mut runs = Vec::new();
+        for run in listed {
+            match load(&run) {
+                Ok(run) => runs.push(run),
+                Err(error) => self.count(error)?,
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Counts the run whose error this is; returns an error that is another one.
+    fn count(&mut self, error: anyhow::Error) -> Result<()> {
+        let why = error.downcast::<Unreadable>()?.to_string();
+        if self.n == 0 {
+            self.why = why;
+        }
+        self.n += 1;
+        Ok(())
+    }
+
+    /// A message for the user, if a run was left out.
+    pub(crate) fn message(&self) -> Option<String> {
+        match self.n {
+            0 => None,
+            1 => Some(format!("1 run cannot be read and is left out: {}", self.why)),
+            n => Some(format!("{n} runs cannot be read and are left out, such as {}", self.why)),
+        }
+    }
+}
 
 pub(super) fn no_run(id: &str) -> NoRun {
     NoRun(format!("no run {id:?}; `bytelab history` lists all"))

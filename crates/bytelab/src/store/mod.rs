@@ -15,6 +15,7 @@ pub(crate) mod tests;
 mod uuids;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +26,7 @@ use crate::pattern;
 
 pub(crate) use self::imported::{is_imported, mark_imported};
 pub(crate) use self::interface::{
-    Baseline, Damaged, LOCK_LIMIT, Locked, NoRun, Planned, Store, TOOK,
+    Baseline, LOCK_LIMIT, LeftOut, Locked, NoRun, Planned, Store, TOOK, Unreadable,
 };
 pub(crate) use self::local::LocalStore;
 pub(crate) use self::server::{Server, secret_variables};
@@ -70,7 +71,32 @@ pub(crate) fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
         return store.find(text);
     }
     let newest = store.newest(1)?.pop();
-    Ok(newest.context("the store is empty: nothing was measured yet")?.id)
+    let newest = newest.context("the store is empty: nothing was measured yet")?.id;
+    if is_readable(store, &newest)? {
+        return Ok(newest);
+    }
+    for before in store.newest(LATEST_TRIED)?.into_iter().rev().skip(1) {
+        if is_readable(store, &before.id)? {
+            writeln!(
+                io::stderr(),
+                "bytelab: run {newest} cannot be read: the newest one that can is run {}",
+                before.id
+            )?;
+            return Ok(before.id);
+        }
+    }
+    Ok(newest)
+}
+
+/// The number of runs among which the newest one is that can be read.
+const LATEST_TRIED: usize = 100;
+
+fn is_readable(store: &mut dyn Store, id: &str) -> Result<bool> {
+    match store.planned(id) {
+        Ok(_) => Ok(true),
+        Err(error) if error.is::<Unreadable>() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The run that the text names.

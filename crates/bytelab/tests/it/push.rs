@@ -257,6 +257,50 @@ fn nothing_of_a_worker_of_the_user_is_sent_where_commands_are_hidden() {
     assert!(shown.contains("command-"), "{shown}");
 }
 
+/// Two writers: what the second one adds is valid for the tables, and cannot be read.
+#[test]
+fn a_damaged_run_of_another_writer_stops_no_reader() {
+    let Some(server) = TestServer::start() else { return };
+    let (world, url) = (World::new(), server.url());
+    for label in ["a", "b", "a", "b"] {
+        ok(run(&world, &url, &[&READ[..], &["--label", label, "--push"]].concat()));
+    }
+    server.sql("runs", include_str!("../../../../docs/postgres-roles.sql"));
+    server.sql("runs", "CREATE USER eve IN ROLE bytelab_writer");
+    for label in ["a", "b"] {
+        server.sql(
+            "runs",
+            &format!(
+                "SET ROLE eve; INSERT INTO bytelab.run (id, experiment, label, started, complete,
+                     fingerprint, cpu_model, cells, samples, document, answers, data)
+                 SELECT gen_random_uuid(), experiment, label, '9999-12-31T23:59:59Z', complete,
+                        fingerprint, cpu_model, 0, 0, 'odd', '{{}}', '{{}}'
+                 FROM bytelab.run WHERE label = '{label}' LIMIT 1"
+            ),
+        );
+    }
+    let read = |args: &[&str]| world.run(&[&["--store", &url], args].concat());
+    for (args, said) in [
+        (&["history"][..], "runs that cannot be read: 2"),
+        (&["history", "--plot", "mmap"], "2 runs cannot be read and are left out, such as run "),
+        (&["history", "--alert"], "2 runs cannot be read and are left out"),
+        (
+            &["compare", "--label", "a", "--label", "b"],
+            "1 run cannot be read and is left out: run ",
+        ),
+        (&["compare", "--by", "label"], "2 runs cannot be read and are left out"),
+        (&["show", "latest"], "cannot be read: the newest one that can is run "),
+        (&["export", "latest", "--format", "csv"], "cannot be read: the newest one that can is"),
+    ] {
+        let ran = read(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stdout.is_empty(), "{args:?}");
+    }
+    let plotted = read(&["history", "--plot", "mmap", "--json"]).json();
+    assert!(plotted.to_string().contains("mmap"), "{plotted}");
+}
+
 #[test]
 fn a_run_that_cannot_be_read_there_does_not_hold_up_the_others() {
     let Some(server) = TestServer::start() else { return };

@@ -15,7 +15,7 @@ use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 use self::published::{ComparedSide, experiments, looked_at};
-use super::context::{Context, layout};
+use super::context::{Context, layout, note_left_out};
 use super::exit;
 use super::fleet::{By, Grouped};
 use super::import::read_marked;
@@ -26,7 +26,7 @@ use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
 use crate::report::fleet;
-use crate::store::{self, Store, is_machine};
+use crate::store::{self, LeftOut, Store, is_machine};
 
 pub(crate) use self::published::named;
 
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
             return Ok(Side { name: requested.name(), runs: vec![(**run).clone()] });
         }
         let store = store.as_mut().context("there is no store")?;
-        let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>>>()?;
+        let runs = loaded(requested, ids, store.as_mut())?;
         ensure_different(&runs)?;
         Ok(Side { name: requested.name(), runs })
     };
@@ -129,6 +129,19 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
         writeln!(out)?;
     }
     Ok(gated.map_or(ExitCode::SUCCESS, |checked| exit::of_outcome(checked.outcome)))
+}
+
+/// The runs of a side. One that is named must be there; of a label or machine, those that cannot be
+/// read are left out.
+fn loaded(side: &RequestedSide<'_>, ids: &[String], store: &mut dyn Store) -> Result<Vec<Run>> {
+    if let RequestedSide::Runs(_) = side {
+        return ids.iter().map(|id| store.load(id)).collect();
+    }
+    let mut left_out = LeftOut::default();
+    let runs = left_out.readable(ids, |id| store.load(id))?;
+    note_left_out(&left_out)?;
+    ensure!(!runs.is_empty(), "no run of {} can be read", side.name());
+    Ok(runs)
 }
 
 fn by_groups(by: By, args: &CompareArgs, context: &Context) -> Result<ExitCode> {

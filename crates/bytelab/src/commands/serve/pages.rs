@@ -7,13 +7,13 @@ use hyper::StatusCode;
 use lab::analyze::{Analysis, analyze, series};
 use lab::run::{Listed, Run};
 
-use crate::commands::context::{Context, sound};
+use crate::commands::context::Context;
 use crate::commands::limits::metric_named;
 use crate::commands::report::ensure_same_experiment;
 use crate::commands::same_job::places;
 use crate::report::served::{self, Filter, RunList};
 use crate::report::{self, Layout, clean};
-use crate::store::{self, NoRun, Store, has_label, is_machine};
+use crate::store::{self, LeftOut, NoRun, Store, has_label, is_machine};
 
 /// Rows of a page of the list.
 const ROWS: usize = 200;
@@ -143,14 +143,17 @@ impl Pages {
         let mut store = self.open()?;
         let mut listed = newest_first(store.as_mut(), &filter)?;
         listed.truncate(HISTORY_MAX);
-        let load = |run: &Listed| store.load_method(&run.id, method, metric);
-        let runs = sound(listed.iter().rev(), load)?;
+        let mut left_out = LeftOut::default();
+        let runs = left_out
+            .readable(listed.iter().rev(), |run| store.load_method(&run.id, method, metric))?;
         let all = series(&runs, method, metric);
         if all.is_empty() {
             let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());
             return Err(Answer::line(StatusCode::NOT_FOUND, &text));
         }
-        let drawn = report::over_time::text(method, metric, &all, &HISTORY_LAYOUT);
+        let mut drawn = report::over_time::text(method, metric, &all, &HISTORY_LAYOUT);
+        drawn +=
+            &left_out.message().map(|text| format!("\n{}\n", clean(&text))).unwrap_or_default();
         Ok(Answer::page(served::over_time(method, metric, &drawn)))
     }
 }

@@ -1,20 +1,23 @@
-//! Connects to a server, creates or migrates the tables, and explains errors.
+//! Connects to a server, creates the tables, and explains errors.
 
+use std::cell::Cell;
 use std::fs;
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Once;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{Connection, Row};
 use tokio::runtime::Runtime;
 
-/// Each migration converts the tables from the previous schema to the next one; their number is the
-/// schema version of this program. A released migration is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+/// The version of the tables that `schema.sql` creates.
+const VERSION: i32 = 1;
 
-/// Of the advisory lock under which the tables are migrated: "bylb".
+/// Of the advisory lock under which the tables are created: "bylb".
 const LOCK: i64 = 0x6279_6c62;
 
 const LIMIT: Duration = Duration::from_secs(15);
@@ -25,18 +28,48 @@ const ODD: &str = "its schema `bytelab` is damaged or not one of bytelab's: rest
 /// Connects, and creates the tables if there are none.
 pub(super) fn connect(url: &str, server: &str, runtime: &Runtime) -> Result<PgConnection> {
     let options = options(url, server, |name| std::env::var(name).ok())?;
-    let connected = runtime.block_on(async {
-        let connecting = async {
-            let mut connection = PgConnection::connect_with(&options).await?;
-            migrate(&mut connection, MIGRATIONS).await?;
-            Ok(connection)
-        };
-        let connected = tokio::time::timeout(LIMIT, connecting).await;
-        connected.unwrap_or_else(|_| {
-            Err(anyhow!("no answer within {} s: try again later", LIMIT.as_secs()))
-        })
+    let connected = wait(runtime, LIMIT, async {
+        let mut connection = PgConnection::connect_with(&options).await?;
+        create_tables(&mut connection).await?;
+        Ok(connection)
     });
     connected.map_err(|error| explain(server, error))
+}
+
+/// Waits for `work` up to this limit.
+pub(super) fn wait<T>(
+    runtime: &Runtime,
+    limit: Duration,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let limited = || runtime.block_on(async { tokio::time::timeout(limit, work).await });
+    // sqlx panics at a message that is shorter than its own length, which no server sends.
+    let ended = quietly(|| catch_unwind(AssertUnwindSafe(limited))).map_err(|_| {
+        anyhow!("its answer is no message of PostgreSQL: check the host and the port")
+    })?;
+    ended
+        .unwrap_or_else(|_| Err(anyhow!("no answer within {} s: try again later", limit.as_secs())))
+}
+
+thread_local! {
+    /// Whether a panic of this thread becomes an error, which says it in one line.
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
+    let ended = work();
+    IS_QUIET.set(false);
+    ended
 }
 
 /// What the URL says, then the service that `PGSERVICE` names, then the other variables of libpq.
@@ -47,7 +80,7 @@ fn options(
 ) -> Result<PgConnectOptions> {
     let mut url = url.to_owned();
     if let Some(service) = variable("PGSERVICE").filter(|service| !service.is_empty()) {
-        for (key, value) in service_settings(&service, variable)? {
+        for (key, value) in service_settings(&service, &variable)? {
             url = with_setting(url, &key, &value);
         }
     }
@@ -56,8 +89,32 @@ fn options(
     let options = options.with_context(|| {
         format!("{server}: not a URL of PostgreSQL: write postgres://USER@HOST:PORT/DATABASE")
     })?;
+    let has_mode =
+        names_sslmode(&url) || variable("PGSSLMODE").is_some_and(|mode| !mode.is_empty());
+    let options = if has_mode || is_of_this_machine(&options) {
+        options
+    } else {
+        // Otherwise whoever answers in place of the server asks for the password, and gets it.
+        options.ssl_mode(PgSslMode::Require)
+    };
     let has_name = options.get_application_name().is_some();
     Ok(if has_name { options } else { options.application_name("bytelab") })
+}
+
+fn names_sslmode(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let mut keys = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
+    keys.any(|key| ["sslmode", "ssl-mode"].contains(&key))
+}
+
+/// Whether nobody else can be on the way to the server: it is a socket, or a loopback address.
+fn is_of_this_machine(options: &PgConnectOptions) -> bool {
+    let host = options.get_host();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    options.get_socket().is_some()
+        || host.starts_with('/')
+        || host == "localhost"
+        || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// The settings of a service, from the file that `PGSERVICEFILE` names or the one of the user.
@@ -106,50 +163,36 @@ fn with_setting(url: String, key: &str, value: &str) -> String {
     format!("{url}{separator}{key}={escaped}")
 }
 
-/// Brings the tables to the newest schema. Another process may be doing the same.
-async fn migrate(connection: &mut PgConnection, migrations: &[&'static str]) -> Result<()> {
-    let known = migrations.len();
-    if check_version(connection, known).await? == known {
+/// Creates the tables if there are none. Another process may be doing the same.
+async fn create_tables(connection: &mut PgConnection) -> Result<()> {
+    if has_tables(connection).await? {
         return Ok(());
     }
     let mut transaction = connection.begin().await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *transaction).await?;
-    let version = check_version(&mut transaction, known).await?;
-    if version == 0 {
-        sqlx::raw_sql(
-            "CREATE SCHEMA IF NOT EXISTS bytelab;
-             CREATE TABLE bytelab.version (version integer NOT NULL)",
-        )
-        .execute(&mut *transaction)
-        .await?;
+    if !has_tables(&mut transaction).await? {
+        sqlx::raw_sql(include_str!("schema.sql")).execute(&mut *transaction).await?;
     }
-    for migration in migrations.iter().skip(version) {
-        sqlx::raw_sql(*migration).execute(&mut *transaction).await?;
-    }
-    sqlx::raw_sql("DELETE FROM bytelab.version").execute(&mut *transaction).await?;
-    let insert = sqlx::query("INSERT INTO bytelab.version (version) VALUES ($1)");
-    insert.bind(i32::try_from(known)?).execute(&mut *transaction).await?;
     Ok(transaction.commit().await?)
 }
 
-/// The version of the tables, or 0. Refuses those of a newer program.
-async fn check_version(connection: &mut PgConnection, known: usize) -> Result<usize> {
+/// Refuses tables of another version.
+async fn has_tables(connection: &mut PgConnection) -> Result<bool> {
     // `to_regclass` may answer from a cache that is older than the lock.
     let there = sqlx::query(
         "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'bytelab' AND tablename = 'version')",
     );
     if !there.fetch_one(&mut *connection).await?.try_get::<bool, _>(0)? {
-        return Ok(0);
+        return Ok(false);
     }
     let query = sqlx::query("SELECT max(version) FROM bytelab.version");
     let version: Option<i32> = query.fetch_one(&mut *connection).await?.try_get(0)?;
-    let version = version.unwrap_or_default();
-    let version = usize::try_from(version).ok().with_context(|| format!("{ODD} ({version})"))?;
+    let version = version.filter(|version| *version >= VERSION).context(ODD)?;
     ensure!(
-        version <= known,
-        "it has schema {version}, and this bytelab knows schemas up to {known}: update bytelab"
+        version == VERSION,
+        "it has schema {version}, and this bytelab knows schemas up to {VERSION}: update bytelab"
     );
-    Ok(version)
+    Ok(true)
 }
 
 /// What an error means and what to do about it, on one line.
@@ -173,6 +216,14 @@ pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
         Some("25006") => "it is read-only: name the primary server",
         Some("53300") => "it has too many connections: try again later",
         Some(code) if code.starts_with("57P") => "it is shutting down or starting: try again later",
+        // One of the checks of `schema.sql`.
+        Some("23514") => {
+            "it refuses this run, which is larger than it may be or not one of bytelab's"
+        }
+        None if matches!(cause, sqlx::Error::Tls(_)) && text.contains("does not support TLS") => {
+            "it has no TLS, and no password is sent to it in clear text: set up TLS there, or write \
+             ?sslmode=disable behind the URL if nobody can be on the way"
+        }
         None if matches!(cause, sqlx::Error::Io(_) | sqlx::Error::Tls(_)) => {
             "the connection failed: try again later, or check the host, the port and sslmode"
         }
@@ -235,6 +286,31 @@ mod tests {
             |name: &str| if name == "PGSERVICE" { Some("no".into()) } else { variable(name) };
         let error = options("postgres://", "", missing).unwrap_err().to_string();
         assert!(error.ends_with("has no [no]"), "{error}");
+    }
+
+    #[test]
+    fn without_sslmode_only_a_server_of_this_machine_may_have_no_tls() {
+        let mode = |url: &str, of_variable: &str| -> String {
+            let variable = |name: &str| (name == "PGSSLMODE").then(|| of_variable.to_owned());
+            format!("{:?}", options(url, "", variable).unwrap().get_ssl_mode())
+        };
+        for url in [
+            "postgres://localhost/d",
+            "postgres://127.0.0.9/d",
+            "postgres://[::1]/d",
+            "postgres:///d?host=/run/postgresql",
+            "postgres://%2Frun%2Fpostgresql/d",
+        ] {
+            assert_eq!(mode(url, ""), "Prefer", "{url}");
+        }
+        for host in
+            ["db.example", "10.0.0.1", "0.0.0.0", "[fe80::1]", "localhost.example", "127.example"]
+        {
+            assert_eq!(mode(&format!("postgres://{host}/d"), ""), "Require", "{host}");
+            assert_eq!(mode(&format!("postgres:///d?host={host}"), ""), "Require", "{host}");
+            assert_eq!(mode(&format!("postgres://{host}/d?sslmode=disable"), ""), "Disable");
+            assert_eq!(mode(&format!("postgres://{host}/d?sslmode=verify-full"), ""), "VerifyFull");
+        }
     }
 
     #[test]

@@ -12,15 +12,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::clock;
 use lab::run::{Listed, Machine, Run, SCHEMA};
+use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{Connection, Row};
 use tokio::runtime::{Builder, Runtime};
 
 use self::blocks::Room;
 use self::ids::{bounds, full_id};
 use super::columns::from_json;
 use super::imported::mark_imported;
-use super::interface::{Baseline, Planned, Store, TOOK, ensure_not_older, no_run, several_runs};
+use super::interface::{
+    Baseline, Planned, Store, TOOK, Unreadable, ensure_not_older, no_run, several_runs,
+};
 use super::{packed, uuids};
 
 /// How long the server may take for one operation, and this much longer for each megabyte.
@@ -49,12 +51,7 @@ impl Postgres {
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T>,
     ) -> Result<T> {
         let limit = LIMIT + LIMIT_PER_MB * (bytes >> 20) as u32;
-        let ended = self
-            .runtime
-            .block_on(async { tokio::time::timeout(limit, work(&mut self.connection)).await });
-        let ended = ended.unwrap_or_else(|_| {
-            Err(anyhow!("no answer within {} s: try again later", limit.as_secs()))
-        });
+        let ended = connecting::wait(&self.runtime, limit, work(&mut self.connection));
         ended.map_err(|error| connecting::explain(&self.server, error))
     }
 
@@ -63,7 +60,7 @@ impl Postgres {
         let id = full_id(id)?;
         let found = self.wait(0, async |connection| {
             let query = sqlx::query(
-                "SELECT label, samples, CASE WHEN octet_length(document) <= $2 THEN document END
+                "SELECT left(label, 4000), samples, CASE WHEN octet_length(document) <= $2 THEN document END
                  FROM bytelab.run WHERE id = $1::text::uuid",
             );
             let query = query.bind(&id).bind(blocks::DOCUMENT_MAX as i64);
@@ -72,13 +69,12 @@ impl Postgres {
         })?;
         let (label, samples, document): (Option<String>, u64, Option<Vec<u8>>) =
             found.with_context(|| no_run(&id))?;
-        let document = document.with_context(|| format!("run {id}: its data is damaged"))?;
-        let mut run = blocks::run_of(&document).with_context(|| format!("run {id}"))?;
-        ensure!(
-            run.schema <= SCHEMA,
-            "run {id} was written by a newer bytelab (schema {}): update bytelab",
-            run.schema
-        );
+        let run = document.context("its data is damaged").and_then(|bytes| blocks::run_of(&bytes));
+        let mut run = run.map_err(|error| unreadable(&id, &error))?;
+        if run.schema > SCHEMA {
+            let why = anyhow!("it is from a newer bytelab (schema {}): update bytelab", run.schema);
+            return Err(unreadable(&id, &why));
+        }
         if run.label.as_deref().map(without_nul) != label {
             run.label = label;
         }
@@ -98,68 +94,51 @@ impl Postgres {
     ) -> Result<Run> {
         let (mut run, samples) = self.document(id)?;
         let whole = run.cells.iter().enumerate().filter(|(_, cell)| is_whole(&cell.method));
-        let whole: Vec<i32> = whole.map(|(position, _)| position as i32).collect();
+        let whole: Vec<i64> = whole.map(|(position, _)| position as i64 + 1).collect();
         // The sizes are known without reading the data.
         let rows = self.wait(0, async |connection| {
             let query = sqlx::query(
-                "SELECT position, answers, CASE WHEN position = ANY ($2) THEN data END
-                 FROM (SELECT *, sum(octet_length(answers) + octet_length(data)) OVER () AS size
-                       FROM bytelab.cell WHERE run = $1::text::uuid) AS cell
-                 WHERE size <= $3",
+                "SELECT texts, CASE WHEN position = ANY ($2) THEN block END
+                 FROM (SELECT *, sum(octet_length(texts) + octet_length(block)) OVER () AS size
+                       FROM bytelab.run, unnest(answers, data) WITH ORDINALITY
+                                         AS cell (texts, block, position)
+                       WHERE id = $1::text::uuid) AS cell
+                 WHERE size <= $3 ORDER BY position",
             );
             let query = query.bind(&run.id).bind(&whole).bind(blocks::SAMPLES_MAX as i64);
             Ok(query.fetch_all(connection).await?)
         })?;
-        let mut room = Room::new();
-        for row in rows {
-            read_cell(&mut run, &row, &mut room, &is_read)
-                .with_context(|| format!("run {}", run.id))?;
-        }
+        let id = run.id.clone();
+        read_cells(&mut run, &rows, &is_read).map_err(|error| unreadable(&id, &error))?;
         let read: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
-        ensure!(
-            whole.len() < run.cells.len() || read as u64 == samples,
-            "run {} is damaged: it has {read} of {samples} samples",
-            run.id
-        );
+        if whole.len() == run.cells.len() && read as u64 != samples {
+            let why = anyhow!("it is damaged: it has {read} of {samples} samples");
+            return Err(unreadable(&id, &why));
+        }
         Ok(run)
     }
 
     fn insert(&mut self, run: &Run) -> Result<bool> {
         let document = blocks::document(run)?;
         let mut room = Room::new();
-        let (mut positions, mut answers, mut data) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, cell) in run.cells.iter().enumerate() {
-            if !cell.samples.is_empty() {
-                let (of_cell, block) = blocks::block(cell, &mut room)?;
-                positions.push(i32::try_from(position)?);
-                answers.push(of_cell);
-                data.push(block);
-            }
+        let (mut answers, mut data) = (Vec::new(), Vec::new());
+        for cell in &run.cells {
+            let (of_cell, block) = if cell.samples.is_empty() {
+                ("[]".to_owned(), Vec::new())
+            } else {
+                blocks::block(cell, &mut room)?
+            };
+            answers.push(of_cell);
+            data.push(block);
         }
         let bytes = document.len() + data.iter().map(Vec::len).sum::<usize>();
         self.wait(bytes, async |connection| {
-            // Another client may soon push the run of one that is gone without closing its
-            // connection.
-            let mut transaction = connection
-                .begin_with("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'")
-                .await?;
-            let inserted = insert_run(run, document).execute(&mut *transaction).await?;
-            if inserted.rows_affected() == 0 {
-                let (complete, samples) = state(&run.uuid, &mut transaction).await?;
+            let insert = insert_run(run, document).bind(answers).bind(data);
+            if insert.execute(&mut *connection).await?.rows_affected() == 0 {
+                let (complete, samples) = state(&run.uuid, connection).await?;
                 ensure_not_older(complete, samples, run)?;
                 return Ok(false);
             }
-            sqlx::query(
-                "INSERT INTO bytelab.cell (run, position, answers, data)
-                 SELECT $1::text::uuid, * FROM unnest($2::integer[], $3::text[], $4::bytea[])",
-            )
-            .bind(&run.uuid)
-            .bind(&positions)
-            .bind(&answers)
-            .bind(&data)
-            .execute(&mut *transaction)
-            .await?;
-            transaction.commit().await?;
             Ok(true)
         })
     }
@@ -167,7 +146,8 @@ impl Postgres {
 
 type Query<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
-/// Adds the run, unless there is one with its UUID.
+/// Adds the run, unless there is one with its UUID. The answers and the blocks of its cells are to
+/// be bound.
 fn insert_run(run: &Run, document: Vec<u8>) -> Query<'static> {
     let facts = &run.environment.facts;
     let cpu_model = facts.get("cpu_model").and_then(|model| model.as_str());
@@ -175,8 +155,8 @@ fn insert_run(run: &Run, document: Vec<u8>) -> Query<'static> {
     let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     sqlx::query(
         "INSERT INTO bytelab.run (id, experiment, label, started, complete, fingerprint, cpu_model,
-                                  cells, samples, took_ns, document)
-         VALUES ($1::text::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                                  cells, samples, took_ns, document, answers, data)
+         VALUES ($1::text::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
          ON CONFLICT (id) DO NOTHING",
     )
     .bind(run.uuid.clone())
@@ -204,22 +184,24 @@ fn count(row: &PgRow, column: usize) -> Result<u64> {
     Ok(row.try_get::<i64, _>(column)?.max(0).cast_unsigned())
 }
 
-fn read_cell(
-    run: &mut Run,
-    row: &PgRow,
-    room: &mut Room,
-    is_read: impl Fn(&str) -> bool,
-) -> Result<()> {
-    let position: i32 = row.try_get(0)?;
-    let cell = run.cells.get_mut(usize::try_from(position)?);
-    let cell = cell.with_context(|| format!("cell {position} is missing"))?;
-    let answers: Vec<String> = from_json("answers", row.try_get(1)?)?;
-    match row.try_get::<Option<&[u8]>, _>(2)? {
-        None => cell.samples = packed::one_of_each(answers),
-        Some(block) => blocks::read_block(cell, &answers, block, room, is_read)
-            .with_context(|| format!("cell {position}"))?,
+/// Each row has the answers of a cell, and its samples where these are wanted.
+fn read_cells(run: &mut Run, rows: &[PgRow], is_read: impl Fn(&str) -> bool) -> Result<()> {
+    ensure!(rows.len() == run.cells.len(), "it is damaged: it has {} cells", rows.len());
+    let mut room = Room::new();
+    for (position, (cell, row)) in run.cells.iter_mut().zip(rows).enumerate() {
+        let answers: Vec<String> = from_json("answers", row.try_get(0)?)?;
+        match row.try_get::<Option<&[u8]>, _>(1)? {
+            None => cell.samples = packed::one_of_each(answers),
+            Some([]) => {}
+            Some(block) => blocks::read_block(cell, &answers, block, &mut room, &is_read)
+                .with_context(|| format!("cell {position}"))?,
+        }
     }
     Ok(())
+}
+
+fn unreadable(id: &str, why: &anyhow::Error) -> anyhow::Error {
+    Unreadable(format!("run {id}: {why:#}")).into()
 }
 
 /// PostgreSQL's texts have no NUL.
@@ -279,8 +261,8 @@ impl Store for Postgres {
     fn list(&mut self) -> Result<Vec<Listed>> {
         let rows = self.wait(0, async |connection| {
             let query = sqlx::query(
-                "SELECT id::text, experiment, label, started, complete, fingerprint, cpu_model,
-                        cells, samples
+                "SELECT id::text, left(experiment, 4000), left(label, 4000), left(started, 40), complete,
+                        left(fingerprint, 4000), left(cpu_model, 4000), cells, samples
                  FROM bytelab.run ORDER BY id",
             );
             Ok(query.fetch_all(connection).await?)
@@ -291,9 +273,9 @@ impl Store for Postgres {
     fn newest(&mut self, n: usize) -> Result<Vec<Listed>> {
         let rows = self.wait(0, async |connection| {
             let query = sqlx::query(
-                "SELECT id::text, experiment, label, started, complete, fingerprint, cpu_model,
-                        cells, samples
-                 FROM bytelab.run ORDER BY started DESC, id DESC LIMIT $1",
+                "SELECT id::text, left(experiment, 4000), left(label, 4000), left(started, 40), complete,
+                        left(fingerprint, 4000), left(cpu_model, 4000), cells, samples
+                 FROM bytelab.run ORDER BY LEAST(started, added) DESC, id DESC LIMIT $1",
             );
             Ok(query.bind(i64::try_from(n).unwrap_or(i64::MAX)).fetch_all(connection).await?)
         })?;
@@ -350,7 +332,9 @@ impl Store for Postgres {
 
     fn baselines(&mut self) -> Result<Vec<Baseline>> {
         let rows = self.wait(0, async |connection| {
-            let query = sqlx::query("SELECT name, run::text FROM bytelab.baseline ORDER BY name");
+            let query = sqlx::query(
+                "SELECT left(name, 1000), run::text FROM bytelab.baseline ORDER BY name",
+            );
             Ok(query.fetch_all(connection).await?)
         })?;
         rows.iter().map(|row| Ok(Baseline { name: row.try_get(0)?, id: row.try_get(1)? })).collect()

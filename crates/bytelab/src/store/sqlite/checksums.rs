@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::opening;
-use crate::store::interface::Damaged;
+use crate::store::interface::Unreadable;
 
 /// The columns of a run that its checksum covers: all but `unsent`, which is no part of the run.
 const RUN: &str = "id, uuid, schema, experiment, question, label, started, complete, environment, \
@@ -49,7 +49,7 @@ pub(super) fn explain(error: Error) -> Error {
     if is_damage && !error.is::<Newer>() {
         let what = opening::one_line(&error);
         let advice = "restore the store from a copy, or delete the run";
-        Damaged(format!("its data is damaged ({what}); {advice}")).into()
+        Unreadable(format!("its data is damaged ({what}); {advice}")).into()
     } else {
         error
     }

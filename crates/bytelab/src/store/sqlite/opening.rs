@@ -14,7 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::checksums;
-use crate::store::interface::{Damaged, LOCK_LIMIT, Locked, NoRun};
+use crate::store::interface::{LOCK_LIMIT, Locked, NoRun, Unreadable};
 
 /// Marks an SQLite file as a store: "btlb".
 const APPLICATION_ID: i32 = 0x6274_6c62;
@@ -300,7 +300,9 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             NOT_WRITABLE.to_owned()
         }
-        _ if error.is::<Damaged>() => return Damaged(format!("store {shown}: {text}")).into(),
+        _ if error.is::<Unreadable>() => {
+            return Unreadable(format!("store {shown}: {text}")).into();
+        }
         _ if error.is::<NoRun>() => return NoRun(format!("store {shown}: {text}")).into(),
         _ => return anyhow!("store {shown}: {text}"),
     };

@@ -1,4 +1,5 @@
-//! A PostgreSQL server of a test's own, on a socket in a temporary directory.
+//! A PostgreSQL server of a test's own, on a socket in a temporary directory, or over TLS on a
+//! loopback address.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +13,10 @@ use tempfile::TempDir;
 pub(crate) struct TestServer {
     directory: TempDir,
     programs: PathBuf,
+    /// Of its socket, and of 127.0.0.1 where it has TLS.
+    port: u16,
+    /// The certificate of the authority that it is known by.
+    authority: Option<PathBuf>,
     process: Child,
 }
 
@@ -19,6 +24,19 @@ impl TestServer {
     /// None, with a message, where PostgreSQL 15 or newer is not installed.
     #[allow(clippy::print_stdout, reason = "a test says why it is skipped")]
     pub(crate) fn start() -> Option<TestServer> {
+        TestServer::start_at(5432, false)
+    }
+
+    /// It listens on 127.0.0.1 as well, over TLS, with a certificate for the name `localhost`.
+    pub(crate) fn start_with_tls() -> Option<TestServer> {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        TestServer::start_at(port, true)
+    }
+
+    #[allow(clippy::print_stdout, reason = "a test says why it is skipped")]
+    fn start_at(port: u16, has_tls: bool) -> Option<TestServer> {
         let Some(programs) = programs() else {
             println!("skipped: PostgreSQL 15 or newer is not installed");
             return None;
@@ -33,8 +51,9 @@ impl TestServer {
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        let process = start(&programs, directory.path());
-        let server = TestServer { directory, programs, process };
+        let authority = has_tls.then(|| make_certificates(directory.path()));
+        let process = start(&programs, directory.path(), port, has_tls);
+        let server = TestServer { directory, programs, port, authority, process };
         server.wait();
         server.sql("postgres", "CREATE DATABASE runs");
         Some(server)
@@ -45,11 +64,20 @@ impl TestServer {
     }
 
     pub(crate) fn url_of(&self, user: &str) -> String {
-        format!("postgres:///runs?user={user}&host={}", self.directory.path().display())
+        let (directory, port) = (self.directory.path().display(), self.port);
+        format!("postgres:///runs?user={user}&host={directory}&port={port}")
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.path().join(".s.PGSQL.5432")
+        self.directory.path().join(format!(".s.PGSQL.{}", self.port))
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn authority(&self) -> &Path {
+        self.authority.as_deref().unwrap()
     }
 
     /// What the server has written to its log.
@@ -87,6 +115,7 @@ impl TestServer {
             .args(["-c", text])
             .arg("-h")
             .arg(self.directory.path())
+            .args(["-p", &self.port.to_string()])
             .output()
             .unwrap()
     }
@@ -105,7 +134,8 @@ impl TestServer {
         self.process.wait().unwrap();
         // The processes of its sessions end when they notice it; until then it does not start.
         for _ in 0..600 {
-            self.process = start(&self.programs, self.directory.path());
+            let has_tls = self.authority.is_some();
+            self.process = start(&self.programs, self.directory.path(), self.port, has_tls);
             thread::sleep(Duration::from_millis(100));
             if self.process.try_wait().unwrap().is_none() {
                 break;
@@ -134,14 +164,44 @@ impl Drop for TestServer {
     }
 }
 
-fn start(programs: &Path, directory: &Path) -> Child {
+/// Makes an authority and a certificate of it for the server; returns the certificate of the
+/// authority.
+fn make_certificates(directory: &Path) -> PathBuf {
+    let mut authority = rcgen::CertificateParams::default();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let of_authority = authority.self_signed(&key).unwrap();
+    let issuer = rcgen::Issuer::new(authority, key);
+    let own_key = rcgen::KeyPair::generate().unwrap();
+    let own = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let own = own.signed_by(&own_key, &issuer).unwrap();
+    fs::write(directory.join("server.crt"), own.pem()).unwrap();
+    fs::write(directory.join("server.pem"), own_key.serialize_pem()).unwrap();
+    // The server wants to own its key.
+    let copied = as_user(Path::new("install"))
+        .args(["-m", "600"])
+        .args([directory.join("server.pem"), directory.join("server.key")])
+        .output()
+        .unwrap();
+    assert!(copied.status.success(), "{copied:?}");
+    let path = directory.join("authority.crt");
+    fs::write(&path, of_authority.pem()).unwrap();
+    path
+}
+
+fn start(programs: &Path, directory: &Path, port: u16, has_tls: bool) -> Child {
     let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();
     as_user(&programs.join("postgres"))
         .arg("-D")
         .arg(directory.join("data"))
         .arg("-k")
         .arg(directory)
-        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=300"])
+        .args(["-p", &port.to_string()])
+        .args(["-c", if has_tls { "listen_addresses=127.0.0.1" } else { "listen_addresses=" }])
+        .args(["-c", if has_tls { "ssl=on" } else { "ssl=off" }])
+        .args(["-c", &format!("ssl_cert_file={}", directory.join("server.crt").display())])
+        .args(["-c", &format!("ssl_key_file={}", directory.join("server.key").display())])
+        .args(["-c", "fsync=off", "-c", "max_connections=300"])
         .args(["-c", "log_line_prefix=%m %p %x "])
         .stdout(Stdio::null())
         .stderr(log)
