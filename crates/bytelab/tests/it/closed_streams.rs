@@ -88,6 +88,8 @@ fn every_command_does_its_work_without_a_reader() {
         let [code, others @ ..] = codes(&world, args);
         assert_eq!(others, [code; 2], "{args:?}");
     }
+    let exported = ["bench", "-r", "2", "--counting", "0", "--export-json", "-", "true"];
+    assert_eq!(codes(&world, &exported), [0; 3]);
     // Wrong use and failures stay what they are.
     assert_eq!(codes(&world, &["show", "99"]), [2; 3]);
     assert_eq!(codes(&world, &["bench"]), [2; 3]);
@@ -112,6 +114,10 @@ fn tools_whose_work_is_to_print_succeed() {
         assert_eq!(codes(&world, args), [0; 3], "{args:?}");
     }
     assert_eq!(codes(&world, &["fleece", "check", &lines]), [1; 3]);
+    // A manifest without its sample is not written.
+    let manifest = world.path("manifest").to_str().unwrap().to_owned();
+    let sample = ["sample", &lines, "-n", "50000", "--manifest", &manifest];
+    assert_eq!(codes(&world, &sample), [0, 1, 0]);
 }
 
 /// Runs with a FIFO as the named output, whose reader leaves after the first byte.
@@ -143,6 +149,7 @@ fn a_named_output_that_cannot_be_written_is_an_error() {
     assert_eq!(world.run(&["import", &many, "--format", "hyperfine"]).code, 0);
     for (args, code) in [
         (&["sample", &lines, "-n", "50000"][..], 1),
+        (&["cat", &many], 1),
         (&["fleece", "encode", &json], 2),
         (&["export", "1", "--format", "json"], 2),
     ] {

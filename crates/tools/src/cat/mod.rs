@@ -152,14 +152,22 @@ impl Cat {
                     cat_says(&name(input), text);
                     return ExitCode::FAILURE;
                 }
-                Err(Failed::BrokenPipe) => return exit,
+                Err(Failed::BrokenPipe) => return self.left(exit),
             }
         }
         let rest = shown.as_mut().map_or(&b""[..], Shown::end);
         match write_all(output.as_fd(), rest) {
             Err(Failed::Output) => ExitCode::FAILURE,
+            Err(Failed::BrokenPipe) => self.left(exit),
             _ => exit,
         }
+    }
+
+    /// The reader of the output has ended: a failure if the user named that output.
+    fn left(&self, exit: ExitCode) -> ExitCode {
+        let Some(path) = &self.args.output else { return exit };
+        cat_says(&name(path.as_os_str()), &text_of(&Errno::PIPE.into()));
+        ExitCode::FAILURE
     }
 
     fn one(

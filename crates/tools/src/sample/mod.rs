@@ -38,7 +38,8 @@ pub fn run(args: &SampleArgs) -> ExitCode {
     };
     let known = error.downcast_ref::<Error>();
     let is_left = known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe));
-    if is_left && args.split.is_none() && args.output.is_none() {
+    let only_prints = args.split.is_none() && args.output.is_none() && args.manifest.is_none();
+    if is_left && only_prints {
         return ExitCode::SUCCESS;
     }
     let mut text = format!("{error:#}");

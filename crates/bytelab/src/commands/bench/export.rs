@@ -1,7 +1,8 @@
 //! The files of `--export-json` and the like: they are opened before anything is measured, to find
 //! out whether they can be written, and appear complete or not at all.
 
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -10,6 +11,7 @@ use lab::run::Run;
 
 use crate::commands::export::{named, parameters, print_notes};
 use crate::commands::output::own_metrics;
+use crate::console;
 use crate::path_arg::path;
 use crate::report::TableOptions;
 use crate::report::export::{self, Format, Options};
@@ -35,8 +37,8 @@ pub(super) struct ExportArgs {
     export_orgmode: Option<PathBuf>,
 }
 
-/// Opened files, each with its format and its flag.
-pub(super) struct Exports(Vec<(String, &'static Format, AtomicFile)>);
+/// Opened files, each with its format and its flag; none: standard output.
+pub(super) struct Exports(Vec<(String, &'static Format, Option<AtomicFile>)>);
 
 impl Exports {
     pub(super) fn create(args: &ExportArgs) -> Result<Exports> {
@@ -51,9 +53,9 @@ impl Exports {
         for (flag, path, format) in flags {
             let Some(path) = path else { continue };
             let flag = format!("{flag} {}", path.display());
-            let path = if path.as_os_str() == "-" { Path::new("/dev/stdout") } else { path };
-            let file =
-                AtomicFile::create(path).with_context(|| format!("{flag}: cannot be written"))?;
+            let is_named = path.as_os_str() != "-";
+            let file = is_named.then(|| AtomicFile::create(path)).transpose();
+            let file = file.with_context(|| format!("{flag}: cannot be written"))?;
             exports.push((flag, named(format)?, file));
         }
         Ok(Exports(exports))
@@ -70,10 +72,15 @@ impl Exports {
         let table = TableOptions { own: &own, ..table };
         let options = Options { table, parameters: Some(&parameters) };
         for (flag, format, file) in self.0 {
-            let written = export::write(format, run, analysis, options, file.file());
-            let left_out =
-                written.and_then(|left_out| file.finish().map(|()| left_out)).context(flag)?;
-            print_notes(run, &left_out)?;
+            let write = |out: &mut dyn Write| export::write(format, run, analysis, options, out);
+            let left_out = match file {
+                Some(file) => write(&mut file.file()).and_then(|left_out| {
+                    file.finish()?;
+                    Ok(left_out)
+                }),
+                None => write(&mut console::stdout()),
+            };
+            print_notes(run, &left_out.context(flag)?)?;
         }
         Ok(())
     }
