@@ -20,6 +20,8 @@ mod wrong_use;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use lab::launch;
+
 use crate::cli::Cli;
 use crate::commands::{Context, exit, hidden};
 
@@ -31,7 +33,10 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let ended = hidden::run(&words).unwrap_or_else(|| {
         let (Cli { store, task }, experiments) = run_flags::parse(&words)?;
-        task.run(&Context { store, experiments, command: run_flags::command })
+        launch::keep_children(measuring::mark);
+        let ended = task.run(&Context { store, experiments, command: run_flags::command });
+        launch::end_keeper();
+        ended
     });
     ended.unwrap_or_else(|error| exit::of_error(&error))
 }

@@ -51,7 +51,8 @@ pub(crate) fn note(text: &str) -> io::Result<()> {
     writeln!(io::stderr(), "bytelab: {}", clean(text))
 }
 
-/// The runs that `load` can read. One whose data is damaged is named on standard error and left out.
+/// The runs that `load` can read. One whose data is damaged is named on standard error, and left
+/// out.
 pub(crate) fn sound<'a>(
     listed: impl IntoIterator<Item = &'a Listed>,
     mut load: impl FnMut(&Listed) -> Result<Run>,

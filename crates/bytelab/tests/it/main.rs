@@ -28,6 +28,7 @@ mod damaged;
 mod decoding;
 mod destination;
 
+mod ended_with_the_lab;
 mod export;
 mod fleece;
 mod help;

@@ -7,6 +7,7 @@ mod counting;
 mod expanded;
 mod filter;
 mod fresh;
+mod keeper;
 mod orphans;
 mod output;
 mod process;
@@ -25,6 +26,7 @@ use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
 pub use self::filter::filter;
+pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{Hook, hook, output, run_to_end};
 pub use self::runner::{
