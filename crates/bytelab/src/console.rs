@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 /// Standard output, whose writes succeed after its reader has closed the pipe. Any other error,
 /// such as a full disk, is one.
-pub(crate) fn stdout() -> impl Write {
+pub(crate) fn stdout() -> impl Write + Send {
     Console { stream: io::stdout(), hides: |error| error.kind() == io::ErrorKind::BrokenPipe }
 }
 

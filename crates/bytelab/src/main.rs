@@ -22,6 +22,8 @@ mod wrong_use;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use lab::launch;
+
 use crate::cli::Cli;
 use crate::commands::{Context, exit, hidden};
 
@@ -37,8 +39,11 @@ fn main() -> ExitCode {
         let (Cli { store, keep_env, task }, experiments) = run_flags::parse(&words)?;
         let mut secret = store::secret_variables(store.as_deref(), &words);
         secret.retain(|name| !keep_env.iter().any(|kept| kept == name));
-        lab::launch::withhold(secret);
-        task.run(&Context { store, experiments, command: run_flags::command })
+        launch::withhold(secret);
+        launch::keep_children(measuring::mark);
+        let ended = task.run(&Context { store, experiments, command: run_flags::command });
+        launch::end_keeper();
+        ended
     });
     ended.unwrap_or_else(|error| exit::of_error(&error))
 }

@@ -1,13 +1,17 @@
 //! The stop request: a flag that a signal sets, and that every long operation polls.
 #![expect(unsafe_code, reason = "sigaction fills a struct that the caller gives")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::{io, mem, ptr};
 
 use anyhow::{Context, Result, ensure};
 
-/// Set by SIGINT, SIGTERM and SIGHUP: the run then keeps its samples and ends its children.
+/// The one that signals set.
+static ON_SIGNALS: OnceLock<Stop> = OnceLock::new();
+
+/// Set by SIGINT, SIGTERM, SIGHUP and SIGQUIT: the run then keeps its samples and ends its
+/// children.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<AtomicUsize>);
 
@@ -15,8 +19,11 @@ impl Stop {
     /// From now on these signals set the flag instead of ending the process. A signal that has been
     /// ignored since the start of the process, as by `nohup`, stays ignored.
     pub fn on_signals() -> Result<Stop> {
+        if let Some(stop) = ON_SIGNALS.get() {
+            return Ok(stop.clone());
+        }
         let stop = Stop::default();
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             let catching = || format!("catching signal {signal}");
             if is_ignored(signal).with_context(catching)? {
                 continue;
@@ -24,7 +31,12 @@ impl Stop {
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.0), signal as usize)
                 .with_context(catching)?;
         }
-        Ok(stop)
+        Ok(ON_SIGNALS.get_or_init(|| stop).clone())
+    }
+
+    /// Whether a signal has stopped what this process does.
+    pub(crate) fn was_received() -> bool {
+        ON_SIGNALS.get().is_some_and(|stop| stop.signal().is_some())
     }
 
     /// The signal that was received, if any.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use lab::launch;
 
 use crate::experiments;
 
@@ -11,6 +12,7 @@ use crate::experiments;
 pub(crate) fn run(words: &[OsString]) -> Option<Result<ExitCode>> {
     let [task, first, second] = arguments(words)?;
     Some(match task.as_str() {
+        launch::KEEPER => launch::keep(&first).map(|()| ExitCode::SUCCESS),
         experiments::self_test::COMMAND => allocate(&first, &second),
         experiments::serve::COMMAND => {
             experiments::serve::run(&first, &second).map(|()| ExitCode::SUCCESS)
@@ -30,12 +32,13 @@ fn arguments(words: &[OsString]) -> Option<[String; 3]> {
     let task = next()?;
     let known = [
         "__worker",
+        launch::KEEPER,
         experiments::copying::FILTER,
         experiments::self_test::COMMAND,
         experiments::self_test::BURN,
         experiments::serve::COMMAND,
     ];
-    known.contains(&task.as_str()).then_some([task, next()?, next()?])
+    known.contains(&task.as_str()).then_some([task, next()?, next().unwrap_or_default()])
 }
 
 fn allocate(threads: &str, times: &str) -> Result<ExitCode> {

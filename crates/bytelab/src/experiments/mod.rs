@@ -20,6 +20,8 @@ use lab::experiment::Experiment;
 
 use self::measuring::{Constructor, MEASURING};
 pub(crate) use self::reading::http::serve;
+pub(crate) use self::shared::locked_folder::TemporaryFolder;
+use self::shared::{locked_folder, made_file};
 
 /// The experiments that can be measured: the built-in ones, and those that files declare.
 pub(crate) struct Catalogue {
@@ -48,6 +50,13 @@ pub(crate) fn find<'a>(experiments: &'a [Experiment], name: &str) -> Result<&'a 
         let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
         format!("there is no experiment {name}; there are {}", names.join(", "))
     })
+}
+
+/// Removes what killed runs have left in a directory for data or temporary files.
+pub(crate) fn remove_leftovers(dir: &Path) {
+    locked_folder::remove_leftovers(dir);
+    // What cannot be listed has nothing that could be removed.
+    let _ = made_file::remove_leftovers(dir);
 }
 
 /// The built-in experiments, in the order in which they are listed.

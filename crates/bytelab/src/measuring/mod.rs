@@ -35,7 +35,7 @@ pub(crate) use self::progress::{ProgressDisplay, Shown};
 pub(crate) use self::record::{Measured, MethodFailed};
 use self::record::{Output, record};
 pub(crate) use self::request::{RunRequest, Selection, Time};
-pub(crate) use self::run_lock::holder;
+pub(crate) use self::run_lock::{holder, mark};
 use self::trace_file::TraceFile;
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
@@ -90,6 +90,13 @@ pub(crate) fn resume(
     if let Some(process) = run_lock::holder(&run.environment) {
         bail!("run {id} is being measured by process {process}: stop that first");
     }
+    let left = run_lock::left_running(&run.environment);
+    ensure!(
+        left.is_empty(),
+        "what run {id} had started when it was killed still runs, and would be measured along: end it \
+         first (kill -9 {})",
+        left.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    );
     let least_sessions = declared.as_ref().map_or(0, custom::Loaded::min_sessions);
     let job = Job { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let output = Output { store: Some(store), trace: None, shown, needs_all: false };

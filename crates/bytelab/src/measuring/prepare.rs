@@ -14,6 +14,7 @@ use lab::run::{Plan, Run, Warning};
 
 use super::progress::ProgressDisplay;
 use crate::console;
+use crate::experiments;
 use crate::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
@@ -55,6 +56,8 @@ pub(crate) fn prepare_run<'a>(
     };
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
     let dir = to_path(dir);
+    experiments::remove_leftovers(&dir);
+    experiments::remove_leftovers(&std::env::temp_dir());
     display.say("making or reading the data");
     let data = prepare_data(job.experiment, points, &dir, plan.cache, stop);
     display.clear();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use lab::launch;
 use lab::run::Environment;
 
 const PROCESS: &str = "measured_by_process";
@@ -14,6 +15,26 @@ pub(super) fn claim(environment: &mut Environment) {
     let facts =
         [(PROCESS, process.into()), (STARTED, start_of(process).into()), (BOOT, boot().into())];
     environment.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+}
+
+/// Marks the children of this process: no other one has the same mark.
+pub(crate) fn mark() -> String {
+    let process = std::process::id();
+    mark_of(&boot().unwrap_or_default(), process.into(), start_of(process).unwrap_or_default())
+}
+
+fn mark_of(boot: &str, process: u64, started: u64) -> String {
+    format!("{boot}-{process}-{started}")
+}
+
+/// The processes that were started for the run by a process that has ended.
+pub(super) fn left_running(environment: &Environment) -> Vec<i32> {
+    let fact = |name: &str| environment.facts.get(name);
+    let mark = || {
+        let boot = fact(BOOT)?.as_str()?;
+        Some(mark_of(boot, fact(PROCESS)?.as_u64()?, fact(STARTED)?.as_u64()?))
+    };
+    mark().map_or_else(Vec::new, |mark| launch::left_running(&mark))
 }
 
 /// The process that measures the run, if it is still alive.

@@ -10,6 +10,7 @@ use lab::experiment::{How, Method};
 use lab::launch::{self, RunError, Stop};
 
 use super::tool::{InstalledTool, PrintProgress, Tool};
+use crate::experiments::TemporaryFolder;
 
 /// Methods in one language. In its commands `{src}` stands for the directory of the sources,
 /// `{out}` for the directory of the build output, `{NAME}` for the tool with that name and
@@ -178,13 +179,13 @@ impl Toolchain {
         stop: &Stop,
     ) -> Result<Result<(), String>> {
         let making = || format!("making {}", place.display());
-        let unfinished =
-            tempfile::Builder::new().prefix(".unfinished-").tempdir_in(dir).with_context(making)?;
-        let made = self.build_in(&unfinished.path().join("src"), unfinished.path(), tools, stop)?;
+        let unfinished = TemporaryFolder::new_in(dir).with_context(making)?;
+        let unfinished = &unfinished.path;
+        let made = self.build_in(&unfinished.join("src"), unfinished, tools, stop)?;
         if made.is_ok() {
             // The name of a worker may have several parts.
             place.parent().map_or(Ok(()), fs::create_dir_all).with_context(making)?;
-            match fs::rename(unfinished.path(), place) {
+            match fs::rename(unfinished, place) {
                 // Another process that built the same was faster.
                 Err(_) if place.exists() => {}
                 renamed => renamed.with_context(making)?,

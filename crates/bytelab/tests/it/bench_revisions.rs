@@ -8,7 +8,7 @@ use crate::program::{Ran, World};
 /// A repository in the home: `tool` appends `one` to the file `log` at the tag `v1`, and `two` at
 /// the branch's head; so does `sub/tool`. `None` where git is not installed.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
-fn repository() -> Option<World> {
+pub(crate) fn repository() -> Option<World> {
     let world = World::new();
     let git = |words: &[&str]| {
         #[expect(
@@ -48,7 +48,7 @@ fn sorted_log(world: &World) -> Vec<String> {
 fn is_tidy(world: &World) -> bool {
     let known = std::fs::read_dir(world.path(".git/worktrees")).map_or(0, Iterator::count);
     let mut left = std::fs::read_dir(world.dir.path()).unwrap();
-    let is_ours = |name: &str| name.starts_with("bytelab-revisions-");
+    let is_ours = |name: &str| name.starts_with(".bytelab-files-");
     known == 0 && !left.any(|entry| is_ours(entry.unwrap().file_name().to_str().unwrap()))
 }
 

@@ -30,6 +30,7 @@ mod damaged;
 mod decoding;
 mod destination;
 
+mod ended_with_the_lab;
 mod export;
 mod fleece;
 mod help;
@@ -49,6 +50,7 @@ mod module_graph;
 mod numbers;
 mod odd_paths;
 mod output;
+mod passwords;
 mod program;
 #[cfg(feature = "postgres")]
 mod proxy;

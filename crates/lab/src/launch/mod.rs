@@ -7,6 +7,7 @@ mod counting;
 mod expanded;
 mod filter;
 mod fresh;
+mod keeper;
 mod orphans;
 mod output;
 mod process;
@@ -15,12 +16,10 @@ mod runner;
 mod server_process;
 mod tracing;
 mod with_hooks;
+mod withheld;
 mod worker_client;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
 use crate::count::Sources;
 use crate::experiment::{How, Method, OldSide};
@@ -28,6 +27,7 @@ use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
 pub use self::filter::filter;
+pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{HOOK, Hook, hook, output, run_to_end};
 pub use self::runner::{
@@ -35,28 +35,10 @@ pub use self::runner::{
     TracedRunner,
 };
 pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
+pub use self::withheld::withhold;
 
 use self::runner::{BUILT_IN, Limits};
 use self::worker_client::WorkerClient;
-
-/// The variables that no child gets from the environment of this process.
-static WITHHELD: OnceLock<Vec<&str>> = OnceLock::new();
-
-/// Withholds these variables from all children that are started from now on. Only the first call
-/// has an effect.
-pub fn withhold(variables: Vec<&'static str>) {
-    let _ = WITHHELD.set(variables);
-}
-
-/// A command with the environment of this process, less what is withheld.
-#[expect(clippy::disallowed_methods, reason = "this is lab::launch")]
-fn new_command(program: &OsStr) -> Command {
-    let mut command = Command::new(program);
-    for variable in WITHHELD.get().into_iter().flatten() {
-        command.env_remove(variable);
-    }
-    command
-}
 
 /// Starts real processes.
 pub struct Launcher {

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use super::keeper;
+
 /// Adopts orphans while it lives, and ends them when it is dropped: at that time, no other child of
 /// this process may be running.
 pub struct Orphans(());
@@ -15,11 +17,13 @@ impl Orphans {
         Orphans(())
     }
 
-    /// Runs `work` and does not end its orphans, such as the server that a compiler starts for
-    /// later invocations.
+    /// Runs `work` and ends its orphans neither at its end nor if the lab is killed, such as the
+    /// server that a compiler starts for later invocations.
     pub fn without<T>(&self, work: impl FnOnce() -> T) -> T {
         system::adopt(false);
+        keeper::set_marking(false);
         let done = work();
+        keeper::set_marking(true);
         system::adopt(true);
         done
     }
@@ -58,6 +62,7 @@ mod system {
     use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
     use crate::clock;
+    use crate::launch::keeper::keeper_process;
 
     static ADOPTS: AtomicBool = AtomicBool::new(false);
     /// A process that cannot be ended within this time is left: it hangs in the kernel, or has the
@@ -80,6 +85,9 @@ mod system {
         for thread in threads {
             let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
             children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+        if let Some(keeper) = keeper_process() {
+            children.remove(&keeper);
         }
         children
     }

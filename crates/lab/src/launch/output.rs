@@ -157,14 +157,14 @@ fn in_memory() -> Result<File, RunError> {
 
 /// A file in memory.
 #[cfg(target_os = "linux")]
-fn memory() -> io::Result<File> {
+pub(super) fn memory() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};
-    Ok(memfd_create("bytelab-output", MemfdFlags::CLOEXEC)?.into())
+    Ok(memfd_create("bytelab", MemfdFlags::CLOEXEC)?.into())
 }
 
 /// A file whose name has been removed.
 #[cfg(not(target_os = "linux"))]
-fn memory() -> io::Result<File> {
+pub(super) fn memory() -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("bytelab-output-{}", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;

@@ -12,8 +12,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
+use super::keeper::{self, KeptGroup};
 use super::output::OUTPUT_LIMIT_BYTES;
-use super::{Limits, RunError, new_command};
+use super::withheld::new_command;
+use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::path_text::to_os;
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
@@ -25,6 +27,7 @@ const LOOK_AGAIN_MS: i64 = 100;
 
 pub(super) struct Process {
     pub(super) child: Child,
+    group: KeptGroup,
     name: String,
     stderr: Option<ChildStderr>,
     tail: Vec<u8>,
@@ -81,6 +84,7 @@ impl Process {
         if let Some(dir) = dir {
             command.current_dir(dir);
         }
+        keeper::mark(&mut command);
         let spawned = command
             .env_remove(COUNTING_VARIABLE)
             .env_remove(FRESH_VARIABLE)
@@ -96,9 +100,11 @@ impl Process {
             io::ErrorKind::NotFound => missing(name, dir),
             _ => RunError::Failed(format!("{name} could not be started: {error}")),
         })?;
+        let group = KeptGroup::new(child.id());
         let stderr = child.stderr.take();
         let process = Process {
             child,
+            group,
             name: name.clone(),
             stderr,
             tail: Vec::new(),
@@ -251,6 +257,7 @@ impl Process {
             return Ok(ended);
         }
         let _ = kill_process_group(self.pid(), Signal::KILL);
+        self.group.forget();
         let ended = clock::reap(self.child.id())?;
         self.ended = Some(ended);
         self.take_stderr();

@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 
 use super::process::{ChildStdio, Process};
-use super::{Limits, RunError, Stop, new_command};
+use super::withheld::new_command;
+use super::{Limits, RunError, Stop};
 use crate::clock;
 use crate::path_text::to_os;
 

@@ -72,7 +72,8 @@ impl Exports {
         let table = TableOptions { own: &own, ..table };
         let options = Options { table, parameters: Some(&parameters) };
         for (flag, format, file) in self.0 {
-            let write = |out: &mut dyn Write| export::write(format, run, analysis, options, out);
+            let write =
+                |out: &mut (dyn Write + Send)| export::write(format, run, analysis, options, out);
             let left_out = match file {
                 Some(file) => write(&mut file.file()).and_then(|left_out| {
                     file.finish()?;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lab::launch::{self, RunError, Stop};
-use tempfile::TempDir;
 
 use super::args::RevisionArgs;
+use crate::experiments::TemporaryFolder;
 
 /// A longer build is a mistake.
 const BUILD_LIMIT_NS: u64 = 4 * 3600 * 1_000_000_000;
@@ -24,7 +24,7 @@ pub(super) struct Revisions {
     /// The root of each worktree that was made.
     made: Vec<String>,
     /// Where they are: removed after them.
-    _dir: TempDir,
+    _dir: TemporaryFolder,
 }
 
 pub(super) struct Revision {
@@ -38,16 +38,17 @@ impl Revisions {
         if args.rev.is_empty() {
             return Ok(None);
         }
-        let dir = tempfile::Builder::new().prefix("bytelab-revisions-").tempdir();
-        let dir = dir.context("--rev: a folder for the worktrees")?;
+        let dir = TemporaryFolder::new_in(&std::env::temp_dir()).context("--rev")?;
         // In the texts of commands it must be one word.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+".contains(c);
-        let place = dir.path().to_str().filter(|place| place.chars().all(is_plain));
+        let place = dir.path.to_str().filter(|place| place.chars().all(is_plain));
         let place = place.map(PathBuf::from);
         let place = place.with_context(|| {
-            format!("--rev: {} cannot be a word of a command: set TMPDIR", dir.path().display())
+            format!("--rev: {} cannot be a word of a command: set TMPDIR", dir.path.display())
         })?;
         let prefix = git(&["rev-parse", "--show-prefix"], stop)?;
+        // The worktrees of killed runs were removed with their folders.
+        git(&["worktree", "prune"], stop)?;
         let mut revisions = Revisions { all: Vec::new(), made: Vec::new(), _dir: dir };
         for (i, name) in args.rev.iter().enumerate() {
             let is_new = revisions.all.iter().all(|other| other.name != *name);

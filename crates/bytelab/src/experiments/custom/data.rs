@@ -129,12 +129,8 @@ fn made(data_dir: &Path, size: u64, content: Content, stop: &Stop) -> Result<Pat
     }
     made_file::check_space(data_dir, size)?;
     let making = || format!("making {} (is there room?)", path.display());
-    let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix("own-v").suffix(".unfinished");
-    let file = builder.tempfile_in(data_dir).with_context(making)?;
-    write(file.as_file(), size, content == Content::Text, stop).with_context(making)?;
-    file.as_file().sync_all().with_context(making)?;
-    file.persist(&path).map_err(|error| error.error).with_context(making)?;
+    let is_text = content == Content::Text;
+    made_file::write_whole(&path, |file| write(file, size, is_text, stop)).with_context(making)?;
     Ok(path)
 }
 

@@ -2,6 +2,7 @@
 //! to look up in it.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +12,7 @@ use lab::stop::Stop;
 use serde_json::Value;
 
 use super::shapes;
+use crate::experiments::shared::made_file;
 
 /// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
@@ -49,10 +51,7 @@ fn made(point: &Point, dir: &Path) -> Result<(PathBuf, Vec<u8>)> {
     if !is_there {
         let write = || -> Result<()> {
             fs::create_dir_all(dir)?;
-            let unfinished = tempfile::NamedTempFile::new_in(dir)?;
-            fs::write(unfinished.path(), &text)?;
-            unfinished.persist(&path)?;
-            Ok(())
+            made_file::write_whole(&path, |mut file| Ok(file.write_all(text.as_bytes())?))
         };
         write().with_context(|| {
             format!("making {}; --data-dir names another directory", path.display())

@@ -11,6 +11,8 @@ use lab::param::Point;
 use lab::stop::Stop;
 use record_sampler::{Format, Layout, Method, Population, Rng, Sampler};
 
+use crate::experiments::shared::made_file;
+
 /// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
 const BINARY: &str = "fixed:64";
@@ -121,14 +123,8 @@ fn made(dir: &Path, records: u64, is_text: bool, stop: &Stop) -> Result<PathBuf>
     }
     let making =
         || format!("making {} (is there room? --dir and --records can change it)", path.display());
-    let file = tempfile::Builder::new()
-        .prefix("sampling-v")
-        .suffix(".unfinished")
-        .tempfile_in(&dir)
+    made_file::write_whole(&path, |file| write(file, records, is_text, stop))
         .with_context(making)?;
-    write(file.as_file(), records, is_text, stop).with_context(making)?;
-    file.as_file().sync_all().with_context(making)?;
-    file.persist(&path).map_err(|error| error.error).with_context(making)?;
     Ok(path)
 }
 

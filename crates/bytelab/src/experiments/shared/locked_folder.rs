@@ -3,10 +3,10 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -60,6 +60,31 @@ fn remove_if_dead(path: &Path) -> bool {
     let Ok(folder) = File::open(path) else { return false };
     flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
         && fs::remove_dir_all(path).is_ok()
+}
+
+/// A folder for temporary files that only this user may read. It is removed on drop, and by the
+/// next run if this process is killed.
+pub(crate) struct TemporaryFolder {
+    pub(crate) path: PathBuf,
+    _lock: File,
+}
+
+impl TemporaryFolder {
+    pub(crate) fn new_in(dir: &Path) -> Result<TemporaryFolder> {
+        remove_leftovers(dir);
+        let making = || format!("making a folder in {}", dir.display());
+        let (path, lock) = make_locked(dir).with_context(making)?;
+        let folder = TemporaryFolder { path, _lock: lock };
+        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o700))
+            .with_context(making)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
 }
 
 #[cfg(test)]

@@ -70,16 +70,18 @@ pub(crate) fn check_space(dir: &Path, needed: u64) -> Result<()> {
 
 /// No process sees an incomplete file under its name, and two processes may create the same file.
 fn make(path: &Path, size: u64, index: u64, stop: &Stop) -> Result<()> {
+    write_whole(path, |file| Ok(write_random(file, size, index, stop)?)).with_context(|| {
+        format!("making {} (is there room? --data-dir and --size can change it)", path.display())
+    })
+}
+
+/// Writes a file that has its name only when all of it is written and on the device. What a killed
+/// process leaves of it is removed by the next run.
+pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     let unfinished = Unfinished::new(path)?;
-    write_random(&unfinished.file, size, index, stop)
-        .and_then(|()| unfinished.file.sync_all())
-        .and_then(|()| fs::rename(&unfinished.path, path))
-        .with_context(|| {
-            format!(
-                "making {} (is there room? --data-dir and --size can change it)",
-                path.display()
-            )
-        })
+    write(&unfinished.file)?;
+    unfinished.file.sync_all()?;
+    Ok(fs::rename(&unfinished.path, path)?)
 }
 
 fn write_random(mut file: impl Write, size: u64, seed: u64, stop: &Stop) -> std::io::Result<()> {
@@ -146,12 +148,12 @@ impl Drop for Unfinished {
 }
 
 /// Removes the leftovers of killed processes: the unfinished files that no process holds locked.
-fn remove_leftovers(dir: &Path) -> Result<()> {
+pub(crate) fn remove_leftovers(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).with_context(|| format!("listing {}", dir.display()))?;
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && name.ends_with(UNFINISHED) {
+        if is_unfinished(&name) {
             // Another process may remove it at the same time; a file that cannot be removed does no
             // harm.
             let _ = File::open(entry.path())
@@ -159,6 +161,14 @@ fn remove_leftovers(dir: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The name ends with a process id and a count.
+fn is_unfinished(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let ending = name.strip_suffix(UNFINISHED).and_then(|name| name.rsplit_once('.'));
+    let numbers = ending.and_then(|(_, numbers)| numbers.split_once('-'));
+    numbers.is_some_and(|(process, count)| number(process) && number(count))
 }
 
 #[cfg(test)]

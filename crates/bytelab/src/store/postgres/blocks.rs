@@ -107,7 +107,10 @@ pub(super) fn read_block(
 }
 
 fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
-    Ok(zstd::bulk::compress(bytes, LEVEL)?)
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    // Without it, damage may be decompressed to other values.
+    compressor.include_checksum(true)?;
+    Ok(compressor.compress(bytes)?)
 }
 
 fn decompressed(bytes: &[u8], size_max: usize) -> Result<Vec<u8>> {
@@ -220,6 +223,19 @@ mod tests {
         read_block(&mut back, &answers, &block, &mut Room::new(), |name| name == "cpu_ns").unwrap();
         assert_eq!(back.values.keys().collect::<Vec<_>>(), ["cpu_ns"]);
         assert_eq!(back.samples, cell.samples);
+    }
+
+    #[test]
+    fn a_flipped_bit_changes_no_block_unseen() {
+        let cell = cell(100);
+        let (_, block) = block_of(&cell).unwrap();
+        for bit in 0..8 * block.len() {
+            let mut damaged = block.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(back) = read(&cell, &damaged) {
+                assert_eq!(back, cell, "bit {bit}");
+            }
+        }
     }
 
     proptest! {

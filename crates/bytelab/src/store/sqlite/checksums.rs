@@ -1,18 +1,15 @@
-//! What the checksums of the store cover, and the error of what has another one than when it was
-//! written. SQLite itself notices damage only in the structure of its file.
+//! What the checksums of the store cover. SQLite itself notices damage only in the structure of its
+//! file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Result, ensure};
 use flate2::Crc;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde::{Deserialize, Serialize};
-
-use super::opening;
-use crate::store::interface::Unreadable;
 
 /// The columns of a run that its checksum covers: all but `unsent`, which is no part of the run.
 const RUN: &str = "id, uuid, schema, experiment, question, label, started, complete, environment, \
@@ -41,19 +38,6 @@ impl fmt::Display for Newer {
 }
 
 impl std::error::Error for Newer {}
-
-/// The error of reading a run. What cannot be parsed is damaged as well; what SQLite cannot read
-/// now, as the file is locked or its device fails, is not.
-pub(super) fn explain(error: Error) -> Error {
-    let is_damage = matches!(opening::code(&error), None | Some(ErrorCode::DatabaseCorrupt));
-    if is_damage && !error.is::<Newer>() {
-        let what = opening::one_line(&error);
-        let advice = "restore the store from a copy, or delete the run";
-        Unreadable(format!("its data is damaged ({what}); {advice}")).into()
-    } else {
-        error
-    }
-}
 
 /// Makes `checksum_of` known to SQL: the checksum of its arguments.
 pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {

@@ -7,6 +7,7 @@ mod journal;
 mod measuring;
 mod opening;
 mod reading;
+mod replay;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -19,7 +20,8 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Listed, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use self::journal::{Applied, Journal};
+use self::journal::Journal;
+use self::replay::Applied;
 use super::interface::{
     Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
 };
@@ -47,7 +49,7 @@ impl Sqlite {
             let mut found = Vec::new();
             for run in reading::list(transaction)? {
                 if let Err(error) = reading::load(transaction, number(&run.id)?) {
-                    found.push(format!("run {}: {:#}", run.id, checksums::explain(error)));
+                    found.push(format!("run {}: {:#}", run.id, opening::damaged(error)));
                 }
             }
             ensure!(found.is_empty(), found.join("; "));
@@ -99,7 +101,7 @@ impl Sqlite {
                 }
                 None => load(transaction, number),
             };
-            loaded.map_err(checksums::explain).with_context(|| format!("run {id}"))
+            loaded.map_err(opening::damaged).with_context(|| format!("run {id}"))
         })
     }
 
@@ -165,9 +167,10 @@ impl Sqlite {
             Ok(applied.is_damaged)
         });
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let ended = match folded? {
-            true => journal::keep(&self.path, run, &kept_as),
-            false => journal::delete(&self.path, run),
+        let ended = if folded? {
+            journal::keep(&self.path, run, &kept_as)
+        } else {
+            journal::delete(&self.path, run)
         };
         self.explained(ended)
     }
@@ -207,7 +210,7 @@ impl Store for Sqlite {
                 insert_ended(transaction, run)?;
                 return Ok(true);
             };
-            checksums::check(transaction, number).map_err(checksums::explain)?;
+            checksums::check(transaction, number).map_err(opening::damaged)?;
             let (complete, samples) = reading::state(transaction, number)?;
             ensure_not_older(complete, samples, run)?;
             Ok(false)
@@ -232,7 +235,7 @@ impl Store for Sqlite {
     fn planned(&mut self, id: &str) -> Result<Planned> {
         self.read(|transaction| {
             let number = existing(transaction, id)?;
-            let planned = reading::planned(transaction, number).map_err(checksums::explain);
+            let planned = reading::planned(transaction, number).map_err(opening::damaged);
             planned.with_context(|| format!("run {id}"))
         })
     }
@@ -248,7 +251,7 @@ impl Store for Sqlite {
                 if let Some(listed) = list.iter_mut().find(|listed| listed.id == id) {
                     let (_, next_sample) = reading::size(transaction, *run)?;
                     // What is wrong with it is said when the run is read.
-                    let _ = journal::apply_to_list(listed, next_sample, journal);
+                    let _ = replay::apply_to_list(listed, next_sample, journal);
                 }
             }
             Ok(list)
@@ -259,7 +262,7 @@ impl Store for Sqlite {
         self.write(|transaction| {
             let run = existing(transaction, id)?;
             // A new checksum would hide the damage.
-            let checked = checksums::check(transaction, run).map_err(checksums::explain);
+            let checked = checksums::check(transaction, run).map_err(opening::damaged);
             checked.with_context(|| format!("run {id}"))?;
             transaction.execute("UPDATE run SET label = ?2 WHERE id = ?1", (run, label))?;
             checksums::seal(transaction, run)
@@ -309,7 +312,7 @@ fn load_with(
 ) -> Result<(Run, Applied)> {
     let mut run = reading::load(transaction, number)?;
     let (_, next_sample) = reading::size(transaction, number)?;
-    let applied = journal::apply(&mut run, next_sample, journal, kept_as)?;
+    let applied = replay::apply(&mut run, next_sample, journal, kept_as)?;
     Ok((run, applied))
 }
 

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use super::checksums;
+use super::checksums::{self, Newer};
 use crate::store::interface::{LOCK_LIMIT, Locked, NoRun, Unreadable};
 
 /// Marks an SQLite file as a store: "btlb".
@@ -309,9 +309,21 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
     anyhow!("store {shown}: {meaning} ({text})")
 }
 
+/// The error of reading a run. What cannot be parsed is damaged as well; what SQLite cannot read
+/// now, as the file is locked or its device fails, is not.
+pub(super) fn damaged(error: anyhow::Error) -> anyhow::Error {
+    let is_damage = matches!(code(&error), None | Some(ErrorCode::DatabaseCorrupt));
+    if !is_damage || error.is::<Newer>() {
+        return error;
+    }
+    let what = one_line(&error);
+    let advice = "restore the store from a copy, or delete the run";
+    Unreadable(format!("its data is damaged ({what}); {advice}")).into()
+}
+
 /// The chain of an error without the levels below SQLite's, which repeat the same text, and without
 /// the line ends and the full length of quotations from a damaged store.
-pub(super) fn one_line(error: &anyhow::Error) -> String {
+fn one_line(error: &anyhow::Error) -> String {
     const LIMIT: usize = 300;
     let above = error.chain().take_while(|cause| !cause.is::<rusqlite::Error>());
     let sqlite = error.chain().filter(|cause| cause.is::<rusqlite::Error>()).take(1);
@@ -354,6 +366,6 @@ fn has_io_error(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
     errors.any(|error| error.kind() == kind)
 }
 
-pub(super) fn code(error: &anyhow::Error) -> Option<ErrorCode> {
+fn code(error: &anyhow::Error) -> Option<ErrorCode> {
     error.chain().find_map(|cause| cause.downcast_ref::<rusqlite::Error>()?.sqlite_error_code())
 }

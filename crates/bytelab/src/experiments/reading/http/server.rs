@@ -9,11 +9,11 @@ use anyhow::{Context, Result, anyhow, ensure};
 use lab::launch::{RunError, ServerProcess};
 use lab::param::Point;
 use lab::stop::Stop;
-use tempfile::TempDir;
 
 use super::super::source::numbered;
 use super::certificate::{self, certificate_of, key_of};
 use super::serve::{self, COMMAND};
+use crate::experiments::shared::locked_folder::TemporaryFolder;
 
 /// The time limit for its start.
 const LIMIT_NS: u64 = 30_000_000_000;
@@ -21,15 +21,15 @@ const LIMIT_NS: u64 = 30_000_000_000;
 pub(in super::super) struct Server {
     /// Dropped first, which ends the process.
     _helper: ServerProcess,
-    directory: TempDir,
+    directory: TemporaryFolder,
     secure: bool,
     port: u16,
 }
 
 /// Starts the server that the point names, with these files: `/0`, `/1` …
 pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> Result<Server> {
-    let directory = tempfile::tempdir().context("a directory for the server")?;
-    let root = directory.path().join("www");
+    let directory = TemporaryFolder::new_in(&std::env::temp_dir())?;
+    let root = directory.path.join("www");
     fs::create_dir(&root).with_context(|| format!("making {}", root.display()))?;
     for (index, file) in files.iter().enumerate() {
         symlink(file, root.join(index.to_string()))
@@ -37,13 +37,13 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
     }
     let secure = point.text("source")? == "https";
     if secure {
-        certificate::make(directory.path())?;
+        certificate::make(&directory.path)?;
     }
     let kind = point.text("server")?;
     let started = if kind == "nginx" {
-        nginx(directory.path(), secure, stop)?
+        nginx(&directory.path, secure, stop)?
     } else {
-        own(directory.path(), stop)
+        own(&directory.path, stop)
     };
     let (helper, port) = started.map_err(|ended| match ended {
         RunError::Skipped(reason) | RunError::Failed(reason) => {
@@ -63,7 +63,7 @@ impl Server {
             arguments.set(numbered("url", index), url.as_str());
         }
         if self.secure {
-            arguments.set("certificates", certificate_of(self.directory.path()));
+            arguments.set("certificates", certificate_of(&self.directory.path));
         }
     }
 }
