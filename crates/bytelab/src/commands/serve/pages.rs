@@ -148,6 +148,9 @@ impl Pages {
             .readable(listed.iter().rev(), |run| store.load_method(&run.id, method, metric))?;
         let all = series(&runs, method, metric);
         if all.is_empty() {
+            if let (true, Some(message)) = (runs.is_empty(), left_out.message()) {
+                return Err(anyhow::anyhow!(message).into());
+            }
             let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());
             return Err(Answer::line(StatusCode::NOT_FOUND, &text));
         }
