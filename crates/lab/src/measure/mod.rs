@@ -209,15 +209,7 @@ pub fn measure(
     if finished && !has_time && !is_decided {
         note_short_time(bench.run, &schedule);
     }
-    let mut between_ns = std::mem::take(&mut schedule.between_ns);
-    let facts = &mut bench.run.environment.facts;
-    let Shares { steal_share, busy_share_of_others } = noise.finish();
-    facts.insert("steal_share".to_owned(), steal_share.into());
-    facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
-    between_ns.sort_unstable();
-    if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
-        facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
-    }
+    add_facts(bench.run, &noise.finish(), std::mem::take(&mut schedule.between_ns));
     if finished {
         finished = unless_stopped(counting::pass(
             &mut bench,
@@ -227,6 +219,17 @@ pub fn measure(
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
+}
+
+/// Adds what was seen of the machine during the rounds, and what the lab needed between samples.
+fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
+    let facts = &mut run.environment.facts;
+    facts.insert("steal_share".to_owned(), shares.steal_share.into());
+    facts.insert("busy_share_of_others".to_owned(), shares.busy_share_of_others.into());
+    between_ns.sort_unstable();
+    if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
+        facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
+    }
 }
 
 /// In a sequential design: ends the methods that are decided, and returns whether all is decided.

@@ -67,8 +67,10 @@ fn samples(
         .iter()
         .filter_map(|unit| Some((unit, entry.cell.values.get(unit.metric)?.as_slice())))
         .collect();
-    let counting = entry.cell.samples.iter().enumerate();
-    for (at, sample) in counting.filter(|(_, sample)| sample.counts_in(sample.pass)) {
+    let estimate = entry.cell.estimate();
+    let shown = entry.cell.samples.iter().enumerate();
+    let shown = shown.filter(|(at, s)| s.counts_in(s.pass) || Some(*at) == estimate);
+    for (at, sample) in shown {
         let mut values = columns
             .iter()
             .filter_map(|(unit, values)| Some((unit, *values.get(at)?)))

@@ -174,7 +174,9 @@ fn repetitions<W: Write>(
         .map(|metric| (counter(metric), column(metric)))
         .collect();
     let has_cpu = entry.finite(CPU).next().is_some();
-    let counts = |(_, sample): &(usize, &Sample)| sample.counts_in(Pass::Timing);
+    let estimate = entry.cell.estimate();
+    let counts =
+        |(at, sample): &(usize, &Sample)| sample.counts_in(Pass::Timing) || Some(*at) == estimate;
     let all = || entry.cell.samples.iter().enumerate().filter(counts);
     let is_complete =
         |at: usize| value(wall, at).is_some() && (!has_cpu || value(cpu, at).is_some());

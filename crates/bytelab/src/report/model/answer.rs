@@ -335,8 +335,8 @@ type Undecided<'a> = (&'a Row<'a>, &'a Comparison, f64);
 
 /// The comparisons that decide nothing: those whose interval includes 1 or that have none, and
 /// those whose interval excludes it.
-fn undecided<'r, 'a>(
-    standing: &'r Ranking<'r, 'a>,
+fn undecided<'r>(
+    standing: &'r Ranking<'r, '_>,
 ) -> (Vec<&'r Undecided<'r>>, Vec<&'r Undecided<'r>>) {
     let all = standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
     let excludes_1 = |c: &Comparison| {

@@ -1,6 +1,6 @@
 //! How long a run may take, and when it is over.
 
-use super::{FIRST_LOOKS, LONG_SAMPLE_NS, Schedule};
+use super::{FIRST_LOOKS, Schedule};
 use crate::run::{Design, Plan};
 use crate::stats::{LOOKS, SESSIONS_NEEDED};
 
@@ -58,7 +58,7 @@ impl Schedule {
 
     /// Whether a sample took so long that a run without a limit of the user's takes no other.
     pub(super) fn is_too_long(&self) -> bool {
-        self.has_limit && !self.limits_all && self.longest_ns >= LONG_SAMPLE_NS
+        self.long_sample_ns.is_some_and(|long_ns| self.longest_ns >= long_ns)
     }
 
     /// Whether the first session has time for a whole round: where a limit for the whole run has

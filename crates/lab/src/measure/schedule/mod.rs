@@ -56,9 +56,9 @@ pub(super) struct Schedule {
     pub(super) said_ns: Option<u64>,
     /// Whether it was said that the time is too short.
     said_short: bool,
-    /// Whether there is a limit, and whether it is one for the whole run; what the counting pass
-    /// has of that.
-    has_limit: bool,
+    /// The duration of a sample of the first session that ends the run; none: it is not ended so.
+    long_sample_ns: Option<u64>,
+    /// Whether the limit is one for the whole run, and what the counting pass has of it.
     limits_all: bool,
     counting: u32,
     counting_ns: u64,
@@ -141,7 +141,8 @@ impl Schedule {
             digests: vec![false; stays.len()],
             limit_ns,
             at_most_ns: Schedule::at_most_of(plan, limit_ns),
-            has_limit: plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS,
+            long_sample_ns: (!plan.limits_all && plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS)
+                .then_some(LONG_SAMPLE_NS),
             limits_all: plan.limits_all,
             counting: plan.counting,
             design: plan.design,
