@@ -104,7 +104,7 @@ fn advised(change: impl Fn(&mut Run)) -> String {
 fn the_advice_for_a_verdict_is_what_limited_the_sessions() {
     let of = |sessions: u32, rounds: u32, design, experiment: &str| {
         advised(|run| {
-            run.plan = Plan { sessions, rounds, design, ..run.plan.clone() };
+            run.plan = Plan { rounds, sessions, design, ..run.plan.clone() };
             run.experiment = experiment.to_owned();
         })
     };
