@@ -1,7 +1,7 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
 //! what certainty; or that there is no answer, and why.
 
-use lab::analyze::{Comparison, Family, Overall, Verdict};
+use lab::analyze::{Comparison, Doubt, Family, Overall, Verdict};
 use lab::metric::heading;
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
@@ -10,13 +10,68 @@ use super::varying::Varying;
 
 /// The answer for one family.
 pub(crate) fn of_family(rows: &Rows<'_>) -> String {
-    let sentence = compared(rows);
+    let sentence = [compared(rows), without_verdict(rows)].concat();
     let wrong: Vec<&str> =
         rows.contenders.iter().filter(|row| row.wrong()).map(Row::name).collect();
     if wrong.is_empty() {
         return sentence;
     }
     format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
+}
+
+/// Why a method that was measured has no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason<'a> {
+    /// Its interval would decide.
+    Doubt(Doubt),
+    /// It could not be compared.
+    NotCompared(&'a str),
+}
+
+impl<'a> Reason<'a> {
+    fn of(row: &Row<'a>) -> Option<Reason<'a>> {
+        let found = row.comparison?;
+        match (found.doubt, found.verdict, &found.reason) {
+            (Some(doubt), ..) => Some(Reason::Doubt(doubt)),
+            (None, Verdict::Missing, Some(reason)) if row.p50(WALL).is_some() => {
+                Some(Reason::NotCompared(reason))
+            }
+            _ => None,
+        }
+    }
+
+    fn text(self) -> &'a str {
+        match self {
+            Reason::Doubt(Doubt::Wait) => {
+                "the waits for a CPU may be the difference; less load would show it"
+            }
+            Reason::Doubt(Doubt::UnknownWait) => {
+                "there was a wait for a CPU, and how long is not known"
+            }
+            Reason::Doubt(Doubt::Missing) => {
+                "the time without the wait is missing more often than that of the reference, so \
+                 that what is missing depends on what it took"
+            }
+            Reason::NotCompared(reason) => reason,
+        }
+    }
+}
+
+/// ` No verdict on b, c: …` for each reason, with its methods; empty where all have a verdict, or
+/// too little was measured for one.
+fn without_verdict(rows: &Rows<'_>) -> String {
+    let mut all: Vec<(Reason<'_>, Vec<&str>)> = Vec::new();
+    for row in rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row)) {
+        let Some(reason) = Reason::of(row) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(row.name()),
+            None => all.push((reason, vec![row.name()])),
+        }
+    }
+    let sentence = |(reason, names): &(Reason<'_>, Vec<&str>)| {
+        format!(" No verdict on {}: {}.", names.join(", "), reason.text())
+    };
+    all.iter().map(sentence).collect()
 }
 
 /// The method that is shown to be the fastest, by its index into the cells of the run.
@@ -181,6 +236,17 @@ fn compared(rows: &Rows<'_>) -> String {
         };
         return format!("{all} the same time as {name}, within {} %.", rows.margin_percent);
     }
+    if standing.others.iter().all(|(_, c, _)| c.doubt.is_some()) {
+        return match standing.others.as_slice() {
+            [(row, comparison, ratio)] => {
+                let more = difference(comparison, *ratio, &format!(" than {name}"));
+                let of_load = comparison.doubt != Some(Doubt::Missing);
+                let load = if of_load { " beside this load" } else { "" };
+                format!("{} takes {more}{load}.", row.name())
+            }
+            _ => format!("No method is shown to be faster or slower than {name}."),
+        };
+    }
     if standing.all(Verdict::Undecided) {
         let found = would_have_been_found(&standing, "one");
         return format!("No difference to {name} can be shown{found}.");
@@ -225,7 +291,11 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
     let sign = if ratio <= 1.0 { -1.0 } else { 1.0 };
     let change = |ratio: f64| sign * 100.0 * (ratio - 1.0);
     let word = if sign < 0.0 { "less" } else { "more" };
-    let wait = if comparison.metric == WALL_LESS_WAIT { ", run-queue wait left out" } else { "" };
+    let wait = match comparison {
+        _ if comparison.beside_load => ", beside this load",
+        _ if comparison.metric == WALL_LESS_WAIT => ", run-queue wait left out",
+        _ => "",
+    };
     let (Some(low), Some(high)) = (comparison.low, comparison.high) else {
         if ratio >= MANIFOLD {
             let times = times(ratio, 1);
