@@ -210,9 +210,10 @@ pub fn measure(
     }
     let mut between_ns = std::mem::take(&mut schedule.between_ns);
     let facts = &mut bench.run.environment.facts;
-    let Shares { steal_share, busy_share_of_others } = noise.finish();
+    let Shares { steal_share, busy_share_of_others, cgroup_throttled_share } = noise.finish();
     facts.insert("steal_share".to_owned(), steal_share.into());
     facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
+    facts.insert("cgroup_throttled_share".to_owned(), cgroup_throttled_share.into());
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());

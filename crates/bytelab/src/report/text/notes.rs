@@ -87,6 +87,9 @@ impl Short {
             WarningKind::NotCounted => {
                 (4, "samples of ".to_owned(), " do not count: free memory, or use --cache as-is")
             }
+            WarningKind::Waited if note.advice.starts_with("the quota") => {
+                (5, String::new(), " waited for a CPU: give its control group a larger quota")
+            }
             WarningKind::Waited => {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
