@@ -209,13 +209,10 @@ pub fn measure(
         note_short_time(bench.run, &schedule);
     }
     let mut between_ns = std::mem::take(&mut schedule.between_ns);
-    let facts = &mut bench.run.environment.facts;
-    let Shares { steal_share, busy_share_of_others, cgroup_throttled_share } = noise.finish();
-    facts.insert("steal_share".to_owned(), steal_share.into());
-    facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
-    facts.insert("cgroup_throttled_share".to_owned(), cgroup_throttled_share.into());
+    record_noise(bench.run, noise.finish());
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
+        let facts = &mut bench.run.environment.facts;
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());
     }
     if finished {
@@ -225,6 +222,15 @@ pub fn measure(
     }
     bench.run.complete = finished;
     bench.record.finish(bench.run)
+}
+
+/// Keeps what else the machine did while the samples were taken.
+fn record_noise(run: &mut Run, shares: Shares) {
+    let Shares { steal_share, busy_share_of_others, cgroup_throttled_share } = shares;
+    let facts = &mut run.environment.facts;
+    facts.insert("steal_share".to_owned(), steal_share.into());
+    facts.insert("busy_share_of_others".to_owned(), busy_share_of_others.into());
+    facts.insert("cgroup_throttled_share".to_owned(), cgroup_throttled_share.into());
 }
 
 /// In a sequential design: ends the methods that are decided, and returns whether all is decided.
