@@ -74,7 +74,8 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Its process, which is a child of this one.
+/// The process of the keeper, which is a child of this one.
+#[cfg(target_os = "linux")]
 pub(super) fn keeper_process() -> Option<i32> {
     match &*state() {
         State::Running(keeper) => Some(keeper.process.id() as i32),
