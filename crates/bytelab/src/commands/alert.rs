@@ -8,11 +8,11 @@ use anyhow::Result;
 use lab::analyze::{NEWEST, slowdowns};
 use lab::run::{Listed, Run};
 
-use super::context::{layout, note_left_out};
+use super::context::{layout, readable};
 use super::exit;
 use crate::console;
 use crate::report::alert::{self, Alert};
-use crate::store::{LeftOut, Store};
+use crate::store::Store;
 
 pub(super) fn run(
     days: u32,
@@ -26,9 +26,7 @@ pub(super) fn run(
     let recent: BTreeSet<&str> = recent.map(|run| run.experiment.as_str()).collect();
     let wanted = listed.iter().filter(|run| recent.contains(run.experiment.as_str()));
     let wanted = newest(wanted.collect(), NEWEST);
-    let mut left_out = LeftOut::default();
-    let runs = left_out.readable(wanted, |run| load(store, &run.id))?;
-    note_left_out(&left_out)?;
+    let runs = readable(wanted, |run| load(store, &run.id))?;
     let found = Alert::new(days, since, slowdowns(&runs, since), &runs);
     let text = if json { alert::json(&found)? + "\n" } else { alert::text(&found, &layout()) };
     console::stdout().write_all(text.as_bytes())?;

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use clap_complete::{Shell, generate};
 
 use super::context::Context;
-
 use crate::console;
 
 #[derive(Args)]

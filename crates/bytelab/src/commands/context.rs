@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use lab::experiment::Experiment;
+use lab::run::Run;
 
 use crate::console;
 use crate::experiments::Catalogue;
@@ -46,9 +47,16 @@ pub(crate) fn layout() -> Layout {
     }
 }
 
-/// Says which runs were left out, if any.
-pub(crate) fn note_left_out(left_out: &LeftOut) -> io::Result<()> {
-    left_out.message().map_or(Ok(()), |text| note(&text))
+/// What `load` gives for these runs. Those that cannot be read are left out, which standard error
+/// says.
+pub(crate) fn readable<T>(
+    listed: impl IntoIterator<Item = T>,
+    load: impl FnMut(&T) -> Result<Run>,
+) -> Result<Vec<Run>> {
+    let mut left_out = LeftOut::default();
+    let runs = left_out.readable(listed, load)?;
+    left_out.message().map_or(Ok(()), |text| note(&text))?;
+    Ok(runs)
 }
 
 /// A line on standard error. Names of the user, of files and of programs are in it.

@@ -10,9 +10,8 @@ use lab::launch::Stop;
 use lab::metric::WALL;
 use lab::run::{Cell, Run, Status};
 
-use crate::report::view::{View, view};
-
 use crate::console;
+use crate::report::view::{View, view};
 
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;

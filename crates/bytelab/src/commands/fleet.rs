@@ -6,10 +6,9 @@ use lab::analyze::{Fleet, RunGroup, compare_groups, refusal};
 use lab::run::Run;
 use serde_json::Value;
 
-use super::context::{Context, note, note_left_out};
+use super::context::{Context, note, readable};
 use super::same_job::{ensure_different, places};
 use crate::report::fleet::{FleetReport, is_lasting};
-use crate::store::LeftOut;
 
 /// What the runs of a group have in common.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,10 +81,7 @@ fn runs(experiment: Option<&str>, context: &Context) -> Result<Vec<Run>> {
     if names.len() > 1 {
         bail!("there are runs of {}: choose with --experiment NAME", names.join(" and "));
     }
-    let mut left_out = LeftOut::default();
-    let runs = left_out.readable(&listed, |run| store.load(&run.id))?;
-    note_left_out(&left_out)?;
-    Ok(runs)
+    readable(&listed, |run| store.load(&run.id))
 }
 
 /// In the order in which their first runs were stored.

@@ -12,12 +12,12 @@ use lab::clock;
 use lab::run::Listed;
 
 use super::alert;
-use super::context::{Context, layout, note, note_left_out};
+use super::context::{Context, layout, note, readable};
 use super::limits::metric_named;
 use crate::console;
 use crate::report;
 use crate::report::history::{Entry, flags};
-use crate::store::{LeftOut, Planned, has_label, is_machine};
+use crate::store::{Planned, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -116,9 +116,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let metric = metric_named(&args.metric);
-    let mut left_out = LeftOut::default();
-    let runs = left_out.readable(&listed, |run| store.load_method(&run.id, method, metric))?;
-    note_left_out(&left_out)?;
+    let runs = readable(&listed, |run| store.load_method(&run.id, method, metric))?;
     let all = series(&runs, method, metric);
     ensure!(
         !all.is_empty(),

@@ -17,13 +17,9 @@ use super::kinds::Kind;
 /// The name of each experiment of commands that are typed.
 const TYPED: &str = "bench";
 
-/// The run as others get it.
-pub(super) fn redacted(run: Run, hidden: &Hidden<'_>) -> Run {
-    hidden.run(run)
-}
-
 impl Hidden<'_> {
-    fn run(&self, run: Run) -> Run {
+    /// The run as others get it.
+    pub(super) fn run(&self, run: Run) -> Run {
         let Run {
             schema,
             id,

@@ -24,7 +24,6 @@ impl Redaction {
         if !self.hides_something() {
             return run;
         }
-        let hidden = Hidden::new(self, &run, own);
-        fields::redacted(run, &hidden)
+        Hidden::new(self, &run, own).run(run)
     }
 }

@@ -202,7 +202,7 @@ fn only_what_is_on_the_list_is_sent() {
     assert_eq!(marked(&given), [".environment.cpu_model"]);
 }
 
-/// Otherwise the test above would find nothing in a field that nobody filled.
+/// Otherwise the test above would find nothing in a field without a mark.
 #[test]
 fn each_text_of_a_run_that_is_not_a_word_of_a_kind_is_a_mark() {
     let run = Marks::default().run(false);
@@ -347,7 +347,7 @@ fn facts_that_look_like_a_command_or_a_path_stay() {
     assert!(hidden.cells[0].method.starts_with("command-"), "{}", hidden.cells[0].method);
 }
 
-/// A fact that is not on the list would be left out, and nobody would notice.
+/// A fact that is not on the list would be left out unnoticed.
 #[test]
 fn each_fact_of_this_machine_is_on_the_list_or_hidden_knowingly() {
     let mut run = Marks::default().run(true);

@@ -77,17 +77,31 @@ pub(crate) const TOOK: &str = "measured_for_ns";
 /// How long a process waits for other writers, unless a limit is set.
 pub(crate) const LOCK_LIMIT: Duration = Duration::from_secs(30);
 
-/// Another program has locked the store for too long.
-#[derive(Debug)]
-pub(crate) struct Locked(pub(super) String);
+/// Errors that are known by their type and have a text of their own.
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $name(pub(super) String);
 
-impl std::fmt::Display for Locked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::error::Error for $name {}
+    )*};
 }
 
-impl std::error::Error for Locked {}
+errors! {
+    /// Another program has locked the store for too long.
+    Locked;
+    /// A text names no run of the store, or several.
+    NoRun;
+    /// The data of a run are damaged, or those of a newer bytelab.
+    Unreadable;
+}
 
 /// A name for a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -95,30 +109,6 @@ pub(crate) struct Baseline {
     pub(crate) name: String,
     pub(crate) id: String,
 }
-
-/// A text names no run of the store, or several.
-#[derive(Debug)]
-pub(crate) struct NoRun(pub(super) String);
-
-impl std::fmt::Display for NoRun {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoRun {}
-
-/// The data of a run are damaged, or those of a newer bytelab.
-#[derive(Debug)]
-pub(crate) struct Unreadable(pub(super) String);
-
-impl std::fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// The runs that were left out as they cannot be read.
 #[derive(Debug, Default)]

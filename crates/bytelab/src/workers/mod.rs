@@ -18,7 +18,6 @@ pub(crate) use self::tool::PrintProgress;
 use self::tool::{InstalledTool, Tool};
 use self::toolchain::{Level, Toolchain};
 use self::toolchains::TOOLCHAINS;
-
 use crate::console;
 
 /// The language of this program, and so of the built-in methods.

@@ -146,7 +146,7 @@ fn a_run_that_cannot_be_pushed_does_not_hold_up_the_others() {
 
     let pushed = run(&world, &url, &["push"]);
     assert_eq!((pushed.code, pushed.stdout.as_str()), (1, "2 runs pushed to postgres:///runs\n"));
-    for (id, why) in [(1, "points"), (3, "delete it there first")] {
+    for (id, why) in [(1, "its data is damaged"), (3, "delete it there first")] {
         let line =
             pushed.stderr.lines().find(|line| line.contains(&format!("run {id} stays here")));
         assert!(line.is_some_and(|line| line.contains(why)), "{}", pushed.stderr);

@@ -56,6 +56,7 @@ pub use self::sides::{
     Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
     compare_sides, gate, refusal,
 };
+pub use self::undecided::SESSIONS_MAX;
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {

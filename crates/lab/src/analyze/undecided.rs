@@ -10,8 +10,8 @@ use crate::stats::LOOKS;
 /// The number of methods that are named.
 const NAMED_MAX: usize = 6;
 
-/// More sessions are measured by nobody.
-const SESSIONS_MAX: u64 = 1000;
+/// A run of more sessions than these is not proposed.
+pub const SESSIONS_MAX: u64 = 1000;
 
 /// One warning about all comparisons that have an interval and decide nothing.
 pub(super) fn warning(run: &Run, comparisons: &[Comparison]) -> Option<Warning> {

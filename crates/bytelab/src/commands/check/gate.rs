@@ -9,12 +9,12 @@ use clap::{Args, ValueEnum};
 use lab::analyze::{Allowed, Checked, Outcome};
 use lab::run::{Plan, Run};
 
-use crate::commands::context::{layout, note_left_out};
+use crate::commands::context::{layout, readable};
 use crate::commands::exit;
 use crate::commands::limits::allowed;
 use crate::console;
 use crate::report;
-use crate::store::{LeftOut, Store};
+use crate::store::Store;
 
 /// At most this many of the newest runs are used to estimate how much runs differ.
 const BEFORE_MAX: usize = 20;
@@ -98,9 +98,7 @@ pub(super) fn newest(
     };
     let listed = store.list()?;
     let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
-    let mut left_out = LeftOut::default();
-    let mut runs = left_out.readable(newest, |run| store.load(&run.id))?;
-    note_left_out(&left_out)?;
+    let mut runs = readable(newest, |run| store.load(&run.id))?;
     runs.reverse();
     runs.retain(|run| run.plan.cache == plan.cache && run.plan.fresh == plan.fresh);
     Ok(runs)

@@ -15,7 +15,7 @@ use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 use self::published::{ComparedSide, experiments, looked_at};
-use super::context::{Context, layout, note_left_out};
+use super::context::{Context, layout, readable};
 use super::exit;
 use super::fleet::{By, Grouped};
 use super::import::read_marked;
@@ -26,7 +26,7 @@ use crate::reference;
 use crate::report::Layout;
 use crate::report::compare::{self, Side};
 use crate::report::fleet;
-use crate::store::{self, LeftOut, Store, is_machine};
+use crate::store::{self, Store, is_machine};
 
 pub(crate) use self::published::named;
 
@@ -137,9 +137,7 @@ fn loaded(side: &RequestedSide<'_>, ids: &[String], store: &mut dyn Store) -> Re
     if let RequestedSide::Runs(_) = side {
         return ids.iter().map(|id| store.load(id)).collect();
     }
-    let mut left_out = LeftOut::default();
-    let runs = left_out.readable(ids, |id| store.load(id))?;
-    note_left_out(&left_out)?;
+    let runs = readable(ids, |id| store.load(id))?;
     ensure!(!runs.is_empty(), "no run of {} can be read", side.name());
     Ok(runs)
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use lab::analyze::{Comparison, Family, Overall, Verdict};
+use lab::analyze::{Comparison, Family, Overall, SESSIONS_MAX, Verdict};
 use lab::metric::heading;
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
@@ -278,9 +278,6 @@ enum Reason<'a> {
     NoRightAnswer,
     NothingMeasured,
 }
-
-/// More sessions are measured by nobody.
-const SESSIONS_MAX: u64 = 1000;
 
 impl<'a> Reason<'a> {
     /// Of undecided comparisons which nothing else kept back; none where there is none.

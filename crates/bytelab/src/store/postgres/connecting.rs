@@ -107,7 +107,7 @@ fn names_sslmode(url: &str) -> bool {
     keys.any(|key| ["sslmode", "ssl-mode"].contains(&key))
 }
 
-/// Whether nobody else can be on the way to the server: it is a socket, or a loopback address.
+/// Whether no other machine can be on the way to the server: it is a socket, or a loopback address.
 fn is_of_this_machine(options: &PgConnectOptions) -> bool {
     let host = options.get_host();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

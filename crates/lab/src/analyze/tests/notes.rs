@@ -78,7 +78,7 @@ fn what_an_interruption_left_is_no_doubt() {
         cell.samples[99].not_counted = Some(INTERRUPTED.to_owned());
     }
     check(&run, &[]);
-    // The advice is for the state of the cache that was asked for.
+    // The advice is for the requested state of the cache.
     run.plan.cache = CacheState::AsIs;
     run.cells[0].samples[3].not_counted = Some("too short".to_owned());
     let kept = "m0: samples that do not count: 1 of 99, too short; they are kept, but in no number \
