@@ -44,16 +44,16 @@ pub(crate) fn long_run<'a>(size: &'a str, rounds: &'a str, worker: &'a str) -> V
     fixed.chain(["--size", size, "--rounds", rounds, "--worker", worker]).collect()
 }
 
-/// Of signal 2 in the masks of `/proc`.
-const SIGINT_BIT: u64 = 1 << 1;
+/// Of signals 2 and 3 in the masks of `/proc`.
+const SIGINT_AND_SIGQUIT: u64 = 0b110;
 
-/// Whether this process ignores SIGINT, as a shell makes those ignore it that it starts with `&`.
-/// The programs that the tests start and interrupt would inherit that, and never end.
-fn ignores_sigint() -> bool {
+/// Whether this process ignores SIGINT or SIGQUIT: a shell makes those ignore both that it starts
+/// with `&`. The programs that the tests start and interrupt would inherit that, and never end.
+fn ignores_sigint_or_sigquit() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & SIGINT_BIT != 0)
+    mask.is_some_and(|mask| mask & SIGINT_AND_SIGQUIT != 0)
 }
 
 impl World {
@@ -86,9 +86,9 @@ impl World {
             clippy::disallowed_methods,
             reason = "the program under test is started as a user would"
         )]
-        let mut command = if ignores_sigint() {
+        let mut command = if ignores_sigint_or_sigquit() {
             let mut command = Command::new("env");
-            command.args(["--default-signal=INT", program]);
+            command.args(["--default-signal=INT,QUIT", program]);
             command
         } else {
             Command::new(program)
