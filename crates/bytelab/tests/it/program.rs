@@ -87,7 +87,7 @@ impl World {
             reason = "the program under test is started as a user would"
         )]
         let mut command = if ignores_sigint_or_sigquit() {
-            let mut command = Command::new("env");
+            let mut command = Command::new("/usr/bin/env");
             command.args(["--default-signal=INT,QUIT", program]);
             command
         } else {
