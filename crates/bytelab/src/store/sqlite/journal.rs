@@ -137,6 +137,13 @@ impl Journal {
     }
 }
 
+/// Closing the file would leave the lock to a process that was just forked and still has the file.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// The journal of a run, for reading; none if there is none.
 pub(super) fn open(store: &Path, run: i64) -> Result<Option<File>> {
     let path = path(store, run);

@@ -109,6 +109,20 @@ fn the_journal_of_a_deleted_run_is_dropped() {
     assert!(!journal.exists());
 }
 
+/// A process that was just forked has the files of its parent until it is another program.
+#[test]
+fn a_run_can_be_deleted_while_a_new_process_still_has_the_file_of_its_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, journal) = paths(directory.path());
+    let mut store = Sqlite::open(&path).unwrap();
+    let id = store.begin(&suite::new_run("forked")).unwrap();
+    store.append(&id, 0, &suite::new_sample(0, 0), &suite::new_values(0)).unwrap();
+    let of_child = store.journal.as_ref().unwrap().file().try_clone().unwrap();
+    store.delete(&id).unwrap();
+    assert!(!journal.exists());
+    drop(of_child);
+}
+
 #[test]
 fn a_full_disk_is_an_error_and_the_next_sample_takes_the_place() {
     let directory = tempfile::tempdir().unwrap();
