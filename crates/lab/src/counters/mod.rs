@@ -9,11 +9,22 @@ use std::os::unix::fs::FileExt;
 use crate::clock::{self, CpuClock};
 use crate::protocol::Totals;
 
+#[cfg(not(target_os = "linux"))]
+mod no_taskstats;
 mod parse;
 mod reading;
+mod task_tree;
+#[cfg(target_os = "linux")]
+mod taskstats;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::no_taskstats::TaskEnds;
 pub use self::reading::Reading;
-pub(crate) use self::reading::{AROUND_NS, COMPUTED_SHARE, is_nearly_all};
+pub(crate) use self::reading::is_nearly_all;
+pub use self::task_tree::TaskTree;
+pub(crate) use self::task_tree::overlap_ns;
+#[cfg(target_os = "linux")]
+pub(crate) use self::taskstats::TaskEnds;
 
 /// The maximum time that a reading waits for the process to come to rest.
 const REST_LIMIT_NS: u64 = 20_000_000;
@@ -211,13 +222,19 @@ pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
     reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
 }
 
-/// The run-queue wait of this process's main thread. A method's process reads it directly around
-/// the timed interval, which excludes the wait for a CPU after `go` and after `done`.
+/// The run-queue wait of one thread of this process. A method's process reads that of its main
+/// thread directly around the timed interval, which excludes the wait for a CPU after `go` and
+/// after `done`.
 pub struct OwnWait(Option<File>);
 
 impl OwnWait {
     pub fn open() -> Self {
         Self(File::open("/proc/self/schedstat").ok())
+    }
+
+    /// That of the calling thread.
+    pub(crate) fn of_thread() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
     }
 
     pub fn read_ns(&self) -> Option<u64> {

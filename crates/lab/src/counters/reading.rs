@@ -96,8 +96,8 @@ pub(crate) fn is_nearly_all(main_ns: u64, all_ns: u64) -> bool {
 }
 
 /// A process computes in one thread if that thread uses this share of the CPU time.
-pub(crate) const COMPUTED_SHARE: f64 = 0.99;
+const COMPUTED_SHARE: f64 = 0.99;
 
 /// The CPU time that reading the counters takes. It is in the CPU time of a sample but not in its
 /// wall time.
-pub(crate) const AROUND_NS: u64 = 20_000;
+const AROUND_NS: u64 = 20_000;

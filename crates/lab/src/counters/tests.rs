@@ -168,3 +168,28 @@ fn the_own_wait_is_that_of_the_kernel() {
     let (before, own, after) = (wait_ns(), OwnWait::open().read_ns(), wait_ns());
     assert!((before..=after).contains(&own), "{before:?} {own:?} {after:?}");
 }
+
+/// Where the kernel reports the tasks that end, a shell that starts three processes and a thread of
+/// this process are among them.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_kernel_reports_each_task_of_a_tree_with_its_wait() {
+    let Ok(mut ends) = TaskEnds::open() else { return };
+    let start_ns = clock::now_ns();
+    ends.listen().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "lab::launch starts methods; this is none")]
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", "sh -c 'true; true' & true; wait; sh -c 'exit 3'; exit 7"]);
+    let mut shell = shell.spawn().unwrap();
+    let pid = shell.id();
+    assert_eq!(shell.wait().unwrap().code(), Some(7));
+    let now_ns = clock::now_ns();
+    let ended = ends.take([now_ns, now_ns]).unwrap();
+    ends.ignore().unwrap();
+    let of_shell: Vec<_> =
+        ended.into_iter().filter(|task| task.parent == pid || task.task == pid).collect();
+    let (tree, members) = TaskTree::of(&of_shell, std::process::id(), start_ns);
+    assert_eq!((tree.tasks, members.last().map(|task| task.process)), (3, Some(pid)));
+    assert_eq!(tree.wait_ns, members.iter().map(|task| task.wait_ns).sum::<u64>());
+    assert!(members.iter().all(|task| task.lifetime_ns + task.wait_ns > 0), "{members:?}");
+}

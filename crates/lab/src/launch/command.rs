@@ -13,6 +13,7 @@ use super::expanded::ExpandedCommand;
 use super::orphans::EarlierProcesses;
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
+use super::waits::{WaitWatch, is_serial};
 use super::{Child, Limits, RawSample, Ready, RunError, Runner};
 use crate::clock;
 use crate::counters::{Counters, Reading};
@@ -35,13 +36,27 @@ pub(super) struct CommandRunner {
     fresh: bool,
     /// Why a command that does nothing could not be timed.
     no_noop: Option<String>,
+    /// None before the first sample, and while a process has it.
+    waits: Option<WaitWatch>,
+    /// Whether its tasks run one after the other; none before that is known.
+    is_serial: Option<bool>,
 }
 
 impl CommandRunner {
     pub(super) fn new(command: Command, limits: Limits, fresh: bool) -> CommandRunner {
         let (expanded, output) = (ExpandedCommand::default(), Output::Nothing);
-        let printed = Vec::new();
-        CommandRunner { command, expanded, output, printed, bytes: 0, limits, fresh, no_noop: None }
+        CommandRunner {
+            command,
+            expanded,
+            output,
+            printed: Vec::new(),
+            bytes: 0,
+            limits,
+            fresh,
+            no_noop: None,
+            waits: None,
+            is_serial: None,
+        }
     }
 
     /// Runs it once; `started` receives its process id. Ends the processes that it leaves running.
@@ -52,8 +67,13 @@ impl CommandRunner {
     ) -> Result<RawSample, RunError> {
         let known = EarlierProcesses::now();
         let taken = self.run_and_wait(n, started);
-        known.end_others();
-        taken
+        let left_some = known.end_others();
+        let mut taken = taken?;
+        if left_some {
+            // What these waited is not known.
+            taken.waits.tree = None;
+        }
+        Ok(taken)
     }
 
     fn run_and_wait(
@@ -76,15 +96,21 @@ impl CommandRunner {
         };
         let dir = self.limits.dir.as_deref();
         let variables = self.expanded.variables(n);
+        let mut waits = self.waits.take().unwrap_or_else(WaitWatch::open);
+        waits.begin();
         let start_ns = clock::now_ns();
         let mut process = Process::spawn(&self.expanded.argv, stdio, &variables, dir)?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
+        waits.started();
+        process.waits = Some(waits);
         process.watched = self.output.watched();
         process.discard(piped)?;
         started(process.child.id());
         let mut others = self.start_others(&variables)?;
         let wall_ns = self.wait(&mut process, &mut others, start_ns)?;
+        let mut waits = process.waits.as_mut().map(|w| w.end(start_ns)).unwrap_or_default();
+        self.waits = process.waits.take();
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
         let mut used = Counters::open(process.child.id()).read();
@@ -122,7 +148,9 @@ impl CommandRunner {
         let bytes = self.bytes * copies;
         let done = Done { n, wall_ns, ops: 1, bytes, answer, metrics, totals: None };
         let used = used.of_tree(&tree);
-        Ok(RawSample { done, used, startup_ns: Some(startup_ns), ..RawSample::default() })
+        self.is_serial = self.is_serial.or(is_serial(&waits, tree.cpu.all_ns, wall_ns));
+        waits.is_serial = self.is_serial.unwrap_or(false);
+        Ok(RawSample { done, used, startup_ns: Some(startup_ns), waits, ..RawSample::default() })
     }
 
     /// Waits until all have ended, without reaping them, and returns the time since the start.
@@ -133,9 +161,16 @@ impl CommandRunner {
         start_ns: u64,
     ) -> Result<u64, RunError> {
         let deadline_ns = start_ns.saturating_add(self.limits.answer_ns);
-        let mut all = iter::once(first).chain(others);
-        let waited = all.try_for_each(|copy| copy.wait_for_exit(&self.limits, deadline_ns));
+        let mut waits = first.waits.take();
+        let mut all = iter::once(&mut *first).chain(others);
+        let waited = all.try_for_each(|copy| {
+            copy.waits = waits.take();
+            let waited = copy.wait_for_exit(&self.limits, deadline_ns);
+            waits = copy.waits.take();
+            waited
+        });
         let wall_ns = clock::now_ns() - start_ns;
+        first.waits = waits;
         // Where every failure counts, so does a run that took too long: it is killed afterwards.
         let is_late = wall_ns >= self.limits.answer_ns && self.expanded.accepts == ExitCodes::All;
         match waited {

@@ -15,6 +15,7 @@ mod run_to_end;
 mod runner;
 mod server_process;
 mod tracing;
+mod waits;
 mod with_hooks;
 mod withheld;
 mod worker_client;
@@ -31,8 +32,8 @@ pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{HOOK, Hook, hook, output, run_to_end};
 pub use self::runner::{
-    Child, ColdStart, Counted, CountingRunner, Launch, RawSample, Ready, RunError, Runner, Traced,
-    TracedRunner,
+    Child, ColdStart, CommandWaits, Counted, CountingRunner, Launch, RawSample, Ready, RunError,
+    Runner, Traced, TracedRunner,
 };
 pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
 pub use self::withheld::withhold;

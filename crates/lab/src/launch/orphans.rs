@@ -45,11 +45,9 @@ impl EarlierProcesses {
     }
 
     /// Ends all processes that have become children since: orphans, and the orphans that these
-    /// leave.
-    pub(super) fn end_others(&self) {
-        if let Some(known) = &self.0 {
-            system::end_others(known);
-        }
+    /// leave. Returns whether there were any.
+    pub(super) fn end_others(&self) -> bool {
+        self.0.as_ref().is_some_and(system::end_others)
     }
 }
 
@@ -94,13 +92,15 @@ mod system {
 
     /// The children of an ended orphan become orphans themselves, so this repeats until there are
     /// none.
-    pub(super) fn end_others(known: &BTreeSet<i32>) {
+    pub(super) fn end_others(known: &BTreeSet<i32>) -> bool {
         let deadline_ns = clock::now_ns().saturating_add(LIMIT_NS);
+        let mut were_any = false;
         loop {
             let others: Vec<i32> = children().difference(known).copied().collect();
             if others.is_empty() || clock::now_ns() > deadline_ns {
-                return;
+                return were_any;
             }
+            were_any = true;
             for pid in others.into_iter().filter_map(Pid::from_raw) {
                 let _ = kill_process(pid, Signal::KILL);
                 let _ = waitpid(Some(pid), WaitOptions::NOHANG);
@@ -125,7 +125,9 @@ mod system {
         BTreeSet::new()
     }
 
-    pub(super) fn end_others(_known: &BTreeSet<i32>) {}
+    pub(super) fn end_others(_known: &BTreeSet<i32>) -> bool {
+        false
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

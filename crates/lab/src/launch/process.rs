@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 use super::keeper::{self, KeptGroup};
 use super::output::OUTPUT_LIMIT_BYTES;
 use super::withheld::new_command;
+use super::waits::WaitWatch;
 use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::path_text::to_os;
@@ -37,6 +38,8 @@ pub(super) struct Process {
     pub(super) watched: Option<File>,
     /// The pipe to which the process prints, if its output is discarded.
     discarded: Option<PipeReader>,
+    /// Watches the waits for a CPU, in a sample of a plain command.
+    pub(super) waits: Option<WaitWatch>,
 }
 
 /// Where the child's standard input and output go.
@@ -111,6 +114,7 @@ impl Process {
             ended: None,
             watched: None,
             discarded: None,
+            waits: None,
         };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
@@ -155,8 +159,14 @@ impl Process {
                 )));
             }
             let left_ms = (deadline_ns - now_ns).div_ceil(1_000_000) as i64;
-            let own =
-                [self.stderr.as_ref().map(AsFd::as_fd), self.discarded.as_ref().map(AsFd::as_fd)];
+            if let Some(waits) = &mut self.waits {
+                waits.before_poll();
+            }
+            let own = [
+                self.stderr.as_ref().map(AsFd::as_fd),
+                self.discarded.as_ref().map(AsFd::as_fd),
+                self.waits.as_ref().and_then(WaitWatch::polled),
+            ];
             let fds = [Some(fd)].into_iter().chain(own).flatten();
             let mut fds: Vec<_> =
                 fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
@@ -172,13 +182,15 @@ impl Process {
             }
             let mut are_readable = fds.iter().map(|fd| !fd.revents().is_empty());
             let readable = are_readable.next() == Some(true);
-            if are_readable.any(|is_one| is_one) {
-                self.take_stderr();
-                self.take_discarded();
-            }
+            let others = are_readable.any(|is_one| is_one);
             if readable {
+                self.take_printed(others);
                 return Ok(());
             }
+            if let Some(waits) = &mut self.waits {
+                waits.after_poll();
+            }
+            self.take_printed(others);
         }
     }
 
@@ -278,6 +290,13 @@ impl Process {
         let last = lines[lines.len().saturating_sub(3)..].join(" | ");
         let clean: String = last.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         if clean.is_empty() { String::new() } else { format!("; stderr of {}: {clean}", self.name) }
+    }
+
+    fn take_printed(&mut self, has_printed: bool) {
+        if has_printed {
+            self.take_stderr();
+            self.take_discarded();
+        }
     }
 
     fn take_discarded(&mut self) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::count::Sources;
-use crate::counters::Reading;
+use crate::counters::{Reading, TaskTree};
 use crate::experiment::Method;
 use crate::param::Point;
 use crate::protocol::{Done, PhaseMark};
@@ -139,10 +139,27 @@ pub struct RawSample {
     pub startup_ns: Option<u64>,
     /// For a plain command: the whole life of a command that does nothing, started in the same way.
     pub noop_ns: Option<u64>,
+    /// For a plain command.
+    pub waits: CommandWaits,
     /// Set for a process that was started for this sample.
     pub fresh: Option<ColdStart>,
     /// The phases of the job, in a recorded sample.
     pub marks: Vec<PhaseMark>,
+}
+
+/// The waits for a CPU in one sample of a plain command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandWaits {
+    /// Of the lab's own thread, before the process was started and when its end was to be seen.
+    pub own_ns: u64,
+    /// Of its tasks; none where the kernel does not report them, or where some still run.
+    pub tree: Option<TaskTree>,
+    /// How long two of its tasks lived at once of which neither is an ancestor of the other; known
+    /// of the first sample.
+    pub overlap_ns: Option<u64>,
+    /// Whether at most one of its tasks is about to run at any time, as a shell and its children
+    /// one after the other: found in the first sample.
+    pub is_serial: bool,
 }
 
 /// The time before the first sample of a process.

@@ -106,6 +106,25 @@ pub const METRICS: &[Metric] = &[
     .called("CPU time", "CPU", "CPU"),
     noisy("user_ns", "ns", PARTS).called("user", "user", "user"),
     noisy("system_ns", "ns", PARTS).called("system", "system", "system"),
+    noisy(
+        CPU_DELAY,
+        "ns",
+        "of a plain command taskstats of each of its threads that ended, and the lab's own wait; of \
+         what computes in one thread /proc/PID/schedstat",
+    )
+    .called("wait for a CPU of all threads", "wait", "wait"),
+    noisy(
+        LONGEST_TASK_CPU,
+        "ns",
+        "of a plain command taskstats, of the thread that computed most; of what computes in one \
+         thread its CPU time",
+    )
+    .called("CPU time of the thread that computed most", "longest CPU", "longest"),
+    Metric { better: Better::Neither, ..count("tasks", "count", "taskstats: threads of a plain command that ended") },
+    Metric {
+        better: Better::Neither,
+        ..noisy(OVERLAP, "ns", "taskstats of the first sample of a plain command: how long two of its threads lived at once, neither of which started the other")
+    },
     noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside"),
     Metric {
         name: THROUGHPUT,
@@ -163,6 +182,10 @@ pub const COUNTING_WALL: &str = "counting_wall_ns";
 pub const WALL: &str = "wall_ns";
 pub const WALL_LESS_WAIT: &str = "wall_less_wait_ns";
 pub const CPU: &str = "cpu_ns";
+/// The time in which a task of the job was ready to run and no CPU was free, summed over all tasks.
+pub const CPU_DELAY: &str = "cpu_delay_ns";
+pub const LONGEST_TASK_CPU: &str = "longest_task_cpu_ns";
+pub const OVERLAP: &str = "overlap_ns";
 pub const THROUGHPUT: &str = "throughput_bytes_per_s";
 pub const SYSCALLS: &str = "syscalls";
 pub const ALLOCATIONS: &str = "allocations";

@@ -1,9 +1,10 @@
 //! Computes the values of the metrics from what a sample used, and the reasons why others are
 //! missing.
 
-use crate::counters::{AROUND_NS, COMPUTED_SHARE};
+mod waits;
+
 use crate::launch::{ColdStart, RawSample};
-use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
+use crate::metric::{CPU, CPU_DELAY, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT};
 
 /// All values of a sample of the timing pass: values that the method reports itself replace those
 /// seen from outside.
@@ -20,7 +21,7 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
     let ops = done.ops.max(1) as f64;
     let wall_ns = done.wall_ns as f64;
     let mut values = vec![(WALL, wall_ns / ops)];
-    values.extend(wall_less_wait_ns(taken).map(|ns| (WALL_LESS_WAIT, ns / ops)));
+    values.extend(waits::wall_less_wait_ns(taken).map(|ns| (WALL_LESS_WAIT, ns / ops)));
     if done.bytes > 0 && done.wall_ns > 0 {
         values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
     }
@@ -33,6 +34,10 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
         (CPU, used.cpu_ns.filter(|_| used.at_rest)),
         ("user_ns", used.user_ns),
         ("system_ns", used.system_ns),
+        (CPU_DELAY, waits::delay_ns(taken)),
+        (LONGEST_TASK_CPU, waits::longest_task_cpu_ns(taken)),
+        ("tasks", taken.waits.tree.map(|tree| tree.tasks)),
+        (OVERLAP, taken.waits.overlap_ns),
         ("run_queue_wait_ns", used.run_queue_wait_ns),
         ("device_read_bytes", used.device_read_bytes),
         ("device_write_bytes", used.device_write_bytes),
@@ -69,8 +74,12 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
             "the kernel reports them for another process in steps of 10 ms only",
         ));
     }
+    if is_command && taken.waits.tree.is_none() && (used.has_children() || several_compute) {
+        let why = "it has several processes or threads, whose waits taskstats did not report: that takes CAP_NET_ADMIN";
+        groups.push((&[CPU_DELAY], why));
+    }
     if used.has_children() && is_command {
-        groups.push((WAIT, "it starts processes, and the wait of each for a CPU is not known"));
+        groups.push((WAIT, "it starts processes, and this is known of one process only"));
     } else if used.has_children() {
         let why =
             "its work is done by processes that it starts, of which this is not known from outside";
@@ -104,31 +113,6 @@ pub(super) fn missing(taken: &RawSample) -> impl Iterator<Item = (&'static str, 
         said.push(name);
         is_new && !is_reported(name)
     })
-}
-
-/// Wall time without the wait for a CPU. It is defined only if the rest is the time in which the
-/// main thread computed, except for a small share: otherwise another thread, child or server may
-/// have been waited for, whose own wait for a CPU is not known.
-///
-/// It is computed only for a sample whose wait is known for the timed interval itself: reported by
-/// the method, or that of a plain command. The wait of a worker seen from outside includes that
-/// before and after the interval.
-fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
-    let (done, used) = (&taken.done, &taken.used);
-    let ops = done.ops as f64;
-    let own = |name: &str| done.metrics.iter().find(|(n, _)| n == name).map(|(_, ns)| ns * ops);
-    let of_command = taken.startup_ns.and(used.run_queue_wait_ns).map(|ns| ns as f64);
-    let wait_ns = own("run_queue_wait_ns").or(of_command)?;
-    let main_ns = used.main_thread_cpu_ns? as f64;
-    let single = main_ns >= used.cpu_ns? as f64 * COMPUTED_SHARE;
-    // The value that the method reports excludes what it does around the interval.
-    let cpu_ns = own(CPU).unwrap_or(main_ns).min(main_ns);
-    let left_ns = done.wall_ns as f64 - wait_ns;
-    // One thread cannot use more CPU time than what is left; a little of it is used around the
-    // interval.
-    let possible = left_ns > 0.0 && left_ns + AROUND_NS as f64 >= cpu_ns * COMPUTED_SHARE;
-    let computed = cpu_ns >= left_ns * COMPUTED_SHARE;
-    (used.at_rest && single && possible && computed && !used.has_children()).then_some(left_ns)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
-use crate::counters::Reading;
+use crate::counters::{Reading, TaskTree};
+use crate::launch::CommandWaits;
 use crate::protocol::Done;
 
 /// The value in a sample of two operations whose process was at rest after it, or still on a CPU.
@@ -80,12 +81,13 @@ fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
 }
 
 #[test]
-fn a_time_without_the_wait_is_of_a_thread_that_computed_all_of_it() {
+fn a_time_without_the_wait_is_of_what_waits_in_one_thread() {
+    use super::waits::wall_less_wait_ns;
+
     assert_eq!(wall_less_wait_ns(&taken(1_000_000, 0.0)), Some(1e6));
     assert_eq!(wall_less_wait_ns(&taken(400_000, 600_000.0)), Some(4e5));
-    // For a part of it the thread waited for something else: whose wait for a CPU that was is not
-    // known.
-    assert_eq!(wall_less_wait_ns(&taken(380_000, 600_000.0)), None);
+    // For a part of it the thread waited for something else.
+    assert_eq!(wall_less_wait_ns(&taken(380_000, 600_000.0)), Some(4e5));
     // More than is possible.
     assert_eq!(wall_less_wait_ns(&taken(500_000, 600_000.0)), None);
     let mut with_children = taken(1_000_000, 0.0);
@@ -94,4 +96,43 @@ fn a_time_without_the_wait_is_of_a_thread_that_computed_all_of_it() {
     let mut with_threads = taken(1_000_000, 0.0);
     with_threads.used.cpu_ns = Some(1_100_000);
     assert_eq!(wall_less_wait_ns(&with_threads), None);
+}
+
+/// A plain command of 1 ms with two tasks that computed 500 µs and waited 300 µs, the first one 100
+/// µs; the lab waited 20 µs.
+fn of_tree(is_serial: bool, tree: Option<TaskTree>) -> RawSample {
+    let done = Done { wall_ns: 1_000_000, ops: 1, ..Done::default() };
+    let used = Reading {
+        cpu_ns: Some(500_000),
+        main_thread_cpu_ns: Some(1_000),
+        run_queue_wait_ns: Some(100_000),
+        minor_faults_of_children: Some(60),
+        at_rest: true,
+        ..Reading::default()
+    };
+    let waits = CommandWaits { own_ns: 20_000, tree, overlap_ns: None, is_serial };
+    RawSample { done, used, startup_ns: Some(1), waits, ..RawSample::default() }
+}
+
+#[test]
+fn the_wait_of_a_tree_is_that_of_all_of_its_tasks_and_of_the_lab() {
+    let tree = Some(TaskTree { tasks: 2, wait_ns: 300_000, longest_task_cpu_ns: 450_000 });
+    let value = |taken: &RawSample, name: &str| {
+        values(taken).into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    };
+    let serial = of_tree(true, tree);
+    assert_eq!(value(&serial, "cpu_delay_ns"), Some(320_000.0));
+    assert_eq!(value(&serial, "longest_task_cpu_ns"), Some(450_000.0));
+    assert_eq!(value(&serial, "tasks"), Some(2.0));
+    assert_eq!(value(&serial, "wall_less_wait_ns"), Some(680_000.0));
+    // Where they wait at once, the sum of their waits is no part of the wall time.
+    let parallel = of_tree(false, tree);
+    assert_eq!(value(&parallel, "cpu_delay_ns"), Some(320_000.0));
+    assert_eq!(value(&parallel, "wall_less_wait_ns"), None);
+    // Without taskstats only the wait of its first process is known.
+    let unknown = of_tree(true, None);
+    assert_eq!(value(&unknown, "cpu_delay_ns"), None);
+    assert_eq!(value(&unknown, "wall_less_wait_ns"), None);
+    let why = |taken: &RawSample| missing(taken).any(|(name, _)| name == "cpu_delay_ns");
+    assert_eq!([why(&unknown), why(&parallel)], [true, false]);
 }
