@@ -155,6 +155,11 @@ pub struct Comparison {
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
+    /// Whether the verdict is about the time beside this load: what the methods wait for a CPU is in
+    /// it, and methods of other numbers of threads may be equal on a quiet machine.
+    pub beside_load: bool,
+    /// Why an interval that would decide does not.
+    pub doubt: Option<Doubt>,
     /// Why there is no ratio, or no interval, or why the interval decides nothing.
     pub reason: Option<String>,
     /// Whether the interval excludes 0, but is completely within the relevance limit.
@@ -165,11 +170,22 @@ pub struct Comparison {
     pub sessions_for_1_percent: Option<u64>,
 }
 
+/// Why a comparison whose interval would decide has no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubt {
+    /// A wait for a CPU of up to the known waits may be the difference.
+    Wait,
+    /// A method waited for a CPU, and how long is not known.
+    UnknownWait,
+    /// Of one of the two the time without the wait is missing more often than of the other.
+    Missing,
+}
+
 impl Comparison {
-    /// Whether it has an interval that excludes 1 and yet decides nothing, because a wait for a CPU
-    /// may be in it.
+    /// Whether it has an interval and yet decides nothing, whatever the interval is.
     pub(crate) fn is_doubted(&self) -> bool {
-        self.verdict == Verdict::Undecided && self.low.is_some() && self.reason.is_some()
+        self.doubt.is_some()
     }
 }
 

@@ -3,11 +3,10 @@
 
 use serde::Serialize;
 
-use super::compare::too_few;
+use super::compare::{Pair, too_few};
 use super::look::{compared_metrics, sessions_needed};
 use super::values::{absolute, of_samples};
-use super::wait::waited;
-use crate::metric::{self, CPU, WALL, WALL_LESS_WAIT};
+use crate::metric::{self, WALL};
 use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median};
 
@@ -77,8 +76,8 @@ fn verdict(found: &Ratio, [min, max]: [f64; 2]) -> Claimed {
     }
 }
 
-/// Whether a wait for a CPU may have made this verdict: the ratio is one of wall times, a method
-/// waited, and neither its time less the wait nor its CPU time shows the same.
+/// Whether a wait for a CPU may have made this verdict: the ratio is one of wall times, and the
+/// interval that holds with the waits and without them does not show the same.
 fn is_doubtful(
     run: &Run,
     a: CellMetric<'_>,
@@ -87,17 +86,13 @@ fn is_doubtful(
     alpha: f64,
 ) -> bool {
     let Basis::Of(b) = b else { return false };
-    let has_waited = |cell: usize| waited(&run.cells[cell], |_| true);
-    if [a.metric, b.metric] != [WALL, WALL] || !(has_waited(a.cell) || has_waited(b.cell)) {
+    let point = &run.cells[a.cell].point;
+    let pair = Pair { run, point, cell: a.cell, reference: b.cell, alpha };
+    if [a.metric, b.metric] != [WALL, WALL] || !pair.may_have_waited() {
         return false;
     }
-    let by = |metric| {
-        let [a, b] = [a.cell, b.cell].map(|cell| CellMetric { cell, metric });
-        ratio(run, a, Basis::Of(b), alpha)
-    };
-    let mut without_wait = [WALL_LESS_WAIT, CPU].into_iter().map(by);
-    let known = without_wait.find(|ratio| ratio.ratio.is_some());
-    known.is_none_or(|known| verdict(&known, range) != found)
+    let (low, high) = pair.with_and_without_wait().unzip();
+    verdict(&Ratio { low, high, ..Ratio::default() }, range) != found
 }
 
 fn ratio(run: &Run, a: CellMetric<'_>, b: Basis<'_>, alpha: f64) -> Ratio {

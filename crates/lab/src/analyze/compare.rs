@@ -1,13 +1,14 @@
 //! Compares one cell with another in one metric, round by round.
 
+use super::bounds::{blocks, bounds, knows_delays};
 use super::look::{self, Compared, sessions_needed};
-use super::values::of_samples;
+use super::values::{Rounds, of_samples};
 use super::wait::waited;
-use super::{Comparison, Verdict};
+use super::{ALPHA, Comparison, Doubt, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
-use crate::run::{Cell, Design, Plan, Run, Sample};
-use crate::stats::{self, LOOKS, Shift, median};
+use crate::run::{Design, Plan, Run, Sample};
+use crate::stats::{self, Shift, median};
 
 /// A smaller difference, in percent, is not relevant.
 pub const RELEVANT_PERCENT: f64 = 1.0;
@@ -37,10 +38,8 @@ impl Pair<'_> {
         comparisons.retain(|c| [WALL, kept].contains(&c.metric.as_str()) || c.ratio.is_some());
         let decides = comparisons.iter().position(|c| c.metric == deciding).unwrap_or(0);
         comparisons[decides].decides = true;
-        if let [wall, rest @ ..] = &mut comparisons[..]
-            && wall.decides
-        {
-            self.doubt(wall, rest.first());
+        if comparisons[0].decides {
+            self.doubt(&mut comparisons[0]);
         }
         comparisons
     }
@@ -56,36 +55,89 @@ impl Pair<'_> {
             }
         }
         let mut wall = Comparison { decides: true, ..self.compare(WALL) };
-        if self.may_be_doubted(&wall) {
-            let mut others = [WALL_LESS_WAIT, CPU].into_iter().map(|metric| self.compare(metric));
-            self.doubt(&mut wall, others.find(|other| other.ratio.is_some()).as_ref());
-        }
+        self.doubt(&mut wall);
         wall
     }
 
+    /// Whether the interval claims something that a wait for a CPU may have made. Where it is not
+    /// known how long the methods waited, there must be a sign that one did.
     fn may_be_doubted(&self, wall: &Comparison) -> bool {
-        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower);
-        claims && waited_for_a_cpu(self.run, wall)
+        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same);
+        claims && self.may_have_waited()
     }
 
-    /// A wall time that may include a wait for a CPU decides only what is also seen without the
-    /// wait: in the time without the wait, or in the CPU time where the wait is not known. How long
-    /// each method waits depends on the other processes of the machine and on how the scheduler
-    /// treats new processes.
-    fn doubt(&self, wall: &mut Comparison, without_wait: Option<&Comparison>) {
-        if self.may_be_doubted(wall)
-            && without_wait.is_none_or(|known| known.verdict != wall.verdict)
-        {
-            wall.verdict = Verdict::Undecided;
-            wall.below_relevance = false;
-            let known =
-                without_wait.map_or("time without the wait", |known| match known.metric.as_str() {
-                    WALL_LESS_WAIT => "time less the wait",
-                    _ => "CPU time",
-                });
-            wall.reason =
-                Some(format!("a method waited for a CPU, and the {known} does not show the same"));
+    /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
+    /// the waits were, or there is a sign of one.
+    pub(super) fn may_have_waited(&self) -> bool {
+        let Ok(compared) = look::compared(self.run, self.cells(), WALL, 1.0) else { return false };
+        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
+        let waited = |cell: &usize| waited(&self.run.cells[*cell], counts);
+        self.knows_delays() || self.cells().iter().any(waited)
+    }
+
+    /// The interval of the ratio of wall times that holds with the waits for a CPU and without
+    /// them, whatever part of them was in vain; of methods that wait for nothing else, that of the
+    /// wall time and of the CPU time together.
+    pub(super) fn with_and_without_wait(&self) -> Option<(f64, f64)> {
+        let wall = self.compare(WALL);
+        if self.one_blocks(&wall) {
+            return bounds(self.run, self.cells(), self.alpha).map(|(a, b)| (a.exp(), b.exp()));
         }
+        let cpu = self.compare(CPU);
+        Some((wall.low?.min(cpu.low?), wall.high?.max(cpu.high?)))
+    }
+
+    fn knows_delays(&self) -> bool {
+        self.cells().iter().all(|cell| knows_delays(&self.run.cells[*cell]))
+    }
+
+    /// A wall time that may include a wait for a CPU decides what holds without the wait, whatever
+    /// part of the known waits was in vain; or else what the CPU time shows, too, of methods that
+    /// wait for nothing else: that is a verdict about the time beside this load. How long each
+    /// method waits depends on the other processes of the machine and on how the scheduler treats
+    /// new processes.
+    fn doubt(&self, wall: &mut Comparison) {
+        if !self.may_be_doubted(wall) {
+            return;
+        }
+        let margin = margin_percent(&self.run.plan);
+        let limit = (margin / 100.0).ln_1p();
+        let holds = |(low, high): (f64, f64)| match wall.verdict {
+            Verdict::Faster => high < 0.0,
+            Verdict::Slower => low > 0.0,
+            _ => -limit <= low && high <= limit,
+        };
+        if bounds(self.run, self.cells(), self.alpha).is_some_and(holds) {
+            return;
+        }
+        if wall.verdict != Verdict::Same
+            && self.compare(CPU).verdict == wall.verdict
+            && !self.one_blocks(wall)
+        {
+            wall.beside_load = true;
+            return;
+        }
+        let doubt = if self.knows_delays() { Doubt::Wait } else { Doubt::UnknownWait };
+        wall.verdict = Verdict::Undecided;
+        wall.below_relevance = false;
+        wall.doubt = Some(doubt);
+        wall.reason = Some(match doubt {
+            Doubt::UnknownWait => "a method waited for a CPU, how long is not known, and the CPU \
+                                   time does not show the same"
+                .to_owned(),
+            _ => "the methods' waits for a CPU may be the difference, and the CPU time does not \
+                  show the same"
+                .to_owned(),
+        });
+    }
+
+    /// Whether one of the two waits for something else than a CPU, so that their CPU time says
+    /// nothing about their wall time.
+    fn one_blocks(&self, wall: &Comparison) -> bool {
+        let compared = look::compared(self.run, [wall.cell, wall.reference_cell], WALL, self.alpha);
+        let Ok(compared) = compared else { return true };
+        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
+        self.cells().iter().any(|cell| blocks(&self.run.cells[*cell], counts))
     }
 
     /// A comparison that cannot be made.
@@ -108,6 +160,8 @@ impl Pair<'_> {
             p: None,
             p_holm: None,
             verdict,
+            beside_load: false,
+            doubt: None,
             reason: Some(reason),
             below_relevance: false,
             found_percent: None,
@@ -125,16 +179,19 @@ impl Pair<'_> {
         }
         let compared = look::compared(self.run, self.cells(), metric, self.alpha);
         let found = compared.and_then(|compared| {
-            if metric == WALL_LESS_WAIT {
-                self.ensure_without_wait(&compared)?;
-            }
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
-                .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
+                .ok_or_else(|| self.no_shared_round(metric))?;
             Ok((shift, compared))
         });
         let mut comparison = match found {
-            Ok((shift, compared)) => self.judge(shift, &compared),
+            Ok((shift, compared)) => {
+                let mut comparison = self.judge(shift, &compared);
+                if metric == WALL_LESS_WAIT {
+                    self.doubt_missing(&mut comparison, &compared);
+                }
+                comparison
+            }
             Err(reason) => self.without_ratio(Verdict::Missing, reason),
         };
         metric.clone_into(&mut comparison.metric);
@@ -142,20 +199,40 @@ impl Pair<'_> {
         comparison
     }
 
-    /// Fails if one of the two lacks the time without the wait until the end of the last session
-    /// that is compared.
-    fn ensure_without_wait(&self, compared: &Compared) -> Result<(), String> {
-        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
-        for cell in self.cells().map(|cell| &self.run.cells[cell]) {
-            let [known, of] = with_and_without_wait(cell, counts);
-            if !nearly_all(known, of) {
-                let method = &cell.method;
-                return Err(format!(
-                    "the time of {method} without the wait for a CPU is known of {known} of {of} samples"
-                ));
+    fn no_shared_round(&self, metric: &str) -> String {
+        let cells = self.cells().map(|cell| &self.run.cells[cell]);
+        let lacks = cells.into_iter().find(|cell| cell.counted(metric).next().is_none());
+        match lacks.filter(|cell| metric == WALL_LESS_WAIT && cell.counted(WALL).next().is_some()) {
+            Some(cell) => {
+                format!("the time of {} without the wait for a CPU is not known", cell.method)
             }
+            None => "there is no round in which both were measured".to_owned(),
         }
-        Ok(())
+    }
+
+    /// A round that lacks the time without the wait of one of the two is left out. Where that
+    /// happens more often to one of them, what is left out depends on what it took.
+    fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared) {
+        let cells = self.cells().map(|cell| &self.run.cells[cell]);
+        let of = |metric: &str| cells.map(|cell| Rounds::of(cell, metric));
+        let (all, known) = (of(WALL), of(WALL_LESS_WAIT));
+        let counts = |(session, _)| compared.has_session(self.run, session);
+        let [ours, theirs] = Rounds::only_one(all.each_ref(), known.each_ref(), counts);
+        if stats::mcnemar(ours, theirs) >= ALPHA {
+            return;
+        }
+        // The second one lacks it where only the first one has it.
+        let [method, other] = cells.map(|cell| &cell.method);
+        let reason = format!(
+            "the time without the wait for a CPU is missing of {method} alone in {theirs} rounds and \
+             of {other} alone in {ours}: what is missing depends on what it took"
+        );
+        if comparison.low.is_some() {
+            comparison.doubt = Some(Doubt::Missing);
+            comparison.verdict = Verdict::Undecided;
+            comparison.below_relevance = false;
+            comparison.reason = Some(reason);
+        }
     }
 
     /// The ratio of the medians, which includes the drift of the machine: it decides nothing.
@@ -208,15 +285,6 @@ impl Pair<'_> {
     }
 }
 
-/// Whether the comparison is by wall time and a wait for a CPU may be in it, by the samples until
-/// the end of the last session that is compared.
-pub(super) fn waited_for_a_cpu(run: &Run, found: &Comparison) -> bool {
-    let cells = [found.cell, found.reference_cell];
-    let Ok(compared) = look::compared(run, cells, WALL, 1.0) else { return false };
-    let counts = |sample: &Sample| compared.is_before_end(run, sample);
-    found.metric == WALL && cells.iter().any(|cell| waited(&run.cells[*cell], counts))
-}
-
 /// The same comparison at another level.
 pub(super) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
     let (cell, reference) = (found.cell, found.reference_cell);
@@ -242,26 +310,6 @@ pub(super) fn too_few(sessions: usize, needed: usize) -> String {
     format!("{sessions} {noun} {are} too few, at least {needed} are needed")
 }
 
-/// Whether the run-queue wait can be subtracted: the counted samples have the time without it. It
-/// may be missing in one sample of ten, where the two clocks contradict each other, or where the
-/// machine below a virtual one took the CPU away.
-pub(super) fn is_single_threaded(cell: &Cell) -> bool {
-    let [known, of] = with_and_without_wait(cell, |_| true);
-    nearly_all(known, of)
-}
-
-/// All but one of ten, or but one where there are as many as a look needs: a single disturbed
-/// sample does not take the verdict from a method.
-fn nearly_all(known: usize, of: usize) -> bool {
-    let may_lack = if of >= LOOKS[0] { (of / 10).max(1) } else { 0 };
-    of > 0 && known >= of - may_lack
-}
-
-/// In how many of these samples that count the time without the wait is known, and their number.
-fn with_and_without_wait(cell: &Cell, counts: impl Fn(&Sample) -> bool) -> [usize; 2] {
-    [WALL_LESS_WAIT, WALL].map(|m| cell.counted(m).filter(|(sample, _)| counts(sample)).count())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,37 +333,9 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_of_ten_may_lack_the_time_without_the_wait_and_one_of_a_look() {
-        let few = [(0, 0, false), (1, 1, true), (4, 5, false), (5, 5, true)];
-        let look = [(5, 6, true), (4, 6, false), (9, 10, true), (8, 10, false)];
-        let more = [(18, 20, true), (17, 20, false)];
-        for (known, of, expected) in few.into_iter().chain(look).chain(more) {
-            assert_eq!(nearly_all(known, of), expected, "{known} of {of}");
-        }
-    }
-
-    #[test]
     fn a_plan_may_have_its_own_margin() {
         assert_eq!(Some(margin_percent(&Plan::default())), Some(RELEVANT_PERCENT));
         let plan = Plan { margin_percent: Some(5.0), ..Plan::default() };
         assert_eq!(Some(margin_percent(&plan)), Some(5.0));
-    }
-
-    /// The time of half of the methods without the wait is not known, so that the table is by wall
-    /// time.
-    #[test]
-    fn a_wall_time_that_the_time_less_the_wait_contradicts_is_doubted() {
-        use crate::analyze::analyze;
-        use crate::analyze::tests::{cell, noisy, run, times, waited, with};
-
-        let slow = cell("b", times(&noisy(2, 0.01), 1.5));
-        let slow = with(slow, "run_queue_wait_ns", |wall_ns| 0.4 * wall_ns);
-        let slow = with(slow, "wall_less_wait_ns", |wall_ns| 0.8 * wall_ns / 1.5);
-        let [c, d] = [("c", 3), ("d", 4)].map(|(name, seed)| cell(name, noisy(seed, 0.01)));
-        let cells = vec![waited(cell("a", noisy(1, 0.01))), slow, c, d];
-        let found = analyze(&run(cells)).comparisons.into_iter().find(|c| c.decides).unwrap();
-        assert_eq!((&*found.method, &*found.metric), ("b", WALL));
-        let reason = "a method waited for a CPU, and the time less the wait does not show the same";
-        assert_eq!((found.verdict, found.reason.as_deref()), (Verdict::Undecided, Some(reason)));
     }
 }

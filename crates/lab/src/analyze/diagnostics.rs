@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::compare::is_single_threaded;
 use super::findings::{Findings, percent, warn};
 use super::look::sessions_needed;
-use super::wait::{WAIT_SHARE, wait_share};
+use super::wait::{WAIT_SHARE, has_time_without_wait, wait_share};
 use super::{Comparison, Family, noise, undecided};
 use crate::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
 use crate::run::{
@@ -187,7 +186,7 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     for (i, cell) in run.cells.iter().enumerate() {
         let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
         let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);
-        let out = is_single_threaded(cell) && without.clone().any(|f| f.cells.contains(&i));
+        let out = has_time_without_wait(cell) && without.clone().any(|f| f.cells.contains(&i));
         if !out && without.any(|f| f.compared.contains(&i) && !f.by_wall.contains(&i)) {
             // It has no ratio, for which there is a reason.
             continue;

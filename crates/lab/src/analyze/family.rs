@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use super::best::{Best, best};
-use super::compare::{Pair, is_single_threaded};
+use super::compare::Pair;
 use super::look::sessions_since;
 use super::pareto::pareto;
-use super::wait::{WAIT_SHARE, wait_share};
+use super::wait::{computes_alone, has_time_without_wait};
 use super::{ALPHA, Comparison, Family, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
@@ -163,10 +163,13 @@ fn kept(run: &Run, points: &[usize], cells: &[&Cell], references: &[&Cell]) -> O
     };
     let mut by_wall = measure.by_wall.clone();
     if run.plan.design.is_fixed() {
-        if let Some(cell) = lacking(references).next() {
-            return Some(Choice::of_all(WALL, unknown_without_wait(cell)));
+        let lacks = |cell: &&&Cell| !has_time_without_wait(cell);
+        if let Some(cell) = references.iter().find(lacks) {
+            return Some(Choice::of_all(WALL, why_not(cell)));
         }
-        by_wall.extend(lacking(cells).map(|cell| cell.method.clone()));
+        by_wall.extend(
+            measured(cells).filter(|c| !has_time_without_wait(c)).map(|c| c.method.clone()),
+        );
     }
     Some(Choice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
 }
@@ -204,54 +207,47 @@ pub(super) fn by_group<'a, T>(
     group.iter().map(of_group).collect()
 }
 
-/// The measure by which all of these cells are compared: the time without the wait, where one cell
-/// waited and all have that value; else the wall time. A cell without a sample that counts is
+/// The measure by which all of these cells are compared: the time without the wait, where that is
+/// the time that each takes alone; else the wall time. A cell without a sample that counts is
 /// ignored.
 pub(super) fn measure(cells: &[&Cell]) -> &'static str {
-    if who_waited(cells).is_some() && all_have_it(cells) { WALL_LESS_WAIT } else { WALL }
+    let all = measured(cells).next().is_some() && lacking(cells).next().is_none();
+    if all { WALL_LESS_WAIT } else { WALL }
 }
 
-/// The measure of these cells: the time without the wait, where one cell waited, and these
-/// references and more than half of all cells have that value. Those that lack it are compared by
-/// wall time.
+/// The measure of these cells, which follows from what kind of methods they are: the time without
+/// the wait, where that is the time that the references and more than half of all cells take
+/// alone. The others are compared by wall time.
 fn chosen(cells: &[&Cell], references: &[&Cell]) -> Choice {
-    let Some(waited) = who_waited(cells) else {
-        let percent = 100.0 * WAIT_SHARE;
-        let why = format!(
-            "no method is known to have waited for a CPU in over {percent:.0} % of its time"
-        );
-        return Choice::of_all(WALL, why);
-    };
     let lack: Vec<&Cell> = lacking(cells).collect();
-    if let Some(cell) = lack.first()
-        && (lacking(references).next().is_some() || 2 * lack.len() >= measured(cells).count())
+    let of_reference = lacking(references).next();
+    if let Some(cell) = of_reference.or(lack.first().copied())
+        && (of_reference.is_some() || 2 * lack.len() >= measured(cells).count())
     {
-        return Choice::of_all(WALL, format!("{waited}, but {}", unknown_without_wait(cell)));
+        return Choice::of_all(WALL, why_not(cell));
     }
     let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
-    Choice { metric: WALL_LESS_WAIT, why: waited, by_wall }
+    let why = "what the methods wait for a CPU is known and taken out".to_owned();
+    Choice { metric: WALL_LESS_WAIT, why, by_wall }
 }
 
-/// The first of these cells that waited for a CPU, and how long.
-fn who_waited(cells: &[&Cell]) -> Option<String> {
-    cells.iter().find_map(|cell| {
-        let share = wait_share(cell).filter(|share| *share > WAIT_SHARE)?;
-        Some(format!("{} waited for a CPU in {:.0} % of its time", cell.method, 100.0 * share))
-    })
-}
-
-fn unknown_without_wait(cell: &Cell) -> String {
-    format!("the time of {} without such a wait is not known", cell.method)
+fn why_not(cell: &Cell) -> String {
+    let method = &cell.method;
+    if has_time_without_wait(cell) {
+        return format!("{method} also waits for something else than a CPU");
+    }
+    format!("the time of {method} without its waits for a CPU is not known")
 }
 
 /// Whether the time without the wait is known for all of these cells that have samples that count.
 pub(super) fn all_have_it(cells: &[&Cell]) -> bool {
-    lacking(cells).next().is_none()
+    measured(cells).all(has_time_without_wait)
 }
 
-/// Those of these cells for which the time without the wait is not known.
+/// Those of these cells for which the time without the wait is not known, or not the time that they
+/// take alone.
 fn lacking<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
-    measured(cells).filter(|cell| !is_single_threaded(cell))
+    measured(cells).filter(|cell| !computes_alone(cell))
 }
 
 /// Those of these cells that have samples that count.
@@ -310,7 +306,6 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::tests::{cell, with};
 
     #[test]
     fn sets_that_share_an_item_directly_or_not_are_decided_together() {
@@ -318,14 +313,5 @@ mod tests {
         let groups = by_group(&sets, |_| Vec::new(), |sets, _| sets.to_vec());
         let together = vec![0, 1, 3];
         assert_eq!(groups, [together.clone(), together.clone(), vec![2], together]);
-    }
-
-    #[test]
-    fn a_wait_of_five_percent_does_not_choose_the_measure() {
-        let of = |wait: f64| {
-            let cell = with(cell("a", [100.0; 10]), "run_queue_wait_ns", |_| wait);
-            measure(&[&with(cell, "wall_less_wait_ns", |wall_ns| wall_ns - wait)])
-        };
-        assert_eq!([5.0, 5.1].map(of), [WALL, WALL_LESS_WAIT]);
     }
 }

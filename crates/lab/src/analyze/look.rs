@@ -1,7 +1,7 @@
 //! Which of the sessions that two cells share are compared, and at which level: all of them, or
 //! those of the last look of a run whose results decide when it ends.
 
-use super::values::numbered_log_ratios;
+use super::values::{Rounds, numbered_log_ratios, ratios};
 use crate::run::{Cell, Pass, Run, Sample};
 use crate::stats::{LOOKS, SESSIONS_NEEDED, last_look};
 
@@ -33,12 +33,25 @@ pub(super) fn compared_metrics(
     alpha: f64,
 ) -> Result<Compared, String> {
     let both = [(&run.cells[cell], metric), (&run.cells[reference], of_reference)];
-    let mut shared = numbered_log_ratios(both)?;
+    Ok(until_look(run, numbered_log_ratios(both)?, alpha))
+}
+
+/// The same of values that are not those of a metric.
+pub(super) fn compared_rounds(
+    run: &Run,
+    rounds: [Rounds; 2],
+    metric: &str,
+    alpha: f64,
+) -> Result<Compared, String> {
+    Ok(until_look(run, ratios(rounds, metric)?, alpha))
+}
+
+fn until_look(run: &Run, mut shared: Vec<(u32, Vec<f64>)>, alpha: f64) -> Compared {
     let alpha = at_last_look(run, &mut shared, alpha);
     let is_fixed = run.plan.design.is_fixed();
     let last = shared.last().filter(|_| !is_fixed).map(|(session, _)| place(run, *session));
     let logs = shared.into_iter().map(|(_, logs)| logs).collect();
-    Ok(Compared { logs, alpha, last })
+    Compared { logs, alpha, last }
 }
 
 /// Keeps, of the values of sessions, those that the last look has, all in a run of a fixed design.
@@ -56,7 +69,11 @@ pub(super) fn at_last_look<T>(run: &Run, shared: &mut Vec<(u32, T)>, alpha: f64)
 impl Compared {
     /// Whether the sample is not of a later session.
     pub(super) fn is_before_end(&self, run: &Run, sample: &Sample) -> bool {
-        self.last.is_none_or(|last| place(run, sample.session) <= last)
+        self.has_session(run, sample.session)
+    }
+
+    pub(super) fn has_session(&self, run: &Run, session: u32) -> bool {
+        self.last.is_none_or(|last| place(run, session) <= last)
     }
 }
 

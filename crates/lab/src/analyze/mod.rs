@@ -5,6 +5,7 @@ mod across;
 mod analysis;
 mod answers;
 mod best;
+mod bounds;
 mod check;
 mod claim;
 mod compare;
@@ -33,8 +34,8 @@ use crate::run::{Measure, Run};
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Analysis, CellSummary, Change, Comparison, Family, Overall, OwnComparison, ParamComparison,
-    Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
+    Analysis, CellSummary, Change, Comparison, Doubt, Family, Overall, OwnComparison,
+    ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,

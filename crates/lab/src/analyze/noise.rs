@@ -2,8 +2,9 @@
 //! in the round.
 
 use super::Family;
-use super::compare::{RELEVANT_PERCENT, is_single_threaded};
+use super::compare::RELEVANT_PERCENT;
 use super::findings::{Findings, percent, warn};
+use super::wait::has_time_without_wait;
 use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
@@ -53,7 +54,7 @@ pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
 /// The metric by which a cell is judged and checked for noise.
 fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
     let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
-    if out && is_single_threaded(cell) { WALL_LESS_WAIT } else { WALL }
+    if out && has_time_without_wait(cell) { WALL_LESS_WAIT } else { WALL }
 }
 
 /// The values of the samples that count and have a logarithm.

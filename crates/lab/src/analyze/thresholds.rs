@@ -1,9 +1,9 @@
 //! The limits that a run must not exceed, and whether it did. Pure.
 
-use super::compare::{at_level, too_few, waited_for_a_cpu};
+use super::compare::{Pair, at_level, too_few};
 use super::values::sessions;
 use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict};
-use crate::metric::is_counted_apart;
+use crate::metric::{WALL, is_counted_apart};
 use crate::param::Point;
 use crate::run::{Cell, RATIO, Role, Run, Status, Threshold};
 use crate::stats::{SESSIONS_NEEDED, percentile_interval};
@@ -96,8 +96,6 @@ fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) 
     Figure { value, low, high, reason: None }
 }
 
-const UNKNOWN_WAIT: &str = "a method waited for a CPU, and the time without the wait is not known";
-
 fn ratio(
     run: &Run,
     cell: usize,
@@ -114,20 +112,13 @@ fn ratio(
         return Figure::default();
     };
     let Comparison { ratio, low, high, reason, .. } = at_level(run, found, alpha);
-    if !waited_for_a_cpu(run, found) {
+    let (cell, reference) = (found.cell, found.reference_cell);
+    let pair = Pair { run, point: &found.point, cell, reference, alpha };
+    if found.metric != WALL || low.is_none() || !pair.may_have_waited() {
         return Figure { value: ratio, low, high, reason };
     }
-    // What holds with the wait and without it: from the lower of both bounds to the higher one.
-    let is_other = |c: &&Comparison| {
-        (c.cell, c.reference_cell) == (found.cell, found.reference_cell) && c.metric != found.metric
-    };
-    let Some(other) = comparisons.iter().find(is_other) else {
-        return Figure { value: ratio, reason: Some(UNKNOWN_WAIT.to_owned()), ..Figure::default() };
-    };
-    let other = at_level(run, other, alpha);
-    let low = low.zip(other.low).map(|(a, b)| a.min(b));
-    let high = high.zip(other.high).map(|(a, b)| a.max(b));
-    Figure { value: ratio, low, high, reason: reason.or(other.reason) }
+    let (low, high) = pair.with_and_without_wait().unzip();
+    Figure { value: ratio, low, high, reason }
 }
 
 fn outcome(

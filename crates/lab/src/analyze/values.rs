@@ -1,5 +1,7 @@
 //! The values of a cell as a whole: one value per session, in logs.
 
+use std::collections::BTreeSet;
+
 use crate::metric::WALL;
 use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
@@ -110,10 +112,17 @@ pub(super) fn log_ratios(
 pub(super) fn numbered_log_ratios(
     [(cell, metric), (reference, of_reference)]: [(&Cell, &str); 2],
 ) -> Result<Vec<(u32, Vec<f64>)>, String> {
-    let (ours, theirs) = (by_round(cell, metric), by_round(reference, of_reference));
-    let mut theirs = theirs.into_iter().peekable();
+    ratios([Rounds::of(cell, metric), Rounds::of(reference, of_reference)], metric)
+}
+
+/// The same of values that are not those of a metric.
+pub(super) fn ratios(
+    [ours, theirs]: [Rounds; 2],
+    metric: &str,
+) -> Result<Vec<(u32, Vec<f64>)>, String> {
+    let mut theirs = theirs.0.into_iter().peekable();
     let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
-    for (round, y) in ours {
+    for (round, y) in ours.0 {
         while theirs.next_if(|(other, _)| *other < round).is_some() {}
         let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
         let log = (y / x).ln();
@@ -128,12 +137,40 @@ pub(super) fn numbered_log_ratios(
     Ok(sessions)
 }
 
-fn by_round(cell: &Cell, metric: &str) -> Vec<((u32, u32), f64)> {
-    let place = |sample: &Sample| (sample.session, sample.round);
-    let mut values: Vec<_> = cell.counted(metric).map(|(s, value)| (place(s), value)).collect();
-    values.sort_by_key(|(place, _)| *place);
-    values.dedup_by_key(|(place, _)| *place);
-    values
+/// Values by session and round, in order, one of each round.
+pub(super) struct Rounds(Vec<((u32, u32), f64)>);
+
+impl Rounds {
+    pub(super) fn new(values: impl Iterator<Item = ((u32, u32), f64)>) -> Rounds {
+        let mut values: Vec<_> = values.collect();
+        values.sort_by_key(|(place, _)| *place);
+        values.dedup_by_key(|(place, _)| *place);
+        Rounds(values)
+    }
+
+    /// Those of a metric, of the samples that count.
+    pub(super) fn of(cell: &Cell, metric: &str) -> Rounds {
+        Rounds::new(cell.counted(metric).map(|(s, value)| ((s.session, s.round), value)))
+    }
+
+    /// In how many of the rounds that both have of `all` only the first of these two has a value,
+    /// and in how many only the second one, as far as a round counts.
+    pub(super) fn only_one(
+        all: [&Rounds; 2],
+        these: [&Rounds; 2],
+        counts: impl Fn((u32, u32)) -> bool,
+    ) -> [u64; 2] {
+        let set = |rounds: &Rounds| -> BTreeSet<(u32, u32)> {
+            rounds.0.iter().map(|(round, _)| *round).collect()
+        };
+        let ([x, y], [ours, theirs]) = (all.map(set), these.map(set));
+        let shared = x.intersection(&y).filter(|round| counts(**round));
+        shared.fold([0, 0], |[a, b], round| match (ours.contains(round), theirs.contains(round)) {
+            (true, false) => [a + 1, b],
+            (false, true) => [a, b + 1],
+            _ => [a, b],
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,64 @@
-//! How long a method waited for a CPU, as far as it is known.
+//! How long a method waited for a CPU, as far as it is known, and of what methods that can be
+//! subtracted.
 
-use crate::metric::{CPU, WALL};
-use crate::run::{Cell, Sample};
+use super::bounds::BLOCKED_SHARE;
+use crate::metric::{CPU, CPU_DELAY, WALL, WALL_LESS_WAIT};
+use crate::run::{Cell, Pass, Sample};
+use crate::stats::median;
 
-/// From this share of the wall time on, the wait for a CPU is subtracted.
+/// A wait of more than this share of the wall time is noted.
 pub(super) const WAIT_SHARE: f64 = 0.05;
 
-/// The share of its wall time in which a cell was ready to run and had no CPU; for several threads
-/// it is the sum, which may exceed 1. None where that is not known.
+/// The time in which the tasks of a sample were ready to run and had no CPU, all together.
+pub(super) fn delay_ns(cell: &Cell, sample: usize) -> Option<f64> {
+    cell.value(CPU_DELAY, sample).or_else(|| cell.value("run_queue_wait_ns", sample))
+}
+
+/// The share of its wall time in which a cell was ready to run and had no CPU; for several tasks it
+/// is the sum, which may exceed 1. None where that is not known.
 pub(super) fn wait_share(cell: &Cell) -> Option<f64> {
     share_of(cell, &|_| true)
 }
 
 fn share_of(cell: &Cell, counts: &dyn Fn(&Sample) -> bool) -> Option<f64> {
-    let share = sum(cell, "run_queue_wait_ns", counts)? / sum(cell, WALL, counts)?;
-    share.is_finite().then_some(share)
+    let counted = cell.samples.iter().enumerate().filter(|(_, s)| s.counts() && counts(s));
+    let known = counted.filter_map(|(i, _)| Some((delay_ns(cell, i)?, cell.value(WALL, i)?)));
+    let sums = known.reduce(|a, b| (a.0 + b.0, a.1 + b.1))?;
+    Some(sums.0 / sums.1).filter(|share| share.is_finite())
 }
 
 /// The sum over these of the samples that count; none if there is no such sample.
 fn sum(cell: &Cell, metric: &str, counts: &dyn Fn(&Sample) -> bool) -> Option<f64> {
     let values = cell.counted(metric).filter(|(sample, _)| counts(sample));
     values.map(|(_, value)| value).reduce(|sum, value| sum + value)
+}
+
+/// Whether the time without the wait is known of most samples: the method waits in one thread, or
+/// in one process after the other. Warm-up rounds show that, too.
+pub(super) fn has_time_without_wait(cell: &Cell) -> bool {
+    let [with, of] = timed(cell).fold([0, 0], |[with, of], i| {
+        [with + usize::from(cell.value(WALL_LESS_WAIT, i).is_some()), of + 1]
+    });
+    2 * with > of
+}
+
+/// Whether the time without the wait is the time that the method takes alone: it is known, and the
+/// method waits for nothing but a CPU. What it waits for otherwise goes on while it has no CPU, so
+/// that the wait for the CPU need not have made it longer.
+pub(super) fn computes_alone(cell: &Cell) -> bool {
+    let both = timed(cell).filter_map(|i| cell.value(WALL_LESS_WAIT, i).zip(cell.value(CPU, i)));
+    let blocked: Vec<f64> = both.map(|(time_ns, cpu_ns)| (time_ns - cpu_ns) / time_ns).collect();
+    has_time_without_wait(cell) && median(&blocked) <= BLOCKED_SHARE
+}
+
+fn timed(cell: &Cell) -> impl Iterator<Item = usize> {
+    let is_timed = |i: &usize| {
+        let sample = &cell.samples[*i];
+        sample.pass == Pass::Timing
+            && sample.not_counted.is_none()
+            && cell.value(WALL, *i).is_some()
+    };
+    (0..cell.samples.len()).filter(is_timed)
 }
 
 /// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
@@ -52,6 +90,22 @@ mod tests {
             waited(&cell, |_| true)
         };
         assert_eq!([4.0, 5.0, 5.1].map(of), [false, false, true]);
+    }
+
+    #[test]
+    fn the_time_without_the_wait_is_that_of_what_computes_in_one_thread() {
+        let of = |wait: f64, cpu: f64, every: usize| {
+            let cell = with(cell("a", [100.0; 10]), WALL_LESS_WAIT, |wall_ns| wall_ns - wait);
+            let mut cell = with(cell, CPU, |_| cpu);
+            let column = cell.values.get_mut(WALL_LESS_WAIT).unwrap();
+            column.iter_mut().step_by(every).for_each(|value| *value = f64::NAN);
+            [has_time_without_wait(&cell), computes_alone(&cell)]
+        };
+        assert_eq!(of(60.0, 40.0, 3), [true, true]);
+        // It waits for something else in a tenth of its own time, or more.
+        assert_eq!([of(50.0, 45.0, 3), of(50.0, 44.9, 3)], [[true, true], [true, false]]);
+        // Half of the samples lack it.
+        assert_eq!(of(60.0, 40.0, 2), [false, false]);
     }
 
     #[test]

@@ -109,11 +109,13 @@ impl CommandRunner {
         started(process.child.id());
         let mut others = self.start_others(&variables)?;
         let wall_ns = self.wait(&mut process, &mut others, start_ns)?;
-        let mut waits = process.waits.as_mut().map(|w| w.end(start_ns)).unwrap_or_default();
-        self.waits = process.waits.take();
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
         let mut used = Counters::open(process.child.id()).read();
+        let first_ended = (process.child.id(), used.run_queue_wait_ns);
+        let waits = process.waits.as_mut().map(|waits| waits.take(start_ns, first_ended));
+        let mut waits = waits.unwrap_or_default();
+        self.waits = process.waits.take();
         let ended = process.end_with_usage();
         let (mut status, mut tree) = ended.map_err(|error| failed("waiting for it", &error))?;
         for copy in &mut others {
@@ -148,7 +150,7 @@ impl CommandRunner {
         let bytes = self.bytes * copies;
         let done = Done { n, wall_ns, ops: 1, bytes, answer, metrics, totals: None };
         let used = used.of_tree(&tree);
-        self.is_serial = self.is_serial.or(is_serial(&waits, tree.cpu.all_ns, wall_ns));
+        self.is_serial = self.is_serial.or(is_serial(&waits, wall_ns));
         waits.is_serial = self.is_serial.unwrap_or(false);
         Ok(RawSample { done, used, startup_ns: Some(startup_ns), waits, ..RawSample::default() })
     }
@@ -170,6 +172,9 @@ impl CommandRunner {
             waited
         });
         let wall_ns = clock::now_ns() - start_ns;
+        if let Some(waits) = &mut waits {
+            waits.ended();
+        }
         first.waits = waits;
         // Where every failure counts, so does a run that took too long: it is killed afterwards.
         let is_late = wall_ns >= self.limits.answer_ns && self.expanded.accepts == ExitCodes::All;

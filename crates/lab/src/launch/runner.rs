@@ -150,7 +150,7 @@ pub struct RawSample {
 /// The waits for a CPU in one sample of a plain command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandWaits {
-    /// Of the lab's own thread, before the process was started and when its end was to be seen.
+    /// Of the lab's own thread, when the end of the process was to be seen.
     pub own_ns: u64,
     /// Of its tasks; none where the kernel does not report them, or where some still run.
     pub tree: Option<TaskTree>,

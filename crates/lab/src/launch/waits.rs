@@ -15,10 +15,10 @@ pub(super) struct WaitWatch {
     /// Whether the reports are read when they come. That shows when each task ended, and wakes the
     /// lab each time, so it is done in the first sample only.
     reads_at_once: bool,
-    /// The own wait until the process was started.
-    starting_ns: u64,
     /// The own wait at the last moment at which the lab was not waiting for the process.
     polled_ns: u64,
+    /// The times between which the last process ended.
+    seen_ns: [u64; 2],
 }
 
 impl WaitWatch {
@@ -27,8 +27,8 @@ impl WaitWatch {
             own: OwnWait::of_thread(),
             ends: TaskEnds::open().ok(),
             reads_at_once: true,
-            starting_ns: 0,
             polled_ns: 0,
+            seen_ns: [0; 2],
         }
     }
 
@@ -41,12 +41,12 @@ impl WaitWatch {
         if self.ends.as_mut().is_some_and(|ends| ends.listen().is_err()) {
             self.ends = None;
         }
-        self.starting_ns = self.own_ns();
     }
 
+    /// Where the lab waits for a CPU after it has started the process, the process does not wait
+    /// for the lab.
     pub(super) fn started(&mut self) {
         self.polled_ns = self.own_ns();
-        self.starting_ns = self.polled_ns.saturating_sub(self.starting_ns);
     }
 
     /// What is to be polled, besides the end of the process.
@@ -68,24 +68,35 @@ impl WaitWatch {
     }
 
     /// Right after the end of the process was seen, or of the last of several.
-    pub(super) fn end(&mut self, start_ns: u64) -> CommandWaits {
-        let late_ns = self.own_ns().saturating_sub(self.polled_ns);
-        let own_ns = self.starting_ns + late_ns;
+    pub(super) fn ended(&mut self) {
         let now_ns = clock::now_ns();
-        let seen_ns = [now_ns.saturating_sub(late_ns), now_ns];
+        let late_ns = self.own_ns().saturating_sub(self.polled_ns);
+        self.seen_ns = [now_ns.saturating_sub(late_ns), now_ns];
+    }
+
+    /// The waits of the sample; `first` is the first process, which has ended and is not reaped,
+    /// and how long it waited in all.
+    pub(super) fn take(&mut self, start_ns: u64, first: (u32, Option<u64>)) -> CommandWaits {
+        let seen_ns = self.seen_ns;
+        let late_ns = seen_ns[1] - seen_ns[0];
         let ended = self.ends.as_mut().and_then(|ends| {
             let ended = ends.take(seen_ns);
             let _ = ends.ignore();
             ended
         });
         let Some(ended) = ended else {
-            return CommandWaits { own_ns, ..CommandWaits::default() };
+            return CommandWaits { own_ns: late_ns, ..CommandWaits::default() };
         };
         let reads_at_once = std::mem::replace(&mut self.reads_at_once, false);
-        let (tree, members) = TaskTree::of(&ended, std::process::id(), start_ns);
+        let (mut tree, members) = TaskTree::of(&ended, std::process::id(), start_ns);
+        // The kernel reports a task before it frees its memory, for which it may wait again.
+        let reported_ns = members.iter().find(|task| task.task == first.0).map(|task| task.wait_ns);
+        if let Some((all_ns, reported_ns)) = first.1.zip(reported_ns) {
+            tree.wait_ns += all_ns.saturating_sub(reported_ns);
+        }
         let overlap_ns = if reads_at_once { overlap_ns(&members) } else { None };
         let tree = (tree.tasks > 0).then_some(tree);
-        CommandWaits { own_ns, tree, overlap_ns, is_serial: false }
+        CommandWaits { own_ns: late_ns, tree, overlap_ns, is_serial: false }
     }
 }
 
@@ -93,15 +104,9 @@ impl WaitWatch {
 /// others, which may take this share of the wall time.
 const OVERLAP_SHARE: f64 = 0.05;
 
-/// Whether the tree is serial; none where the ends of its tasks were not seen. What runs or waits
-/// one after the other cannot do so for longer than the whole takes.
-pub(super) fn is_serial(waits: &CommandWaits, cpu_ns: u64, wall_ns: u64) -> Option<bool> {
-    let (tree, overlap_ns) = waits.tree.zip(waits.overlap_ns)?;
-    let wall_ns = wall_ns as f64;
-    let ran_or_waited_ns = (cpu_ns + tree.wait_ns + waits.own_ns) as f64;
-    let is_serial = overlap_ns as f64 <= wall_ns * OVERLAP_SHARE
-        && ran_or_waited_ns <= wall_ns * (1.0 + OVERLAP_SHARE);
-    Some(is_serial)
+/// Whether the tree is serial; none where the ends of its tasks were not seen.
+pub(super) fn is_serial(waits: &CommandWaits, wall_ns: u64) -> Option<bool> {
+    Some(waits.overlap_ns? as f64 <= wall_ns as f64 * OVERLAP_SHARE)
 }
 
 #[cfg(test)]
@@ -109,16 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_serial_if_its_tasks_neither_live_nor_run_at_once() {
-        let of = |overlap_ns, wait_ns, cpu_ns| {
-            let tree = TaskTree { tasks: 3, wait_ns, longest_task_cpu_ns: 10 };
-            let waits = CommandWaits { own_ns: 5, tree: Some(tree), overlap_ns, is_serial: false };
-            is_serial(&waits, cpu_ns, 1000)
-        };
-        assert_eq!(of(None, 0, 900), None);
-        assert_eq!([of(Some(50), 100, 945), of(Some(51), 100, 900)], [Some(true), Some(false)]);
-        // They lived one after the other as far as was seen, and waited at the same time.
-        assert_eq!(of(Some(0), 101, 945), Some(false));
-        assert_eq!(is_serial(&CommandWaits::default(), 1, 1000), None);
+    fn a_tree_is_serial_if_its_tasks_live_one_after_the_other() {
+        let of =
+            |overlap_ns| is_serial(&CommandWaits { overlap_ns, ..CommandWaits::default() }, 1000);
+        assert_eq!([None, Some(50), Some(51)].map(of), [None, Some(true), Some(false)]);
     }
 }

@@ -104,6 +104,11 @@ impl Cell {
         self.counted(metric).chain(estimate)
     }
 
+    /// The value of the `n`-th sample; none where it has none.
+    pub fn value(&self, metric: &str, n: usize) -> Option<f64> {
+        self.values.get(metric)?.get(n).copied().filter(|value| !value.is_nan())
+    }
+
     /// The number of samples of a pass that count.
     pub fn n(&self, pass: Pass) -> usize {
         self.samples.iter().filter(|sample| sample.counts_in(pass)).count()

@@ -1,6 +1,8 @@
 //! The power of an interval: the difference that it would have found, the number of sessions that
 //! it would take, and the correction for several comparisons.
 
+use statrs::distribution::{Binomial, DiscreteCDF};
+
 use super::normal::z;
 
 /// The normal quantile that is exceeded with probability 0.2: a difference is found 4 times out of
@@ -35,9 +37,26 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The exact, two-sided p that of two that stand in the same rounds one is missing as often as the
+/// other (McNemar 1947): of the rounds in which just one is missing, in how many it is which.
+pub fn mcnemar(only_first: u64, only_second: u64) -> f64 {
+    let all = Binomial::new(0.5, only_first + only_second);
+    all.map_or(1.0, |all| (2.0 * all.cdf(only_first.min(only_second))).min(1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_of_one_alone_is_tested_by_the_binomial_distribution() {
+        // scipy.stats.binomtest(k, n, 0.5).pvalue
+        let table = [(0, 0, 1.0), (3, 3, 1.0), (0, 5, 0.0625), (6, 0, 0.03125), (2, 10, 0.038574)];
+        for (a, b, p) in table {
+            assert!((mcnemar(a, b) - p).abs() < 1e-6, "{a} {b} {}", mcnemar(a, b));
+            assert_eq!(mcnemar(a, b).to_bits(), mcnemar(b, a).to_bits());
+        }
+    }
 
     fn check(got: f64, expected: f64) {
         assert!((got - expected).abs() < 5e-4 * expected, "{got}, expected {expected}");

@@ -19,7 +19,7 @@ mod trend;
 mod walsh;
 
 pub use change::{CHANGE_ALPHA, LEAST_FOR_CHANGE, changes};
-pub use decision::{found_percent, holm, sessions_needed};
+pub use decision::{found_percent, holm, mcnemar, sessions_needed};
 pub use looks::{LOOKS, Look, last_look, p_of_all_looks};
 pub use moments::{Moments, moments};
 pub use noise::{Modes, Start, another_session, half_difference, start, two_modes};

@@ -115,7 +115,7 @@ fn a_wait_for_a_cpu_decides_no_claim() {
     // All of the difference is a wait.
     run.cells[1] = with(run.cells[1].clone(), "run_queue_wait_ns", |wall_ns| wall_ns * 2.0 / 3.0);
     run.cells[1] = with(run.cells[1].clone(), "wall_less_wait_ns", |wall_ns| wall_ns / 3.0);
-    run.cells[0] = with(run.cells[0].clone(), "wall_less_wait_ns", |wall_ns| wall_ns);
+    run.cells[1] = with(run.cells[1].clone(), "cpu_ns", |wall_ns| wall_ns / 3.0);
     let ratio = check(&run, [2.0, f64::INFINITY], Claimed::Undecided);
     assert!(ratio.low.is_some() && ratio.reason.unwrap().contains("waited for a CPU"));
 }

@@ -268,20 +268,31 @@ fn a_measure_that_later_samples_lack_still_decides() {
 }
 
 #[test]
-fn a_method_that_lacks_the_measure_has_no_ratio_and_does_not_leave() {
+fn a_round_that_lacks_the_measure_is_left_out_and_a_method_that_lacks_it_more_often_is_doubted() {
     let mut run = decided_without_the_wait();
+    let of_c = |run: &Run| {
+        let all = analyze(run).comparisons;
+        all.into_iter().find(|c| c.decides && c.cell == 2).unwrap()
+    };
+    let all = of_c(&run);
+    // In each session all lack one round.
+    for cell in 0..3 {
+        lack_the_time_without_wait(&mut run.cells[cell], |n| n % 10 == cell);
+    }
+    let fewer = of_c(&run);
+    assert_eq!((all.n, fewer.n, fewer.doubt), (80, 64, None));
+    assert_eq!(fewer.verdict, all.verdict);
+    // `c` lacks more of them.
     lack_the_time_without_wait(&mut run.cells[2], |n| n % 5 == 0);
-    let found = analyze(&run).comparisons.into_iter().find(|c| c.decides && c.cell == 2).unwrap();
-    assert_eq!((found.metric.as_str(), found.ratio), ("wall_less_wait_ns", None));
-    assert_eq!(found.verdict, Verdict::Missing);
-    let why = "the time of c without the wait for a CPU is known of 64 of 80 samples";
+    let found = of_c(&run);
+    assert_eq!(found.metric, "wall_less_wait_ns");
+    assert_eq!((found.verdict, found.doubt), (Verdict::Undecided, Some(Doubt::Missing)));
+    let why = "the time without the wait for a CPU is missing of c alone in 16 rounds and of a \
+               alone in 0: what is missing depends on what it took";
     assert_eq!(found.reason.as_deref(), Some(why));
     let now = decided(&run);
     assert_eq!(now.leaves, [false, true, false]);
     assert!(!now.all, "its next samples may have the measure");
-    // What has no verdict stays, even if it is shown slower than another one.
-    lack_the_time_without_wait(&mut run.cells[0], |n| n % 5 == 0);
-    assert_eq!(decided(&run).leaves, [false; 3]);
 }
 
 #[test]

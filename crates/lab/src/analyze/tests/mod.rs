@@ -8,6 +8,7 @@ mod across;
 mod any_run;
 mod best;
 mod claim;
+mod contention;
 mod decisions;
 mod looks;
 mod notes;

@@ -58,22 +58,35 @@ fn fewer_than_five_sessions_decide_nothing() {
 /// The time for which a method waited for a CPU is no reason for the verdict that it takes too
 /// long.
 #[test]
-fn a_ratio_with_an_unknown_wait_is_not_exceeded() {
-    let tree = |name: &str, seed, wall: f64| {
+fn a_ratio_with_a_wait_is_exceeded_if_it_is_without_it() {
+    let tree = |name: &str, seed, wall: f64, wait: f64| {
         let cell = cell(name, times(&noisy(seed, 0.01), 60.0 * wall));
         let cell = with(cell, "cpu_ns", |_| 1e7);
-        with(cell, "involuntary_switches", |_| 5.0)
+        with(cell, "cpu_delay_ns", move |_| wait)
     };
-    let cells = || vec![tree("a", 1, 1.0), tree("b", 2, 1.2)];
+    let cells = || vec![tree("a", 1, 1.0, 0.0), tree("b", 2, 1.2, 1.2e7)];
     let held = |max: f64| {
         let outcomes = analyze(&with_thresholds(cells(), &[(RATIO, max)])).thresholds;
-        outcomes.into_iter().map(|outcome| (outcome.verdict, outcome.reason)).next().unwrap()
+        outcomes.into_iter().map(|outcome| outcome.verdict).next().unwrap()
     };
-    assert_eq!(held(1.5), (ThresholdVerdict::Kept, None));
-    assert_eq!(held(1.1).0, ThresholdVerdict::Undecided);
-    // The CPU time is the same: with another wait it may have exceeded this.
-    assert_eq!(held(1.19).0, ThresholdVerdict::Undecided);
-    assert_eq!(held(0.9).0, ThresholdVerdict::Exceeded);
+    // Without its wait it takes as long as the other one, or up to 1.2 times the time.
+    assert_eq!(held(1.5), ThresholdVerdict::Kept);
+    assert_eq!([held(1.1), held(1.19)], [ThresholdVerdict::Undecided; 2]);
+    assert_eq!(held(0.9), ThresholdVerdict::Exceeded);
+}
+
+/// Methods that wait for nothing but a CPU have the interval of the wall and of the CPU time.
+#[test]
+fn a_ratio_of_what_computes_holds_by_its_cpu_time_too() {
+    let tree = |name: &str, seed, cpu: f64| {
+        let cell = with(cell(name, noisy(seed, 0.01)), "cpu_ns", move |_| cpu);
+        with(cell, "cpu_delay_ns", |_| 1e6)
+    };
+    let cells = vec![tree("a", 1, 0.5e6), tree("b", 2, 0.6e6)];
+    let outcome = &analyze(&with_thresholds(cells, &[(RATIO, 1.3)])).thresholds[0];
+    assert_eq!(outcome.verdict, ThresholdVerdict::Kept);
+    close(outcome.high, 1.2, 1e-9);
+    close(outcome.low, 1.0, 0.01);
 }
 
 #[test]
@@ -81,23 +94,6 @@ fn five_sessions_decide() {
     let few = noisy(1, 0.001).into_iter().take(50);
     let run = with_thresholds(vec![cell("a", few)], &[("wall_ns", 1.0)]);
     assert_eq!(analyze(&run).thresholds[0].verdict, ThresholdVerdict::Exceeded);
-}
-
-/// A method waited, and another one has no other metric to decide by.
-#[test]
-fn a_ratio_of_wall_times_alone_says_what_is_not_known() {
-    let only_wall = |name: &str, seed, factor: f64| {
-        let cell = cell(name, times(&noisy(seed, 0.01), factor));
-        let mut cell = with(cell, "run_queue_wait_ns", |wall_ns| 0.2 * wall_ns);
-        cell.values.remove("cpu_ns");
-        cell
-    };
-    let cells = vec![only_wall("a", 1, 1.0), only_wall("b", 2, 1.2)];
-    let outcome = &analyze(&with_thresholds(cells, &[(RATIO, 2.0)])).thresholds[0];
-    assert_eq!((outcome.verdict, outcome.low), (ThresholdVerdict::Undecided, None));
-    close(outcome.value, 1.2, 0.02);
-    let reason = "a method waited for a CPU, and the time without the wait is not known";
-    assert_eq!(outcome.reason.as_deref(), Some(reason));
 }
 
 #[test]

@@ -125,6 +125,9 @@ fn the_wait_of_a_tree_is_that_of_all_of_its_tasks_and_of_the_lab() {
     assert_eq!(value(&serial, "longest_task_cpu_ns"), Some(450_000.0));
     assert_eq!(value(&serial, "tasks"), Some(2.0));
     assert_eq!(value(&serial, "wall_less_wait_ns"), Some(680_000.0));
+    let mut at_once = serial;
+    at_once.done.wall_ns = 700_000;
+    assert_eq!(value(&at_once, "wall_less_wait_ns"), Some(500_000.0));
     // Where they wait at once, the sum of their waits is no part of the wall time.
     let parallel = of_tree(false, tree);
     assert_eq!(value(&parallel, "cpu_delay_ns"), Some(320_000.0));

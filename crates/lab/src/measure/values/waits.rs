@@ -39,14 +39,20 @@ fn is_one_thread(taken: &RawSample) -> bool {
     used.computed_in_main_thread() == Some(true) && !used.has_children()
 }
 
-/// Wall time without the wait for a CPU, where at most one task waits at any time.
+/// Wall time without the wait for a CPU: of one thread, or of a tree whose tasks run one after the
+/// other. A process and the child that it has just started may wait at the same time, so that the
+/// sum of the waits of a tree may be too large; it cannot take less than its CPU time.
 pub(super) fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
     let (done, used) = (&taken.done, &taken.used);
-    let is_known = taken.waits.is_serial || is_one_thread(taken);
+    let is_one = is_one_thread(taken);
+    let is_known = taken.waits.is_serial || is_one;
     let wait_ns = delay_ns(taken).filter(|_| is_known && used.at_rest)? as f64;
     let left_ns = done.wall_ns as f64 - wait_ns;
-    // One thread cannot use more CPU time than what is left; a little of it is used around the
-    // interval, and that of a tree is known in ticks only.
     let cpu_ns = own(taken, CPU).map_or(used.cpu_ns, |ns| Some(ns as u64))?;
+    if !is_one {
+        return Some(left_ns.max(cpu_ns as f64));
+    }
+    // One thread cannot use more CPU time than what is left; a little of it is used around the
+    // interval.
     (left_ns > 0.0 && is_nearly_all(left_ns as u64, cpu_ns)).then_some(left_ns)
 }
