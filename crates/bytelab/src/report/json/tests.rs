@@ -57,7 +57,7 @@ fn the_document_has_these_keys() {
 .cells[].not_counted: ops reasons rounds samples sessions
 .cells[].point: size
 .cells[].warm_up: ops reasons rounds samples sessions
-.comparisons[]: below_relevance cell decides found_percent high level low method metric n p p_holm point ratio reason reference reference_cell sessions sessions_for_1_percent verdict
+.comparisons[]: below_relevance beside_load cell decides doubt found_percent high level low method metric n p p_holm point ratio reason reference reference_cell sessions sessions_for_1_percent verdict
 .comparisons[].point: size
 .environment: fingerprint
 .families[]: best metric pareto point reference undecided why

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use lab::analyze::{Comparison, Family, Overall, SESSIONS_MAX, Verdict};
+use lab::analyze::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
 use lab::metric::heading;
 
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
@@ -12,13 +12,14 @@ use super::varying::Varying;
 
 /// The answer for one family.
 pub(crate) fn of_family(rows: &Rows<'_>) -> String {
-    let sentence = compared(rows);
+    let sentences = [compared(rows), without_verdict(rows)].concat();
+    let sentences = sentences.trim_start();
     let wrong: Vec<&str> =
         rows.contenders.iter().filter(|row| row.wrong()).map(Row::name).collect();
     if wrong.is_empty() {
-        return sentence;
+        return sentences.to_owned();
     }
-    format!("{sentence} Out, for a wrong answer: {}.", wrong.join(", "))
+    format!("{sentences} Out, for a wrong answer: {}.", wrong.join(", "))
 }
 
 /// The method that is shown to be the fastest, by its index into the cells of the run.
@@ -135,6 +136,11 @@ impl<'r, 'a> Ranking<'r, 'a> {
         !self.others.is_empty() && self.others.iter().all(|(_, c, _)| c.verdict == verdict)
     }
 
+    /// The methods whose intervals may include 1.
+    fn open(&self) -> impl Iterator<Item = &(&'r Row<'a>, &'a Comparison, f64)> {
+        self.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided && !is_kept_back(c))
+    }
+
     fn fastest(&self) -> Option<&'r Row<'a>> {
         let reference_wins = self.all(Verdict::Slower);
         self.faster().map(|(row, ..)| *row).or(self.reference.filter(|_| reference_wins))
@@ -184,14 +190,13 @@ fn compared(rows: &Rows<'_>) -> String {
         return format!("{all} the same time as {name}, within {} %.", rows.margin_percent);
     }
     if standing.all(Verdict::Undecided) {
-        let (open, kept_back) = undecided(&standing);
-        if let ([], [first, rest @ ..]) = (&open[..], &kept_back[..]) {
-            let rest = rest.iter().map(|kept| format!("; {}", without_verdict(kept)));
-            let (first, rest) = (without_verdict(first), rest.collect::<String>());
-            return format!("There is {first}{rest}.");
-        }
-        let names = || open.iter().map(|(row, ..)| row.name()).collect::<Vec<_>>().join(", ");
-        let of = if kept_back.is_empty() { String::new() } else { format!(" of {}", names()) };
+        let open: Vec<&str> = standing.open().map(|(row, ..)| row.name()).collect();
+        let of = match (open.len(), standing.others.len()) {
+            (0, 1) => return String::new(),
+            (0, _) => return format!("No method is shown to be faster or slower than {name}."),
+            (open, all) if open == all => String::new(),
+            _ => format!(" of {}", open.join(", ")),
+        };
         let found = why_undecided(&standing, "one");
         return format!("No difference{of} to {name} can be shown{found}.");
     }
@@ -235,7 +240,11 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
     let sign = if ratio <= 1.0 { -1.0 } else { 1.0 };
     let change = |ratio: f64| sign * 100.0 * (ratio - 1.0);
     let word = if sign < 0.0 { "less" } else { "more" };
-    let wait = if comparison.metric == WALL_LESS_WAIT { ", run-queue wait left out" } else { "" };
+    let wait = match comparison {
+        _ if comparison.beside_load => ", beside this load",
+        _ if comparison.metric == WALL_LESS_WAIT => ", run-queue wait left out",
+        _ => "",
+    };
     let (Some(low), Some(high)) = (comparison.low, comparison.high) else {
         if ratio >= MANIFOLD {
             let times = times(ratio, 1);
@@ -260,6 +269,7 @@ const MANIFOLD: f64 = 10.0;
 
 /// Why a family has no verdict, or none on some of its methods. Its text continues the sentence
 /// that names them.
+#[derive(Clone, Copy, PartialEq)]
 enum Reason<'a> {
     /// The interval includes 1: the smallest difference that would have been found, with the
     /// method, of the comparisons with the least and the most noise, and the number of sessions
@@ -269,8 +279,10 @@ enum Reason<'a> {
         most: (f64, &'a str),
         sessions: Option<u64>,
     },
-    /// Something else kept the verdict back.
-    KeptBack(&'a str),
+    /// The interval would decide.
+    Doubt(Doubt),
+    /// The analysis says why.
+    Said(&'a str),
     /// Each method has only a run that warmed it up.
     Estimates,
     OnlyOneMethod,
@@ -280,22 +292,24 @@ enum Reason<'a> {
 }
 
 impl<'a> Reason<'a> {
-    /// Of undecided comparisons which nothing else kept back; none where there is none.
-    fn not_found(undecided: &[&Undecided<'a>]) -> Option<Reason<'a>> {
-        let of = |(row, comparison, _): &&Undecided<'a>| {
-            let percent = comparison.found_percent.filter(|percent| percent.is_finite())?;
-            let is_open = comparison.reason.is_none();
-            is_open.then(|| (percent, row.name(), comparison.sessions_for_1_percent))
-        };
-        let mut found: Vec<(f64, &str, Option<u64>)> = undecided.iter().filter_map(of).collect();
+    /// Of undecided comparisons; none where there is none.
+    fn not_found(standing: &Ranking<'_, 'a>) -> Option<Reason<'a>> {
+        let mut found: Vec<(f64, &str, Option<u64>)> = (standing.open())
+            .filter(|(_, comparison, _)| comparison.reason.is_none())
+            .filter_map(|(row, c, _)| {
+                Some((c.found_percent?, row.name(), c.sessions_for_1_percent))
+            })
+            .filter(|(percent, ..)| percent.is_finite())
+            .collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (least, most) = (found.first()?, found.last()?);
         let [least, most] = [least, most].map(|(percent, name, _)| (*percent, *name));
         Some(Reason::NotFound { least, most, sessions: found.last()?.2 })
     }
 
-    fn kept_back(undecided: &[&Undecided<'a>]) -> Option<Reason<'a>> {
-        undecided.iter().find_map(|(_, c, _)| c.reason.as_deref()).map(Reason::KeptBack)
+    fn of(comparison: &'a Comparison) -> Option<Reason<'a>> {
+        let said = || comparison.reason.as_deref().map(Reason::Said);
+        comparison.doubt.map(Reason::Doubt).or_else(said)
     }
 }
 
@@ -315,7 +329,17 @@ impl fmt::Display for Reason<'_> {
                     None => Ok(()),
                 }
             }
-            Reason::KeptBack(reason) => f.write_str(reason),
+            Reason::Doubt(Doubt::Wait) => f.write_str(
+                "the waits for a CPU may be the difference; less load would show it",
+            ),
+            Reason::Doubt(Doubt::UnknownWait) => {
+                f.write_str("there was a wait for a CPU, and how long is not known")
+            }
+            Reason::Doubt(Doubt::Missing) => f.write_str(
+                "the time without the wait is missing more often than that of the reference, so \
+                 that what is missing depends on what it took",
+            ),
+            Reason::Said(reason) => f.write_str(reason),
             Reason::Estimates => f.write_str(
                 "There is no verdict: each method was run once, to warm it up, which gives an estimate",
             ),
@@ -327,40 +351,57 @@ impl fmt::Display for Reason<'_> {
     }
 }
 
-/// A comparison with its method and its ratio.
-type Undecided<'a> = (&'a Row<'a>, &'a Comparison, f64);
-
-/// The comparisons that decide nothing: those whose interval includes 1 or that have none, and
-/// those whose interval excludes it.
-fn undecided<'r>(
-    standing: &'r Ranking<'r, '_>,
-) -> (Vec<&'r Undecided<'r>>, Vec<&'r Undecided<'r>>) {
-    let all = standing.others.iter().filter(|(_, c, _)| c.verdict == Verdict::Undecided);
-    let excludes_1 = |c: &Comparison| {
-        c.low.is_some_and(|low| low > 1.0) || c.high.is_some_and(|high| high < 1.0)
-    };
-    all.partition(|(_, comparison, _)| !excludes_1(comparison))
+/// Whether a difference was found and is not trusted: the interval excludes 1, or is doubted.
+fn is_kept_back(comparison: &Comparison) -> bool {
+    let excludes_1 = comparison.low.is_some_and(|low| low > 1.0)
+        || comparison.high.is_some_and(|high| high < 1.0);
+    let undecided = comparison.verdict == Verdict::Undecided;
+    comparison.doubt.is_some() || undecided && excludes_1
 }
 
 /// What the undecided comparisons would have detected, or why they decide nothing.
 fn why_undecided(standing: &Ranking<'_, '_>, what: &str) -> String {
-    let (open, kept_back) = undecided(standing);
-    let of_open = match (Reason::not_found(&open), Reason::kept_back(&open)) {
+    let stated = || standing.open().find_map(|(_, comparison, _)| Reason::of(comparison));
+    match (Reason::not_found(standing), stated()) {
         (Some(not_found), _) => format!("; {what} of {not_found}"),
         (None, Some(reason)) => format!(": {reason}"),
         (None, None) => String::new(),
-    };
-    let of_kept_back = kept_back.iter().map(|kept| format!("; {}", without_verdict(kept)));
-    of_open + &of_kept_back.collect::<String>()
+    }
 }
 
-/// `no verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method waited`, for a
-/// difference that was found and is not trusted.
-fn without_verdict(undecided: &Undecided<'_>) -> String {
-    let (row, comparison, ratio) = undecided;
-    let why = Reason::kept_back(&[undecided]).map(|reason| format!(": {reason}"));
-    let difference = difference(comparison, *ratio, "");
-    format!("no verdict on {}, {difference}{}", row.name(), why.unwrap_or_default())
+/// ` No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for
+/// the differences that were found and are not trusted, and for what was measured and could not be
+/// compared. The methods that share a reason are named together.
+fn without_verdict(rows: &Rows<'_>) -> String {
+    let mut all: Vec<(Option<Reason<'_>>, Vec<(&Row<'_>, &Comparison)>)> = Vec::new();
+    for row in rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row)) {
+        let Some(comparison) = row.comparison else { continue };
+        let missing = comparison.verdict == Verdict::Missing
+            && comparison.reason.is_some()
+            && row.p50(WALL).is_some();
+        if !missing && !is_kept_back(comparison) {
+            continue;
+        }
+        let reason = Reason::of(comparison);
+        match all.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, of)) => of.push((row, comparison)),
+            None => all.push((reason, vec![(row, comparison)])),
+        }
+    }
+    let sentence = |(reason, of): &(Option<Reason<'_>>, Vec<(&Row<'_>, &Comparison)>)| {
+        let names: Vec<&str> = of.iter().map(|(row, _)| row.name()).collect();
+        let load = match reason {
+            Some(Reason::Doubt(Doubt::Wait | Doubt::UnknownWait)) => " beside this load",
+            _ => "",
+        };
+        let size = match of.as_slice() {
+            [(_, one)] => one.ratio.map(|x| format!(", {}{load}", difference(one, x, ""))),
+            _ => None,
+        };
+        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!(" No verdict on {}{}{reason}.", names.join(", "), size.unwrap_or_default())
+    };
+    all.iter().map(sentence).collect()
 }
 
 /// If there is nothing to compare: the measured values.

@@ -217,8 +217,10 @@ impl<'a> Rows<'a> {
         let names = rows().map(Row::name).collect::<Vec<_>>().join(", ");
         let by_wall = match rows().count() {
             0 => String::new(),
-            1 => format!(" By wall, as its time without the wait is not known: {names}."),
-            _ => format!(" By wall, as their time without the wait is not known: {names}."),
+            _ => format!(
+                " By wall, as the time without the wait is not known or something else is waited \
+                 for, too: {names}."
+            ),
         };
         (compared.len() > 1 && !why.is_empty())
             .then(|| format!("Decided by {metric}: {why}.{by_wall}"))
@@ -245,7 +247,9 @@ impl<'a> Rows<'a> {
         let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
         let relevance = format!(" <{} %", self.margin_percent);
         let relevance = if shown && small { relevance.as_str() } else { "" };
-        let mut text = format!("{}{relevance}", standing.word());
+        let beside = row.comparison.is_some_and(|comparison| comparison.beside_load);
+        let beside = if shown && beside { " beside this load" } else { "" };
+        let mut text = format!("{}{relevance}{beside}", standing.word());
         if let Some(left) = self.left {
             if matches!(standing, Standing::Compared(Verdict::Undecided | Verdict::Missing))
                 && row.comparison.is_none_or(|comparison| comparison.low.is_none())

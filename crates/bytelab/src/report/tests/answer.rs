@@ -1,6 +1,6 @@
 //! The answer in one sentence.
 
-use lab::analyze::Verdict;
+use lab::analyze::{Doubt, Verdict};
 use lab::run::{Design, Sample, Status};
 
 use super::fixture::Fixture;
@@ -149,18 +149,18 @@ fn a_difference_without_a_verdict_is_not_denied() {
     f.measured("read", [10.0; 3]);
     f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.1, 51.2]).found(49.0, 270);
     f.comparison().reason = Some(waited.to_owned());
-    let of_sleep = "no verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
-                    waited for a CPU";
-    assert_eq!(answer(&f), format!("There is {of_sleep}."));
+    let of_sleep = "No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
+                    waited for a CPU.";
+    assert_eq!(answer(&f), of_sleep);
     f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, 270);
     let found = "one of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take 270 \
                  sessions)";
     let denied = "No difference of mmap to read can be shown";
-    assert_eq!(answer(&f), format!("{denied}; {found}; {of_sleep}."));
+    assert_eq!(answer(&f), format!("{denied}; {found}. {of_sleep}"));
     f.measured("slow", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
     let expected = "No method is shown faster than read, the reference; a difference of ≥ 4.0 % \
                     would have been found 4 times out of 5 (one of 1 % would take 270 sessions)";
-    assert_eq!(answer(&f), format!("{expected}; {of_sleep}."));
+    assert_eq!(answer(&f), format!("{expected}. {of_sleep}"));
 }
 
 #[test]
@@ -196,6 +196,51 @@ fn what_was_run_once_to_warm_up_is_an_estimate() {
     );
     let text = shown(&f, 100);
     assert_eq!(text.matches("estimate\n").count(), 2, "{text}");
+}
+
+#[test]
+fn what_a_wait_may_explain_has_its_reason_and_is_not_called_no_difference() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.0, 51.0]).found(49.0, 2000);
+    f.comparison().doubt = Some(Doubt::Wait);
+    f.comparison().reason = Some("the waits".to_owned());
+    let expected = "No verdict on sleep, 38.0 times the time (95 % interval 28.0–51.0) beside this \
+                    load: the waits for a CPU may be the difference; less load would show it.";
+    assert_eq!(answer(&f), expected);
+    f.comparison().doubt = Some(Doubt::Missing);
+    assert!(answer(&f).contains("28.0–51.0): the time without the wait is missing"));
+    // One reason for several methods, beside a verdict on another one.
+    f.measured("b", [9.0; 3]).versus(Undecided, [0.9, 0.8, 0.95]).found(5.0, 200);
+    f.comparison().doubt = Some(Doubt::UnknownWait);
+    f.measured("c", [9.0; 3]).versus(Undecided, [0.9, 0.8, 0.95]).found(5.0, 200);
+    f.comparison().doubt = Some(Doubt::UnknownWait);
+    f.measured("d", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
+    let answer = answer(&f);
+    let expected = " No verdict on b, c: there was a wait for a CPU, and how long is not known.";
+    assert!(answer.contains(expected), "{answer}");
+}
+
+#[test]
+fn what_was_measured_and_could_not_be_compared_says_why() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("mmap", [9.0; 3]).versus(Verdict::Missing, [NAN; 3]);
+    f.comparison().reason = Some("there is no round in which both were measured".to_owned());
+    let expected = " No verdict on mmap: there is no round in which both were measured.";
+    assert!(answer(&f).ends_with(expected), "{}", answer(&f));
+}
+
+#[test]
+fn a_verdict_beside_this_load_reads_so() {
+    let mut f = Fixture::new();
+    f.measured("read", [10.0; 3]);
+    f.measured("slow", [15.0; 3]).versus(Slower, [1.5, 1.4, 1.6]);
+    f.comparison().beside_load = true;
+    let expected = "Fastest here: read, the reference; the next, slow, takes 50 % more time (95 % \
+                    interval 40–60 %, beside this load).";
+    assert_eq!(answer(&f), expected);
+    assert!(shown(&f, 100).contains("slower beside this load"), "{}", shown(&f, 100));
 }
 
 #[test]

@@ -187,6 +187,8 @@ impl Fixture {
             p: None,
             p_holm: None,
             verdict,
+            beside_load: false,
+            doubt: None,
             reason: None,
             below_relevance: false,
             found_percent: None,

@@ -174,7 +174,8 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     same round; its intervals hold at 95 % for all of a table together.
     ");
     f.family().by_wall = vec![1];
-    let by_wall = "% of its time. By wall, as its time without the wait is not known: mmap.\n";
+    let by_wall = "% of its time. By wall, as the time without the wait is not known or something else \
+                   is waited for, too: mmap.\n";
     assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
     f.family().by_wall.clear();
     let more = [More::User, More::Sys];
