@@ -15,6 +15,7 @@ mod tests;
 
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
+pub(crate) use self::model::noise;
 pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
 pub(crate) use self::model::view;
 pub(crate) use self::model::words::{clean, clean_lines};

@@ -19,6 +19,9 @@ const BENCH: &str = "bench";
 
 /// From this number of families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
+/// The quota of the control group is a cause of waits from this share of its periods on in which it
+/// was used up.
+const THROTTLED_SHARE: f64 = 0.05;
 /// A note is added if a hypervisor takes more than this share of the CPU time.
 const STEAL_SHARE: f64 = 0.01;
 /// A note is added if the wall time in the counting pass differs by more than this share, and by
@@ -196,8 +199,15 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     }
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
     warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
-    let advice = "the wait is in the wall time that decides, as the time without it is known only of \
-                  what computes in one thread all the time; measure on a quieter machine";
+    let quota =
+        run.environment.facts.get("cgroup_throttled_share").and_then(serde_json::Value::as_f64);
+    let advice = if quota.is_some_and(|share| share > THROTTLED_SHARE) {
+        "the quota of its control group is used up, and what it holds waits for the next period; give \
+         it a larger quota"
+    } else {
+        "the wait is in the wall time, which decides what no wait can explain; measure on a quieter \
+         machine"
+    };
     warn(run, &WarningKind::Waited, advice, left_in, notes);
 }
 

@@ -26,6 +26,36 @@ pub(super) fn add(tree: &Tree, facts: &mut Facts) {
     facts.insert("cgroup_cpu_weight".into(), weight);
 }
 
+/// How often the CPU quota of the group, or of the one above it that is used up most often, has been
+/// used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Quota {
+    periods: u64,
+    throttled: u64,
+}
+
+impl Quota {
+    pub(super) fn read(tree: &Tree) -> Option<Quota> {
+        let text = tree.text("proc/self/cgroup").unwrap_or_default();
+        let group = Group::find(tree, &text, &Mount::all(tree), "cpu")?;
+        let of_folder = |folder: &str| {
+            let text = tree.text(&format!("{folder}/cpu.stat"))?;
+            let number = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+                line?.trim().parse::<u64>().ok()
+            };
+            Some(Quota { periods: number("nr_periods")?, throttled: number("nr_throttled")? })
+        };
+        group.folders().filter_map(of_folder).max_by_key(|quota| quota.throttled)
+    }
+
+    /// The share of the periods since then.
+    pub(super) fn throttled_since(self, before: Quota) -> Option<f64> {
+        let periods = self.periods.checked_sub(before.periods).filter(|periods| *periods > 0)?;
+        Some(self.throttled.saturating_sub(before.throttled) as f64 / periods as f64)
+    }
+}
+
 /// Version 1 has a large number in place of "max".
 const NO_LIMIT: u64 = 1 << 62;
 
@@ -63,19 +93,17 @@ impl<'t> Group<'t> {
 
     /// The smallest value of the group and of all groups above it, else "unlimited".
     fn least<T: PartialOrd + Into<Value>>(&self, value: impl Fn(&str) -> Option<T>) -> Value {
-        let mut folder = self.folder.as_str();
-        let mut least: Option<T> = None;
-        loop {
-            if let Some(value) = value(folder)
-                && least.as_ref().is_none_or(|least| value < *least)
-            {
-                least = Some(value);
-            }
-            match folder.rsplit_once('/') {
-                Some((above, _)) if above.len() >= self.top.len() => folder = above,
-                _ => return least.map_or_else(|| "unlimited".into(), Into::into),
-            }
-        }
+        let values = self.folders().filter_map(value);
+        let least = values.reduce(|least, value| if value < least { value } else { least });
+        least.map_or_else(|| "unlimited".into(), Into::into)
+    }
+
+    /// The folder of the group, and those above it.
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(Some(self.folder.as_str()), |folder| {
+            let (above, _) = folder.rsplit_once('/')?;
+            (above.len() >= self.top.len()).then_some(above)
+        })
     }
 
     /// The number of CPUs whose time a group may use.
@@ -148,6 +176,25 @@ mod tests {
         assert_eq!(facts["cgroup_memory_limit_bytes"], 1_048_576);
         assert_eq!(facts["cgroup_cpu_limit"], "unlimited");
         assert_eq!(facts["cgroup_cpu_weight"], 1024);
+    }
+
+    #[test]
+    fn a_quota_is_that_of_the_group_that_was_stopped_most_often() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        tree.write("proc/self/mountinfo", "41 31 0:38 / /cg rw - cgroup2 cgroup rw\n");
+        tree.write("proc/self/cgroup", "0::/a/b\n");
+        assert_eq!(Quota::read(&tree), None);
+        let stat = |periods, throttled| {
+            format!("usage_usec 5\nnr_periods {periods}\nnr_throttled {throttled}\nnr_bursts 0\n")
+        };
+        tree.write("cg/a/b/cpu.stat", &stat(0, 0));
+        tree.write("cg/a/cpu.stat", &stat(10, 4));
+        let before = Quota::read(&tree).unwrap();
+        assert_eq!(before.throttled_since(before), None, "no period has ended");
+        tree.write("cg/a/cpu.stat", &stat(33, 25));
+        let share = Quota::read(&tree).unwrap().throttled_since(before);
+        assert_eq!(share, Some(21.0 / 23.0));
     }
 
     #[test]

@@ -3,11 +3,13 @@
 
 use serde_json::Value;
 
+use super::control_group::Quota;
 use super::tree::{Facts, Tree};
 
 /// A reading of the CPU times of the machine, with which a later one is compared.
 pub struct Noise {
     before: Option<Times>,
+    quota: Option<Quota>,
     tree: Tree,
 }
 
@@ -18,6 +20,9 @@ pub struct Shares {
     pub steal_share: Option<f64>,
     /// Used by processes that do not belong to this program.
     pub busy_share_of_others: Option<f64>,
+    /// Of the periods of its control group's quota those in which the quota was used up, so that
+    /// what the group holds had to wait. None: there is no quota.
+    pub cgroup_throttled_share: Option<f64>,
 }
 
 impl Noise {
@@ -27,14 +32,17 @@ impl Noise {
 
     /// Children that still run count as part of this program, as do those that it has waited for.
     pub fn finish(&self) -> Shares {
-        match (self.before, Times::read(&self.tree)) {
+        let shares = match (self.before, Times::read(&self.tree)) {
             (Some(before), Some(now)) => now.since(before),
             _ => Shares::default(),
-        }
+        };
+        let quota = self.quota.zip(Quota::read(&self.tree));
+        let cgroup_throttled_share = quota.and_then(|(before, now)| now.throttled_since(before));
+        Shares { cgroup_throttled_share, ..shares }
     }
 
     fn start_from(tree: Tree) -> Self {
-        Self { before: Times::read(&tree), tree }
+        Self { before: Times::read(&tree), quota: Quota::read(&tree), tree }
     }
 }
 
@@ -64,6 +72,7 @@ impl Times {
         Shares {
             steal_share: share(less(self.steal, before.steal)),
             busy_share_of_others: share(others),
+            cgroup_throttled_share: None,
         }
     }
 }
@@ -180,7 +189,8 @@ mod tests {
         write("stat", "cpu 300 0 200 1650 0 0 0 60 0 0\n");
         write("self/stat", &stat(50));
         write("17/stat", &stat(65));
-        let expected = Shares { steal_share: Some(0.05), busy_share_of_others: Some(0.2) };
+        let (steal_share, busy_share_of_others) = (Some(0.05), Some(0.2));
+        let expected = Shares { steal_share, busy_share_of_others, ..Shares::default() };
         assert_eq!(noise.finish(), expected);
         // No time has passed, or the files are gone.
         let noise = Noise::start_from(Tree::new(directory.path()));

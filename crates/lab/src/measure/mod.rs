@@ -226,6 +226,7 @@ fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
     let facts = &mut run.environment.facts;
     facts.insert("steal_share".to_owned(), shares.steal_share.into());
     facts.insert("busy_share_of_others".to_owned(), shares.busy_share_of_others.into());
+    facts.insert("cgroup_throttled_share".to_owned(), shares.cgroup_throttled_share.into());
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());

@@ -77,7 +77,7 @@ pub(super) fn run(args: &AgainstArgs, request: RunRequest, context: &Context) ->
         }
     };
     let against = report::check::Against::Old(&args.against);
-    conclude(&args.gate, against, &now, &checked)
+    conclude(&args.gate, against, None, &now, &checked)
 }
 
 fn two_sides(

@@ -62,11 +62,14 @@ pub(super) fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
 pub(super) fn conclude(
     gate: &GateArgs,
     against: report::check::Against<'_>,
+    baseline: Option<&Run>,
     now: &[Run],
     checked: &Checked,
 ) -> Result<ExitCode> {
+    let busy = |run: &Run| Some(format!("run {}: {}", run.id, report::noise::of_run(run)?));
+    let busy = baseline.into_iter().chain(now).filter_map(busy).collect();
     let now = now.iter().map(|run| run.id.as_str()).collect();
-    let sides = report::check::Sides { against, now };
+    let sides = report::check::Sides { against, now, busy };
     let text = if gate.json {
         report::check::json(&sides, checked)? + "\n"
     } else {

@@ -108,7 +108,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
         }
     };
     let against = report::check::Against::Baseline { name, id: &baseline.id };
-    conclude(gate, against, &now, &checked)
+    conclude(gate, against, Some(&baseline), &now, &checked)
 }
 
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.

@@ -10,6 +10,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) against: Against<'a>,
     /// The runs that were measured by this check.
     pub(crate) now: Vec<&'a str>,
+    /// What else the machine did in each of the runs of both sides, where that was much.
+    pub(crate) busy: Vec<String>,
 }
 
 pub(crate) enum Against<'a> {

@@ -6,6 +6,7 @@ use lab::param::Point;
 use lab::run::{Imported, Role, Run};
 use lab::stats::RUNS_A_SIDE;
 
+use super::noise;
 use super::units;
 use super::varying::Varying;
 
@@ -13,8 +14,9 @@ use super::varying::Varying;
 pub(super) const OF_EACH_RUN: &str = "measured_";
 
 /// The prefixes of momentary facts, which differ between any two runs.
-pub(super) const OF_THE_MOMENT: [&str; 14] = [
+pub(super) const OF_THE_MOMENT: [&str; 15] = [
     "between_samples_ns",
+    "cgroup_throttled_share",
     "clock_cost_ns",
     "clock_step_ns",
     "cpu_frequency_now",
@@ -125,6 +127,8 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
         ));
     }
     for (letter, side) in [("A", a), ("B", b)] {
+        let busy = side.runs.iter().filter_map(|run| Some((run, noise::of_run(run)?)));
+        notes.extend(busy.map(|(run, noise)| format!("run {} of {letter}: {noise}", run.id)));
         for run in side.runs.iter().filter(|run| !run.complete) {
             notes.push(format!("run {} of {letter} is not complete: what it has is used", run.id));
         }

@@ -9,6 +9,7 @@ pub(crate) mod compare;
 pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod measured;
+pub(crate) mod noise;
 pub(crate) mod numbers;
 pub(crate) mod published;
 pub(crate) mod rows;

@@ -25,7 +25,11 @@ fn line(method: &str, outcome: Outcome) -> CheckLine {
 }
 
 fn sides() -> Sides<'static> {
-    Sides { against: Against::Baseline { name: "main", id: "7" }, now: vec!["8", "9"] }
+    Sides {
+        against: Against::Baseline { name: "main", id: "7" },
+        now: vec!["8", "9"],
+        busy: Vec::new(),
+    }
 }
 
 #[test]

@@ -33,8 +33,29 @@ fn a_method_that_takes_half_the_time_wins() {
     let answer = "Fastest here: mmap — 50";
     assert!(text.contains(answer) && text.contains("% less time than read"), "{text}");
     let order: Vec<usize> =
-        ["mmap", "read", "slow"].map(|name| text.find(&format!("{name} ")).unwrap()).to_vec();
+        ["mmap", "read", "slow"].map(|name| text.find(&format!("{name}  ")).unwrap()).to_vec();
     assert!(order.is_sorted(), "{text}");
+}
+
+/// Figures on a machine on which others compute say so above the table.
+#[test]
+fn what_else_the_machine_did_stands_above_the_table() {
+    let mut f = measured(&[("read", 1.0), ("mmap", 0.5)]);
+    f.analysis = analyze(&f.run);
+    let mut of = |others: f64, throttled: Option<f64>| {
+        let facts = &mut f.run.environment.facts;
+        facts.insert("busy_share_of_others".to_owned(), others.into());
+        facts.insert("cgroup_throttled_share".to_owned(), throttled.into());
+        shown(&f, 200)
+    };
+    assert!(!of(0.1, Some(0.05)).contains("busy: "));
+    let busy = of(0.66, None);
+    let at = |words: &str| busy.find(words).unwrap_or_else(|| panic!("no {words}: {busy}"));
+    assert!(at("busy: other programs used 66 % of the CPU time\n") < at("Decided by wall"));
+    assert_eq!(busy.matches("66 %").count(), 1, "{busy}");
+    let quota =
+        "busy: the quota of its control group stopped this run in 91 % of the quota's periods\n";
+    assert!(of(0.0, Some(21.0 / 23.0)).contains(quota));
 }
 
 #[test]

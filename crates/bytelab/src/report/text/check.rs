@@ -15,6 +15,9 @@ use crate::report::model::units::{amount, point as shown, ratio};
 pub(crate) fn text(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> String {
     let mut page = Page::new(layout);
     lines(&mut page, checked);
+    for busy in &sides.busy {
+        page.paragraph(Style::Plain, "busy: ", busy);
+    }
     let (word, style) = word(checked.outcome);
     page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
     page.into_text()

@@ -3,6 +3,7 @@
 use lab::run::Run;
 
 use super::page::Page;
+use crate::report::model::noise;
 use crate::report::model::table::Style;
 use crate::report::model::varying::Varying;
 use crate::report::model::words::{cache, margin, measured, minute, taken};
@@ -32,6 +33,9 @@ pub(super) fn with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     page.paragraph(Style::Plain, "", &facts.join(" · "));
+    if let Some(noise) = noise::of_run(run) {
+        page.paragraph(Style::Bold, "busy: ", &noise);
+    }
     if !run.complete {
         page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
     }

@@ -88,6 +88,9 @@ impl Short {
             WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), advice.as_str()),
             WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
             WarningKind::NotCounted => (4, "samples of ".to_owned(), not_counted.as_str()),
+            WarningKind::Waited if note.advice.starts_with("the quota") => {
+                (5, String::new(), " waited for a CPU: give its control group a larger quota")
+            }
             WarningKind::Waited => {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
