@@ -155,8 +155,8 @@ pub struct Comparison {
     pub p: Option<f64>,
     pub p_holm: Option<f64>,
     pub verdict: Verdict,
-    /// Whether the verdict is about the time beside this load: what the methods wait for a CPU is in
-    /// it, and methods of other numbers of threads may be equal on a quiet machine.
+    /// Whether the verdict is about the time beside this load: what the methods wait for a CPU is
+    /// in it, and methods of other numbers of threads may be equal on a quiet machine.
     pub beside_load: bool,
     /// Why an interval that would decide does not.
     pub doubt: Option<Doubt>,

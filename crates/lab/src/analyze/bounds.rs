@@ -4,14 +4,10 @@
 
 use super::look::{Compared, compared_rounds};
 use super::values::Rounds;
-use super::wait::delay_ns;
+use super::wait::{BLOCKED_SHARE, delay_ns};
 use crate::metric::{CPU, LONGEST_TASK_CPU, WALL};
 use crate::run::{Cell, Run, Sample};
 use crate::stats;
-
-/// A method that neither runs nor waits for a CPU in more than this share of its wall time waits
-/// for something else.
-pub(super) const BLOCKED_SHARE: f64 = 0.1;
 
 /// Whether a cell waits for something else than a CPU in these samples, as far as that is known: a
 /// wait for a CPU that is not known counts as one for something else.

@@ -1,10 +1,13 @@
 //! How long a method waited for a CPU, as far as it is known, and of what methods that can be
 //! subtracted.
 
-use super::bounds::BLOCKED_SHARE;
 use crate::metric::{CPU, CPU_DELAY, WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Pass, Sample};
 use crate::stats::median;
+
+/// A method that neither runs nor waits for a CPU in more than this share of its wall time waits
+/// for something else.
+pub(super) const BLOCKED_SHARE: f64 = 0.1;
 
 /// A wait of more than this share of the wall time is noted.
 pub(super) const WAIT_SHARE: f64 = 0.05;

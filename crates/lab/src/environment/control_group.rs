@@ -26,8 +26,8 @@ pub(super) fn add(tree: &Tree, facts: &mut Facts) {
     facts.insert("cgroup_cpu_weight".into(), weight);
 }
 
-/// How often the CPU quota of the group, or of the one above it that is used up most often, has been
-/// used up.
+/// How often the CPU quota of the group, or of the one above it that is used up most often, has
+/// been used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quota {
     periods: u64,

@@ -38,7 +38,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 }
 
 /// The exact, two-sided p that of two that stand in the same rounds one is missing as often as the
-/// other (McNemar 1947): of the rounds in which just one is missing, in how many it is which.
+/// other (`McNemar` 1947): of the rounds in which just one is missing, in how many it is which.
 pub fn mcnemar(only_first: u64, only_second: u64) -> f64 {
     let all = Binomial::new(0.5, only_first + only_second);
     all.map_or(1.0, |all| (2.0 * all.cdf(only_first.min(only_second))).min(1.0))
@@ -51,7 +51,8 @@ mod tests {
     #[test]
     fn what_is_missing_of_one_alone_is_tested_by_the_binomial_distribution() {
         // scipy.stats.binomtest(k, n, 0.5).pvalue
-        let table = [(0, 0, 1.0), (3, 3, 1.0), (0, 5, 0.0625), (6, 0, 0.03125), (2, 10, 0.038574)];
+        let table =
+            [(0, 0, 1.0), (3, 3, 1.0), (0, 5, 0.0625), (6, 0, 0.031_25), (2, 10, 0.038_574)];
         for (a, b, p) in table {
             assert!((mcnemar(a, b) - p).abs() < 1e-6, "{a} {b} {}", mcnemar(a, b));
             assert_eq!(mcnemar(a, b).to_bits(), mcnemar(b, a).to_bits());
