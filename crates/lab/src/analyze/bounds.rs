@@ -5,7 +5,7 @@
 use super::look::{Compared, compared_rounds};
 use super::values::Rounds;
 use super::wait::{BLOCKED_SHARE, delay_ns};
-use crate::metric::{CPU, LONGEST_TASK_CPU, WALL};
+use crate::metric::{CPU, LONGEST_TASK_CPU, STEAL, WALL};
 use crate::run::{Cell, Run, Sample};
 use crate::stats;
 
@@ -31,7 +31,7 @@ pub(super) fn knows_delays(cell: &Cell) -> bool {
 
 /// By round, no more than the sample would have taken without a wait for a CPU: while the longest
 /// chain of a job's work waits, one of its tasks does. So it is the wall time less the sum of the
-/// waits, or more: no task computes in less than its CPU time, and all together in no less than
+/// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all together in no less than
 /// their CPU time spread over all CPUs. A sample whose wait is not known is left out if that of
 /// most is.
 fn least(cell: &Cell, cpus: f64) -> Rounds {
@@ -42,7 +42,8 @@ fn least(cell: &Cell, cpus: f64) -> Rounds {
         if knows_delays && delay_ns.is_none() {
             return None;
         }
-        let without_wait = delay_ns.map(|delay_ns| wall_ns - delay_ns);
+        let stolen_ns = cell.value(STEAL, i).unwrap_or_default();
+        let without_wait = delay_ns.map(|delay_ns| wall_ns - delay_ns - stolen_ns);
         let spread = cell.value(CPU, i).map(|cpu_ns| cpu_ns / cpus);
         let bounds = [without_wait, cell.value(LONGEST_TASK_CPU, i), spread];
         let least_ns = bounds.into_iter().flatten().fold(wall_ns * NEARLY_0, f64::max);
@@ -105,6 +106,9 @@ mod tests {
     fn a_time_lies_between_what_is_left_without_the_waits_and_the_wall_time() {
         // The method may have taken 1.2 to 1.5, the reference 0.9 to 1.
         check(of(method("a", 1.0, 0.1, 0.0), method("b", 1.5, 0.2, 0.0)), (1.2, 1.5 / 0.9));
+        // What the hypervisor took is a wait, too.
+        let stolen = with(method("b", 1.5, 0.2, 0.0), STEAL, |wall_ns| 0.1 * wall_ns);
+        check(of(method("a", 1.0, 0.1, 0.0), stolen), (1.05, 1.5 / 0.9));
         // No less than its CPU time on two CPUs, nor that of one task.
         check(of(method("a", 1.0, 0.0, 0.0), method("b", 1.0, 0.9, 1.2)), (0.6, 1.0));
         let with_task = with(method("b", 1.0, 0.9, 1.2), LONGEST_TASK_CPU, |wall_ns| 0.8 * wall_ns);

@@ -41,10 +41,21 @@ impl Noise {
         Shares { cgroup_throttled_share, ..shares }
     }
 
+    /// The time that the hypervisor took for other machines until now, on all CPUs together. None
+    /// where it had taken none at the start: to read it takes some time.
+    pub(crate) fn stolen_ns(&self) -> Option<u64> {
+        self.before.filter(|before| before.steal > 0)?;
+        let (.., steal) = machine(&self.tree.line("proc/stat")?)?;
+        steal.checked_mul(TICK_NS)
+    }
+
     fn start_from(tree: Tree) -> Self {
         Self { before: Times::read(&tree), quota: Quota::read(&tree), tree }
     }
 }
+
+/// Of the times of the machine, whatever the kernel's own tick is.
+const TICK_NS: u64 = 10_000_000;
 
 /// All values are in ticks of 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,9 +203,12 @@ mod tests {
         let (steal_share, busy_share_of_others) = (Some(0.05), Some(0.2));
         let expected = Shares { steal_share, busy_share_of_others, ..Shares::default() };
         assert_eq!(noise.finish(), expected);
+        assert_eq!(noise.stolen_ns(), Some(600_000_000));
         // No time has passed, or the files are gone.
         let noise = Noise::start_from(Tree::new(directory.path()));
         assert_eq!(noise.finish(), Shares::default());
+        write("stat", "cpu 300 0 200 1650 0 0 0 0 0 0\n");
+        assert_eq!(Noise::start_from(Tree::new(directory.path())).stolen_ns(), None);
         write("stat", "rubbish\n");
         assert_eq!(noise.finish(), Shares::default());
     }

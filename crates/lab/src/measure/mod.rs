@@ -186,8 +186,8 @@ pub fn measure(
         }
         announce_longer(&mut bench, &mut schedule);
         announce_short(&mut bench, &mut schedule);
-        let session =
-            Session { bench: &mut bench, number, live: &mut live, schedule: &mut schedule };
+        let (live, schedule) = (&mut live, &mut schedule);
+        let session = Session { bench: &mut bench, number, live, schedule, noise: &noise };
         finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
@@ -198,7 +198,7 @@ pub fn measure(
         if is_enough(bench.run) {
             keep_measures(bench.run, bench.record)?;
         }
-        is_decided = is_look(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
+        is_decided = is_look(bench.run) && look(&mut bench, schedule, live)?;
     }
     if finished {
         keep_measures(bench.run, bench.record)?;

@@ -14,7 +14,9 @@ use super::short_time::announce_short;
 use super::values::{all_values, missing};
 use crate::cache;
 use crate::clock;
+use crate::environment::Noise;
 use crate::launch::{RunError, Runner};
+use crate::metric::STEAL;
 use crate::run::{CacheState, Cell, Pass, Sample, Status};
 
 /// How many times a sample is taken again that found its file not in the page cache. Another
@@ -29,6 +31,7 @@ pub(super) struct Session<'a, 'b> {
     /// from session to session.
     pub(super) live: &'a mut Vec<Option<Live>>,
     pub(super) schedule: &'a mut Schedule,
+    pub(super) noise: &'a Noise,
 }
 
 /// A started method.
@@ -187,6 +190,7 @@ impl Session<'_, '_> {
         // A warm sample that reads no byte from the device is proved afterwards.
         let proves_itself = cache == CacheState::Warm && live.reports_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
+        let stolen_before = self.noise.stolen_ns();
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
             Err(ended) => {
@@ -212,7 +216,12 @@ impl Session<'_, '_> {
         live.last = (wall_ns, taken.done.ops);
         live.reports_device_bytes = taken.used.device_read_bytes.is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
-        self.bench.push(index, Sample { not_counted, ..sample }, &all_values(&taken))?;
+        let mut values = all_values(&taken);
+        if let Some((now_ns, before_ns)) = self.noise.stolen_ns().zip(stolen_before) {
+            let ns = now_ns.saturating_sub(before_ns) as f64;
+            values.push((STEAL, ns / taken.done.ops.max(1) as f64));
+        }
+        self.bench.push(index, Sample { not_counted, ..sample }, &values)?;
         self.schedule.sampled(wall_ns);
         self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.bench.run.cells[index])) {
