@@ -31,9 +31,9 @@ pub(super) fn knows_delays(cell: &Cell) -> bool {
 
 /// By round, no more than the sample would have taken without a wait for a CPU: while the longest
 /// chain of a job's work waits, one of its tasks does. So it is the wall time less the sum of the
-/// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all together in no less than
-/// their CPU time spread over all CPUs. A sample whose wait is not known is left out if that of
-/// most is.
+/// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all
+/// together in no less than their CPU time spread over all CPUs. A sample whose wait is not known
+/// is left out if that of most is.
 fn least(cell: &Cell, cpus: f64) -> Rounds {
     let knows_delays = knows_delays(cell);
     let of_sample = |(i, sample): (usize, &Sample)| {
