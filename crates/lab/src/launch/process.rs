@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
 
 use super::keeper::{self, KeptGroup};
 use super::output::OUTPUT_LIMIT_BYTES;
-use super::withheld::new_command;
 use super::waits::WaitWatch;
+use super::withheld::new_command;
 use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::path_text::to_os;

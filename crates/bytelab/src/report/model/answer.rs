@@ -373,7 +373,7 @@ fn why_undecided(standing: &Ranking<'_, '_>, what: &str) -> String {
 /// the differences that were found and are not trusted, and for what was measured and could not be
 /// compared. The methods that share a reason are named together.
 fn without_verdict(rows: &Rows<'_>) -> String {
-    let mut all: Vec<(Option<Reason<'_>>, Vec<(&Row<'_>, &Comparison)>)> = Vec::new();
+    let mut all: Vec<(Option<Reason<'_>>, Vec<&Row<'_>>)> = Vec::new();
     for row in rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row)) {
         let Some(comparison) = row.comparison else { continue };
         let missing = comparison.verdict == Verdict::Missing
@@ -384,18 +384,20 @@ fn without_verdict(rows: &Rows<'_>) -> String {
         }
         let reason = Reason::of(comparison);
         match all.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, of)) => of.push((row, comparison)),
-            None => all.push((reason, vec![(row, comparison)])),
+            Some((_, of)) => of.push(row),
+            None => all.push((reason, vec![row])),
         }
     }
-    let sentence = |(reason, of): &(Option<Reason<'_>>, Vec<(&Row<'_>, &Comparison)>)| {
-        let names: Vec<&str> = of.iter().map(|(row, _)| row.name()).collect();
+    let sentence = |(reason, of): &(Option<Reason<'_>>, Vec<&Row<'_>>)| {
+        let names: Vec<&str> = of.iter().map(|row| row.name()).collect();
         let load = match reason {
             Some(Reason::Doubt(Doubt::Wait | Doubt::UnknownWait)) => " beside this load",
             _ => "",
         };
         let size = match of.as_slice() {
-            [(_, one)] => one.ratio.map(|x| format!(", {}{load}", difference(one, x, ""))),
+            [row] => row
+                .comparison
+                .and_then(|one| Some(format!(", {}{load}", difference(one, one.ratio?, "")))),
             _ => None,
         };
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
