@@ -46,6 +46,8 @@ pub enum WarningKind {
     /// What the run could have shown of its undecided methods.
     Undecided,
     Waited,
+    /// The same, and the quota of the control group was used up.
+    Throttled,
     /// The wait is not part of the times that are compared.
     WaitTakenOut,
     Steal,
@@ -75,7 +77,9 @@ impl WarningKind {
             WarningKind::NotCounted => "samples that do not count",
             WarningKind::FailedRuns => "runs that failed",
             WarningKind::NoVerdict => "no verdict",
-            WarningKind::Waited | WarningKind::WaitTakenOut => "waited for a CPU",
+            WarningKind::Waited | WarningKind::Throttled | WarningKind::WaitTakenOut => {
+                "waited for a CPU"
+            }
             WarningKind::CountingSpeed => "the counting pass ran at another speed",
             WarningKind::WarmUp => "warm-up not finished",
             WarningKind::Drift => "drift",

@@ -201,14 +201,16 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
     let quota =
         run.environment.facts.get("cgroup_throttled_share").and_then(serde_json::Value::as_f64);
-    let advice = if quota.is_some_and(|share| share > THROTTLED_SHARE) {
-        "the quota of its control group is used up, and what it holds waits for the next period; give \
-         it a larger quota"
+    let (kind, advice) = if quota.is_some_and(|share| share > THROTTLED_SHARE) {
+        let advice = "the quota of its control group is used up, and what it holds waits for the next \
+                      period; give it a larger quota";
+        (WarningKind::Throttled, advice)
     } else {
-        "the wait is in the wall time, which decides what no wait can explain; measure on a quieter \
-         machine"
+        let advice = "the wait is in the wall time, which decides what no wait can explain; measure on a \
+                      quieter machine";
+        (WarningKind::Waited, advice)
     };
-    warn(run, &WarningKind::Waited, advice, left_in, notes);
+    warn(run, &kind, advice, left_in, notes);
 }
 
 /// A thread cannot wait longer than the job takes: a larger value is that of several threads or,

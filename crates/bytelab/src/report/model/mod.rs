@@ -12,6 +12,7 @@ pub(crate) mod measured;
 pub(crate) mod noise;
 pub(crate) mod numbers;
 pub(crate) mod published;
+mod reason;
 pub(crate) mod rows;
 pub(crate) mod size_sweep;
 pub(crate) mod standing;

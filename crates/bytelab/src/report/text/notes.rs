@@ -88,7 +88,7 @@ impl Short {
             WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), advice.as_str()),
             WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
             WarningKind::NotCounted => (4, "samples of ".to_owned(), not_counted.as_str()),
-            WarningKind::Waited if note.advice.starts_with("the quota") => {
+            WarningKind::Throttled => {
                 (5, String::new(), " waited for a CPU: give its control group a larger quota")
             }
             WarningKind::Waited => {

@@ -15,6 +15,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, numbers: &[Number]) -> Vec<(St
         !matches!(
             note.kind,
             WarningKind::Waited
+                | WarningKind::Throttled
                 | WarningKind::WaitTakenOut
                 | WarningKind::Failed(_)
                 | WarningKind::Skipped(_)
