@@ -231,7 +231,7 @@ fn chosen(cells: &[&Cell], references: &[&Cell]) -> Choice {
         return Choice::of_all(WALL, why_not(cell));
     }
     let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
-    let why = "what the methods wait for a CPU is known and taken out".to_owned();
+    let why = "the waits of the methods for a CPU are known and taken out".to_owned();
     Choice { metric: WALL_LESS_WAIT, why, by_wall }
 }
 
@@ -240,7 +240,7 @@ fn why_not(cell: &Cell) -> String {
     if has_time_without_wait(cell) {
         return format!("{method} also waits for something else than a CPU");
     }
-    format!("the time of {method} without its waits for a CPU is not known")
+    format!("{method} has no known time without its waits for a CPU")
 }
 
 /// Whether the time without the wait is known for all of these cells that have samples that count.

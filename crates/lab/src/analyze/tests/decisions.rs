@@ -266,17 +266,17 @@ fn what_decides_is_what_the_run_has_kept() {
     let [a, b] = [cell("a", noisy(1, 0.01)), cell("b", noisy(2, 0.01))];
     let [waited_a, waited_b] = [&a, &b].map(|cell| waited(cell.clone()));
     let all = [waited_a.clone(), waited_b.clone()];
-    let why = "what the methods wait for a CPU is known and taken out";
+    let why = "the waits of the methods for a CPU are known and taken out";
     check(&all, vec![], "wall_less_wait_ns", why);
     check(&all, kept("wall_ns"), "wall_ns", "so it was");
     let rested = all.clone().map(|cell| with(cell, "run_queue_wait_ns", |_| 0.0));
     check(&rested, vec![], "wall_less_wait_ns", why);
     check(&rested, kept("wall_less_wait_ns"), "wall_less_wait_ns", "so it was");
     // A measure that the reference lacks cannot decide, whatever was chosen.
-    let why = "the time of a without its waits for a CPU is not known";
+    let why = "a has no known time without its waits for a CPU";
     check(&[a, waited_b], kept("wall_less_wait_ns"), "wall_ns", why);
     let lacking = [waited_a, b];
-    let why = "the time of b without its waits for a CPU is not known";
+    let why = "b has no known time without its waits for a CPU";
     check(&lacking, vec![], "wall_ns", why);
     // A method that turned out to lack it is compared by wall time.
     let mut run = run(lacking.to_vec());
