@@ -6,6 +6,8 @@ import json
 import math
 import os
 import pathlib
+import pty
+import re
 import shlex
 import shutil
 import signal
@@ -20,11 +22,12 @@ BYTELAB = str(ROOT / "target/release/bytelab")
 # The program of $HYPERFINE, the one that CI installs, or that of the PATH.
 PATHS = f"{ROOT}/target/hyperfine/bin:{os.environ.get('PATH', '')}"
 HYPERFINE = shutil.which(os.environ.get("HYPERFINE", "hyperfine"), path=PATHS) or "hyperfine"
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\r\x08]")
 NULL = os.open(os.devnull, os.O_RDWR)
 
 
 def options(description, **defaults):
-    """The options of a script: --NAME of the type of its default; a list is what is positional.
+    """The options of a script: --NAME of the type of its default, a switch where that is False; a list is what is positional.
 
     SIGTERM ends the script like an error, so that blocks of `finally` and `with` clean up.
     """
@@ -32,6 +35,8 @@ def options(description, **defaults):
     for name, default in defaults.items():
         if isinstance(default, list):
             parser.add_argument(name, nargs="*", default=default)
+        elif default is False:
+            parser.add_argument(f"--{name.replace('_', '-')}", action="store_true")
         else:
             parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     chosen = parser.parse_args()
@@ -77,6 +82,32 @@ def drain(fd, seen):
     with contextlib.suppress(OSError):
         while part := os.read(fd, 1 << 16):
             seen(part)
+
+
+def on_a_terminal(words, figure):
+    """Runs a program on a terminal of its own.
+
+    What it wrote, the seconds until a text of the pattern `figure` was there and until the end, and the exit status.
+    """
+    begun = time.monotonic()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvp(words[0], words)
+    text, first = bytearray(), []
+
+    def shown():
+        return ESCAPES.sub(b"", text).decode("utf-8", "replace")
+
+    def seen(part):
+        text.extend(part)
+        if not first and figure.search(shown()):
+            first.append(time.monotonic() - begun)
+
+    drain(terminal, seen)
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    ended = time.monotonic() - begun
+    return shown(), first[0] if first else ended, ended, os.waitstatus_to_exitcode(status)
 
 
 @contextlib.contextmanager
