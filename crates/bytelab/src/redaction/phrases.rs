@@ -25,7 +25,7 @@ const PHRASES: [&str; 25] = [
     "not cold",
     "not warm",
     "the bytes it hands over differ between sessions",
-    "the waits of the methods for a CPU are known and taken out",
+    "the waits for a CPU are known and taken out",
     "timeline",
     "too short",
     "was ended by signal #",

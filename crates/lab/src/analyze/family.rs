@@ -231,7 +231,7 @@ fn chosen(cells: &[&Cell], references: &[&Cell]) -> Choice {
         return Choice::of_all(WALL, why_not(cell));
     }
     let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
-    let why = "the waits of the methods for a CPU are known and taken out".to_owned();
+    let why = "the waits for a CPU are known and taken out".to_owned();
     Choice { metric: WALL_LESS_WAIT, why, by_wall }
 }
 

@@ -147,7 +147,7 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
 fn what_decides_stands_first_and_is_said_with_its_reason() {
     let mut f = Fixture::new();
     f.family().metric = "wall_less_wait_ns";
-    f.family().why = "the waits of the methods for a CPU are known and taken out".to_owned();
+    f.family().why = "the waits for a CPU are known and taken out".to_owned();
     f.measured("read", [13.8, 9.0, 2.1]).metric("wall_less_wait_ns", 9.1e6, 100);
     f.measured("mmap", [14.9, 8.0, 133.0]).metric("wall_less_wait_ns", 8.1e6, 100);
     f.versus(Verdict::Faster, [0.89, 0.88, 0.90]);
@@ -160,7 +160,7 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of samples · size=128Mi
 
-    Decided by wall − wait (without the wait for a CPU): the waits of the methods for a CPU are known and taken out.
+    Decided by wall − wait (without the wait for a CPU): the waits for a CPU are known and taken out.
               wall − wait 95 %       wall  throughput   CPU  peak RSS  ratio 95 %
       method           ms interval     ms        GB/s    ms       MiB        interval     verdict
     ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +174,7 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
     same round; its intervals hold at 95 % for all of a table together.
     ");
     f.family().by_wall = vec![1];
-    let by_wall = "% of its time. By wall, as the time without the wait is not known or something else \
+    let by_wall = "are known and taken out. By wall, as the time without the wait is not known or something else \
                    is waited for, too: mmap.\n";
     assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
     f.family().by_wall.clear();

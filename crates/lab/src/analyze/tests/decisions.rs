@@ -266,7 +266,7 @@ fn what_decides_is_what_the_run_has_kept() {
     let [a, b] = [cell("a", noisy(1, 0.01)), cell("b", noisy(2, 0.01))];
     let [waited_a, waited_b] = [&a, &b].map(|cell| waited(cell.clone()));
     let all = [waited_a.clone(), waited_b.clone()];
-    let why = "the waits of the methods for a CPU are known and taken out";
+    let why = "the waits for a CPU are known and taken out";
     check(&all, vec![], "wall_less_wait_ns", why);
     check(&all, kept("wall_ns"), "wall_ns", "so it was");
     let rested = all.clone().map(|cell| with(cell, "run_queue_wait_ns", |_| 0.0));
