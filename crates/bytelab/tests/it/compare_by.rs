@@ -24,7 +24,7 @@ fn on_machine(run: &Value, machine: u32, cpu: &str, ratio: f64) -> Value {
             for (at, value) in values.as_array_mut().unwrap().iter_mut().enumerate() {
                 let noise = f64::from((at as u32 * step + machine * 3) % 11) * 1e-3;
                 match metric.as_str() {
-                    // The counting pass has no times, and a busy machine leaves out some of the others.
+                    // The counting pass has no times, and a busy machine leaves out others.
                     _ if counted[at] => {}
                     "wall_ns" | "wall_less_wait_ns" | "cpu_ns" => {
                         *value = json!(1e5 * ratio * (1.0 + noise));
