@@ -124,10 +124,6 @@ impl Picker {
     }
 
     /// Whether this is an empty line of JSON Lines, which is no record with columns.
-    #[cfg_attr(
-        not(feature = "json"),
-        expect(unused_variables, reason = "it is only for JSON Lines")
-    )]
     pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
         match self {
             Picker::Field { .. } | Picker::PlainField { .. } => false,
