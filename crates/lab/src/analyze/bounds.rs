@@ -32,16 +32,12 @@ pub(super) fn knows_delays(cell: &Cell) -> bool {
 /// By round, no more than the sample would have taken without a wait for a CPU: while the longest
 /// chain of a job's work waits, one of its tasks does. So it is the wall time less the sum of the
 /// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all
-/// together in no less than their CPU time spread over all CPUs. A sample whose wait is not known
-/// is left out if that of most is.
+/// together in no less than their CPU time spread over all CPUs. Of a sample whose wait is not
+/// known only this is.
 fn least(cell: &Cell, cpus: f64) -> Rounds {
-    let knows_delays = knows_delays(cell);
     let of_sample = |(i, sample): (usize, &Sample)| {
         let wall_ns = cell.value(WALL, i)?;
         let delay_ns = delay_ns(cell, i);
-        if knows_delays && delay_ns.is_none() {
-            return None;
-        }
         let stolen_ns = cell.value(STEAL, i).unwrap_or_default();
         let without_wait = delay_ns.map(|delay_ns| wall_ns - delay_ns - stolen_ns);
         let spread = cell.value(CPU, i).map(|cpu_ns| cpu_ns / cpus);
@@ -123,8 +119,8 @@ mod tests {
             cell
         };
         check(of(unknown("a", 0.8), unknown("b", 1.0)), (0.5, 2.5));
-        // A few samples without it are left out where the others have it.
-        let mut lost = method("b", 1.5, 0.2, 0.0);
+        // One of many samples without it has the bound of its CPU time only, and changes little.
+        let mut lost = method("b", 1.5, 0.2, 0.5);
         lost.values.get_mut(CPU_DELAY).unwrap()[3] = f64::NAN;
         check(of(method("a", 1.0, 0.1, 0.0), lost), (1.2, 1.5 / 0.9));
     }

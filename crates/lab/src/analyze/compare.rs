@@ -76,15 +76,9 @@ impl Pair<'_> {
     }
 
     /// The interval of the ratio of wall times that holds with the waits for a CPU and without
-    /// them, whatever part of them was in vain; of methods that wait for nothing else, that of the
-    /// wall time and of the CPU time together.
+    /// them, whatever part of them was in vain.
     pub(super) fn with_and_without_wait(&self) -> Option<(f64, f64)> {
-        let wall = self.compare(WALL);
-        if self.one_blocks(&wall) {
-            return bounds(self.run, self.cells(), self.alpha).map(|(a, b)| (a.exp(), b.exp()));
-        }
-        let cpu = self.compare(CPU);
-        Some((wall.low?.min(cpu.low?), wall.high?.max(cpu.high?)))
+        bounds(self.run, self.cells(), self.alpha).map(|(low, high)| (low.exp(), high.exp()))
     }
 
     fn knows_delays(&self) -> bool {

@@ -238,10 +238,16 @@ fn ended_tasks(payload: &[u8], seen_ns: [u64; 2]) -> impl Iterator<Item = EndedT
     stats.filter_map(move |(_, stats)| ended_task(stats, seen_ns))
 }
 
-/// From `struct taskstats`, which only grows at its end.
+/// The version of `struct taskstats` that has new fields in its middle.
+const VERSION_OF_ANOTHER_ORDER: u16 = 15;
+
+/// From `struct taskstats`, which grows at its end in all other versions.
 fn ended_task(stats: &[u8], [seen_from_ns, seen_ns]: [u64; 2]) -> Option<EndedTask> {
     let long = |at| bytes(stats, at).map(u64::from_ne_bytes);
     let short = |at| bytes(stats, at).map(u32::from_ne_bytes);
+    if bytes(stats, 0).map(u16::from_ne_bytes)? == VERSION_OF_ANOTHER_ORDER {
+        return None;
+    }
     let task = short(128)?;
     Some(EndedTask {
         task,
@@ -297,6 +303,10 @@ mod tests {
         assert_eq!(ended, [task]);
         let old = report(TASKSTATS_TYPE_AGGR_PID, &[[12, 3, 0]]);
         assert_eq!(ended_tasks(&old, [0; 2]).next().unwrap().process, 12);
+        let mut other = report(TASKSTATS_TYPE_AGGR_PID, &[[12, 3, 11]]);
+        let version = other.len() - 560;
+        other[version..version + 2].copy_from_slice(&15_u16.to_ne_bytes());
+        assert_eq!(ended_tasks(&other, [0; 2]).count(), 0);
         let sum = report(5, &[[11, 0, 0]]);
         assert_eq!(ended_tasks(&sum, [0; 2]).count(), 0);
     }
