@@ -17,6 +17,7 @@ pub mod cache;
 pub mod clock;
 pub mod counters;
 pub mod environment;
+pub mod proc_fs;
 pub mod stop;
 
 // The act layer: processes and measurements.

@@ -1,7 +1,7 @@
 //! The stop request: a flag that a signal sets, and that every long operation polls.
 #![expect(unsafe_code, reason = "sigaction fills a struct that the caller gives")]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{io, mem, ptr};
 
@@ -9,6 +9,15 @@ use anyhow::{Context, Result, ensure};
 
 /// The one that signals set.
 static ON_SIGNALS: OnceLock<Stop> = OnceLock::new();
+
+/// Set when the process goes on after it was stopped, as by SIGSTOP or Ctrl-Z.
+static WENT_ON: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether this process was stopped and went on since the last call. What it measured meanwhile is
+/// longer by that.
+pub(crate) fn was_stopped_meanwhile() -> bool {
+    WENT_ON.get().is_some_and(|went_on| went_on.swap(false, Ordering::Relaxed))
+}
 
 /// Set by SIGINT, SIGTERM, SIGHUP and SIGQUIT: the run then keeps its samples and ends its
 /// children.
@@ -31,6 +40,9 @@ impl Stop {
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.0), signal as usize)
                 .with_context(catching)?;
         }
+        let went_on = WENT_ON.get_or_init(Arc::default);
+        signal_hook::flag::register(libc::SIGCONT, Arc::clone(went_on))
+            .context("catching SIGCONT")?;
         Ok(ON_SIGNALS.get_or_init(|| stop).clone())
     }
 

@@ -42,6 +42,8 @@ pub enum WarningKind {
     NotCounted,
     /// Runs of a command count although they failed.
     FailedRuns,
+    /// A command leaves processes running.
+    LeftRunning,
     NoVerdict,
     /// What the run could have shown of its undecided methods.
     Undecided,
@@ -56,6 +58,8 @@ pub enum WarningKind {
     Drift,
     Modes,
     SlotEffect,
+    /// A method takes longer after another one.
+    Predecessor,
     /// The number of compared points is so high that a false verdict by chance alone is likely.
     Chance,
 }
@@ -76,6 +80,7 @@ impl WarningKind {
             WarningKind::WrongAnswer => "wrong answer",
             WarningKind::NotCounted => "samples that do not count",
             WarningKind::FailedRuns => "runs that failed",
+            WarningKind::LeftRunning => "processes left running",
             WarningKind::NoVerdict => "no verdict",
             WarningKind::Waited | WarningKind::Throttled | WarningKind::WaitTakenOut => {
                 "waited for a CPU"
@@ -84,6 +89,7 @@ impl WarningKind {
             WarningKind::WarmUp => "warm-up not finished",
             WarningKind::Drift => "drift",
             WarningKind::Modes => "two modes",
+            WarningKind::Predecessor => "what runs before it counts",
             _ => "",
         }
     }

@@ -4,12 +4,13 @@
 use lab::metric;
 
 /// `#` stands for a number, and an `@` at the start for the name of a method.
-const PHRASES: [&str; 25] = [
+const PHRASES: [&str; 27] = [
     "# bytes came from the device",
     "# of # bytes came from the device (something else reads the file, or its file system compresses)",
     "# samples in a row did not count",
     "@ also waits for something else than a CPU",
     "@ has no known time without its waits for a CPU",
+    "bytelab was stopped meanwhile",
     "closed its output without ending",
     "died after # rounds",
     "ended with exit status #",
@@ -25,6 +26,7 @@ const PHRASES: [&str; 25] = [
     "not cold",
     "not warm",
     "the bytes it hands over differ between sessions",
+    "the machine was suspended meanwhile",
     "the waits for a CPU are known and taken out",
     "timeline",
     "too short",

@@ -22,7 +22,7 @@ const LAYERS: [(&str, &[&str]); 4] = [
             "warning",
         ],
     ),
-    ("os", &["cache", "clock", "counters", "environment", "stop"]),
+    ("os", &["cache", "clock", "counters", "environment", "proc_fs", "stop"]),
     ("act", &["count", "launch", "measure", "phases", "timeline", "worker"]),
     ("think", &["analyze", "stats"]),
 ];

@@ -1,11 +1,10 @@
-//! The maximum lengths of lines and files.
+//! The maximum length of lines.
 
 use std::path::{Path, PathBuf};
 
 use crate::tidy::root;
 
 const COLUMNS: usize = 100;
-const LINES: usize = 400;
 
 /// All files with this extension, except build output and installed packages.
 fn files(extension: &str) -> Vec<PathBuf> {
@@ -75,15 +74,4 @@ fn prose_has_at_most_a_hundred_columns() {
     };
     let found: Vec<String> = files("md").iter().flat_map(of_file).collect();
     assert!(found.is_empty(), "longer than {COLUMNS} columns: {found:#?}");
-}
-
-#[test]
-fn files_have_at_most_four_hundred_lines() {
-    let is_long = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap();
-        let is_generated = path.to_string_lossy().ends_with("_generated.rs");
-        (!is_generated && text.lines().count() > LINES).then(|| path.display().to_string())
-    };
-    let found: Vec<String> = files("rs").iter().filter_map(is_long).collect();
-    assert!(found.is_empty(), "longer than {LINES} lines: {found:#?}");
 }

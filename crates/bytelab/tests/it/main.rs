@@ -77,3 +77,4 @@ mod terminal;
 mod tidy;
 mod tokens;
 mod trace;
+mod whole_job;

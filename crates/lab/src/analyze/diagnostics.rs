@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::findings::{Findings, percent, warn};
 use super::look::sessions_needed;
+use super::unusable::LeftRunning;
 use super::wait::{WAIT_SHARE, has_time_without_wait, wait_share};
 use super::{Comparison, Family, noise, undecided};
 use crate::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
 use crate::run::{
-    CacheState, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, Sample, Status, Warning,
-    WarningKind,
+    CacheState, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED, Sample,
+    Status, Warning, WarningKind,
 };
 use crate::stats::{self, LOOKS};
 
@@ -43,6 +44,7 @@ pub(super) fn warnings(
     replaced_references(run, families, &mut notes);
     not_counted(run, &mut notes);
     failed_runs(run, &mut notes);
+    left_running(run, &mut notes);
     no_interval(run, comparisons, &mut notes);
     notes.extend(undecided::warning(run, comparisons));
     waiting(run, families, &mut notes);
@@ -108,6 +110,7 @@ fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
 /// is measured again when the run is resumed.
 fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
     let is_interrupted = |sample: &Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
+    let mut only_pauses = true;
     let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
         let timed = |sample: &&Sample| {
             sample.pass == Pass::Timing && !sample.warm_up && !is_interrupted(sample)
@@ -121,16 +124,19 @@ fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
         let lost = taken().filter(|sample| !counted.contains(&round(sample)));
         let reasons: Vec<&str> = lost.filter_map(|s| s.not_counted.as_deref()).collect();
         let first = reasons.first()?;
+        only_pauses &= reasons.iter().all(|reason| [STOPPED, SUSPENDED].contains(reason));
         Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
     });
+    let found: Findings = found.collect();
     let advice = match run.plan.cache {
+        _ if only_pauses => "they are kept, but in no number shown",
         CacheState::Warm => {
             "they are kept, but in no number shown; free memory, or measure with --cache as-is"
         }
         CacheState::Cold => "they are kept, but in no number shown; measure with --cache as-is",
         CacheState::AsIs => "they are kept, but in no number shown",
     };
-    warn(run, &WarningKind::NotCounted, advice, found.collect(), notes);
+    warn(run, &WarningKind::NotCounted, advice, found, notes);
 }
 
 /// Runs that failed and count. What was imported has notes of its own.
@@ -147,6 +153,20 @@ fn failed_runs(run: &Run, notes: &mut Vec<Warning>) {
     });
     let advice = "they count, as the definition of the command says";
     warn(run, &WarningKind::FailedRuns, advice, found.collect(), notes);
+}
+
+/// Commands that leave processes running.
+fn left_running(run: &Run, notes: &mut Vec<Warning>) {
+    let found = |kept| {
+        let cells = run.cells.iter().enumerate();
+        let left = cells.filter_map(|(i, cell)| Some((i, LeftRunning::of(cell)?)));
+        left.filter(move |(_, left)| left.kept == kept).map(|(i, left)| (i, left.to_string()))
+    };
+    let advice =
+        "--wait-for-all measures until they have ended, --keep-running compares without them";
+    warn(run, &WarningKind::LeftRunning, advice, found(false).collect(), notes);
+    let advice = "the verdict is about what stands in the foreground";
+    warn(run, &WarningKind::LeftRunning, advice, found(true).collect(), notes);
 }
 
 fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) {

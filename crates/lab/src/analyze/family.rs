@@ -7,6 +7,7 @@ use super::best::{Best, best};
 use super::compare::Pair;
 use super::look::sessions_since;
 use super::pareto::pareto;
+use super::unusable::Unusable;
 use super::wait::{computes_alone, has_time_without_wait};
 use super::{ALPHA, Comparison, Family, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
@@ -82,6 +83,7 @@ fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> 
         cell.role == Role::Contender
             && cell.has_figures()
             && wrong[*i].is_none()
+            && Unusable::of(cell).is_none()
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
@@ -285,7 +287,10 @@ fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Co
         Status::Failed(reason) => missing(&format!("failed: {reason}")),
         Status::Measured => match &wrong[pair.cell] {
             Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
-            None => missing(pair.run.cells[pair.cell].without_samples()),
+            None => match Unusable::of(&pair.run.cells[pair.cell]) {
+                Some(why) => missing(&format!("{} {why}", pair.run.cells[pair.cell].method)),
+                None => missing(pair.run.cells[pair.cell].without_samples()),
+            },
         },
     }
 }

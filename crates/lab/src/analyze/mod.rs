@@ -21,12 +21,14 @@ mod noise;
 mod overall;
 mod own;
 mod pareto;
+mod predecessor;
 mod preview;
 mod sides;
 pub mod size_sweep;
 mod summary;
 mod thresholds;
 mod undecided;
+mod unusable;
 mod values;
 mod wait;
 
@@ -58,6 +60,7 @@ pub use self::sides::{
     compare_sides, gate, refusal,
 };
 pub use self::undecided::SESSIONS_MAX;
+pub use self::unusable::{LeftRunning, Unusable};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {

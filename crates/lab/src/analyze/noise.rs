@@ -1,10 +1,10 @@
 //! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
 //! in the round.
 
-use super::Family;
 use super::compare::RELEVANT_PERCENT;
 use super::findings::{Findings, percent, warn};
 use super::wait::has_time_without_wait;
+use super::{Family, predecessor};
 use crate::metric::{WALL, WALL_LESS_WAIT};
 use crate::run::{Cell, Run, Sample, Warning, WarningKind};
 use crate::stats;
@@ -49,6 +49,8 @@ pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
     let advice = "p50 can jump from one to the other; read all --percentiles, compare --sessions";
     warn(run, &WarningKind::Modes, advice, look(modes), notes);
     slot_effect(&series, notes);
+    let advice = "the figures are of this mix of methods; measure the two in runs of their own";
+    warn(run, &WarningKind::Predecessor, advice, predecessor::find(run, &series), notes);
 }
 
 /// The metric by which a cell is judged and checked for noise.

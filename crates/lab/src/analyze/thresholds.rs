@@ -2,7 +2,7 @@
 
 use super::compare::{Pair, at_level, too_few};
 use super::values::sessions;
-use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict};
+use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, Unusable};
 use crate::metric::{WALL, is_counted_apart};
 use crate::param::Point;
 use crate::run::{Cell, RATIO, Role, Run, Status, Threshold};
@@ -74,6 +74,9 @@ struct Figure {
 
 fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) -> Figure {
     let metric = threshold.metric.as_str();
+    if let Some(why) = Unusable::of(cell) {
+        return Figure { reason: Some(format!("it {why}")), ..Figure::default() };
+    }
     let found = summary.metrics.iter().find(|summary| summary.metric == metric);
     let middle = found.and_then(|summary| {
         let middle = summary.percentiles.iter().find(|known| known.p.total_cmp(&50.0).is_eq());
@@ -137,7 +140,7 @@ fn outcome(
     };
     let why = || match (&cell.status, value, low) {
         (Status::Skipped(_) | Status::Failed(_), ..) => "it was not measured".to_owned(),
-        (_, None, _) => "there is no such figure of it".to_owned(),
+        (_, None, _) => reason.unwrap_or_else(|| "there is no such figure of it".to_owned()),
         (_, _, None) => reason.unwrap_or_else(|| "too few samples for an interval".to_owned()),
         _ => "the limit lies within the interval".to_owned(),
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::unusable::Unusable;
 use crate::metric::WALL;
 use crate::run::{Cell, Sample};
 use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
@@ -51,6 +52,7 @@ pub(super) fn of_samples(cell: &Cell, metric: &str) -> Result<Vec<f64>, String> 
 }
 
 fn logs<'a>(cell: &'a Cell, metric: &'a str) -> Result<Vec<(&'a Sample, f64)>, String> {
+    ensure_usable(cell)?;
     let log = |(sample, value): (&'a Sample, f64)| {
         let log = value.ln();
         let why = || format!("{metric} is {value} in a sample, which gives no ratio");
@@ -112,7 +114,14 @@ pub(super) fn log_ratios(
 pub(super) fn numbered_log_ratios(
     [(cell, metric), (reference, of_reference)]: [(&Cell, &str); 2],
 ) -> Result<Vec<(u32, Vec<f64>)>, String> {
+    ensure_usable(cell)?;
+    ensure_usable(reference)?;
     ratios([Rounds::of(cell, metric), Rounds::of(reference, of_reference)], metric)
+}
+
+/// Fails if its figures cannot be compared.
+fn ensure_usable(cell: &Cell) -> Result<(), String> {
+    Unusable::of(cell).map_or(Ok(()), |why| Err(format!("{} {why}", cell.method)))
 }
 
 /// The same of values that are not those of a metric.

@@ -29,6 +29,19 @@ pub fn now_ns() -> u64 {
     clock_ns(MONOTONIC).unwrap_or(0)
 }
 
+/// How long the machine has been suspended since it was started.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn suspended_ns() -> u64 {
+    let awake_ns = now_ns();
+    clock_ns(libc::CLOCK_BOOTTIME).unwrap_or(0).saturating_sub(awake_ns)
+}
+
+/// This system does not tell.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn suspended_ns() -> u64 {
+    0
+}
+
 /// The date and time, as 2026-01-31T23:59:59.123Z.
 pub fn utc_rfc3339() -> String {
     #[expect(clippy::disallowed_methods, reason = "this is lab::clock")]

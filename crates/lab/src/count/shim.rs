@@ -5,9 +5,9 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::NonNull;
 
 use allocation_shim::{TALLY_VARIABLE, Tally};
@@ -15,6 +15,7 @@ use rustix::fs::ftruncate;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::allocator::{self, Allocations};
+use crate::proc_fs;
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/allocation-shim.so"));
 /// Why there is no library.
@@ -57,15 +58,14 @@ impl Shim {
 
     /// The variables that the process needs in its environment.
     pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
-        let path = |fd: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
-        let library = path(&self.library);
+        let library = proc_fs::of_own_file(&self.library);
         // The libraries that the user preloads are kept.
         let preload = match std::env::var("LD_PRELOAD") {
             Ok(others) if !others.is_empty() => format!("{library}:{others}"),
             _ => library,
         };
         let tally = TALLY_VARIABLE.to_str().unwrap_or_default();
-        [("LD_PRELOAD", preload), (tally, path(&self.page))]
+        [("LD_PRELOAD", preload), (tally, proc_fs::of_own_file(&self.page))]
     }
 
     pub(crate) fn start(&self) {
@@ -93,7 +93,7 @@ impl Shim {
     /// Like [`Shim::counts`], for a process that still runs: it may have replaced its program since
     /// its hello.
     pub(crate) fn counts_still(&self, process: u32) -> Result<(), String> {
-        let program = PathBuf::from(format!("/proc/{process}/exe"));
+        let program = proc_fs::of(process, "exe").map_err(|error| error.to_string())?;
         self.counts(process, &program)?;
         let mapped = format!("/proc/{process}/maps");
         let mapped = std::fs::read(&mapped).map_err(|error| format!("{mapped}: {error}"))?;

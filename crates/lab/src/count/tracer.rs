@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use super::in_process::Mark;
 use super::ptrace::{self, Info, News, Stop};
 use super::{Calls, tree};
-use crate::{clock, counters};
+use crate::{clock, counters, proc_fs};
 
 /// Which system calls belong to the job.
 #[derive(Clone, Debug)]
@@ -48,6 +48,7 @@ impl Tracer {
     /// Returns when all tasks of the process are traced. The error is the reason why they cannot
     /// be. After `limit_ns` it detaches early, and the calls are unknown.
     pub(crate) fn attach(root: u32, window: Window, limit_ns: u64) -> Result<Tracer, String> {
+        proc_fs::of(root, "task").map_err(|error| error.to_string())?;
         let finish = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
         let watch = Watch::new(root, window, Arc::clone(&finish));

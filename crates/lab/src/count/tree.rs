@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::clock;
+use crate::{clock, proc_fs};
 
 /// The CPU time after which [`settle`] gives up: a process that never rests costs no more than this
 /// per sample.
@@ -22,13 +22,13 @@ pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
 
 /// The threads of one process.
 pub(crate) fn threads_of(process: u32) -> impl Iterator<Item = u32> {
-    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let threads = proc_fs::of(process, "task").and_then(fs::read_dir).into_iter().flatten();
     let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
     names.filter_map(|name| name.parse::<u32>().ok())
 }
 
 pub(crate) fn processes(roots: &[u32]) -> BTreeSet<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let entries = proc_fs::is_own().then(|| fs::read_dir("/proc")).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = numbers.filter_map(|name| name.parse::<u32>().ok());
     let others: Vec<(u32, Stat)> = numbers.filter_map(|n| Some((n, Stat::read(n)?))).collect();
@@ -83,7 +83,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn read(task: u32) -> Option<Stat> {
-        Stat::parse(&fs::read(format!("/proc/{task}/stat")).ok()?)
+        Stat::parse(&fs::read(proc_fs::of(task, "stat").ok()?).ok()?)
     }
 
     fn parse(text: &[u8]) -> Option<Stat> {

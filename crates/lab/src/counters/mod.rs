@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::clock::{self, CpuClock};
+use crate::proc_fs;
 use crate::protocol::Totals;
 
 #[cfg(not(target_os = "linux"))]
@@ -53,7 +54,8 @@ impl Counters {
         let mut why = BTreeMap::new();
         let mut open = |name, options: &OpenOptions, metrics: &[&'static str]| {
             let path = format!("/proc/{pid}/{name}");
-            options.open(&path).map_err(|error| explain(&mut why, metrics, &path, &error)).ok()
+            let opened = proc_fs::of(pid, name).and_then(|path| options.open(path));
+            opened.map_err(|error| explain(&mut why, metrics, &path, &error)).ok()
         };
         let read = OpenOptions::new().read(true).clone();
         let write = OpenOptions::new().write(true).clone();
@@ -216,7 +218,8 @@ impl Counters {
 
 /// How long a thread ran, and how long it waited for a CPU.
 pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
-    let text = std::fs::read(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    let path = proc_fs::of(process, &format!("task/{thread}/schedstat")).ok()?;
+    let text = std::fs::read(path).ok()?;
     let mut reading = Reading::default();
     parse::schedstat(&text, &mut reading);
     reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
@@ -283,7 +286,7 @@ fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
 /// The peak since the process executed its program; for a process that is stopped before its end,
 /// the final peak.
 pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
-    let text = std::fs::read(format!("/proc/{process}/status")).ok()?;
+    let text = std::fs::read(proc_fs::of(process, "status").ok()?).ok()?;
     let mut reading = Reading::default();
     parse::status(&text, &mut reading);
     reading.peak_rss_bytes

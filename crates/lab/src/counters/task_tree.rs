@@ -31,6 +31,8 @@ pub struct TaskTree {
     pub wait_ns: u64,
     /// The CPU time of the task that computed most.
     pub longest_task_cpu_ns: u64,
+    /// The CPU time of all, without what each computed since the last tick of the kernel.
+    pub cpu_ns: u64,
 }
 
 /// With more tasks than these, pairs of them are not looked at.
@@ -46,18 +48,26 @@ impl TaskTree {
         let is_of_sample = |task: &EndedTask| {
             task.lifetime_ns <= task.seen_ns.saturating_sub(start_ns) || task.parent != lab
         };
-        let mut members: Vec<EndedTask> = Vec::new();
-        for task in ended.iter().rev().filter(|task| is_of_sample(task)) {
-            if processes.contains(&task.parent) {
-                processes.insert(task.process);
-                members.push(*task);
+        let mut is_member = vec![false; ended.len()];
+        // A parent that frees its memory may be reported before a child that ends meanwhile.
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = false;
+            for (i, task) in ended.iter().enumerate().rev() {
+                if !is_member[i] && is_of_sample(task) && processes.contains(&task.parent) {
+                    processes.insert(task.process);
+                    is_member[i] = true;
+                    goes_on = true;
+                }
             }
         }
-        members.reverse();
+        let members = ended.iter().zip(is_member).filter(|(_, is)| *is);
+        let members: Vec<EndedTask> = members.map(|(task, _)| *task).collect();
         let tree = TaskTree {
             tasks: members.len() as u64,
             wait_ns: members.iter().map(|task| task.wait_ns).sum(),
             longest_task_cpu_ns: members.iter().map(|task| task.cpu_ns).max().unwrap_or_default(),
+            cpu_ns: members.iter().map(|task| task.cpu_ns).sum(),
         };
         (tree, members)
     }
@@ -126,7 +136,7 @@ mod tests {
         ];
         let (tree, members) = TaskTree::of(&ended, 1, 100);
         assert_eq!(members.iter().map(|task| task.task).collect::<Vec<_>>(), [30, 22, 20, 40, 10]);
-        assert_eq!(tree, TaskTree { tasks: 5, wait_ns: 50, longest_task_cpu_ns: 40 });
+        assert_eq!(tree, TaskTree { tasks: 5, wait_ns: 50, longest_task_cpu_ns: 40, cpu_ns: 120 });
         assert_eq!(TaskTree::of(&[], 1, 100).0, TaskTree::default());
     }
 

@@ -232,6 +232,19 @@ pub struct Command {
     pub metrics: Vec<PrintedMetric>,
     /// Variables of its environment, besides those of the lab.
     pub env: Vec<(String, String)>,
+    pub leaves: LeftProcesses,
+}
+
+/// What becomes of the processes that a plain command leaves running when it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeftProcesses {
+    /// They are ended, and the method has no verdict, as the rest of their work is in no figure.
+    #[default]
+    Ended,
+    /// A sample lasts until the last of them has ended.
+    WaitedFor,
+    /// They are left alone, during the next samples and after the run.
+    Kept,
 }
 
 impl Command {

@@ -1,26 +1,26 @@
 //! A plain command: started once per sample and timed from outside.
 
-use std::fs::File;
 use std::iter;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use regex_lite::Regex;
+use rustix::process::Pid;
 
 use super::expanded::ExpandedCommand;
-use super::orphans::EarlierProcesses;
+use super::figures::figures;
+use super::input::{input, path};
+use super::keeper;
+use super::orphans::{self, EarlierProcesses};
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::waits::{WaitWatch, is_serial};
-use super::{Child, Limits, RawSample, Ready, RunError, Runner};
-use crate::clock;
+use super::{Child, CommandWaits, Limits, RawSample, Ready, RunError, Runner};
+use crate::clock::{self, TreeUsage};
 use crate::counters::{Counters, Reading};
-use crate::experiment::{Command, ExitCodes, PrintedMetric};
+use crate::experiment::{Command, ExitCodes, LeftProcesses, PrintedMetric};
 use crate::metric::{COPIES_PER_S, EXIT_CODE, PEAK_RSS};
 use crate::param::Point;
-use crate::path_text::to_path;
 use crate::protocol::Done;
 
 pub(super) struct CommandRunner {
@@ -40,6 +40,14 @@ pub(super) struct CommandRunner {
     waits: Option<WaitWatch>,
     /// Whether its tasks run one after the other; none before that is known.
     is_serial: Option<bool>,
+}
+
+/// A command that runs, with its copies.
+struct Started {
+    process: Process,
+    others: Vec<Process>,
+    start_ns: u64,
+    startup_ns: u64,
 }
 
 impl CommandRunner {
@@ -66,40 +74,40 @@ impl CommandRunner {
         started: &mut dyn FnMut(u32),
     ) -> Result<RawSample, RunError> {
         let known = EarlierProcesses::now();
-        let taken = self.run_and_wait(n, started);
-        let left_some = known.end_others();
-        let mut taken = taken?;
-        if left_some {
-            // What these waited is not known.
-            taken.waits.tree = None;
+        if self.command.leaves != LeftProcesses::Ended && !known.are_known() {
+            let why = "what a command leaves running cannot be seen on this system";
+            return Err(RunError::Skipped(why.to_owned()));
         }
-        Ok(taken)
+        let taken = self.run_and_wait(n, started, &known);
+        known.end_others();
+        taken
     }
 
-    fn run_and_wait(
-        &mut self,
-        n: u64,
-        started: &mut dyn FnMut(u32),
-    ) -> Result<RawSample, RunError> {
-        let name = self.expanded.name().to_owned();
-        let failed = |what: &str, error: &dyn std::fmt::Display| {
-            RunError::Failed(format!("{name}: {what}: {error}"))
-        };
+    /// Starts it and its copies.
+    fn start(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Started, RunError> {
+        let keeps = self.command.leaves == LeftProcesses::Kept;
         let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
         let mut piped = None;
         let stdio = if self.output.is_shown() {
             ChildStdio::Shown(stdin)
         } else {
-            let stdout = self.output.stdout().map_err(|error| failed("its output", &error))?;
+            let name = self.expanded.name();
+            let failed = |error| RunError::Failed(format!("{name}: its output: {error}"));
+            let stdout = self.output.stdout().map_err(failed)?;
             piped = stdout.1;
-            ChildStdio::Given(stdin, stdout.0)
+            if keeps {
+                ChildStdio::Kept(stdin, stdout.0)
+            } else {
+                ChildStdio::Given(stdin, stdout.0)
+            }
         };
         let dir = self.limits.dir.as_deref();
         let variables = self.expanded.variables(n);
         let mut waits = self.waits.take().unwrap_or_else(WaitWatch::open);
         waits.begin();
         let start_ns = clock::now_ns();
-        let mut process = Process::spawn(&self.expanded.argv, stdio, &variables, dir)?;
+        let argv = &self.expanded.argv;
+        let mut process = keeper::started(keeps, || Process::spawn(argv, stdio, &variables, dir))?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         waits.started();
@@ -107,28 +115,40 @@ impl CommandRunner {
         process.watched = self.output.watched();
         process.discard(piped)?;
         started(process.child.id());
-        let mut others = self.start_others(&variables)?;
-        let wall_ns = self.wait(&mut process, &mut others, start_ns)?;
+        let others = self.start_others(&variables)?;
+        Ok(Started { process, others, start_ns, startup_ns })
+    }
+
+    fn run_and_wait(
+        &mut self,
+        n: u64,
+        started: &mut dyn FnMut(u32),
+        known: &EarlierProcesses,
+    ) -> Result<RawSample, RunError> {
+        let keeps = self.command.leaves == LeftProcesses::Kept;
+        let Started { mut process, mut others, start_ns, startup_ns } = self.start(n, started)?;
+        let own: Vec<Pid> = iter::once(&process).chain(&others).map(Process::pid).collect();
+        let wall_ns = self.wait(&mut process, &mut others, start_ns, known)?;
+        let left = known.others_in_a_moment(&own);
+        if keeps {
+            orphans::keep(&left.running);
+            iter::once(&mut process).chain(&mut others).for_each(|one| one.keeps_others = true);
+        }
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
         let mut used = Counters::open(process.child.id()).read();
         let first_ended = (process.child.id(), used.run_queue_wait_ns);
         let waits = process.waits.as_mut().map(|waits| waits.take(start_ns, first_ended));
         let mut waits = waits.unwrap_or_default();
-        self.waits = process.waits.take();
-        let ended = process.end_with_usage();
-        let (mut status, mut tree) = ended.map_err(|error| failed("waiting for it", &error))?;
-        for copy in &mut others {
-            let ended = copy.end_with_usage();
-            let (other, own) = ended.map_err(|error| failed("waiting for it", &error))?;
-            tree = tree.plus(&own);
-            if !other.success() && self.expanded.accepts.contain(status.code()) {
-                status = other;
-            }
+        if !left.running.is_empty() {
+            // What these waited is not known.
+            waits.tree = None;
         }
+        self.waits = process.waits.take();
+        let (status, tree) = self.reap_all(&mut process, &mut others, &left.ended)?;
         if !self.expanded.accepts.contain(status.code()) {
             let how = describe(status);
-            let tail = process.quoted_tail();
+            let (name, tail) = (self.expanded.name(), process.quoted_tail());
             return Err(RunError::Failed(format!("{name} {how}{tail}")));
         }
         let answer = self.output.answer()?;
@@ -150,9 +170,46 @@ impl CommandRunner {
         let bytes = self.bytes * copies;
         let done = Done { n, wall_ns, ops: 1, bytes, answer, metrics, totals: None };
         let used = used.of_tree(&tree);
-        self.is_serial = self.is_serial.or(is_serial(&waits, wall_ns));
+        self.is_serial = self.is_serial.or(is_serial(&waits, tree.cpu.all_ns, wall_ns));
         waits.is_serial = self.is_serial.unwrap_or(false);
-        Ok(RawSample { done, used, startup_ns: Some(startup_ns), waits, ..RawSample::default() })
+        let left_processes = left.running.len() as u64;
+        Ok(RawSample {
+            done,
+            used,
+            startup_ns: Some(startup_ns),
+            waits,
+            left_processes: if keeps { 0 } else { left_processes },
+            kept_processes: if keeps { left_processes } else { 0 },
+            forgets_children: forgets_children(&waits, tree.cpu.all_ns),
+            ..RawSample::default()
+        })
+    }
+
+    /// How the command ended, or the first of its copies that failed, and what all have used; those
+    /// that have ended while nobody waited for them are reaped here.
+    fn reap_all(
+        &self,
+        first: &mut Process,
+        copies: &mut [Process],
+        orphans: &[Pid],
+    ) -> Result<(ExitStatus, TreeUsage), RunError> {
+        let failed = |error: std::io::Error| {
+            RunError::Failed(format!("{}: waiting for it: {error}", self.expanded.name()))
+        };
+        let (mut status, mut tree) = first.end_with_usage().map_err(failed)?;
+        for copy in copies {
+            let (other, own) = copy.end_with_usage().map_err(failed)?;
+            tree = tree.plus(&own);
+            if !other.success() && self.expanded.accepts.contain(status.code()) {
+                status = other;
+            }
+        }
+        for orphan in orphans {
+            if let Ok((_, own)) = clock::reap(orphan.as_raw_nonzero().get() as u32) {
+                tree = tree.plus(&own);
+            }
+        }
+        Ok((status, tree))
     }
 
     /// Waits until all have ended, without reaping them, and returns the time since the start.
@@ -161,17 +218,26 @@ impl CommandRunner {
         first: &mut Process,
         others: &mut [Process],
         start_ns: u64,
+        known: &EarlierProcesses,
     ) -> Result<u64, RunError> {
+        let own: Vec<Pid> = iter::once(&*first).chain(&*others).map(Process::pid).collect();
         let deadline_ns = start_ns.saturating_add(self.limits.answer_ns);
         let mut waits = first.waits.take();
         let mut all = iter::once(&mut *first).chain(others);
-        let waited = all.try_for_each(|copy| {
+        let mut waited = all.try_for_each(|copy| {
             copy.waits = waits.take();
             let waited = copy.wait_for_exit(&self.limits, deadline_ns);
             waits = copy.waits.take();
             waited
         });
-        let wall_ns = clock::now_ns() - start_ns;
+        let mut end_ns = clock::now_ns();
+        if self.command.leaves == LeftProcesses::WaitedFor && waited.is_ok() {
+            first.waits = waits.take();
+            let others = first.wait_for_others(known, &own, &self.limits, deadline_ns);
+            waits = first.waits.take();
+            waited = others.map(|last_ns| end_ns = last_ns.unwrap_or(end_ns));
+        }
+        let wall_ns = end_ns - start_ns;
         if let Some(waits) = &mut waits {
             waits.ended();
         }
@@ -190,8 +256,14 @@ impl CommandRunner {
             let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
             let failed = |error| RunError::Failed(format!("its output: {error}"));
             let (stdout, _) = Output::Nothing.stdout().map_err(failed)?;
-            let stdio = ChildStdio::Given(stdin, stdout);
-            Process::spawn(&self.expanded.argv, stdio, variables, self.limits.dir.as_deref())
+            let keeps = self.command.leaves == LeftProcesses::Kept;
+            let stdio = if keeps {
+                ChildStdio::Kept(stdin, stdout)
+            } else {
+                ChildStdio::Given(stdin, stdout)
+            };
+            let (argv, dir) = (&self.expanded.argv, self.limits.dir.as_deref());
+            keeper::started(keeps, || Process::spawn(argv, stdio, variables, dir))
         };
         (1..self.expanded.copies).map(start).collect()
     }
@@ -213,31 +285,15 @@ impl CommandRunner {
     }
 }
 
-/// The values of the metrics in this text.
-fn figures(
-    printed: &[(PrintedMetric, Regex)],
-    text: &str,
-    must_print: bool,
-) -> Result<Vec<(String, f64)>, RunError> {
-    let mut found = Vec::new();
-    for (metric, regex) in printed {
-        let captured = regex.captures(text).and_then(|groups| groups.get(1).or(groups.get(0)));
-        let value = captured.and_then(|value| value.as_str().trim().parse::<f64>().ok());
-        match value.filter(|value| value.is_finite()) {
-            Some(value) => found.push((metric.name.clone(), value)),
-            None if !must_print => {}
-            None => {
-                let (name, pattern) = (&metric.name, metric.pattern());
-                let what = captured.map_or(
-                    "nothing in its output matches",
-                    |_| "what its output has is no number by",
-                );
-                return Err(RunError::Failed(format!("metric {name}: {what} {pattern}")));
-            }
-        }
-    }
-    Ok(found)
+/// Whether the kernel has kept no account of some of the processes: where a process ignores
+/// SIGCHLD, nobody waits for its children. Known where the kernel reports all that end.
+fn forgets_children(waits: &CommandWaits, cpu_ns: u64) -> bool {
+    let differ_ns = cpu_ns / 100 + TICK_NS;
+    waits.tree.is_some_and(|tree| tree.cpu_ns > cpu_ns.saturating_add(differ_ns))
 }
+
+/// A tick of the kernel takes no longer.
+const TICK_NS: u64 = 10_000_000;
 
 /// The code by which a shell reports how a command ended.
 fn exit_code(status: ExitStatus) -> f64 {
@@ -298,60 +354,10 @@ impl Runner for CommandRunner {
     }
 }
 
-/// A path as the command resolves it.
-pub(super) fn path(word: &str, limits: &Limits) -> PathBuf {
-    limits.dir.as_deref().unwrap_or(Path::new("")).join(to_path(word))
-}
-
-/// The standard input of a command.
-pub(super) fn input(file: Option<&str>, limits: &Limits) -> Result<OwnedFd, RunError> {
-    let path = path(file.unwrap_or("/dev/null"), limits);
-    let opened = File::open(&path).map(OwnedFd::from);
-    opened.map_err(|error| RunError::Failed(format!("its input {}: {error}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stop::Stop;
-
-    #[test]
-    fn a_figure_is_the_first_group_where_its_pattern_matches_first() {
-        let check = |pattern: &str, text: &str, expected: Result<f64, &str>| {
-            let metric = PrintedMetric::new("rps", pattern).unwrap();
-            let regex = metric.regex().unwrap();
-            let found = figures(&[(metric, regex)], text, true);
-            match (found, expected) {
-                (Ok(found), Ok(value)) => assert_eq!(found, [("rps".to_owned(), value)], "{text}"),
-                (Err(RunError::Failed(why)), Err(part)) => assert!(why.contains(part), "{why}"),
-                (found, _) => panic!("{text}: {found:?}"),
-            }
-        };
-        check(r"(\d+) requests/s", "7 errors\n1200 requests/s\n9 requests/s", Ok(1200.0));
-        check(r"took ([0-9.e+-]+)", "took 1.5e3 ms", Ok(1500.0));
-        check(r"\d+", "no 12", Ok(12.0));
-        check(r"rate: (.*)", "rate: -0.5", Ok(-0.5));
-        check(r"(\d+) requests/s", "", Err("metric rps: nothing in its output matches (\\d+)"));
-        check(r"rate: (.*)", "rate: fast", Err("is no number by rate: (.*)"));
-        check(r"rate: (.*)", "rate: inf", Err("is no number"));
-        let metric = PrintedMetric::new("rps", "x").unwrap();
-        let regex = metric.regex().unwrap();
-        assert_eq!(figures(&[(metric, regex)], "", false).unwrap(), []);
-    }
-
-    #[test]
-    fn a_metric_has_a_name_of_its_own_and_a_pattern() {
-        for (name, pattern, part) in [
-            ("", "x", "a name is made of"),
-            ("Rps", "x", "a name is made of"),
-            ("wall_ns", "x", "it means something else"),
-            ("exit_code", "x", "it means something else"),
-            ("rps", "(", "metric rps: \"(\": "),
-        ] {
-            let refused = PrintedMetric::new(name, pattern).unwrap_err().to_string();
-            assert!(refused.contains(part), "{refused}");
-        }
-    }
 
     #[test]
     fn the_payload_is_the_data_else_the_input_and_no_other_file() {

@@ -7,8 +7,10 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 use super::allocations;
-use super::command::input;
 use super::expanded::ExpandedCommand;
+use super::input::input;
+use super::keeper;
+use super::orphans::{self, EarlierProcesses};
 use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
@@ -16,7 +18,7 @@ use super::{Child, Counted, CountingRunner, Limits, Ready, RunError, Traced};
 use crate::clock;
 use crate::count::{self, Calls, Outside, Sources, Tracer, Window};
 use crate::counters::Counters;
-use crate::experiment::Command;
+use crate::experiment::{Command, LeftProcesses};
 use crate::metric::{PEAK_RSS, SYSCALLS};
 use crate::param::Point;
 use crate::protocol::{COUNTING_VARIABLE, Done};
@@ -214,21 +216,29 @@ impl Program {
     }
 
     fn spawn(&self, n: u64) -> Result<Process, RunError> {
-        let gate = ["/bin/sh", "-c", GATE, "sh"].map(str::to_owned);
+        let keeps = self.command.leaves == LeftProcesses::Kept;
+        let gate = if keeps { format!("{GATE} 2>/dev/null") } else { GATE.to_owned() };
+        let gate = ["/bin/sh", "-c", &gate, "sh"].map(str::to_owned);
         let input = self.expanded.input.as_deref().unwrap_or("/dev/null").to_owned();
         let ends = [input, self.output.stdout_path()];
         let argv = gate.into_iter().chain(ends).chain(self.expanded.argv.iter().cloned());
         let argv: Vec<String> = argv.collect();
         let of_counting = [(COUNTING_VARIABLE, self.sources.to_variable())];
         let variables: Vec<_> = self.expanded.variables(n).into_iter().chain(of_counting).collect();
-        let mut process =
-            Process::spawn(&argv, ChildStdio::Pipes, &variables, self.limits.dir.as_deref())?;
+        let dir = self.limits.dir.as_deref();
+        let start = || Process::spawn(&argv, ChildStdio::Pipes, &variables, dir);
+        let mut process = keeper::started(keeps, start)?;
         process.watched = self.output.watched();
         Ok(process)
     }
 
     /// Lets the command begin, and waits for its end.
-    fn release(&self, process: &mut Process, n: u64) -> Result<Done, RunError> {
+    fn release(
+        &self,
+        process: &mut Process,
+        n: u64,
+        known: &EarlierProcesses,
+    ) -> Result<Done, RunError> {
         let failed = |error: &dyn std::fmt::Display| {
             RunError::Failed(format!("{}: waiting for it: {error}", self.expanded.name()))
         };
@@ -236,7 +246,18 @@ impl Program {
         let gate = process.child.stdin.take();
         let opened = gate.map_or(Ok(()), |mut gate| gate.write_all(b"go\n"));
         opened.map_err(|error| failed(&error))?;
-        process.wait_for_exit(&self.limits, start_ns + self.limits.answer_ns)?;
+        let deadline_ns = start_ns + self.limits.answer_ns;
+        process.wait_for_exit(&self.limits, deadline_ns)?;
+        match self.command.leaves {
+            LeftProcesses::Ended => {}
+            LeftProcesses::WaitedFor => {
+                process.wait_for_others(known, &[process.pid()], &self.limits, deadline_ns)?;
+            }
+            LeftProcesses::Kept => {
+                orphans::keep(&known.others(&[process.pid()]).running);
+                process.keeps_others = true;
+            }
+        }
         Ok(Done { n, wall_ns: clock::now_ns() - start_ns, ops: 1, ..Done::default() })
     }
 
@@ -273,13 +294,15 @@ impl Child for Program {
 
 impl CountingRunner for Program {
     fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
+        let known = EarlierProcesses::now();
         let mut process = self.spawn(n)?;
         let outside = Outside::after_exec(&self.sources, process.child.id());
         let tracer = Tracer::attach(process.child.id(), Window::Memory, u64::MAX);
-        let done = self.release(&mut process, n);
+        let done = self.release(&mut process, n, &known);
         let peak = tracer.and_then(Tracer::finish).map(|calls| calls.peak_rss_bytes);
+        let done = done.and_then(|done| self.end(&mut process).map(|()| done));
+        known.end_others();
         let done = done?;
-        self.end(&mut process)?;
         let mut counts = outside.map(|outside| outside.read()).unwrap_or_default();
         match peak {
             Ok(peak) => counts.extend(peak.map(|bytes| (PEAK_RSS, bytes))),
@@ -289,6 +312,10 @@ impl CountingRunner for Program {
     }
 
     fn allocations(&mut self, n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
+        if self.command.leaves != LeftProcesses::Ended && self.uncountable.is_none() {
+            let why = "what a command leaves running is not counted";
+            self.uncountable = Some(why.to_owned());
+        }
         if self.uncountable.is_some() {
             return Ok(Vec::new());
         }
@@ -309,13 +336,15 @@ impl CountingRunner for Program {
     }
 
     fn trace(&mut self, n: u64, _ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+        let known = EarlierProcesses::now();
         let mut process = self.spawn(n)?;
         let limit_ns = self.limits.tracing_ns(untraced_ns);
         let tracer = Tracer::attach(process.child.id(), Window::Program, limit_ns);
-        let done = self.release(&mut process, n);
+        let done = self.release(&mut process, n, &known);
         let calls = tracer.and_then(Tracer::finish);
+        let done = done.and_then(|done| self.end(&mut process).map(|()| done));
+        known.end_others();
         let done = done?;
-        self.end(&mut process)?;
         Ok(traced(calls, done).0)
     }
 }

@@ -20,8 +20,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::output::memory;
-use crate::clock;
 use crate::stop::Stop;
+use crate::{clock, proc_fs};
 
 /// The program is a keeper if this word and a mark are its arguments.
 pub const KEEPER: &str = "__keeper";
@@ -95,6 +95,17 @@ pub(super) fn mark(command: &mut Command) {
     {
         command.env(MARK_VARIABLE, &keeper.mark);
     }
+}
+
+/// Starts a process without the mark, if it is to go on after the lab.
+pub(super) fn started<T>(is_kept: bool, start: impl FnOnce() -> T) -> T {
+    if !is_kept {
+        return start();
+    }
+    set_marking(false);
+    let started = start();
+    set_marking(true);
+    started
 }
 
 /// Whether children get the mark. One without it is ended with its group only.
@@ -208,7 +219,8 @@ fn while_marked(mark: &str, work: impl Fn(i32)) -> Vec<i32> {
 /// The other processes of this user that have the mark; none where there is no `/proc`.
 fn marked(mark: &str) -> Vec<i32> {
     let user = rustix::process::geteuid().as_raw();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = proc_fs::is_own().then(|| fs::read_dir("/proc"));
+    let processes = processes.into_iter().flatten().flatten().flatten();
     let marked = processes.filter_map(|entry| {
         let process: i32 = entry.file_name().to_str()?.parse().ok()?;
         let is_own = entry.metadata().is_ok_and(|process| process.uid() == user);

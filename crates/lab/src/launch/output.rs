@@ -95,10 +95,7 @@ impl Output {
     pub(super) fn stdout_path(&self) -> String {
         match self {
             #[cfg(target_os = "linux")]
-            Output::Memory(memory) | Output::Figures(memory) => {
-                use std::os::fd::AsRawFd;
-                format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd())
-            }
+            Output::Memory(memory) | Output::Figures(memory) => crate::proc_fs::of_own_file(memory),
             Output::To(path) => path.to_string_lossy().into_owned(),
             _ => "/dev/null".to_owned(),
         }

@@ -10,9 +10,10 @@ use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, Signal, WaitIdOptions, kill_process_group};
+use rustix::process::{Pid, Signal, WaitIdOptions, kill_process, kill_process_group};
 
 use super::keeper::{self, KeptGroup};
+use super::orphans::EarlierProcesses;
 use super::output::OUTPUT_LIMIT_BYTES;
 use super::waits::WaitWatch;
 use super::withheld::new_command;
@@ -40,6 +41,8 @@ pub(super) struct Process {
     discarded: Option<PipeReader>,
     /// Watches the waits for a CPU, in a sample of a plain command.
     pub(super) waits: Option<WaitWatch>,
+    /// Whether the processes that it leaves running are left alone.
+    pub(super) keeps_others: bool,
 }
 
 /// Where the child's standard input and output go.
@@ -48,6 +51,8 @@ pub(super) enum ChildStdio {
     Null,
     /// The first is its input, the second its output.
     Given(OwnedFd, OwnedFd),
+    /// The same; its standard error goes nowhere, as what it leaves running may outlive the lab.
+    Kept(OwnedFd, OwnedFd),
     /// This is its input; its output and its standard error are those of the lab.
     Shown(OwnedFd),
 }
@@ -81,6 +86,7 @@ impl Process {
             ChildStdio::Pipes => (Stdio::piped(), Stdio::piped(), Stdio::piped()),
             ChildStdio::Null => (Stdio::null(), Stdio::null(), Stdio::piped()),
             ChildStdio::Given(stdin, stdout) => (stdin.into(), stdout.into(), Stdio::piped()),
+            ChildStdio::Kept(stdin, stdout) => (stdin.into(), stdout.into(), Stdio::null()),
             ChildStdio::Shown(stdin) => (stdin.into(), Stdio::inherit(), Stdio::inherit()),
         };
         let mut command = new_command(&to_os(name));
@@ -115,6 +121,7 @@ impl Process {
             watched: None,
             discarded: None,
             waits: None,
+            keeps_others: false,
         };
         if let Some(stderr) = &process.stderr {
             set_nonblocking(stderr)
@@ -222,6 +229,40 @@ impl Process {
         self.wait_for(exit.as_fd(), limits, deadline_ns)
     }
 
+    /// Waits until all processes have ended that have become children of the lab since, but for
+    /// these, and reads what the process prints meanwhile. Returns when the last one ended; none if
+    /// there was none.
+    pub(super) fn wait_for_others(
+        &mut self,
+        known: &EarlierProcesses,
+        own: &[Pid],
+        limits: &Limits,
+        deadline_ns: u64,
+    ) -> Result<Option<u64>, RunError> {
+        let mut last_ns = None;
+        // One that ends may leave others.
+        while let Some(other) = known.others(own).running.first() {
+            match exit_of(*other) {
+                Ok(_) if clock::now_ns() >= deadline_ns => {
+                    let limit_s = limits.answer_ns as f64 / 1e9;
+                    let what =
+                        format!("what it left running did not end within {limit_s} s, killed");
+                    return Err(RunError::Failed(what));
+                }
+                Ok(exit) => {
+                    self.wait_for(exit.as_fd(), limits, deadline_ns)?;
+                    last_ns = Some(clock::now_ns());
+                }
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => {
+                    let what = "waiting for what it left running";
+                    return Err(RunError::Failed(format!("{}: {what}: {error}", self.name)));
+                }
+            }
+        }
+        Ok(last_ns)
+    }
+
     /// How the process ended, with the end of its standard error. Kills the rest of its group.
     pub(super) fn died(&mut self) -> String {
         let ended = self.wait_until_exit(clock::now_ns() + 1_000_000_000);
@@ -268,7 +309,12 @@ impl Process {
         if let Some(ended) = self.ended {
             return Ok(ended);
         }
-        let _ = kill_process_group(self.pid(), Signal::KILL);
+        // Nothing happens to a process that has ended and is not reaped.
+        let _ = if self.keeps_others {
+            kill_process(self.pid(), Signal::KILL)
+        } else {
+            kill_process_group(self.pid(), Signal::KILL)
+        };
         self.group.forget();
         let ended = clock::reap(self.child.id())?;
         self.ended = Some(ended);

@@ -39,7 +39,7 @@ pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunEr
     let limits = Limits { answer_ns: hook.limit_ns, dir: hook.dir.clone(), stop: stop.clone() };
     let output = std::fs::File::options().write(true).open("/dev/null");
     let output = output.map_err(|error| RunError::Failed(format!("/dev/null: {error}")));
-    let input = super::command::input(expanded.input.as_deref(), &limits);
+    let input = super::input::input(expanded.input.as_deref(), &limits);
     let ran = input.and_then(|input| Ok(ChildStdio::Given(input, output?.into())));
     let variables = expanded.variables(hook.n);
     ran.and_then(|stdio| run(&expanded.argv, stdio, &variables, &limits)).map_err(|ended| {

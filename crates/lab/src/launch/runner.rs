@@ -141,6 +141,12 @@ pub struct RawSample {
     pub noop_ns: Option<u64>,
     /// For a plain command.
     pub waits: CommandWaits,
+    /// The number of processes that a plain command has left running, and that were ended.
+    pub left_processes: u64,
+    /// The number of those that were kept.
+    pub kept_processes: u64,
+    /// Whether the kernel has kept no account of some processes of a plain command.
+    pub forgets_children: bool,
     /// Set for a process that was started for this sample.
     pub fresh: Option<ColdStart>,
     /// The phases of the job, in a recorded sample.

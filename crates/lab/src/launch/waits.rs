@@ -104,9 +104,14 @@ impl WaitWatch {
 /// others, which may take this share of the wall time.
 const OVERLAP_SHARE: f64 = 0.05;
 
-/// Whether the tree is serial; none where the ends of its tasks were not seen.
-pub(super) fn is_serial(waits: &CommandWaits, wall_ns: u64) -> Option<bool> {
-    Some(waits.overlap_ns? as f64 <= wall_ns as f64 * OVERLAP_SHARE)
+/// Whether the tree is serial; none where the ends of its tasks were not seen. A parent that works
+/// beside its child overlaps with no other, but then they compute and wait longer, all together,
+/// than it takes.
+pub(super) fn is_serial(waits: &CommandWaits, cpu_ns: u64, wall_ns: u64) -> Option<bool> {
+    let overlap_ns = waits.overlap_ns?;
+    let busy_ns = cpu_ns + waits.tree?.wait_ns;
+    let most_ns = wall_ns as f64 * OVERLAP_SHARE;
+    Some(overlap_ns as f64 <= most_ns && busy_ns as f64 <= wall_ns as f64 + most_ns)
 }
 
 #[cfg(test)]
@@ -115,8 +120,14 @@ mod tests {
 
     #[test]
     fn a_tree_is_serial_if_its_tasks_live_one_after_the_other() {
-        let of =
-            |overlap_ns| is_serial(&CommandWaits { overlap_ns, ..CommandWaits::default() }, 1000);
-        assert_eq!([None, Some(50), Some(51)].map(of), [None, Some(true), Some(false)]);
+        let of = |overlap_ns, wait_ns, cpu_ns| {
+            let tree = Some(TaskTree { wait_ns, ..TaskTree::default() });
+            is_serial(&CommandWaits { tree, overlap_ns, ..CommandWaits::default() }, cpu_ns, 1000)
+        };
+        let by_overlap = [None, Some(50), Some(51)].map(|overlap_ns| of(overlap_ns, 0, 1000));
+        assert_eq!(by_overlap, [None, Some(true), Some(false)]);
+        // A parent that computes beside its child.
+        assert_eq!([of(Some(0), 350, 700), of(Some(0), 351, 700)], [Some(true), Some(false)]);
+        assert_eq!(of(Some(0), 0, 1250), Some(false));
     }
 }

@@ -1,8 +1,10 @@
 //! Whether a sample counts, and whether its method did the whole job.
 
+use crate::clock;
 use crate::experiment::Data;
 use crate::launch::{RawSample, RunError};
-use crate::run::{CacheState, Cell, INTERRUPTED, Role, Sample};
+use crate::run::{CacheState, Cell, INTERRUPTED, Role, STOPPED, SUSPENDED, Sample};
+use crate::stop::was_stopped_meanwhile;
 
 /// A warm sample must not read from the device; a cold one must.
 pub(super) fn disproved_by_device(
@@ -31,6 +33,31 @@ pub(super) fn disproved_by_device(
     }
 }
 
+/// What stopped the lab while a sample was taken.
+pub(super) struct Pauses {
+    suspended_ns: u64,
+}
+
+impl Pauses {
+    pub(super) fn begin() -> Pauses {
+        was_stopped_meanwhile();
+        Pauses { suspended_ns: clock::suspended_ns() }
+    }
+
+    /// Why the sample does not count, if the lab or the machine was stopped since.
+    pub(super) fn end(&self) -> Option<String> {
+        let was_suspended = clock::suspended_ns() > self.suspended_ns + SUSPENDED_NS;
+        match (was_suspended, was_stopped_meanwhile()) {
+            (true, _) => Some(SUSPENDED.to_owned()),
+            (_, true) => Some(STOPPED.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// The two clocks are not read at once.
+const SUSPENDED_NS: u64 = 10_000_000;
+
 pub(super) fn clock_stood(taken: &RawSample) -> Option<String> {
     (taken.done.wall_ns == 0).then(|| "too short: its own clock did not move".to_owned())
 }
@@ -45,7 +72,10 @@ pub(super) fn wrong_payload(cell: &Cell, data: &Data, taken: &RawSample) -> Opti
 }
 
 pub(super) fn never_proved(cell: &Cell) -> Option<RunError> {
-    let is_aside = |sample: &&Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
+    let is_aside = |sample: &&Sample| {
+        let reason = sample.not_counted.as_deref();
+        reason.is_some_and(|reason| [INTERRUPTED, STOPPED, SUSPENDED].contains(&reason))
+    };
     let own = cell.samples.iter().filter(|sample| !is_aside(sample));
     let last = own.rev().take(UNPROVED_LIMIT);
     let reasons: Vec<&String> = last.filter_map(|sample| sample.not_counted.as_ref()).collect();

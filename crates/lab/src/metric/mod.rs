@@ -125,6 +125,8 @@ pub const METRICS: &[Metric] = &[
         better: Better::Neither,
         ..noisy(OVERLAP, "ns", "taskstats of the first sample of a plain command: how long two of its threads lived at once, neither of which started the other")
     },
+    Metric { better: Better::Neither, ..count(LEFT, "count", "processes that a plain command left running, which the lab ended") },
+    Metric { better: Better::Neither, ..count(KEPT, "count", "processes that a plain command left running, which were kept") },
     noisy(STEAL, "ns", "/proc/stat: what a hypervisor took meanwhile on all CPUs, in ticks of 10 ms, where it takes any"),
     noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside"),
     Metric {
@@ -187,6 +189,10 @@ pub const CPU: &str = "cpu_ns";
 pub const CPU_DELAY: &str = "cpu_delay_ns";
 pub const LONGEST_TASK_CPU: &str = "longest_task_cpu_ns";
 pub const OVERLAP: &str = "overlap_ns";
+/// The number of processes that a plain command has left running, where there are any.
+pub const LEFT: &str = "left_processes";
+/// The same where they were kept.
+pub const KEPT: &str = "kept_processes";
 /// What the hypervisor took for other machines during a sample.
 pub const STEAL: &str = "steal_ns";
 pub const THROUGHPUT: &str = "throughput_bytes_per_s";

@@ -5,6 +5,7 @@ mod escape;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub use self::escape::{escape, quote, unescape};
@@ -278,8 +279,12 @@ fn done(rest: &str) -> Result<Done, String> {
     let (n, rest) = split_word(rest);
     let mut done = Done { n: whole("done", n)?, ops: 1, ..Done::default() };
     let mut wall_ns = None;
+    let mut names = BTreeSet::new();
     for pair in pairs(rest) {
         let (name, value) = pair?;
+        if !names.insert(name) {
+            return Err(format!("{name}= twice in a done line"));
+        }
         match name {
             "wall" => wall_ns = Some(whole(name, &value)?),
             "ops" => done.ops = whole(name, &value)?,

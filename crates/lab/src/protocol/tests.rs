@@ -67,6 +67,8 @@ fn rubbish_is_named() {
     check("", Err("unknown line \"\""));
     check("hello 2 name=x", Err("speaks protocol \"2\", not 1"));
     check("done 1", Err("a done line without wall="));
+    check("done 1 wall=1 wall=2", Err("wall= twice in a done line"));
+    check("done 1 wall=1 x=1 x=1", Err("x= twice in a done line"));
     check("mark", Err("a mark line without a name"));
     check("mark x at=soon", Err("at \"soon\" is not a whole number"));
     check("done x wall=1", Err("done \"x\" is not a whole number"));

@@ -261,6 +261,12 @@ impl Status {
 /// Why the samples of a session that a signal or a crash ended do not count.
 pub const INTERRUPTED: &str = "its session was interrupted";
 
+/// Why a sample does not count during which the lab went on after a stop, as by SIGSTOP.
+pub const STOPPED: &str = "bytelab was stopped meanwhile";
+
+/// The same where the whole machine was.
+pub const SUSPENDED: &str = "the machine was suspended meanwhile";
+
 /// One timed execution. Its values stand in the cell's columns at the same index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {

@@ -6,7 +6,7 @@ use std::fs;
 
 use super::recording::{Recording, State, Task};
 use crate::count::tree::{self, Stat};
-use crate::{clock, counters};
+use crate::{clock, counters, proc_fs};
 
 /// The pause between two polls; it is longer if a poll takes more than a fifth of it.
 pub(super) const PAUSE_NS: u64 = 1_000_000;
@@ -60,7 +60,8 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
     for process in tree::processes(roots) {
         let Some(stat) = Stat::read(process) else { continue };
         for thread in tree::threads_of(process) {
-            let name = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm"));
+            let name = proc_fs::of(process, &format!("task/{thread}/comm"));
+            let name = name.and_then(fs::read_to_string);
             let name = name.unwrap_or_default().trim_end().to_owned();
             let task = Task { process, parent_process: stat.parent, name, end_ns: None };
             found.insert(thread, task);

@@ -143,6 +143,15 @@ pub(super) struct AroundArgs {
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
           default_missing_value = "all-non-zero", value_parser = failures)]
     pub(super) ignore_failure: Option<Failures>,
+    /// Measure until all processes that a command leaves running have ended
+    #[arg(long, conflicts_with = "keep_running", hide_short_help = true)]
+    pub(super) wait_for_all: bool,
+    /// Leave such processes running, and compare the commands without them
+    ///
+    /// They go on during the next runs and afterwards. Without it they are ended after each run,
+    /// and a command that leaves some has no verdict.
+    #[arg(long, hide_short_help = true)]
+    pub(super) keep_running: bool,
 }
 
 #[derive(Args)]

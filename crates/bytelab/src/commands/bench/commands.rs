@@ -6,11 +6,12 @@ use std::collections::HashSet;
 use std::io;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use lab::experiment::LeftProcesses;
 
 use super::args::BenchArgs;
 use super::definition::{Failures, Method, Script};
 use super::parameters::{Parameter, Values, combinations, filled, has};
-use super::path::{existing, of_any};
+use super::path::of_any;
 use super::revisions::{REV, Revision, TREE, of_worktree};
 use super::shell::{Shell, reason};
 use crate::commands::context::note;
@@ -44,7 +45,12 @@ enum Text<'a> {
 }
 
 impl Commands {
-    pub(super) fn new(args: &BenchArgs, revisions: &[Revision]) -> Result<Commands> {
+    /// `input`: the file that is their standard input.
+    pub(super) fn new(
+        args: &BenchArgs,
+        input: Option<&str>,
+        revisions: &[Revision],
+    ) -> Result<Commands> {
         let around = &args.commands_around;
         let shell = match &around.shell {
             _ if around.no_shell => Shell::Never,
@@ -68,12 +74,16 @@ impl Commands {
         let has_parameter = |text: &str| names().any(|name| has(text, name));
         let (own_env, env) =
             around.env.iter().cloned().partition(|(_, value): &(_, String)| has_parameter(value));
-        let input = args.streams.input.as_deref().filter(|input| *input != "null");
         let mut builder = Builder {
             shell: &shell,
-            input: input.map(|input| existing("--input", input)).transpose()?,
+            input: input.map(str::to_owned),
             env: own_env,
             copies: args.runs.parallel,
+            leaves: match (around.wait_for_all, around.keep_running) {
+                (true, _) => LeftProcesses::WaitedFor,
+                (_, true) => LeftProcesses::Kept,
+                _ => LeftProcesses::Ended,
+            },
             failures: around.ignore_failure.clone().unwrap_or(Failures::None),
             methods: Vec::new(),
             names: HashSet::new(),
@@ -122,6 +132,7 @@ struct Builder<'a> {
     input: Option<String>,
     env: Vec<(String, String)>,
     copies: Option<u32>,
+    leaves: LeftProcesses,
     failures: Failures,
     methods: Vec<Method>,
     names: HashSet<String>,
@@ -165,6 +176,7 @@ impl Builder<'_> {
             output: typed.output.map(|output| output_of(output, values)).transpose()?,
             env: self.env.iter().map(|(key, text)| (key.clone(), filled(text, values))).collect(),
             copies: self.copies,
+            leaves: self.leaves,
             failures: self.failures.clone(),
             parameters: shown
                 .iter()

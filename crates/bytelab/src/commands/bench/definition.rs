@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use lab::experiment::LeftProcesses;
 use lab::template::escape;
 
 /// What is typed, before it is text.
@@ -32,6 +33,7 @@ pub(super) struct Method {
     pub(super) output: Option<String>,
     pub(super) env: Vec<(String, String)>,
     pub(super) copies: Option<u32>,
+    pub(super) leaves: LeftProcesses,
     pub(super) failures: Failures,
     /// The values that were put in.
     pub(super) parameters: Vec<(String, String)>,
@@ -120,6 +122,11 @@ impl Method {
         }
         if let Some(copies) = self.copies {
             line(out, "copies", &copies.to_string());
+        }
+        match self.leaves {
+            LeftProcesses::Ended => {}
+            LeftProcesses::WaitedFor => line(out, "wait_for_all", "true"),
+            LeftProcesses::Kept => line(out, "keep_running", "true"),
         }
         if !self.parameters.is_empty() {
             let pair =

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod definition;
 mod export;
+mod input;
 mod parameters;
 mod path;
 mod revisions;
@@ -25,6 +26,7 @@ use self::args::{RunsArgs, Style};
 use self::commands::Commands;
 use self::definition::{Definition, string};
 use self::export::Exports;
+use self::input::Input;
 use self::path::existing;
 use self::revisions::Revisions;
 use super::context::Context;
@@ -48,7 +50,12 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         (Err(error), None) => return Err(error),
     };
     let revisions = revisions.as_ref().map_or(&[][..], |revisions| &revisions.all);
-    let commands = Commands::new(args, revisions)?;
+    let input = match (Input::of(args, &stop), exit::of_signal(&stop)) {
+        (Ok(input), _) => input,
+        (Err(_), Some(stopped)) => return Ok(stopped),
+        (Err(error), None) => return Err(error),
+    };
+    let commands = Commands::new(args, input.path.as_deref(), revisions)?;
     let text = definition(args, &commands)?.text();
     if args.results.toml {
         console::stdout().write_all(text.as_bytes())?;

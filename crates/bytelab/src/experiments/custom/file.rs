@@ -167,6 +167,7 @@ pub(super) struct HooksTable {
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "they are keys of the file")]
 pub(super) struct MethodTable {
     pub(super) name: At<String>,
     /// One line on what it does
@@ -194,6 +195,12 @@ pub(super) struct MethodTable {
     /// Whether its runs count whatever their exit code is
     #[serde(default)]
     pub(super) ignore_failure: bool,
+    /// Whether a sample lasts until all processes have ended that it leaves running
+    #[serde(default)]
+    pub(super) wait_for_all: bool,
+    /// Whether the processes that it leaves running are left alone, and compared without
+    #[serde(default)]
+    pub(super) keep_running: bool,
     /// The values that were put in its command, for files of other programs
     #[serde(default)]
     pub(super) parameters: BTreeMap<String, String>,

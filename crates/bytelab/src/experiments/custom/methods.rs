@@ -6,7 +6,8 @@ use std::path::Path;
 
 use lab::analyze::OLD;
 use lab::experiment::{
-    Answer, Command, Destination, ExitCodes, Hooks, How, Method, PrintedMetric, SHELL,
+    Answer, Command, Destination, ExitCodes, Hooks, How, LeftProcesses, Method, PrintedMetric,
+    SHELL,
 };
 use lab::param::Param;
 use lab::path_text::{from_path, to_path};
@@ -103,6 +104,7 @@ fn how(
                 copies: copies(file, table, answer)?,
                 metrics: printed(file, table)?,
                 env: env([&file.env, &table.env], named)?,
+                leaves: leaves(file, table, answer)?,
                 ..command
             }))
         }
@@ -145,6 +147,8 @@ fn only_of_command(
         ("exit_codes", table.exit_codes.as_ref().map(|codes| codes.span.clone())),
         ("copies", table.copies.as_ref().map(|copies| copies.span.clone())),
         ("ignore_failure", given(table.ignore_failure)),
+        ("wait_for_all", given(table.wait_for_all)),
+        ("keep_running", given(table.keep_running)),
     ];
     keys.into_iter().find_map(|(key, span)| Some((key, span?)))
 }
@@ -166,6 +170,24 @@ fn output(
         "" => return Err(Mistake::at(span, "name a file, null, pipe or inherit")),
         path => Destination::File(path.to_owned()),
     })
+}
+
+fn leaves(file: &File, table: &MethodTable, answer: &Answer) -> Result<LeftProcesses, Mistake> {
+    let is_read = *answer != Answer::None || !file.metrics.is_empty();
+    let goes_elsewhere = table.output.as_ref().is_some_and(|output| output.value == "pipe");
+    match (table.wait_for_all, table.keep_running) {
+        (false, false) => Ok(LeftProcesses::Ended),
+        (true, false) => Ok(LeftProcesses::WaitedFor),
+        (false, true) if is_read || goes_elsewhere => {
+            let text = "with keep_running its output can only be discarded";
+            Err(Mistake::at(&table.name.span, text))
+        }
+        (false, true) => Ok(LeftProcesses::Kept),
+        (true, true) => {
+            let text = "it has wait_for_all or keep_running, not both";
+            Err(Mistake::at(&table.name.span, text))
+        }
+    }
 }
 
 /// More copies than these are a mistake.

@@ -1,7 +1,7 @@
 //! The answer to the experiment's question, in one sentence: what is fastest, by how much, and with
 //! what certainty; or that there is no answer, and why.
 
-use lab::analyze::{Comparison, Doubt, Family, Overall, Verdict};
+use lab::analyze::{Comparison, Doubt, Family, LeftRunning, Overall, Verdict};
 use lab::metric::heading;
 
 use super::reason::Reason;
@@ -11,8 +11,8 @@ use super::varying::Varying;
 
 /// The answer for one family.
 pub(crate) fn of_family(rows: &Rows<'_>) -> String {
-    let sentences = [compared(rows), without_verdict(rows)].concat();
-    let sentences = sentences.trim_start();
+    let sentences = [unusable(rows), compared(rows), without_verdict(rows)].concat();
+    let sentences = sentences.trim();
     let wrong: Vec<&str> =
         rows.contenders.iter().filter(|row| row.wrong()).map(Row::name).collect();
     if wrong.is_empty() {
@@ -162,6 +162,18 @@ impl<'r, 'a> Ranking<'r, 'a> {
     }
 }
 
+/// `daemon.sh left 1 process running after 6 of 6 runs; what it does is in no figure. `, for those
+/// that cannot be compared, and for those whose processes were kept.
+fn unusable(rows: &Rows<'_>) -> String {
+    let kept = |row: &Row<'_>| LeftRunning::of(row.cell).filter(|left| left.kept);
+    let why = |row: &Row<'_>| match row.unusable() {
+        Some(why) => Some(why.to_string()),
+        None => kept(row).map(|left| left.to_string()),
+    };
+    let told = rows.contenders.iter().filter_map(|row| Some((row.name(), why(row)?)));
+    told.fold(String::new(), |text, (name, why)| text + name + " " + &why + ". ")
+}
+
 fn compared(rows: &Rows<'_>) -> String {
     let standing = Ranking::of(rows);
     let Some(reference) = standing.reference else {
@@ -290,7 +302,8 @@ fn why_undecided(standing: &Ranking<'_, '_>, what: &str) -> String {
 /// compared. The methods that share a reason are named together.
 fn without_verdict(rows: &Rows<'_>) -> String {
     let mut all: Vec<(Option<Reason<'_>>, Vec<&Row<'_>>)> = Vec::new();
-    for row in rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row)) {
+    let others = rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row));
+    for row in others.filter(|row| row.unusable().is_none()) {
         let Some(comparison) = row.comparison else { continue };
         let missing = comparison.verdict == Verdict::Missing
             && comparison.reason.is_some()
@@ -324,8 +337,9 @@ fn without_verdict(rows: &Rows<'_>) -> String {
 
 /// If there is nothing to compare: the measured values.
 fn alone(rows: &Rows<'_>) -> String {
-    let right: Vec<&Row<'_>> =
-        (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some()).collect();
+    let measured = (rows.contenders.iter()).filter(|row| !row.wrong() && row.p50(WALL).is_some());
+    let right: Vec<&Row<'_>> = measured.clone().filter(|row| row.unusable().is_none()).collect();
+    let others = if measured.count() > right.len() { " so that it can be compared" } else { "" };
     let time = |row: &Row<'_>| {
         let judged = row.p50(rows.family.metric).map(|p50| (rows.family.metric, p50));
         let shown = judged.or_else(|| row.p50(WALL).map(|p50| (WALL, p50)));
@@ -336,6 +350,7 @@ fn alone(rows: &Rows<'_>) -> String {
         format!("{} took {}", row.name(), ns(row.p50(WALL).map_or(f64::NAN, |p50| p50.value)))
     };
     match right.as_slice() {
+        [] if rows.contenders.iter().any(|row| row.unusable().is_some()) => String::new(),
         [] if rows.contenders.iter().any(Row::wrong) => format!("{}.", Reason::NoRightAnswer),
         [] => format!("{}.", Reason::NothingMeasured),
         all if all.iter().all(|row| row.is_estimate()) => {
@@ -344,7 +359,8 @@ fn alone(rows: &Rows<'_>) -> String {
             format!("{}: {}.", Reason::Estimates, named.join(", "))
         }
         [only] => {
-            format!("{}: {}; nothing to compare it with.", Reason::OnlyOneMethod, time(only))
+            let reason = Reason::OnlyOneMethod;
+            format!("{reason}{others}: {}; nothing to compare it with.", time(only))
         }
         [first, ..] => format!("{}: {}.", Reason::NotCompared, time(first)),
     }

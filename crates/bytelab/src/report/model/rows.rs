@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::{
-    Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict, margin_percent,
+    Analysis, CellSummary, Comparison, Family, Percentile, Summary, Unusable, Verdict,
+    margin_percent,
 };
 pub(crate) use lab::metric::{
     ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
@@ -231,6 +232,8 @@ impl<'a> Rows<'a> {
             Standing::Compared(Verdict::WrongAnswer)
         } else if row.cell.role == Role::Yardstick {
             Standing::Yardstick
+        } else if row.unusable().is_some() {
+            Standing::Unusable
         } else if self.left.is_none() && row.is_estimate() {
             Standing::Estimate
         } else if self.is_reference(row) {
@@ -288,6 +291,11 @@ impl<'a> Row<'a> {
     /// Whether all samples have the same value.
     pub(crate) fn is_constant(&self, name: &str) -> bool {
         metric(self.summary, name).is_some_and(|summary| summary.constant)
+    }
+
+    /// Why its figures cannot be compared, so that it has no verdict.
+    pub(crate) fn unusable(&self) -> Option<Unusable> {
+        Unusable::of(self.cell)
     }
 
     pub(crate) fn wrong(&self) -> bool {

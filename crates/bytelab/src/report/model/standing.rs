@@ -8,6 +8,8 @@ pub(crate) enum Standing {
     Reference,
     /// It has no sample that counts, and is shown by the one that warmed it up.
     Estimate,
+    /// Its figures cannot be compared: it leaves processes running, or has impossible ones.
+    Unusable,
     Compared(Verdict),
 }
 
@@ -17,6 +19,7 @@ impl Standing {
             Standing::Yardstick => "yardstick",
             Standing::Reference => "reference",
             Standing::Estimate => "estimate",
+            Standing::Unusable => "no verdict",
             Standing::Compared(verdict) => verdict.word(),
         }
     }

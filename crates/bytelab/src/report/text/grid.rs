@@ -188,6 +188,7 @@ fn style_of(standing: Standing) -> Style {
         Standing::Compared(Verdict::WrongAnswer) => Style::Red,
         Standing::Yardstick
         | Standing::Estimate
+        | Standing::Unusable
         | Standing::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
         _ => Style::Plain,
     }

@@ -97,6 +97,7 @@ impl Short {
             WarningKind::Steal => (6, detail(" (steal)"), ": measure at another time"),
             WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), ": add --warm-up"),
             WarningKind::Chance => (8, detail(":"), ": measure a surprising verdict again"),
+            WarningKind::Predecessor => (9, whole(note, varying), ""),
             WarningKind::Modes => (9, "two modes of ".to_owned(), ": look at --percentiles"),
             WarningKind::Noted => (10, whole(note, varying), ""),
             _ => return None,

@@ -183,7 +183,7 @@ fn times(heading: &str, items: &[Item<'_, '_>]) -> [Filled; 2] {
 fn sign(rows: &Rows<'_>, row: &Row<'_>, standing: Standing) -> &'static str {
     match standing {
         Standing::Yardstick | Standing::Reference => "",
-        Standing::Estimate => NONE,
+        Standing::Estimate | Standing::Unusable => NONE,
         // No look has decided anything yet.
         _ if rows.left.is_some() && row.comparison.is_none_or(|c| c.low.is_none()) => "",
         Standing::Compared(verdict) => match verdict {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::analyze::answers;
+use crate::analyze::{Unusable, answers};
 use crate::metric::WALL;
 use crate::run::{Cell, Role, Run, Status};
 
@@ -41,6 +41,7 @@ pub(super) fn contenders<'a>(
             cell.role == Role::Contender
                 && cell.status == Status::Measured
                 && wrong[*i].is_none()
+                && Unusable::of(cell).is_none()
                 && cell.point.is_part_of(point)
         };
         let family: Vec<(usize, Again<'a>, Option<String>)> = (0..baseline.cells.len())

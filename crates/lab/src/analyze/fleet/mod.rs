@@ -13,7 +13,7 @@ use serde::Serialize;
 use self::effects::{effect, interval};
 pub use self::facts::{GROUPS_TESTED, GoesWith};
 use super::family::measure;
-use super::{ALPHA, answers};
+use super::{ALPHA, Unusable, answers};
 use crate::metric::WALL;
 use crate::param::Point;
 use crate::run::{Cell, Role, Run, Status};
@@ -148,6 +148,7 @@ fn comparable_cells<'a>(run: &'a Run, moved: &[&str]) -> Vec<ComparableCell<'a>>
         cell.role == Role::Contender
             && cell.status == Status::Measured
             && wrong.is_none()
+            && Unusable::of(cell).is_none()
             && cell.counted(WALL).next().is_some()
     };
     let cells = run.cells.iter().zip(answers::wrong(run)).filter(fit);

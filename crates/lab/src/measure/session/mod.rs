@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::bench::{Bench, Halt, Position};
 use super::order::order;
-use super::proof::{clock_stood, disproved_by_device, never_proved, wrong_payload};
+use super::proof::{Pauses, clock_stood, disproved_by_device, never_proved, wrong_payload};
 use super::schedule::Schedule;
 use super::short_time::announce_short;
 use super::values::{all_values, missing};
@@ -162,8 +162,9 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Takes one sample, again if its file was found to have left the page cache: without it the
-    /// whole round would be lost for the comparison with the others.
+    /// Takes one sample, again if its file was found to have left the page cache, or if the lab was
+    /// stopped meanwhile: without it the whole round would be lost for the comparison with the
+    /// others.
     fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
         let mut retakes = if position.warm_up { 0 } else { RETAKES };
         while !self.take(index, position)? && retakes > 0 {
@@ -173,8 +174,8 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Takes one sample; a failure ends the cell, not the run. Returns whether the sample was in
-    /// the requested cache state, as far as another attempt could change that.
+    /// Takes one sample; a failure ends the cell, not the run. Returns whether the sample counts,
+    /// as far as another attempt could change that.
     fn take(&mut self, index: usize, position: Position) -> Result<bool, Halt> {
         let Some(live) = &mut self.live[index] else { return Ok(true) };
         live.n += 1;
@@ -191,6 +192,7 @@ impl Session<'_, '_> {
         let proves_itself = cache == CacheState::Warm && live.reports_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         let stolen_before = self.noise.stolen_ns();
+        let pauses = Pauses::begin();
         let taken = match live.runner.go(live.n, live.ops) {
             Ok(taken) => taken,
             Err(ended) => {
@@ -206,7 +208,9 @@ impl Session<'_, '_> {
         let disproved =
             proof.err().or_else(|| disproved_by_device(cache, &taken, data, live.bypasses_cache));
         let left_cache = cache == CacheState::Warm && disproved.is_some();
-        let not_counted = clock_stood(&taken).or(disproved);
+        let paused = pauses.end();
+        let is_repeated = left_cache || paused.is_some();
+        let not_counted = clock_stood(&taken).or(paused).or(disproved);
         let wrong = wrong_payload(&self.bench.run.cells[index], data, &taken);
         for (metric, why) in missing(&taken) {
             let method = self.bench.run.cells[index].method.clone();
@@ -228,7 +232,7 @@ impl Session<'_, '_> {
             self.end(index, ended)?;
             self.bench.changed(index)?;
         }
-        Ok(!left_cache)
+        Ok(!is_repeated)
     }
 
     fn end(&mut self, cell: usize, ended: RunError) -> Result<(), Halt> {

@@ -4,7 +4,9 @@
 mod waits;
 
 use crate::launch::{ColdStart, RawSample};
-use crate::metric::{CPU, CPU_DELAY, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT};
+use crate::metric::{
+    CPU, CPU_DELAY, KEPT, LEFT, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT,
+};
 
 /// All values of a sample of the timing pass: values that the method reports itself replace those
 /// seen from outside.
@@ -38,6 +40,8 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
         (LONGEST_TASK_CPU, waits::longest_task_cpu_ns(taken)),
         ("tasks", taken.waits.tree.map(|tree| tree.tasks)),
         (OVERLAP, taken.waits.overlap_ns),
+        (LEFT, Some(taken.left_processes).filter(|n| *n > 0)),
+        (KEPT, Some(taken.kept_processes).filter(|n| *n > 0)),
         ("run_queue_wait_ns", used.run_queue_wait_ns),
         ("device_read_bytes", used.device_read_bytes),
         ("device_write_bytes", used.device_write_bytes),
@@ -78,6 +82,11 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
         let why = "it has several processes or threads, whose waits taskstats did not report: that takes CAP_NET_ADMIN";
         groups.push((&[CPU_DELAY], why));
     }
+    if taken.forgets_children {
+        let why =
+            "it ignores the end of its processes, and what these used is then accounted nowhere";
+        groups.push((ACCOUNTED, why));
+    }
     if used.has_children() && is_command {
         groups.push((WAIT, "it starts processes, and this is known of one process only"));
     } else if used.has_children() {
@@ -93,6 +102,19 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
     }
     groups.into_iter().flat_map(|(names, why)| names.iter().map(move |name| (*name, why)))
 }
+
+/// What the kernel adds to a process when it waits for its children.
+const ACCOUNTED: &[&str] = &[
+    CPU,
+    "user_ns",
+    "system_ns",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+    "device_read_bytes",
+    "device_write_bytes",
+];
 
 const WAIT: &[&str] = &["run_queue_wait_ns"];
 

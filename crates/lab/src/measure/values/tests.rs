@@ -116,7 +116,12 @@ fn of_tree(is_serial: bool, tree: Option<TaskTree>) -> RawSample {
 
 #[test]
 fn the_wait_of_a_tree_is_that_of_all_of_its_tasks_and_of_the_lab() {
-    let tree = Some(TaskTree { tasks: 2, wait_ns: 300_000, longest_task_cpu_ns: 450_000 });
+    let tree = Some(TaskTree {
+        tasks: 2,
+        wait_ns: 300_000,
+        longest_task_cpu_ns: 450_000,
+        cpu_ns: 600_000,
+    });
     let value = |taken: &RawSample, name: &str| {
         values(taken).into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     };

@@ -1,0 +1,113 @@
+//! `--input FILE`. What can be read only once, such as a pipe, is copied before the first run: each
+//! run then reads all of it.
+
+use std::fs::{File, Metadata};
+use std::io::{IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use lab::clock;
+use lab::launch::Stop;
+use lab::path_text::to_path;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
+use super::args::BenchArgs;
+use super::path::{existing, of_any};
+use crate::commands::context::note;
+use crate::experiments::TemporaryFolder;
+
+/// A larger one is not copied.
+const COPIED_MAX_BYTES: u64 = 1 << 30;
+/// Nobody writes to a pipe from which nothing comes for so long.
+const SILENT_NS: u64 = 60_000_000_000;
+
+/// The standard input of the commands.
+#[derive(Default)]
+pub(super) struct Input {
+    /// None: /dev/null.
+    pub(super) path: Option<String>,
+    /// Where the copy is: removed on drop.
+    _copy: Option<TemporaryFolder>,
+}
+
+impl Input {
+    pub(super) fn of(args: &BenchArgs, stop: &Stop) -> Result<Input> {
+        let given = args.streams.input.as_deref().filter(|input| *input != "null");
+        let Some(given) = given else { return Ok(Input::default()) };
+        let path = existing("--input", given)?;
+        let found =
+            std::fs::metadata(to_path(&path)).with_context(|| format!("--input {given}"))?;
+        ensure!(!found.is_dir(), "--input {given}: it is a directory");
+        ensure!(!found.file_type().is_socket(), "--input {given}: it is a socket");
+        if !is_read_once(&found, &path) {
+            return Ok(Input { path: Some(path), _copy: None });
+        }
+        ensure!(
+            !args.results.toml,
+            "--input {given}: it can be read only once: for --toml name a file"
+        );
+        let dir = args.results.keep.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = TemporaryFolder::new_in(&dir).context("--input")?;
+        let copy = folder.path.join("input");
+        copied(Path::new(&*to_path(&path)), &copy, stop)
+            .with_context(|| format!("--input {given}"))?;
+        let path = of_any("--input", &lab::path_text::from_path(&copy))?;
+        Ok(Input { path: Some(path), _copy: Some(folder) })
+    }
+}
+
+fn is_read_once(found: &Metadata, path: &str) -> bool {
+    let is_terminal = || File::open(to_path(path)).is_ok_and(|file| file.is_terminal());
+    found.file_type().is_fifo() || found.file_type().is_char_device() && is_terminal()
+}
+
+/// Copies what comes until its end.
+fn copied(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
+    note("the input can be read only once: it is copied until its end")?;
+    // Opening a FIFO that nobody writes to would block.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let mut source = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(from)?;
+    let mut copy = File::create_new(to)?;
+    let (mut buffer, mut size_bytes) = (vec![0; 1 << 20], 0);
+    let mut heard_ns = clock::now_ns();
+    loop {
+        stop.check()?;
+        let wait = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let mut fds = [PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {
+                let silent_ns = clock::now_ns().saturating_sub(heard_ns);
+                ensure!(
+                    size_bytes > 0 || silent_ns < SILENT_NS,
+                    "nothing was written to it in {} s",
+                    SILENT_NS / 1_000_000_000
+                );
+                continue;
+            }
+            Ok(_) => {}
+            Err(error) => bail!("waiting for it: {error}"),
+        }
+        heard_ns = clock::now_ns();
+        let n = match source.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => n,
+            Err(error)
+                if [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::Interrupted]
+                    .contains(&error.kind()) =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        size_bytes += n as u64;
+        ensure!(
+            size_bytes <= COPIED_MAX_BYTES,
+            "it can be read only once and has more than {}: write it to a file first",
+            lab::param::bytes(COPIED_MAX_BYTES)
+        );
+        copy.write_all(&buffer[..n])?;
+    }
+}
