@@ -98,7 +98,7 @@ pub(super) fn run(files: &Folder, source: &Source<'_>) -> Result<Run> {
 
 fn parsed<T: serde::de::DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
     let shown = || format!("{path:?}");
-    read::json(read::text(bytes).with_context(shown)?).with_context(shown)
+    read::json(&read::text(bytes).with_context(shown)?).with_context(shown)
 }
 
 fn method(benchmark: &Benchmark) -> &str {

@@ -29,6 +29,8 @@ struct Measured {
     median: Option<f64>,
     #[serde(default)]
     mean: Option<f64>,
+    #[serde(default)]
+    stddev: Option<f64>,
     /// The means of all runs.
     #[serde(default)]
     user: Option<f64>,
@@ -37,10 +39,14 @@ struct Measured {
     /// Null means ended by a signal.
     #[serde(default)]
     exit_codes: Vec<Option<i32>>,
+    /// 0 means not measured.
     #[serde(default)]
     memory_usage_byte: Vec<u64>,
     #[serde(default)]
     parameters: BTreeMap<String, Value>,
+    /// The value of the one parameter, before several were possible.
+    #[serde(default)]
+    parameter: Option<Value>,
 }
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
@@ -55,13 +61,7 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
 
 fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
     ensure!(!command.command.trim().is_empty(), "{key}.command is empty");
-    let parameters: Vec<String> = (command.parameters.iter())
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
-        })
-        .collect();
-    let parameters = parameters.join(" ");
+    let parameters = parameters(command);
     // Commands with a name have the same name for all values.
     let all = format!("{} ({parameters})", command.command);
     let named = if parameters.is_empty() || holds_all(command) { &command.command } else { &all };
@@ -88,7 +88,7 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
         if let Some(code) = command.exit_codes.get(i).copied().flatten() {
             values.push((EXIT_CODE, f64::from(code)));
         }
-        if let Some(bytes) = command.memory_usage_byte.get(i) {
+        if let Some(bytes) = command.memory_usage_byte.get(i).filter(|bytes| **bytes > 0) {
             values.push(("peak_rss_bytes", *bytes as f64));
         }
         if let Some(seconds) = only {
@@ -100,9 +100,19 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
     Ok(())
 }
 
+fn parameters(command: &Measured) -> String {
+    let all = command.parameters.iter().map(|(name, value)| (name.as_str(), value));
+    let old = command.parameter.iter().map(|value| ("parameter", value));
+    let shown = all.chain(old).map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
 /// Whether the command contains the values of its parameters, as a command without a name does.
 fn holds_all(command: &Measured) -> bool {
-    command.parameters.values().all(|value| match value {
+    command.parameters.values().chain(&command.parameter).all(|value| match value {
         Value::String(text) => command.command.contains(text.as_str()),
         other => command.command.contains(&other.to_string()),
     })
@@ -115,20 +125,35 @@ fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &
         (None, mean) => ("mean", mean.with_context(|| format!("{key}.times is missing"))?),
     };
     let wall_ns = read::amount(seconds * 1e9, || format!("{key}.{what}"))?;
-    draft.push(cell, ONE, &[("wall_ns", wall_ns)])?;
+    let mut values = vec![("wall_ns", wall_ns)];
+    if let Some(seconds) = command.stddev {
+        let ns = read::amount(seconds * 1e9, || format!("{key}.stddev"))?;
+        values.push(("wall_stddev_ns", ns));
+    }
+    draft.push(cell, ONE, &values)?;
     draft.note(Some(name), format!("no times are in the file: the one value is their {what}"));
+    means(draft, name, command, "");
     Ok(())
 }
 
-fn notes(draft: &mut Draft, name: &str, command: &Measured, n: usize) {
-    if let (Some(user), Some(system)) = (command.user, command.system)
-        && n > 1
-    {
+fn means(draft: &mut Draft, name: &str, command: &Measured, of: &str) {
+    if let (Some(user), Some(system)) = (command.user, command.system) {
         let text = format!(
-            "cpu_ns: hyperfine stores only means, of {n} runs: user {:.3} ms, system {:.3} ms",
+            "cpu_ns: hyperfine stores only means{of}: user {:.3} ms, system {:.3} ms",
             user * 1e3,
             system * 1e3
         );
+        draft.note(Some(name), text);
+    }
+}
+
+fn notes(draft: &mut Draft, name: &str, command: &Measured, n: usize) {
+    if n > 1 {
+        means(draft, name, command, &format!(", of {n} runs"));
+    }
+    let none = command.memory_usage_byte.iter().filter(|bytes| **bytes == 0).count();
+    if none > 0 {
+        let text = format!("peak_rss_bytes: hyperfine did not measure it in {none} of {n} runs");
         draft.note(Some(name), text);
     }
     let failed = command.exit_codes.iter().filter(|code| **code != Some(0)).count();
@@ -187,6 +212,118 @@ mod tests {
         let run = parsed(r#"{"results":[{"command":"a","mean":2.0,"median":1.5}]}"#);
         assert_eq!(run.cells[0].values["wall_ns"], [1.5e9]);
         assert!(run.notes[0].to_string().contains("their median"), "{:?}", run.notes);
+    }
+
+    /// The values of the first method, each as its metric shows it, and all notes.
+    fn check(text: &str, method: &str, values: &[(&str, &[f64])], noted: &[&str]) -> Run {
+        let run = parsed(text);
+        let cell = &run.cells[0];
+        assert_eq!(cell.method, method);
+        let found: Vec<(&str, &[f64])> =
+            cell.values.iter().map(|(name, column)| (name.as_str(), column.as_slice())).collect();
+        assert_eq!(found, values);
+        let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
+        for words in noted {
+            assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:?}");
+        }
+        run
+    }
+
+    #[test]
+    fn each_version_has_its_figures_and_no_others() {
+        // 1.0: no exit codes, and the parameter has no name.
+        check(
+            r#"{"results":[{"command":"sleep 1","mean":1.5,"stddev":0.5,"user":0.25,"system":0.5,
+            "min":1,"max":2,"times":[1,2],"parameter":"1"}]}"#,
+            "sleep 1",
+            &[("wall_ns", &[1e9, 2e9])],
+            &["cpu_ns: hyperfine stores only means, of 2 runs: user 250.000 ms, system 500.000 ms"],
+        );
+        // 1.5: one parameter, which may be null; one run has no deviation.
+        check(
+            r#"{"results":[{"command":"a","mean":1.5,"stddev":null,"median":1.5,"user":0.25,
+            "system":0.5,"min":1.5,"max":1.5,"times":[1.5],"parameter":null}]}"#,
+            "a",
+            &[("cpu_ns", &[0.75e9]), ("wall_ns", &[1.5e9])],
+            &[],
+        );
+        let named = r#"{"results":[{"command":"a","times":[1.5],"parameter":7}]}"#;
+        let run = check(named, "a (parameter=7)", &[("wall_ns", &[1.5e9])], &[]);
+        assert_eq!(run.cells[0].about, "parameter=7");
+        // 1.13: exit codes, and several parameters.
+        check(
+            r#"{"results":[{"command":"a 3","times":[1,2],"exit_codes":[0,3],
+            "parameters":{"n":"3"}}]}"#,
+            "a 3",
+            &[("exit_code", &[0.0, 3.0]), ("wall_ns", &[1e9, 2e9])],
+            &["1 of its 2 runs ended with a failure"],
+        );
+        // 1.12: a code of null is a run that a signal ended.
+        let run = parsed(r#"{"results":[{"command":"a","times":[1,2],"exit_codes":[0,null]}]}"#);
+        let codes = &run.cells[0].values["exit_code"];
+        assert!(codes[0] == 0.0 && codes[1].is_nan(), "{codes:?}");
+        // 1.19: sizes of memory beside codes; also of a run of one.
+        check(
+            r#"{"results":[{"command":"a","mean":1,"stddev":null,"median":1,"user":0.25,"system":0.5,
+            "min":1,"max":1,"times":[1],"memory_usage_byte":[8192],"exit_codes":[0]}]}"#,
+            "a",
+            &[
+                ("cpu_ns", &[0.75e9]),
+                ("exit_code", &[0.0]),
+                ("peak_rss_bytes", &[8192.0]),
+                ("wall_ns", &[1e9]),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_size_of_0_is_no_size() {
+        check(
+            r#"{"results":[{"command":"a","times":[1],"memory_usage_byte":[0]}]}"#,
+            "a",
+            &[("wall_ns", &[1e9])],
+            &["peak_rss_bytes: hyperfine did not measure it in 1 of 1 runs"],
+        );
+        check(
+            r#"{"results":[{"command":"a","times":[1],"memory_usage_byte":[4096]}]}"#,
+            "a",
+            &[("peak_rss_bytes", &[4096.0]), ("wall_ns", &[1e9])],
+            &[],
+        );
+    }
+
+    #[test]
+    fn without_times_the_deviation_and_the_means_are_kept() {
+        check(
+            r#"{"results":[{"command":"a","mean":2.0,"stddev":0.5,"user":1.0,"system":0.5}]}"#,
+            "a",
+            &[("wall_ns", &[2e9]), ("wall_stddev_ns", &[0.5e9])],
+            &[
+                "no times are in the file: the one value is their mean",
+                "cpu_ns: hyperfine stores only means: user 1000.000 ms, system 500.000 ms",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_document_is_found_between_what_the_terminal_shows() {
+        let text = "Benchmark 1: a\n  Time (mean ± σ): 1 s\n{\n\"results\":[{\"command\":\"a\",\
+                    \"times\":[1]}]}\nwarning: x\n";
+        for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+            let bytes: Vec<u8> = [0xff, 0xfe]
+                .into_iter()
+                .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
+                .collect();
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                let format = super::super::guess(bytes).unwrap();
+                assert_eq!(format, Format::Hyperfine);
+                let run = super::super::file(format, bytes, &SOURCE).unwrap();
+                assert_eq!(run.cells[0].values["wall_ns"], [1e9]);
+                let said = run.notes.iter().filter(|note| note.to_string().starts_with("text "));
+                assert_eq!(said.count(), 2);
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod bytelab_json;
 mod criterion;
+mod document;
 mod draft;
 mod fio;
 mod format;
@@ -23,16 +24,20 @@ pub(crate) use self::format::{FORMATS, Folder, Format, Source};
 /// The run in a file of this format.
 pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<Run> {
     let text = read::text(bytes)?;
-    match format {
-        Format::Hyperfine => hyperfine::run(text, source),
-        Format::GoogleBenchmark => google_benchmark::run(text, source),
-        Format::Go => go::run(text, source),
-        Format::Fio => fio::run(text, source),
-        Format::Json => bytelab_json::run(text),
+    let run = match format {
+        Format::Go => return go::run(&text, source),
         Format::Criterion => {
             bail!("a file; criterion's results are a directory, target/criterion: name that")
         }
-    }
+        Format::Hyperfine => hyperfine::run,
+        Format::GoogleBenchmark => google_benchmark::run,
+        Format::Fio => fio::run,
+        Format::Json => |text: &str, _: &Source<'_>| bytelab_json::run(text),
+    };
+    let document = document::find(&text)?;
+    let mut run = run(&document.json, source)?;
+    run.notes.extend(document.notes);
+    Ok(run)
 }
 
 /// The run in a directory; only criterion writes one.
@@ -47,6 +52,18 @@ pub(crate) fn is_read(path: &str) -> bool {
 
 /// Detects the format from the content.
 pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
+    let text = read::text(bytes)?;
+    match document::find(&text).and_then(|document| by_keys(&document.json)) {
+        Ok(Some(format)) => Ok(format),
+        // A benchmark may print what looks like a document.
+        _ if text.lines().any(go::is_result) => Ok(Format::Go),
+        Ok(None) => bail!("{UNKNOWN}"),
+        Err(error) => Err(error),
+    }
+}
+
+/// The format of a document, by the keys that it has.
+fn by_keys(json: &str) -> Result<Option<Format>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Keys {
@@ -56,33 +73,28 @@ pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
         context: Option<IgnoredAny>,
         benchmarks: Option<IgnoredAny>,
         jobs: Option<IgnoredAny>,
+        client_stats: Option<IgnoredAny>,
         #[serde(rename = "fio version")]
         fio: Option<IgnoredAny>,
     }
-    let text = read::text(bytes)?;
-    let json = fio::without_messages(text);
-    if !json.starts_with('{') {
-        if text.lines().any(go::is_result) {
-            return Ok(Format::Go);
-        }
-        bail!("{UNKNOWN}");
+    if !json.trim_start().starts_with('{') {
+        return Ok(None);
     }
-    let keys: Keys = match read::json(json) {
+    let (json, _) = document::without_nan(json);
+    let keys: Keys = match read::json(&json) {
         Ok(keys) => keys,
         // The format's own reader reports the position better.
-        Err(error) => return broken(json).ok_or(error),
+        Err(error) => return broken(&json).ok_or(error).map(Some),
     };
-    if keys.schema.is_some() && keys.cells.is_some() {
-        Ok(Format::Json)
-    } else if keys.fio.is_some() || keys.jobs.is_some() {
-        Ok(Format::Fio)
+    Ok(if keys.schema.is_some() && keys.cells.is_some() {
+        Some(Format::Json)
+    } else if keys.fio.is_some() || keys.jobs.is_some() || keys.client_stats.is_some() {
+        Some(Format::Fio)
     } else if keys.benchmarks.is_some() && keys.context.is_some() {
-        Ok(Format::GoogleBenchmark)
-    } else if keys.results.is_some() {
-        Ok(Format::Hyperfine)
+        Some(Format::GoogleBenchmark)
     } else {
-        bail!("{UNKNOWN}");
-    }
+        keys.results.map(|_| Format::Hyperfine)
+    })
 }
 
 /// The format of an incomplete document, by keys that only one format has.

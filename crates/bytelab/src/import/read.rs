@@ -1,15 +1,35 @@
 //! From bytes to text, to JSON and to numbers that are valid in a sample. An error gives the
 //! position of the fault.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::de::DeserializeOwned;
 
-/// Text in UTF-8, without a byte order mark.
-pub(super) fn text(bytes: &[u8]) -> Result<&str> {
-    match str::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
-        Err(error) => bail!("not UTF-8 at byte {}: it is no text", error.valid_up_to()),
+/// Text in UTF-8, or in UTF-16 where a byte order mark says so; without that mark.
+pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, str>> {
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes).map(Cow::Owned),
+        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes).map(Cow::Owned),
+        _ => match str::from_utf8(bytes) {
+            Ok(text) => Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))),
+            Err(error) => bail!("not UTF-8 at byte {}: it is no text", error.valid_up_to()),
+        },
     }
+}
+
+/// PowerShell's `>` writes it. `bytes` is what follows the mark.
+fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    ensure!(rest.is_empty(), "not UTF-16: it has an odd number of bytes");
+    let mut text = String::with_capacity(bytes.len());
+    let mut at = 2;
+    for c in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
+        let Ok(c) = c else { bail!("not UTF-16 at byte {at}: it is no text") };
+        at += 2 * c.len_utf16();
+        text.push(c);
+    }
+    Ok(text)
 }
 
 /// Parses a JSON document; an error gives the key, the line and the column.
@@ -85,7 +105,12 @@ pub(super) fn operations(value: f64, key: impl Fn() -> String) -> Result<u64> {
 /// A date with an offset, or without one, which is assumed to be UTC; as RFC 3339 in UTC.
 pub(super) fn utc(date: &str) -> Option<String> {
     let (time, rest) = date.split_at_checked("2026-01-31T12:00:00".len())?;
-    let time = humantime::parse_rfc3339_weak(time).ok()?;
+    // Google Benchmark 1.0 writes `2026/01/31-12:00:00`.
+    let time = match time.split_once('-') {
+        Some((day, time)) if day.contains('/') => format!("{} {time}", day.replace('/', "-")),
+        _ => time.to_owned(),
+    };
+    let time = humantime::parse_rfc3339_weak(&time).ok()?;
     let since = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
     let rest = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
     let offset = |text: &str| -> Option<u64> {
@@ -120,6 +145,8 @@ mod tests {
             ("2026-11-22T00:55:42-02:30", Some("2026-11-22T03:25:42Z")),
             ("2026-11-22T00:55:42.123+0100", Some("2026-11-21T23:55:42Z")),
             ("2026-11-22 00:55:42", Some("2026-11-22T00:55:42Z")),
+            ("2026/11/22-00:55:42", Some("2026-11-22T00:55:42Z")),
+            ("2026/11/22/00:55:42", None),
             ("9999-12-31T23:59:59-01:00", None),
             ("1970-01-01T00:00:00+01:00", None),
             ("2026-11-22T00:55:42+é9:00", None),
@@ -127,6 +154,24 @@ mod tests {
         ] {
             assert_eq!(utc(date).as_deref(), expected, "{date}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_tells_the_encoding() {
+        let encoded = |mark: &[u8], unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            let units = "a: é\u{1f980}\r\n".encode_utf16();
+            mark.iter().copied().chain(units.flat_map(unit)).collect()
+        };
+        let expected = "a: é\u{1f980}\r\n";
+        assert_eq!(text(&encoded(b"\xff\xfe", u16::to_le_bytes)).unwrap(), expected);
+        assert_eq!(text(&encoded(b"\xfe\xff", u16::to_be_bytes)).unwrap(), expected);
+        assert_eq!(text("\u{feff}a".as_bytes()).unwrap(), "a");
+        let check = |bytes: &[u8], expected: &str| {
+            assert_eq!(text(bytes).unwrap_err().to_string(), expected);
+        };
+        check(b"\xff\xfea\0\x00\xdc", "not UTF-16 at byte 4: it is no text");
+        check(b"\xfe\xff\0a\0", "not UTF-16: it has an odd number of bytes");
+        check(b"a\xff", "not UTF-8 at byte 1: it is no text");
     }
 
     #[test]

@@ -186,6 +186,8 @@ fn check_sound(run: &Run) {
 
 fn check_any(bytes: &[u8]) {
     let _ = guess(bytes);
+    let marked: Vec<u8> = [0xff, 0xfe].iter().chain(bytes).copied().collect();
+    let _ = guess(&marked);
     for (_, format, _) in FORMATS {
         match file(format, bytes, &SOURCE) {
             Ok(run) if format != Format::Json => check_sound(&run),
@@ -193,7 +195,7 @@ fn check_any(bytes: &[u8]) {
             Err(error) => assert!(!format!("{error:#}").contains('\n'), "{error:#}"),
         }
     }
-    let files = ["a/new/benchmark.json", "a/new/sample.json"];
+    let files = ["a/new/benchmark.json", "a/new/sample.json", "a/new/raw.csv"];
     let folder = files.map(|path| (path.to_owned(), bytes.to_vec())).to_vec();
     if let Ok(run) = folder_of(&folder) {
         check_sound(&run);
@@ -232,6 +234,18 @@ fn word() -> impl Strategy<Value = String> {
         "\"total_ios\":2,",
         "\"clat_ns\":{\"N\":1,",
         "\"bins\":{\"5\":18446744073709551615}",
+        "\"fio version\":\"fio-2.1\",",
+        "\"client_stats\":[",
+        "\"mixed\":{",
+        "\"clat\":{\"max\":1,",
+        "\"iops\":-nan,",
+        "\"rms\":Infinity",
+        "\n{",
+        "{\"Action\":\"output\",",
+        "\"Output\":\"BenchmarkX\\t\"}\n",
+        "BenchmarkX\t",
+        "key: value\n",
+        "key:\n",
         "BenchmarkX-8 ",
         "1 ",
         "5 ns/op ",

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::draft::{Draft, Execution, own_metric};
 use super::format::{Format, Source};
-use super::read;
+use super::{document, read};
 
 #[derive(Deserialize)]
 struct Document {
@@ -20,13 +20,17 @@ struct Document {
 }
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
-    let document: Document = read::json(text)?;
+    let (text, note) = document::without_nan(text);
+    let document: Document = read::json(&text)?;
     let context = &document.context;
     let word = |key: &str| context.get(key).and_then(Value::as_str);
     let version = word("library_version").map_or(String::new(), |version| format!(" {version}"));
     let mut draft = Draft::new(Format::GoogleBenchmark, format!("google-benchmark{version}"));
     draft.started(word("date").and_then(read::utc));
     environment(&mut draft, context);
+    if let Some(text) = note {
+        draft.note(None, text);
+    }
     // Exports of bytelab are by wall time.
     let by_wall = word("executable") == Some("bytelab");
     let mut cells = Cells::default();
@@ -37,13 +41,17 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     }
     let mut rows: Vec<Aggregates<'_>> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut curves: Vec<&str> = Vec::new();
     for (at, entry) in entries() {
         let Some(kind) = aggregate(entry) else { continue };
         let entry = Entry { at, keys: entry, by_wall };
         let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
-        // The limits of a fitted curve are not times; samples contain more information than their
-        // aggregates.
-        if ["BigO", "RMS"].contains(&kind) || cells.known.contains_key(&key) {
+        if ["BigO", "RMS"].contains(&kind) {
+            curves.push(key.0);
+            continue;
+        }
+        // Samples contain more information than their aggregates.
+        if cells.known.contains_key(&key) {
             continue;
         }
         let row = *known.entry(key).or_insert_with(|| {
@@ -54,6 +62,12 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     }
     for row in &rows {
         aggregated(&mut draft, row)?;
+    }
+    if let Some(first) = curves.first() {
+        let text = format!(
+            "the curves that were fitted (BigO, RMS) are not read, such as that of {first:?}"
+        );
+        draft.note(None, text);
     }
     draft.finish(source)
 }
@@ -124,6 +138,7 @@ impl<'a> Entry<'a> {
         match self.keys.get(key) {
             None => Ok(None),
             Some(Value::Number(number)) => Ok(number.as_f64()),
+            Some(value) if is_hole(value) => Ok(None),
             Some(_) => bail!("{key} is not a number"),
         }
     }
@@ -201,6 +216,11 @@ impl Entry<'_> {
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 
+/// Whether NaN or infinity was there, or null.
+fn is_hole(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
+}
+
 /// The name of the aggregate, such as `median`; `None` for a repetition. Old versions give it only
 /// in the name.
 fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
@@ -238,7 +258,11 @@ fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -
     }
     let iterations = entry.number("iterations")?.context("iterations is missing")?;
     let ops = read::operations(iterations, || "iterations".to_owned())?;
-    ensure!(entry.keys.contains_key("real_time"), "real_time is missing");
+    let time = entry.keys.get("real_time").context("real_time is missing")?;
+    if is_hole(time) {
+        draft.status(cell, Status::Failed(format!("{} is no number", entry.path("real_time"))));
+        return Ok(());
+    }
     draft.push(cell, Execution { session: 0, ops, bytes: 0 }, &entry.values()?)
 }
 
@@ -251,7 +275,12 @@ fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
     let key = || format!("benchmarks[{}]", entry.at);
     let cell = draft.new_cell(name, Point::default())?;
     let mut values = entry.values().with_context(key)?;
-    ensure!(entry.keys.contains_key("real_time"), "{}.real_time is missing", key());
+    let time =
+        entry.keys.get("real_time").with_context(|| format!("{}.real_time is missing", key()))?;
+    if is_hole(time) {
+        draft.status(cell, Status::Failed(format!("{} is no number", entry.path("real_time"))));
+        return Ok(());
+    }
     // What is known about the variation of the repetitions.
     if let Some((_, other)) = named("stddev") {
         let ns = other.time_ns("real_time").with_context(key)?;
