@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, ensure};
 use lab::environment::digest;
 use lab::metric;
-use lab::param::Point;
+use lab::param::{self, Point};
 use lab::run::{Cell, Environment, Imported, Plan, Run, SCHEMA, Sample, Status, Warning};
 use serde_json::Value;
 
@@ -214,6 +214,14 @@ impl Draft {
         let lines: String = lasting.collect();
         let known = self.facts.iter().any(|(name, _)| ["host_name", "cpu_model"].contains(name));
         if known { digest(&format!("imported\n{lines}")) } else { String::new() }
+    }
+}
+
+/// The value of a param: a number if the text is written as one.
+pub(super) fn param_value(text: &str) -> param::Value {
+    match text.parse::<u64>().ok().filter(|number| number.to_string() == text) {
+        Some(number) => number.into(),
+        None => text.into(),
     }
 }
 

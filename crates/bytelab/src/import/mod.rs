@@ -53,10 +53,13 @@ pub(crate) fn is_read(path: &str) -> bool {
 /// Detects the format from the content.
 pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
     let text = read::text(bytes)?;
+    if go::is_test2json(&text) {
+        return Ok(Format::Go);
+    }
     match document::find(&text).and_then(|document| by_keys(&document.json)) {
         Ok(Some(format)) => Ok(format),
         // A benchmark may print what looks like a document.
-        _ if text.lines().any(go::is_result) => Ok(Format::Go),
+        _ if go::has_result(&text) => Ok(Format::Go),
         Ok(None) => bail!("{UNKNOWN}"),
         Err(error) => Err(error),
     }

@@ -1,0 +1,341 @@
+//! The text of `go test -bench`, or its events (`go test -json`): lines of one benchmark are its
+//! samples, and each further block of its package is a session. A line `key: value` is configuration
+//! of the lines after it. Lines of other kinds are the output of tests.
+
+mod lines;
+mod test2json;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::param::Point;
+use lab::run::Run;
+
+use self::lines::{Pending, ResultLine, configuration};
+use self::test2json::Stream;
+pub(super) use self::test2json::is_test2json;
+use super::draft::{Draft, Execution, own_metric, param_value};
+use super::format::{Format, Source};
+use super::read;
+
+pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
+    let mut draft = Draft::new(Format::Go, "go");
+    let streams = test2json::streams(&mut draft, text)?;
+    let mut reader = Reader::default();
+    for stream in &streams {
+        reader.stream(&mut draft, stream)?;
+    }
+    reader.notes(&mut draft);
+    Points::new(&reader).add_all(&mut draft, &reader)?;
+    draft.finish(source)
+}
+
+/// Whether a result is in the text; other lines may have the same beginning.
+pub(super) fn has_result(text: &str) -> bool {
+    let mut pending = Pending::default();
+    text.lines().any(|line| pending.result(line).is_some())
+}
+
+/// What the earlier lines define for the next one, and the results so far.
+#[derive(Default)]
+struct Reader<'a> {
+    package: &'a str,
+    /// The number of lines `pkg:` so far: each begins the output of one test program.
+    block: usize,
+    /// All versions of the configuration, the last of which holds now.
+    configurations: Vec<BTreeMap<&'a str, &'a str>>,
+    pending: Pending<'a>,
+    /// The facts that all blocks must agree on, with the values of the first block.
+    machine: HashMap<&'a str, &'a str>,
+    found: Vec<Found<'a>>,
+    has_units: bool,
+}
+
+struct Found<'a> {
+    /// The name of the stream, and the line in it.
+    stream: &'a str,
+    line: usize,
+    result: ResultLine<'a>,
+    package: &'a str,
+    block: usize,
+    /// Its index.
+    configuration: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn stream(&mut self, draft: &mut Draft, stream: &'a Stream<'_>) -> Result<()> {
+        self.package = &stream.package;
+        self.block += 1;
+        self.configurations.push(BTreeMap::new());
+        for (at, line) in stream.text.lines().enumerate() {
+            self.line(draft, stream, line, at + 1)
+                .with_context(|| place(&stream.package, at + 1))?;
+        }
+        self.pending.end();
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        draft: &mut Draft,
+        stream: &'a Stream<'_>,
+        line: &'a str,
+        number: usize,
+    ) -> Result<()> {
+        if let Some(result) = self.pending.result(line) {
+            self.found.push(Found {
+                stream: &stream.package,
+                line: number,
+                result,
+                package: self.package,
+                block: self.block,
+                configuration: self.configurations.len() - 1,
+            });
+            return Ok(());
+        }
+        if line == "FAIL" || line.contains("--- FAIL: Benchmark") {
+            draft.note(None, format!("go test reports a failure: {}", line.trim()));
+        }
+        if line == "PASS" || line == "FAIL" || line.starts_with("ok  \t") {
+            self.pending.end();
+        }
+        self.has_units |= line.starts_with("Unit ");
+        match configuration(line) {
+            Some((key, value)) => self.configure(draft, key, value),
+            None => Ok(()),
+        }
+    }
+
+    fn configure(&mut self, draft: &mut Draft, key: &'a str, value: &'a str) -> Result<()> {
+        let fact = match key {
+            "pkg" => {
+                self.pending.end();
+                self.package = value;
+                self.block += 1;
+                return Ok(());
+            }
+            "cpu" => "cpu_model",
+            "goos" => "goos",
+            "goarch" => "goarch",
+            // A benchmark that runs prints what it likes.
+            _ if self.pending.is_open() => return Ok(()),
+            _ => return self.set(key, value),
+        };
+        self.pending.end();
+        let first = *self.machine.entry(fact).or_insert(value);
+        ensure!(
+            first == value,
+            "{key} is {value:?}, and was {first:?} before: results of several machines are several runs"
+        );
+        draft.fact(fact, value);
+        Ok(())
+    }
+
+    fn set(&mut self, key: &'a str, value: &'a str) -> Result<()> {
+        let now = self.configurations.len().saturating_sub(1);
+        if self.found.last().is_some_and(|found| found.configuration == now) {
+            self.configurations.push(self.configurations[now].clone());
+        }
+        let Some(next) = self.configurations.last_mut() else { return Ok(()) };
+        if value.is_empty() {
+            next.remove(key);
+        } else {
+            next.insert(key, value);
+        }
+        ensure!(next.len() <= KEYS_MAX, "more than {KEYS_MAX} keys of configuration");
+        Ok(())
+    }
+
+    fn notes(&self, draft: &mut Draft) {
+        if self.has_units {
+            draft.note(None, "lines that begin with Unit are not read".to_owned());
+        }
+        if !self.pending.lost.is_empty() {
+            let (n, first) = (self.pending.lost.len(), self.pending.lost[0]);
+            let more = if n > 1 { format!(" and of {} more", n - 1) } else { String::new() };
+            draft.note(None, format!("no result of {first:?}{more} is in it"));
+        }
+    }
+}
+
+/// Each key may become a param.
+const KEYS_MAX: usize = 64;
+
+fn place(stream: &str, line: usize) -> String {
+    if stream.is_empty() {
+        format!("line {line}")
+    } else {
+        format!("output of {stream:?}, line {line}")
+    }
+}
+
+/// What the points of the results are made of.
+struct Points<'a> {
+    /// The keys of the configuration whose values differ between results.
+    differing: BTreeSet<&'a str>,
+    /// Whether any name ends in a number as that of processors does.
+    has_processors: bool,
+    /// The blocks that ran on one processor: their names have no such number added.
+    on_one: HashSet<usize>,
+    /// The names of each block.
+    names: HashSet<(usize, &'a str)>,
+}
+
+/// The value where a result lacks a key that others have.
+const NONE: &str = "none";
+
+impl<'a> Points<'a> {
+    fn new(reader: &Reader<'a>) -> Points<'a> {
+        let used: BTreeSet<usize> = reader.found.iter().map(|found| found.configuration).collect();
+        let of = |key: &str, at: &usize| reader.configurations[*at].get(key).copied();
+        let keys: BTreeSet<&str> =
+            used.iter().flat_map(|at| reader.configurations[*at].keys().copied()).collect();
+        let differs = |key: &&str| {
+            let mut values = used.iter().map(|at| of(key, at));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        let has_number = |found: &Found<'_>| processors(found.result.name).1.is_some();
+        Points {
+            differing: keys.into_iter().filter(differs).collect(),
+            has_processors: reader.found.iter().any(has_number),
+            on_one: (reader.found.iter().filter(|found| !has_number(found)))
+                .map(|found| found.block)
+                .collect(),
+            names: reader.found.iter().map(|found| (found.block, found.result.name)).collect(),
+        }
+    }
+
+    fn add_all(&self, draft: &mut Draft, reader: &Reader<'a>) -> Result<()> {
+        self.notes(draft, reader);
+        let mut blocks: HashMap<Point, (usize, u32)> = HashMap::new();
+        for found in &reader.found {
+            let mut point = Point::default();
+            if !found.package.is_empty() {
+                point.set("package", found.package);
+            }
+            let configuration = &reader.configurations[found.configuration];
+            for key in &self.differing {
+                point.set(param(key), param_value(configuration.get(key).unwrap_or(&NONE)));
+            }
+            // Blocks are counted for each configuration: the last one, and its number.
+            let last = blocks.entry(point.clone()).or_insert((found.block, 0));
+            if last.0 != found.block {
+                *last = (found.block, last.1 + 1);
+            }
+            let session = last.1;
+            let (method, processors) = self.processors(found);
+            if let Some(processors) = processors {
+                point.set("gomaxprocs", processors);
+            }
+            add(draft, &found.result, method, point, session)
+                .with_context(|| place(found.stream, found.line))?;
+        }
+        Ok(())
+    }
+
+    /// The method, and on how many processors it ran. Where that is 1, its name has no number, and
+    /// a number at its end is part of its name, unless the same name is there without it.
+    fn processors(&self, found: &Found<'a>) -> (&'a str, Option<u64>) {
+        match processors(found.result.name) {
+            (method, Some(number)) if !self.is_part_of_name(found, method) => {
+                (method, Some(number))
+            }
+            _ => (named(found.result.name), self.has_processors.then_some(1)),
+        }
+    }
+
+    fn is_part_of_name(&self, found: &Found<'a>, method: &'a str) -> bool {
+        self.on_one.contains(&found.block) && !self.names.contains(&(found.block, method))
+    }
+
+    fn notes(&self, draft: &mut Draft, reader: &Reader<'a>) {
+        let constant: BTreeSet<String> = (reader.found.iter())
+            .flat_map(|found| &reader.configurations[found.configuration])
+            .filter(|(key, _)| !self.differing.contains(*key))
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        if !constant.is_empty() {
+            draft.fact("go_configuration", constant.into_iter().collect::<Vec<_>>().join(" "));
+        }
+        if !self.differing.is_empty() {
+            let keys = self.differing.iter().copied().collect::<Vec<_>>().join(", ");
+            draft.note(
+                None,
+                format!("configuration that differs between results is a param: {keys}"),
+            );
+        }
+        let part = reader.found.iter().find(|found| {
+            let (method, number) = processors(found.result.name);
+            number.is_some() && self.is_part_of_name(found, method)
+        });
+        if let Some(found) = part {
+            let text = format!(
+                "the number at the end of {:?} is taken for a part of the name: another benchmark beside it \
+                 has none, and so ran on one processor",
+                found.result.name
+            );
+            draft.note(None, text);
+        }
+    }
+}
+
+/// The name of a param, which must not be mistaken for one of those that every result has.
+fn param(key: &str) -> String {
+    if ["package", "gomaxprocs"].contains(&key) {
+        format!("{key} (its own)")
+    } else {
+        key.to_owned()
+    }
+}
+
+fn add(
+    draft: &mut Draft,
+    result: &ResultLine<'_>,
+    method: &str,
+    point: Point,
+    session: u32,
+) -> Result<()> {
+    let ops = read::operations(result.iterations as f64, || "iterations".to_owned())?;
+    let values = values(result.rest)?;
+    let cell = draft.cell(method, point)?;
+    draft.push(cell, Execution { session, ops, bytes: 0 }, &values)
+}
+
+fn named(name: &str) -> &str {
+    if name.is_empty() { "Benchmark" } else { name }
+}
+
+/// The last part of a name is the number of processors if that is above 1.
+fn processors(name: &str) -> (&str, Option<u64>) {
+    let split = name.rsplit_once('-').and_then(|(method, number)| {
+        let canonical = !number.starts_with(['0', '+']);
+        Some((method, number.parse().ok().filter(|_| canonical && !method.is_empty())?))
+    });
+    split.map_or((named(name), None), |(method, number)| (method, Some(number)))
+}
+
+fn values(rest: &str) -> Result<Vec<(String, f64)>> {
+    let mut words = rest.split_whitespace();
+    let mut values: Vec<(String, f64)> = Vec::new();
+    while let Some(number) = words.next() {
+        let unit = words.next().with_context(|| format!("{number:?} has no unit"))?;
+        let Ok(value) = number.parse::<f64>() else {
+            bail!("{number:?} before {unit:?} is not a number");
+        };
+        let key = || format!("{unit:?}");
+        let (name, value) = match unit {
+            "ns/op" => ("wall_ns".to_owned(), read::amount(value, key)?),
+            "B/op" => ("allocated_bytes".to_owned(), read::amount(value, key)?),
+            "allocs/op" => ("allocations".to_owned(), read::amount(value, key)?),
+            "MB/s" => ("throughput_bytes_per_s".to_owned(), read::amount(value * 1e6, key)?),
+            own => (own_metric(own), read::finite(value, key)?),
+        };
+        ensure!(values.iter().all(|(known, _)| *known != name), "{unit:?} is there twice");
+        values.push((name, value));
+    }
+    ensure!(!values.is_empty(), "no value behind the number of iterations");
+    Ok(values)
+}
