@@ -94,6 +94,11 @@ impl Draft {
         Ok(at)
     }
 
+    /// The name of the cell's method, to which a number may have been appended.
+    pub(super) fn method(&self, cell: usize) -> &str {
+        &self.cells[cell].method
+    }
+
     /// Sets the cell's one-line description.
     pub(super) fn about(&mut self, cell: usize, about: String) {
         self.cells[cell].about = about;
