@@ -35,8 +35,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // Criterion's are several files, here divided by NUL.
     let mut parts = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec);
-    let names = ["a/new/benchmark.json", "a/new/sample.json", "a/new/estimates.json"];
-    let files = names.iter().filter_map(|name| Some(((*name).to_owned(), parts.next()?)));
+    let names = ["benchmark.json", "sample.json", "estimates.json", "raw.csv"];
+    let files = names.iter().filter_map(|name| Some((format!("a/new/{name}"), parts.next()?)));
     if let Ok(run) = import::folder(&files.filter(|(_, text)| !text.is_empty()).collect(), &SOURCE) {
         check(&run);
     }

@@ -94,6 +94,10 @@ impl Draft {
         Ok(at)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
     /// The name of the cell's method, to which a number may have been appended.
     pub(super) fn method(&self, cell: usize) -> &str {
         &self.cells[cell].method
