@@ -38,6 +38,7 @@ mod hostile_names;
 mod http;
 mod import;
 mod import_own;
+mod import_shapes;
 mod kill;
 mod languages;
 mod languages_chosen;

@@ -185,7 +185,7 @@ fn raw(bytes: &[u8]) -> Result<Option<Raw>> {
     let text = read::text(bytes)?;
     let [columns, row] = first_rows(&text);
     let field = |name: &str| {
-        let at = columns.iter().position(|column| column == name)?;
+        let at = columns.iter().position(|column| column.trim() == name)?;
         row.get(at).map(|field| field.trim().to_owned())
     };
     let (Some(unit), Some(value)) = (field("unit"), field("sample_measured_value")) else {
