@@ -1,5 +1,5 @@
-//! The JSON document of a file that may have other text before and behind it, as a terminal or a log
-//! has, and the words in it that stand for numbers that are none.
+//! The JSON document of a file that may have other text before and behind it, as a terminal or a
+//! log has, and the words in it that stand for numbers that are none.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Criterion's directory `target/criterion`: for each benchmark, `new/benchmark.json` describes it,
 //! and `new/sample.json` has its samples. The directories `base` and `report` are from an earlier
-//! time, or derived from these files. The samples are times, unless `new/raw.csv` gives another unit:
-//! a benchmark may measure cycles or instructions instead.
+//! time, or derived from these files. The samples are times, unless `new/raw.csv` gives another
+//! unit: a benchmark may measure cycles or instructions instead.
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The text of `go test -bench`, or its events (`go test -json`): lines of one benchmark are its
-//! samples, and each further block of its package is a session. A line `key: value` is configuration
-//! of the lines after it. Lines of other kinds are the output of tests.
+//! samples, and each further block of its package is a session. A line `key: value` is
+//! configuration of the lines after it. Lines of other kinds are the output of tests.
 
 mod lines;
 mod test2json;
