@@ -5,6 +5,7 @@ mod commands;
 mod console;
 mod default_options;
 mod experiments;
+mod git;
 mod import;
 mod measuring;
 mod numbers;

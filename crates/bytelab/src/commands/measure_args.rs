@@ -209,13 +209,13 @@ impl MeasureArgs {
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
-            needs_all: false,
             trace: self.trace,
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
             push_to: self.keep.push,
             shown: Shown::Step,
+            ..RunRequest::default()
         }
     }
 }

@@ -12,6 +12,7 @@ mod request;
 mod run_lock;
 mod trace_file;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -47,7 +48,8 @@ pub(crate) fn run(
 ) -> Result<Measured> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
     let (job, new) = chosen(experiments, request)?;
-    let output = Output { store, trace, shown: request.shown, needs_all: request.needs_all };
+    let RunRequest { shown, needs_all, .. } = *request;
+    let output = Output { store, trace, shown, needs_all, facts: request.facts.clone() };
     record(job, Start::New(new), output, stop)
 }
 
@@ -62,7 +64,8 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
     if selection.methods.is_empty() && selection.languages.is_empty() {
         workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
     }
-    let notes = leave_out(experiment, &mut methods, &points, selection)?;
+    let mut notes = leave_out(experiment, &mut methods, &points, selection)?;
+    notes.extend_from_slice(&request.notes);
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
         "none of the chosen methods does the chosen job; `bytelab list {}` lists the jobs of each",
@@ -99,7 +102,8 @@ pub(crate) fn resume(
     );
     let least_sessions = declared.as_ref().map_or(0, custom::Loaded::min_sessions);
     let job = Job { experiment, methods: methods_of(experiment, &run)?, least_sessions };
-    let output = Output { store: Some(store), trace: None, shown, needs_all: false };
+    let facts = BTreeMap::new();
+    let output = Output { store: Some(store), trace: None, shown, needs_all: false, facts };
     record(job, Start::Stored(run), output, stop)
 }
 
@@ -132,7 +136,8 @@ pub(crate) fn measure_new(
     store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Run> {
-    let output = Output { store, trace: None, shown: Shown::Step, needs_all: false };
+    let (shown, facts) = (Shown::Step, BTreeMap::new());
+    let output = Output { store, trace: None, shown, needs_all: false, facts };
     Ok(record(job, Start::New(new), output, stop)?.run)
 }
 

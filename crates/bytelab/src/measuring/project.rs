@@ -3,15 +3,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The fact of a run's environment with the commit.
-pub(super) const COMMIT: &str = "project_commit";
+use lab::launch::Stop;
+use lab::run::ProjectCommit;
 
-/// The commit that is checked out in this directory or in one above it.
-pub(super) fn commit(directory: &Path) -> Option<String> {
+use crate::git::describe;
+
+/// Git is asked about the tree before each run, which must not wait for a large one.
+const GIT_LIMIT_NS: u64 = 1_000_000_000;
+
+/// What is known of the commit that is checked out here, and of its tree.
+pub(super) fn here(stop: &Stop) -> Option<ProjectCommit> {
+    let mut commit = commit(&std::env::current_dir().ok()?)?;
+    describe(&mut commit, ".", GIT_LIMIT_NS, stop);
+    Some(commit)
+}
+
+/// The commit that is checked out in this directory or in one above it, and its branch.
+fn commit(directory: &Path) -> Option<ProjectCommit> {
     let git = directory.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
     let git = if git.is_file() { of_worktree(&git)? } else { git };
     let head = read(&git.join("HEAD"))?;
-    let Some(name) = head.strip_prefix("ref: ") else { return is_commit(&head).then_some(head) };
+    let Some(name) = head.strip_prefix("ref: ") else {
+        return is_commit(&head).then(|| ProjectCommit { commit: head, ..Default::default() });
+    };
     // The branches of a further worktree are in the main one.
     let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |dir| git.join(dir));
     let found = read(&git.join(name)).or_else(|| read(&common.join(name)));
@@ -20,7 +34,9 @@ pub(super) fn commit(directory: &Path) -> Option<String> {
         let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
         lines.find(|(_, known)| *known == name).map(|(commit, _)| commit.to_owned())
     });
-    found.filter(|commit| is_commit(commit))
+    let commit = found.filter(|commit| is_commit(commit))?;
+    let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+    Some(ProjectCommit { commit, branch, ..ProjectCommit::default() })
 }
 
 /// A further worktree has a file that names its directory.
@@ -44,24 +60,30 @@ mod tests {
     const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
+    fn check(directory: &Path, expected: Option<(&str, Option<&str>)>) {
+        let found = commit(directory);
+        let found = found.as_ref().map(|found| (&*found.commit, found.branch.as_deref()));
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn the_commit_is_found_wherever_git_keeps_it() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let below = root.join("src/deep");
         fs::create_dir_all(&below).unwrap();
-        fs::create_dir_all(root.join(".git/refs/heads")).unwrap();
+        fs::create_dir_all(root.join(".git/refs/heads/a")).unwrap();
         let write = |name: &str, text: &str| fs::write(root.join(name), text).unwrap();
-        write(".git/HEAD", "ref: refs/heads/main\n");
-        assert_eq!(commit(&below), None);
-        write(".git/packed-refs", &format!("# pack-refs\n{B} refs/heads/main\n"));
-        assert_eq!(commit(&below).as_deref(), Some(B));
-        write(".git/refs/heads/main", &format!("{A}\n"));
-        assert_eq!(commit(&below).as_deref(), Some(A));
+        write(".git/HEAD", "ref: refs/heads/a/main\n");
+        check(&below, None);
+        write(".git/packed-refs", &format!("# pack-refs\n{B} refs/heads/a/main\n"));
+        check(&below, Some((B, Some("a/main"))));
+        write(".git/refs/heads/a/main", &format!("{A}\n"));
+        check(&below, Some((A, Some("a/main"))));
         write(".git/HEAD", &format!("{B}\n"));
-        assert_eq!(commit(root).as_deref(), Some(B));
+        check(root, Some((B, None)));
         write(".git/HEAD", "odd");
-        assert_eq!(commit(root), None);
+        check(root, None);
     }
 
     #[test]
@@ -76,6 +98,6 @@ mod tests {
         fs::write(own.join("HEAD"), "ref: refs/heads/topic\n").unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(root.join("main/.git/refs/heads/topic"), A).unwrap();
-        assert_eq!(commit(&root.join("other")).as_deref(), Some(A));
+        check(&root.join("other"), Some((A, Some("topic"))));
     }
 }

@@ -1,5 +1,6 @@
 //! Takes samples to the store, the display of the progress, and the timeline file.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::time::Duration;
@@ -9,9 +10,10 @@ use lab::clock;
 use lab::experiment::Data;
 use lab::launch::{HOOK, Orphans, Stop};
 use lab::measure::{Job, Progress, Record, at_most_ns, measure};
-use lab::run::{Cell, Design, INTERRUPTED, Pass, Plan, Run, Status, Warning};
+use lab::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use lab::stats::LOOKS;
 use lab::timeline::trace;
+use serde_json::Value;
 
 use super::choose::built_in;
 use super::prepare::{PreparedRun, Start, prepare_run};
@@ -39,6 +41,8 @@ pub(super) struct Output {
     pub(super) shown: Shown,
     /// Whether a method that fails ends the run with an error.
     pub(super) needs_all: bool,
+    /// What is known of a new run already.
+    pub(super) facts: BTreeMap<String, Value>,
 }
 
 /// The error of a run that needs all of its methods.
@@ -71,7 +75,7 @@ impl std::error::Error for MethodFailed {}
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
 pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
-    let Output { mut store, trace: file, shown, needs_all } = output;
+    let Output { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
     let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
@@ -81,7 +85,7 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let _ = writeln!(console::stderr(), "bytelab: {}", at_most(&job, &run.plan));
-    let before = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
+    let before = run.environment.facts.get(TOOK).and_then(Value::as_u64);
     let mut recorder = Recorder {
         store,
         display,
@@ -89,6 +93,8 @@ pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) ->
         is_locked: false,
         lock_limit: LOCK_LIMIT,
         needs_all,
+        facts,
+        stop: stop.clone(),
         started_ns: clock::now_ns(),
         took_before_ns: before.unwrap_or_default(),
         took_ns: None,
@@ -191,6 +197,9 @@ struct Recorder {
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
     needs_all: bool,
+    /// What was known of the run before it began.
+    facts: BTreeMap<String, Value>,
+    stop: Stop,
     /// When this process began to measure.
     started_ns: u64,
     /// How long earlier processes measured the run.
@@ -250,9 +259,8 @@ impl Record for Recorder {
         let facts = &mut run.environment.facts;
         let of_workers = self.toolchains.iter().flat_map(ToolchainVersion::facts);
         facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
-        let here = std::env::current_dir().ok();
-        let commit = here.and_then(|here| project::commit(&here));
-        facts.extend(commit.map(|commit| (project::COMMIT.to_owned(), commit.into())));
+        facts.extend(project::here(&self.stop).iter().flat_map(ProjectCommit::facts));
+        facts.append(&mut self.facts);
         run.uuid = store::uuid_of(&run.started);
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
@@ -326,6 +334,8 @@ mod tests {
             is_locked: false,
             lock_limit: Duration::ZERO,
             needs_all: false,
+            facts: BTreeMap::new(),
+            stop: Stop::default(),
             started_ns: clock::now_ns(),
             took_before_ns: 0,
             took_ns: None,

@@ -1,10 +1,12 @@
 //! The request for a run, made by `bytelab run`, `numbers` or `check`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::param::Point;
-use lab::run::{CacheState, Definition};
+use lab::run::{CacheState, Definition, Warning};
+use serde_json::Value;
 
 use super::progress::Shown;
 use crate::store::Server;
@@ -46,6 +48,9 @@ pub(crate) struct RunRequest {
     /// Where the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) label: Option<String>,
+    /// What is known of the run before it begins.
+    pub(crate) facts: BTreeMap<String, Value>,
+    pub(crate) notes: Vec<Warning>,
     pub(crate) data_dir: Option<PathBuf>,
     /// Whether the run is stored.
     pub(crate) keep: bool,

@@ -2,7 +2,7 @@
 //! with its name.
 
 use lab::environment::fingerprint;
-use lab::run::Environment;
+use lab::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 use serde_json::Value;
 
 use super::hidden::{Hidden, LANGUAGES};
@@ -36,11 +36,12 @@ const ALLOWED: &str = "
     nmi_watchdog numa_balancing numa_nodes on_battery os_name overcommit_memory page_bytes
     perf_event_paranoid pipe_max_bytes platform_profile pressure_cpu_60_s_percent
     pressure_io_60_s_percent pressure_memory_60_s_percent processes_ready program_bytes
-    program_modified project_commit ptrace_scope root rustc_version sched_autogroup
-    sched_base_slice_ns sched_features_digest sched_rt_runtime_us sched_schedstats seccomp
-    security_modules steal_share steal_share_since_boot swap_free_bytes swap_total_bytes swappiness
-    tainted timer_migration transparent_huge_pages transparent_huge_pages_defrag
-    transparent_huge_pages_shmem unprivileged_bpf_disabled vfs_cache_pressure zone_reclaim_mode zswap";
+    program_modified project_commit project_commit_time project_dirty ptrace_scope root
+    rustc_version sched_autogroup sched_base_slice_ns sched_features_digest sched_rt_runtime_us
+    sched_schedstats seccomp security_modules steal_share steal_share_since_boot swap_free_bytes
+    swap_total_bytes swappiness tainted timer_migration transparent_huge_pages
+    transparent_huge_pages_defrag transparent_huge_pages_shmem unprivileged_bpf_disabled
+    vfs_cache_pressure zone_reclaim_mode zswap";
 
 /// Facts whose text is hidden with the host: a server of files has its name in them.
 const OF_HOST: [&str; 5] =
@@ -80,7 +81,7 @@ pub(super) fn redacted(environment: Environment, hidden: &Hidden<'_>) -> Environ
         Some((name, value))
     });
     let facts = facts.collect();
-    let is_digest = old.len() <= 64 && old.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_digest = is_hexadecimal(&old);
     let fingerprint = match hidden.redaction.is_contribution {
         true => fingerprint(&facts),
         false if is_digest => old,
@@ -94,6 +95,9 @@ fn of_fact(name: &str, value: Value, hidden: &Hidden<'_>) -> Option<Value> {
     let redaction = hidden.redaction;
     if redaction.is_contribution && !is_of_a_kind_of_machine(name) {
         return None;
+    }
+    if name == REVISIONS {
+        return revisions(value, hidden);
     }
     let plain = of_first_place(name);
     let is_command = is_of_language(name, "worker_") && name.ends_with("_command");
@@ -123,6 +127,39 @@ fn of_fact(name: &str, value: Value, hidden: &Hidden<'_>) -> Option<Value> {
             }
         }
     }))
+}
+
+/// Of a revision others see what they see of the tree: a subject and a branch are private.
+fn revisions(value: Value, hidden: &Hidden<'_>) -> Option<Value> {
+    let revisions: Vec<MeasuredRevision> = serde_json::from_value(value).ok()?;
+    let shown = |MeasuredRevision { name, commit, methods }: MeasuredRevision| {
+        let ProjectCommit { commit, commit_time, subject: _, branch: _, dirty } = commit;
+        let commit = Some(commit).filter(|commit| is_hexadecimal(commit))?;
+        let is_time = |time: &String| humantime::parse_rfc3339(time).is_ok();
+        let commit_time = commit_time.filter(is_time);
+        Some(MeasuredRevision {
+            name: hidden.name("revision", &name),
+            commit: ProjectCommit { commit, commit_time, dirty, ..ProjectCommit::default() },
+            methods: methods.into_iter().map(|method| of_revision(method, hidden)).collect(),
+        })
+    };
+    let shown: Vec<MeasuredRevision> = revisions.into_iter().filter_map(shown).collect();
+    serde_json::to_value(shown).ok()
+}
+
+fn of_revision(method: RevisionMethod, hidden: &Hidden<'_>) -> RevisionMethod {
+    let RevisionMethod { name, command, sha256 } = method;
+    let hides = hidden.redaction.hides(Kind::Commands);
+    let known = sha256.into_iter().filter(|(_, digest)| !hides && is_hexadecimal(digest));
+    RevisionMethod {
+        name: hidden.method(&name),
+        command: hidden.name("command", &command),
+        sha256: known.map(|(file, digest)| (hidden.path(&file), digest)).collect(),
+    }
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name of the same fact of the first place of data: `data_directory` of `data_2_directory`.

@@ -6,8 +6,8 @@ use anyhow::bail;
 use lab::experiment::{Experiment, How, Method};
 use lab::param::{Kind as ParamKind, Param, Point};
 use lab::run::{
-    CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, Role, Run,
-    SCHEMA, Sample, Status, Threshold, Warning,
+    CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
+    Role, Run, SCHEMA, Sample, Status, Threshold, Warning,
 };
 use serde_json::Value;
 
@@ -101,10 +101,29 @@ impl Marks {
         facts.insert(self.next(), serde_json::json!([self.next(), {self.next(): self.next()}]));
         facts.insert("cpu_cores".to_owned(), 2.into());
         facts.insert("project_commit".to_owned(), "abcdef".into());
+        facts.insert("project_subject".to_owned(), self.next().into());
+        facts.insert("project_branch".to_owned(), self.next().into());
+        facts.insert(REVISIONS.to_owned(), self.revisions());
         facts.insert("imported_from".to_owned(), self.next().into());
         facts.insert("worker_c_command".to_owned(), self.next().into());
         facts.insert("data_directory".to_owned(), format!("/{}", self.next()).into());
         Environment { fingerprint: self.next(), facts }
+    }
+
+    /// The second one is of a file that somebody wrote by hand.
+    fn revisions(&mut self) -> Value {
+        let mut revision = || {
+            serde_json::json!({
+                "name": self.next(), "commit": "abcdef", "commit_time": self.next(),
+                "subject": self.next(), "branch": self.next(), "methods": [{
+                    "name": self.next(), "command": self.next(),
+                    "sha256": {self.next(): self.next()},
+                }],
+            })
+        };
+        let (good, mut odd) = (revision(), revision());
+        odd["commit"] = self.next().into();
+        serde_json::json!([good, odd])
     }
 
     /// A run of `reading` with a worker of the user's, or one of commands.
@@ -219,6 +238,7 @@ fn each_text_of_a_run_that_is_not_a_word_of_a_kind_is_a_mark() {
         "wall_ns",
         "cpu_cores",
         "project_commit",
+        "commit",
     ];
     let values = found.iter().filter(|(at, _)| at.rsplit('.').next() != Some("KEY"));
     let unmarked = values.filter(|(_, text)| !text.contains("MARK"));

@@ -2,6 +2,7 @@
 
 mod cell;
 mod columns;
+mod revision;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::metric::Pass;
 use crate::param::Point;
 pub use crate::warning::{Cells, Warning, WarningKind};
+
+pub use self::revision::{MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 
 /// The version of the stored document and of the JSON. A document of a newer version is refused.
 pub const SCHEMA: u32 = 2;

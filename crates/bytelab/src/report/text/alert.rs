@@ -8,10 +8,12 @@ use super::page::{Layout, Page};
 use crate::report::model::alert::{Alert, Changed};
 use crate::report::model::table::Style;
 use crate::report::model::units::{ns, point as shown};
-use crate::report::model::words::{cache, minute};
+use crate::report::model::words::{cache, minute, shortened};
 
 /// More facts are only in JSON.
 const FACTS_MAX: usize = 8;
+/// The maximum width of the value of a fact.
+const VALUE_WIDTH: usize = 40;
 
 pub(crate) fn text(found: &Alert, layout: &Layout) -> String {
     let mut page = Page::new(layout);
@@ -96,7 +98,7 @@ fn one(page: &mut Page, Changed { slowdown, changed }: &Changed) {
 fn value(value: &Value) -> String {
     match value {
         Value::Null => "not known".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => shortened(text, VALUE_WIDTH),
+        other => shortened(&other.to_string(), VALUE_WIDTH),
     }
 }
