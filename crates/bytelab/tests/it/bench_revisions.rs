@@ -80,7 +80,8 @@ fn revisions_are_built_apart_and_measured_in_the_same_rounds() {
     let json = ran.json();
     let cells = json["cells"].as_array().unwrap();
     let names: Vec<&str> = cells.iter().map(|cell| cell["method"].as_str().unwrap()).collect();
-    assert_eq!(names, ["./built 1 (rev=v1)", "true", "./built 1 (rev=main)"]);
+    let [(_, v1), (_, main)] = ["v1", "main"].map(|name| commit(&world, name));
+    assert_eq!(names, [&*format!("v1 {v1} ./built 1"), "true", &format!("main {main} ./built 1")]);
     assert!(is_tidy(&world) && !world.path("built").exists());
 }
 
@@ -131,6 +132,94 @@ fn a_run_that_fails_leaves_no_worktree() {
     let ran = world.bench(&["-r", "1", "--rev", "v1,v2", "./tool && false"]);
     assert_eq!(ran.code, 1, "{}", outcome(&ran));
     assert!(is_tidy(&world));
+}
+
+/// The methods' names; and what the run says of the same program.
+fn methods_and_notes(json: &Value) -> (Vec<&str>, Vec<&str>) {
+    let texts = |list: &str, key: &str| -> Vec<&str> {
+        json[list].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap()).collect()
+    };
+    let mut notes = texts("notes", "text");
+    notes.retain(|note| note.contains("the same program"));
+    (texts("cells", "method"), notes)
+}
+
+#[test]
+fn a_run_keeps_what_its_revisions_were() {
+    let Some(world) = repository() else { return };
+    let [(one, short_one), (two, short_two)] = ["v1", "v2"].map(|name| commit(&world, name));
+    let args = ["-r", "1", "--rev", "HEAD~1,main", "--build", "cp tool built; echo >>tool"];
+    let ran = world.bench(&[&args[..], &["./built 2>/dev/null"]].concat());
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
+    let head = format!("revisions: HEAD~1 {short_one}-dirty one · main {short_two}-dirty two\n");
+    assert!(ran.stdout.contains(&head), "{}", outcome(&ran));
+    let json = world.run(&["show", "latest", "--json"]).json();
+    let names = [format!("HEAD~1 {short_one}"), format!("main {short_two}")];
+    assert_eq!(methods_and_notes(&json).0, names);
+    let facts = &json["environment"];
+    let digest = |revision: usize| &facts["revisions"][revision]["methods"][0]["sha256"]["built"];
+    let of_revision = |at: usize, name: &str, commit: &str, subject: &str| {
+        json!({
+            "name": name,
+            "commit": commit,
+            "commit_time": format!("2026-01-{:02}T00:00:00Z", at + 1),
+            "subject": subject,
+            "dirty": true,
+            "methods": [{
+                "name": names[at],
+                "command": "./built 2>/dev/null",
+                "sha256": {"built": digest(at)},
+            }],
+        })
+    };
+    let mut of_main = of_revision(1, "main", &two, "two");
+    of_main["branch"] = "main".into();
+    assert_eq!(facts["revisions"], json!([of_revision(0, "HEAD~1", &one, "one"), of_main]));
+    assert_ne!(digest(0), digest(1));
+    assert!([0, 1].iter().all(|at| digest(*at).as_str().is_some_and(|hex| hex.len() == 64)));
+    assert_eq!((&facts["project_commit"], &facts["project_dirty"]), (&json!(two), &json!(false)));
+}
+
+#[test]
+fn methods_of_revisions_have_short_names_of_their_own() {
+    let Some(world) = repository() else { return };
+    let [(one, short_one), (_, two)] = ["v1", "v2"].map(|name| commit(&world, name));
+    let names = |args: &[&str]| {
+        let json = world.bench(&[&["-r", "1", "--json"], args].concat()).json();
+        methods_and_notes(&json).0.join(", ")
+    };
+    assert_eq!(
+        names(&["--rev", "v1,v2", "--", "./tool", "a b"]),
+        format!("v1 {short_one}, v2 {two}")
+    );
+    let of_hash = names(&["--rev", &format!("{one},{two}"), "./tool"]);
+    assert_eq!(of_hash, format!("{short_one}, {two}"));
+    let of_list = names(&["--rev", "v1", "-L", "n", "1,2", "./tool {n}"]);
+    assert_eq!(of_list, format!("v1 {short_one} (n=1), v1 {short_one} (n=2)"));
+    let of_two = names(&["--rev", "v1", "./tool", "-n", "a", "./sub/tool"]);
+    assert_eq!(of_two, format!("v1 {short_one} a, v1 {short_one} ./sub/tool"));
+    assert_eq!(names(&["--rev", "v1,v2", "./tool", "-n", "at {rev}"]), "at v1, at v2");
+}
+
+#[test]
+fn revisions_of_equal_bytes_are_the_same_program() {
+    let Some(world) = repository() else { return };
+    git(world.dir.path(), 3, &["commit", "--quiet", "--allow-empty", "-m", "three"]).unwrap();
+    let [(_, one), (_, two), (_, three)] = ["v1", "v2", "HEAD"].map(|name| commit(&world, name));
+    let notes = |args: &[&str]| {
+        let json = world.bench_json(&[&["-r", "1", "--rev", "v1,v2,HEAD"], args].concat());
+        methods_and_notes(&json).1.join("; ")
+    };
+    let end = "run the same program with the same arguments";
+    assert_eq!(notes(&["./tool a"]), format!("v2 {two} and HEAD {three} {end}"));
+    let in_shell = notes(&["./tool a", "./tool b >&2"]);
+    let [a, b] = ["./tool a", "./tool b >&2"]
+        .map(|text| format!("v2 {two} {text} and HEAD {three} {text} {end}"));
+    assert_eq!(in_shell, format!("{a}; {b}"));
+    assert_eq!(notes(&["-p", "echo {rev} >>log", "./tool a"]), "");
+    assert_eq!(notes(&["{tree}/tool {rev}"]), "", "{one}");
+    let ran = world.bench(&["-r", "1", "true", "/bin/true", "true 1"]);
+    assert!(ran.stdout.contains(&format!("note: true and /bin/true {end}\n")), "{}", outcome(&ran));
 }
 
 /// The facts of git of a run in this folder.

@@ -207,7 +207,7 @@ pub(super) struct RevisionArgs {
     ///
     /// Each gets a worktree of its own, which is removed afterwards. In commands, a program with a
     /// relative path is that of the worktree; {tree} is its folder, and {rev} the revision. The
-    /// commands work in the current directory all the same.
+    /// commands work in the current directory all the same. The run keeps the commit of each.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with = "toml")]
     pub(super) rev: Vec<String>,
     /// Run this in each worktree before anything is measured

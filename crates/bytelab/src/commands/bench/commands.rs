@@ -1,7 +1,6 @@
 //! From the typed texts to the methods: parameters are put in, and each text becomes words or a
 //! script.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 
@@ -9,11 +8,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use lab::experiment::LeftProcesses;
 
 use super::args::BenchArgs;
-use super::definition::{Failures, Method, Script};
+use super::definition::{AtRevision, Failures, Method, Script};
 use super::parameters::{Parameter, Values, combinations, filled, has};
 use super::path::of_any;
-use super::revisions::{REV, Revision, TREE, of_worktree};
+use super::revisions::{REV, Revision, TREE};
 use super::shell::{Shell, reason};
+use super::typed::{Text, Typed, is_used, typed};
 use crate::commands::context::note;
 
 /// What is measured, and what surrounds it.
@@ -25,23 +25,6 @@ pub(super) struct Commands {
     pub(super) cleanup: Option<Script>,
     /// The names of the commands that a shell runs, unless one was named, each with its reason.
     for_shell: Vec<(String, String)>,
-}
-
-/// One command as it was typed.
-struct Typed<'a> {
-    command: Text<'a>,
-    name: Option<&'a str>,
-    prepare: Option<&'a str>,
-    conclude: Option<&'a str>,
-    output: Option<&'a str>,
-    /// Whether its program is that of a revision, where its path is relative.
-    of_revision: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Text<'a> {
-    Whole(&'a str),
-    Words(&'a [String]),
 }
 
 impl Commands {
@@ -85,6 +68,8 @@ impl Commands {
                 _ => LeftProcesses::Ended,
             },
             failures: around.ignore_failure.clone().unwrap_or(Failures::None),
+            revisions,
+            is_one_command: typed.len() == 1,
             methods: Vec::new(),
             names: HashSet::new(),
             for_shell: Vec::new(),
@@ -134,6 +119,9 @@ struct Builder<'a> {
     copies: Option<u32>,
     leaves: LeftProcesses,
     failures: Failures,
+    revisions: &'a [Revision],
+    /// Whether it goes without saying which command it is.
+    is_one_command: bool,
     methods: Vec<Method>,
     names: HashSet<String>,
     for_shell: Vec<(String, String)>,
@@ -147,26 +135,14 @@ impl Builder<'_> {
             .filter(|(name, _)| !typed.of_revision || *name != TREE)
             .copied()
             .collect();
-        let (text, command) = match typed.command {
-            Text::Whole(text) => {
-                let own = filled(&typed.in_worktree(text), values);
-                let command = script(&own, self.shell).with_context(|| format!("{own:?}"))?;
-                (filled(text, &shown), command)
-            }
-            Text::Words(words) => {
-                let name: Vec<String> = words.iter().map(|word| filled(word, &shown)).collect();
-                let mut words: Vec<String> =
-                    words.iter().map(|word| filled(word, values)).collect();
-                ensure!(!words[0].trim().is_empty(), "the command after -- is empty");
-                words[0] = filled(&typed.in_worktree(&words[0]), values);
-                (shlex::try_join(name.iter().map(String::as_str))?, Script::Words(words))
-            }
-        };
+        let text = typed.text(&shown)?;
+        let command = self.command(typed, values)?;
         let hook = |flag: &str, text: Option<&str>| {
             let hook = |text: &str| script(&filled(text, values), self.shell);
             text.map(hook).transpose().with_context(|| flag.to_owned())
         };
-        let name = typed.name.map_or_else(|| text.clone(), |name| filled(name, &shown));
+        let revision = self.revision(typed, &shown)?;
+        let name = self.name(typed, revision.as_ref(), &shown, &text);
         let method = Method {
             name: String::new(),
             command,
@@ -182,9 +158,8 @@ impl Builder<'_> {
                 .iter()
                 .map(|(key, text)| (line_of(key), (*text).to_owned()))
                 .collect(),
+            revision,
         };
-        let is_of_revision = typed.of_revision && shown.iter().any(|(name, _)| *name == REV);
-        let name = self.unused(line_of(&name), &shown, is_of_revision);
         if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
             self.for_shell.push((name.clone(), reason(&text).unwrap_or_default()));
         }
@@ -211,33 +186,78 @@ impl Builder<'_> {
             || self.env.iter().any(|(_, text)| has(text, parameter))
     }
 
-    /// The name with what distinguishes it from others of the same name.
-    fn unused(&mut self, name: String, values: &Values<'_>, of_revision: bool) -> String {
-        let values: Vec<String> =
-            values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let with_values = line_of(&format!("{name} ({})", values.join(" ")));
-        // Each revision is named, the first as well.
-        let candidates = (!of_revision).then(|| name.clone()).into_iter();
-        let candidates = candidates.chain((!values.is_empty()).then_some(with_values));
+    fn command(&self, typed: &Typed<'_>, values: &Values<'_>) -> Result<Script> {
+        match typed.command {
+            Text::Whole(text) => {
+                let own = filled(&typed.in_worktree(text), values);
+                script(&own, self.shell).with_context(|| format!("{own:?}"))
+            }
+            Text::Words(words) => {
+                let mut own: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+                ensure!(!own[0].trim().is_empty(), "the command after -- is empty");
+                own[0] = filled(&typed.in_worktree(&words[0]), values);
+                Ok(Script::Words(own))
+            }
+        }
+    }
+
+    /// The revision that these values name, and what was typed without its name.
+    fn revision(&self, typed: &Typed<'_>, shown: &Values<'_>) -> Result<Option<AtRevision>> {
+        let is_of = |revision: &Revision| shown.contains(&(REV, revision.measured.name.as_str()));
+        match self.revisions.iter().position(is_of) {
+            Some(index) => {
+                let command = line_of(&typed.text(&without_revision(shown))?);
+                Ok(Some(AtRevision { index, command }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A name that no other method has: the one that was given, else the revision and the command.
+    /// Each revision is named, the first as well.
+    fn name(
+        &mut self,
+        typed: &Typed<'_>,
+        revision: Option<&AtRevision>,
+        shown: &Values<'_>,
+        text: &str,
+    ) -> String {
+        let given = typed.name.map(|name| filled(name, shown));
+        let others = match revision {
+            Some(_) => without_revision(shown),
+            None => shown.clone(),
+        };
+        let name = match (given, revision) {
+            (Some(given), Some(_)) if typed.name.is_some_and(|name| has(name, REV)) => given,
+            (given, Some(AtRevision { index, command })) => {
+                let label = self.revisions[*index].measured.label();
+                match given {
+                    Some(given) => format!("{label} {given}"),
+                    None if self.is_one_command && others.is_empty() => label,
+                    None if self.is_one_command => format!("{label} ({})", pairs(&others)),
+                    None => format!("{label} {command}"),
+                }
+            }
+            (given, None) => given.unwrap_or_else(|| text.to_owned()),
+        };
+        let name = line_of(&name);
+        // What distinguishes it from others of the same name.
+        let with_values = line_of(&format!("{name} ({})", pairs(&others)));
+        let candidates = std::iter::once(name.clone());
+        let candidates = candidates.chain((!others.is_empty()).then_some(with_values));
         let mut candidates = candidates.chain((2..).map(|n| format!("{name} #{n}")));
         candidates.find(|name| self.names.insert(name.clone())).unwrap_or(name)
     }
 }
 
-impl Typed<'_> {
-    /// The command with the program of the worktree, where its own has a relative path.
-    fn in_worktree<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let found = if self.of_revision { of_worktree(text) } else { None };
-        found.map_or(Cow::Borrowed(text), Cow::Owned)
-    }
+/// The values that are not those of a revision.
+fn without_revision<'a>(values: &Values<'a>) -> Values<'a> {
+    values.iter().filter(|(name, _)| *name != REV).copied().collect()
+}
 
-    fn has_own_program(&self) -> bool {
-        let text = match self.command {
-            Text::Whole(text) => Some(text),
-            Text::Words(words) => words.first().map(String::as_str),
-        };
-        text.and_then(of_worktree).is_some()
-    }
+fn pairs(values: &Values<'_>) -> String {
+    let pairs: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join(" ")
 }
 
 /// Each combination of values at each revision, whose name and folder are two more parameters.
@@ -248,8 +268,8 @@ fn of_revisions<'a>(all: Vec<Values<'a>>, revisions: &'a [Revision]) -> Result<V
     let is_own = |(name, _): &(&str, &str)| [REV, TREE].contains(name);
     ensure!(!all.iter().flatten().any(is_own), "--rev gives the parameters {REV} and {TREE}");
     let at = |values: Values<'a>| {
-        revisions.iter().map(move |Revision { name, tree }| {
-            let own = [(REV, name.as_str()), (TREE, tree.as_str())];
+        revisions.iter().map(move |Revision { measured, tree }| {
+            let own = [(REV, measured.name.as_str()), (TREE, tree.as_str())];
             values.iter().copied().chain(own).collect()
         })
     };
@@ -265,63 +285,6 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
         all.push(Parameter::scan(&scan[0], &scan[1], &scan[2], step)?);
     }
     Ok(all)
-}
-
-/// All commands as they were typed; the reference first.
-fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
-    let around = &args.commands_around;
-    let mut commands: Vec<Text<'_>> = Vec::new();
-    commands.extend(around.reference.as_deref().map(Text::Whole));
-    commands.extend(args.commands.iter().map(|text| Text::Whole(text)));
-    if !args.words.is_empty() {
-        commands.push(Text::Words(&args.words));
-    }
-    let without_reference = commands.len() - usize::from(around.reference.is_some());
-    ensure!(
-        around.command_name.len() <= without_reference,
-        "--command-name: {} names for {without_reference} commands",
-        around.command_name.len()
-    );
-    let show = args.streams.show_output.then_some("inherit");
-    let mut typed = Vec::new();
-    for (i, command) in commands.iter().enumerate() {
-        let of_all = |flag: &str, texts: &'_ [String]| -> Result<Option<usize>> {
-            match texts.len() {
-                0 => Ok(None),
-                1 => Ok(Some(0)),
-                n if n == commands.len() => Ok(Some(i)),
-                n => bail!(
-                    "{flag} is given {n} times for {} commands: once, or once for each",
-                    commands.len()
-                ),
-            }
-        };
-        let name = match (&around.reference, i) {
-            (Some(_), 0) => around.reference_name.as_ref(),
-            (Some(_), i) => around.command_name.get(i - 1),
-            (None, i) => around.command_name.get(i),
-        };
-        let prepare = of_all("--prepare", &around.prepare)?;
-        let conclude = of_all("--conclude", &around.conclude)?;
-        let output = of_all("--output", &args.streams.output)?;
-        typed.push(Typed {
-            command: *command,
-            name: name.map(String::as_str),
-            prepare: prepare.map(|i| around.prepare[i].as_str()),
-            conclude: conclude.map(|i| around.conclude[i].as_str()),
-            output: output.map(|i| args.streams.output[i].as_str()).or(show),
-            of_revision: false,
-        });
-    }
-    Ok(typed)
-}
-
-fn is_used(args: &BenchArgs, name: &str) -> bool {
-    let around = &args.commands_around;
-    let texts = args.commands.iter().chain(&args.words).chain(&around.prepare);
-    let texts = texts.chain(&around.conclude).chain(&around.reference);
-    let env = around.env.iter().map(|(_, value)| value);
-    texts.chain(&args.streams.output).chain(env).any(|text| has(text, name))
 }
 
 /// Where the output goes: a file of the user's is found from the current directory.

@@ -37,6 +37,16 @@ pub(super) struct Method {
     pub(super) failures: Failures,
     /// The values that were put in.
     pub(super) parameters: Vec<(String, String)>,
+    /// No key of the file: its worktree is removed after the run.
+    pub(super) revision: Option<AtRevision>,
+}
+
+/// The revision whose program a command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AtRevision {
+    pub(super) index: usize,
+    /// What was typed, without the name of the revision.
+    pub(super) command: String,
 }
 
 /// A command or a hook.

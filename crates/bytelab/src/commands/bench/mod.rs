@@ -8,8 +8,10 @@ mod export;
 mod input;
 mod parameters;
 mod path;
+mod programs;
 mod revisions;
 mod shell;
+mod typed;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ use anyhow::{Result, anyhow, ensure};
 use lab::analyze::{Analysis, analyze};
 use lab::launch::Stop;
 use lab::param::Point;
-use lab::run::Run;
+use lab::run::{REVISIONS, Run, Warning};
 
 pub(crate) use self::args::BenchArgs;
 use self::args::{RunsArgs, Style};
@@ -28,7 +30,7 @@ use self::definition::{Definition, string};
 use self::export::Exports;
 use self::input::Input;
 use self::path::existing;
-use self::revisions::Revisions;
+use self::revisions::{Revision, Revisions};
 use super::context::Context;
 use super::exit;
 use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
@@ -56,7 +58,8 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         (Err(error), None) => return Err(error),
     };
     let commands = Commands::new(args, input.path.as_deref(), revisions)?;
-    let text = definition(args, &commands)?.text();
+    let typed = definition(args, &commands)?;
+    let text = typed.text();
     if args.results.toml {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -65,6 +68,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
     let request = with_flags(request, args, commands.methods.len());
+    let request = with_programs(request, &typed, revisions)?;
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
     let context = Context { store: context.store.clone(), experiments, ..*context };
@@ -110,6 +114,20 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
         push_to: keep.push.clone(),
         ..request
     }
+}
+
+/// What is known of the programs before they are measured.
+fn with_programs(
+    mut request: RunRequest,
+    typed: &Definition,
+    revisions: &[Revision],
+) -> Result<RunRequest> {
+    if !revisions.is_empty() {
+        let measured = programs::measured(typed, revisions);
+        request.facts.insert(REVISIONS.to_owned(), serde_json::to_value(measured)?);
+    }
+    request.notes.extend(programs::same(typed, revisions).into_iter().map(Warning::noted));
+    Ok(request)
 }
 
 /// Adds the flags that help where a command failed, of those that were not given. Failing hooks

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lab::launch::{self, RunError, Stop};
+use lab::run::{MeasuredRevision, ProjectCommit};
 
 use super::args::RevisionArgs;
 use crate::experiments::TemporaryFolder;
+use crate::git::describe;
 
 /// A longer build is a mistake.
 const BUILD_LIMIT_NS: u64 = 4 * 3600 * 1_000_000_000;
@@ -28,7 +30,9 @@ pub(super) struct Revisions {
 }
 
 pub(super) struct Revision {
-    pub(super) name: String,
+    /// Without its methods, which are made of what was typed for it.
+    pub(super) measured: MeasuredRevision,
+    /// The folder in its worktree that corresponds to the current directory.
     pub(super) tree: String,
 }
 
@@ -51,35 +55,42 @@ impl Revisions {
         git(&["worktree", "prune"], stop)?;
         let mut revisions = Revisions { all: Vec::new(), made: Vec::new(), _dir: dir };
         for (i, name) in args.rev.iter().enumerate() {
-            let is_new = revisions.all.iter().all(|other| other.name != *name);
+            let is_new = revisions.all.iter().all(|other| other.measured.name != *name);
             ensure!(is_new && !name.is_empty(), "--rev: {name:?} is given twice, or empty");
             let root = place.join(i.to_string()).display().to_string();
             revisions.add(name, &root, prefix.trim_end_matches('\n'), stop)?;
         }
-        for Revision { name, tree } in &revisions.all {
+        for Revision { measured, tree } in &mut revisions.all {
             if let Some(build) = &args.build {
                 let script = "cd \"$1\" && eval \"$2\"";
                 let words = ["/bin/sh", "-c", script, "build", tree, build].map(str::to_owned);
                 let built = launch::run_to_end(&words, BUILD_LIMIT_NS, stop);
-                ended(built).with_context(|| format!("--build of {name}"))?;
+                ended(built).with_context(|| format!("--build of {}", measured.name))?;
             }
+            // A build may change files that git tracks.
+            describe(&mut measured.commit, tree, GIT_LIMIT_NS, stop);
         }
         Ok(Some(revisions))
     }
 
     fn add(&mut self, name: &str, root: &str, prefix: &str, stop: &Stop) -> Result<()> {
-        let commit = format!("{name}^{{commit}}");
-        let found = git(&["rev-parse", "--verify", "--end-of-options", &commit], stop);
-        let found = found.with_context(|| format!("--rev {name}"))?;
+        let verify = ["rev-parse", "--verify", "--end-of-options"];
+        let found = git(&[&verify[..], &[&format!("{name}^{{commit}}")]].concat(), stop);
+        let commit = found.with_context(|| format!("--rev {name}"))?.trim().to_owned();
+        let full = git(&["rev-parse", "--symbolic-full-name", name], stop).unwrap_or_default();
+        let branch = ["refs/heads/", "refs/remotes/"].map(|kind| full.trim().strip_prefix(kind));
+        let branch = branch.into_iter().flatten().next().map(str::to_owned);
         self.made.push(root.to_owned());
-        git(&["worktree", "add", "--quiet", "--detach", root, found.trim()], stop)
+        git(&["worktree", "add", "--quiet", "--detach", root, &commit], stop)
             .with_context(|| format!("--rev {name}"))?;
         let tree = format!("{root}/{prefix}").trim_end_matches('/').to_owned();
         ensure!(
             std::fs::metadata(&tree).is_ok_and(|found| found.is_dir()),
             "--rev {name}: it has no folder {prefix}"
         );
-        self.all.push(Revision { name: name.to_owned(), tree });
+        let commit = ProjectCommit { commit, branch, ..ProjectCommit::default() };
+        let measured = MeasuredRevision { name: name.to_owned(), commit, methods: Vec::new() };
+        self.all.push(Revision { measured, tree });
         Ok(())
     }
 }
@@ -108,8 +119,7 @@ pub(super) fn of_worktree(text: &str) -> Option<String> {
 }
 
 fn git(words: &[&str], stop: &Stop) -> Result<String> {
-    let argv: Vec<String> = ["git"].iter().chain(words).map(|word| (*word).to_owned()).collect();
-    ended(launch::output(&argv, GIT_LIMIT_NS, stop))
+    ended(crate::git::git(words, GIT_LIMIT_NS, stop))
 }
 
 fn ended<T>(ended: Result<T, RunError>) -> Result<T> {

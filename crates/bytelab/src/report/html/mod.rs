@@ -25,7 +25,7 @@ use self::library::base64;
 use crate::report::model::charts::{self, Charts};
 use crate::report::model::varying::Varying;
 use crate::report::model::view::{View, view};
-use crate::report::model::words::{measured, minute};
+use crate::report::model::words::{measured, minute, revisions};
 use crate::report::model::{answer, numbers, rows, size_sweep, units};
 
 const STYLE: &str = include_str!("page.css");
@@ -140,6 +140,10 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
             );
         }
         html.element("<p class=\"facts\">", &facts(run, &varying), "</p>\n");
+        let revisions = revisions(run);
+        if !revisions.is_empty() {
+            html.element("<p class=\"facts\">Revisions: ", &revisions, "</p>\n");
+        }
     }
     if shown.len() > 1 {
         html.raw("</details>\n");

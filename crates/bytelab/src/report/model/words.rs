@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use lab::metric::WALL;
 use lab::path_text::byte_of;
-use lab::run::{CacheState, Cell, Imported, Plan, Role, Run};
+use lab::run::{CacheState, Cell, Imported, MeasuredRevision, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::units::ns;
@@ -108,6 +108,21 @@ pub(crate) fn rounds(plan: &Plan) -> String {
     let rounds = u64::from(plan.rounds) * u64::from(plan.sessions.max(1));
     format!("up to {rounds} rounds{sessions}")
 }
+
+/// The revisions whose programs were measured, each with its commit; empty if there is none.
+pub(crate) fn revisions(run: &Run) -> String {
+    let shown = |revision: &MeasuredRevision| {
+        let changed = if revision.commit.dirty == Some(true) { "-dirty" } else { "" };
+        let subject = revision.commit.subject.as_deref().unwrap_or_default();
+        let subject = shortened(subject, SUBJECT_WIDTH);
+        format!("{}{changed} {subject}", revision.label()).trim_end().to_owned()
+    };
+    let revisions = MeasuredRevision::from_facts(&run.environment.facts);
+    revisions.iter().map(shown).collect::<Vec<_>>().join(" · ")
+}
+
+/// The width of the subject of a commit beside others.
+const SUBJECT_WIDTH: usize = 50;
 
 /// The rounds and sessions that were taken, of the method with the fewest and of the one with the
 /// most, and the time of all samples; none before the first sample, and for what another program

@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::report::model::noise;
 use crate::report::model::table::Style;
 use crate::report::model::varying::Varying;
-use crate::report::model::words::{cache, margin, measured, minute, taken};
+use crate::report::model::words::{cache, margin, measured, minute, revisions, taken};
 
 pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
@@ -18,6 +18,10 @@ pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
         None => measured(&run.plan),
     };
     with(page, run, [fact, fixed]);
+    let revisions = revisions(run);
+    if !revisions.is_empty() {
+        page.paragraph(Style::Plain, "revisions: ", &revisions);
+    }
 }
 
 /// With two more facts about the run.

@@ -1,0 +1,276 @@
+//! What the commands run: the files of worktrees that they name, and which of them run the same
+//! program.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use lab::path_text::to_path;
+use lab::run::{MeasuredRevision, RevisionMethod};
+use sha2::{Digest, Sha256};
+
+use super::definition::{AtRevision, Definition, Method, Script};
+use super::revisions::Revision;
+
+/// Further commands of one program are counted instead of named.
+const NAMED_MAX: usize = 4;
+
+/// The revisions, each with the methods whose programs are its own.
+pub(super) fn measured(definition: &Definition, revisions: &[Revision]) -> Vec<MeasuredRevision> {
+    let measured = |(at, Revision { measured, tree }): (usize, &Revision)| {
+        let of_revision = |method: &Method| {
+            let AtRevision { index, command } = method.revision.as_ref()?;
+            (*index == at).then(|| RevisionMethod {
+                name: method.name.clone(),
+                command: command.clone(),
+                sha256: match definition.setup {
+                    None => files(&method.command, tree),
+                    // It may make them.
+                    Some(_) => BTreeMap::new(),
+                },
+            })
+        };
+        let methods = definition.methods.iter().filter_map(of_revision).collect();
+        MeasuredRevision { methods, ..measured.clone() }
+    };
+    revisions.iter().enumerate().map(measured).collect()
+}
+
+/// The SHA-256 of each file below the folder that is a word of the command.
+fn files(command: &Script, folder: &str) -> BTreeMap<String, String> {
+    let words = match command {
+        Script::Words(words) => words.clone(),
+        Script::Shell(text, _) => shlex::split(text).unwrap_or_default(),
+    };
+    let file = |word: &String| {
+        let below = word.strip_prefix(folder)?.strip_prefix('/')?;
+        Some((below.to_owned(), sha256(&to_path(word))?))
+    };
+    words.iter().filter_map(file).collect()
+}
+
+/// A sentence for each program that several commands run with the same arguments.
+pub(super) fn same(definition: &Definition, revisions: &[Revision]) -> Vec<String> {
+    let mut programs: Vec<(Program, Vec<&str>)> = Vec::new();
+    for method in &definition.methods {
+        let program = Program::of_method(method, definition, revisions);
+        match programs.iter_mut().find(|(known, _)| known.is_same(&program)) {
+            Some((_, names)) => names.push(&method.name),
+            None => programs.push((program, vec![&method.name])),
+        }
+    }
+    let several = programs.iter().filter(|(_, names)| names.len() > 1);
+    several.map(|(_, names)| sentence(names)).collect()
+}
+
+fn sentence(names: &[&str]) -> String {
+    let (last, others) = match names.len() {
+        n if n > NAMED_MAX => (format!("{} more", n - NAMED_MAX), &names[..NAMED_MAX]),
+        n => (names[n - 1].to_owned(), &names[..n - 1]),
+    };
+    format!("{} and {last} run the same program with the same arguments", others.join(", "))
+}
+
+/// What a command runs.
+struct Program {
+    /// As it is in the command; empty where all of it is for a shell.
+    word: String,
+    /// Its file, if it is known.
+    file: Option<PathBuf>,
+    /// All else: its arguments, and what surrounds the command.
+    rest: Method,
+}
+
+impl Program {
+    fn of_method(method: &Method, definition: &Definition, revisions: &[Revision]) -> Program {
+        let (word, arguments) = match &method.command {
+            Script::Words(words) => {
+                let (program, arguments) = words.split_first().unzip();
+                let arguments = arguments.unwrap_or_default().to_vec();
+                (program.cloned().unwrap_or_default(), Script::Words(arguments))
+            }
+            Script::Shell(text, shell) => {
+                let tree = method.revision.as_ref().map(|at| &revisions[at.index].tree);
+                let (word, rest) = tree.and_then(|tree| split_in(text, tree)).unwrap_or(("", text));
+                (word.to_owned(), Script::Shell(rest.to_owned(), shell.clone()))
+            }
+        };
+        let rest = Method {
+            name: String::new(),
+            command: arguments,
+            parameters: Vec::new(),
+            revision: None,
+            ..method.clone()
+        };
+        let mut variables = method.env.iter().chain(&definition.env);
+        let file = match Path::new(&definition.dir).join(to_path(&word)) {
+            // It may make the program.
+            _ if definition.setup.is_some() => None,
+            file if word.contains('/') => Some(file),
+            // The command finds its program elsewhere than the lab.
+            _ if variables.any(|(name, _)| name == "PATH") => None,
+            _ => installed(&word),
+        };
+        Program { word, file, rest }
+    }
+
+    /// Whether their files have equal bytes. One file of two names may be two programs, as gzip and
+    /// gunzip are.
+    fn is_same(&self, other: &Program) -> bool {
+        if self.rest != other.rest {
+            return false;
+        }
+        if self.word == other.word {
+            return true;
+        }
+        let (Some(a), Some(b)) = (&self.file, &other.file) else { return false };
+        let (Ok(of_a), Ok(of_b)) = (a.metadata(), b.metadata()) else { return false };
+        if (of_a.dev(), of_a.ino()) == (of_b.dev(), of_b.ino()) {
+            return a.file_name() == b.file_name();
+        }
+        of_a.len() == of_b.len() && sha256(a).is_some_and(|digest| Some(digest) == sha256(b))
+    }
+}
+
+/// The program at the start of a text for a shell, if it is below the folder, and the rest.
+fn split_in<'t>(text: &'t str, folder: &str) -> Option<(&'t str, &'t str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let is_below = word.strip_prefix(folder).is_some_and(|below| below.starts_with('/'));
+    is_below.then_some((word, rest))
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+/// The digest of a file, in hexadecimal.
+fn sha256(path: &Path) -> Option<String> {
+    // Opening a FIFO would block.
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let (mut digest, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => digest.update(&buffer[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::commands::bench::definition::Failures;
+
+    fn words(text: &str) -> Script {
+        Script::Words(text.split(' ').map(str::to_owned).collect())
+    }
+
+    fn method(name: &str, command: Script) -> Method {
+        Method {
+            name: name.to_owned(),
+            command,
+            prepare: None,
+            conclude: None,
+            input: None,
+            output: None,
+            env: Vec::new(),
+            copies: None,
+            failures: Failures::None,
+            parameters: Vec::new(),
+            revision: None,
+        }
+    }
+
+    fn check(dir: &Path, methods: Vec<Method>, expected: &[&str]) {
+        let dir = dir.to_str().unwrap().to_owned();
+        check_in(&Definition { dir, methods, ..Definition::default() }, expected);
+    }
+
+    fn check_in(definition: &Definition, expected: &[&str]) {
+        let end = " run the same program with the same arguments";
+        let found = same(definition, &[]);
+        let found: Vec<&str> = found.iter().map(|line| line.strip_suffix(end).unwrap()).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn equal_bytes_and_equal_words_are_the_same_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let dir = directory.path();
+        for (name, text) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")] {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        symlink("d", dir.join("e")).unwrap();
+        let command = |text: &str| method(text, words(text));
+        let of = |texts: &[&str]| texts.iter().map(|text| command(text)).collect::<Vec<_>>();
+        check(dir, of(&["./a x", "./b x", "./c x"]), &["./a x and ./b x"]);
+        check(dir, of(&["./a x", "./b y", "./nosuch x"]), &[]);
+        // One file may be another program under another name.
+        check(dir, of(&["./d", "./e"]), &[]);
+        check(dir, of(&["./d", ".//d"]), &["./d and .//d"]);
+        check(dir, of(&["sh x", "/bin/sh x"]), &["sh x and /bin/sh x"]);
+        let six: Vec<Method> = (1..7).map(|n| method(&n.to_string(), words("./a x"))).collect();
+        check(dir, six, &["1, 2, 3, 4 and 2 more"]);
+        let shell = |text: &str| method(text, Script::Shell("a | b".to_owned(), None));
+        check(dir, vec![shell("1"), shell("2")], &["1 and 2"]);
+        check(dir, vec![shell("1"), command("a | b")], &[]);
+    }
+
+    #[test]
+    fn a_program_that_the_setup_may_make_is_known_by_its_name_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            std::fs::write(directory.path().join(name), "one").unwrap();
+        }
+        let names = [("1", "./a"), ("2", "./b"), ("3", "./a")];
+        let definition = Definition {
+            dir: directory.path().to_str().unwrap().to_owned(),
+            setup: Some(words("make b")),
+            methods: names.map(|(name, text)| method(name, words(text))).to_vec(),
+            ..Definition::default()
+        };
+        check_in(&definition, &["1 and 3"]);
+    }
+
+    #[test]
+    fn what_surrounds_a_command_must_be_equal_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let plain = || method("plain", words("./x"));
+        for other in [
+            Method { prepare: Some(words("a")), ..plain() },
+            Method { output: Some("pipe".to_owned()), ..plain() },
+            Method { env: vec![("A".to_owned(), "b".to_owned())], ..plain() },
+        ] {
+            check(directory.path(), vec![plain(), other], &[]);
+        }
+        let named = Method { parameters: vec![("n".to_owned(), "1".to_owned())], ..plain() };
+        check(directory.path(), vec![plain(), named], &["plain and plain"]);
+    }
+
+    #[test]
+    fn the_files_of_a_worktree_are_the_words_that_name_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let dir = directory.path().to_str().unwrap();
+        std::fs::write(directory.path().join("x"), "abc").unwrap();
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let expected = BTreeMap::from([("x".to_owned(), abc.to_owned())]);
+        assert_eq!(files(&words(&format!("{dir}/x {dir} {dir}/nosuch {dir}x")), dir), expected);
+        let script = Script::Shell(format!("cat {dir}/x | {dir}/x; '"), None);
+        assert_eq!(files(&script, dir), BTreeMap::new(), "it cannot be split");
+        let script = Script::Shell(format!("cat {dir}/x | wc"), None);
+        assert_eq!(files(&script, dir), expected);
+        assert_eq!(split_in(" /t/x 1>y", "/t"), Some(("/t/x", " 1>y")));
+        assert_eq!(split_in("/tx 1", "/t"), None);
+    }
+}
