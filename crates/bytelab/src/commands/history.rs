@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, anyhow, ensure};
-use clap::Args;
-use lab::analyze::series;
+use clap::{Args, ValueEnum};
+use lab::analyze::{AtCommit, commits_of, series, series_by_commit};
 use lab::clock;
 use lab::run::Listed;
 
@@ -17,7 +17,7 @@ use super::limits::metric_named;
 use crate::console;
 use crate::report;
 use crate::report::history::{Entry, flags};
-use crate::store::{Planned, has_label, is_machine};
+use crate::store::{Planned, Store, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -45,6 +45,12 @@ pub(crate) struct HistoryArgs {
     /// another one
     #[arg(long, value_name = "NAME", default_value = "wall", requires = "plot")]
     metric: String,
+    /// With --plot, list the commits instead: a line for each, with all of its runs
+    ///
+    /// They are those that were measured in a tree of the commit, and those of `bench --rev`, which
+    /// are found by the command that was typed.
+    #[arg(long, value_enum, value_name = "AXIS", requires = "plot")]
+    by: Option<HistoryAxis>,
     /// List what got slower in the last days, with the run from which on it did; status 3 if
     /// something did
     ///
@@ -64,6 +70,12 @@ pub(crate) struct HistoryArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
+}
+
+/// What the values are listed by.
+#[derive(Clone, Copy, ValueEnum)]
+enum HistoryAxis {
+    Commit,
 }
 
 pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
@@ -116,21 +128,74 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let metric = metric_named(&args.metric);
-    let runs = readable(&listed, |run| store.load_method(&run.id, method, metric))?;
-    let all = series(&runs, method, metric);
-    ensure!(
-        !all.is_empty(),
-        "no value of {metric} of a method {method} in {} runs; `bytelab history` lists all, `bytelab \
-         show ID` the methods of one",
-        runs.len()
-    );
-    let text = if args.json {
-        report::over_time::json(method, metric, &all)? + "\n"
-    } else {
-        report::over_time::text(method, metric, &all, &layout())
+    let text = match args.by {
+        None => over_time(method, metric, &listed, args.json, store.as_mut())?,
+        Some(HistoryAxis::Commit) => by_commit(method, metric, &listed, args.json, store.as_mut())?,
     };
     console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn over_time(
+    method: &str,
+    metric: &str,
+    listed: &[Listed],
+    json: bool,
+    store: &mut dyn Store,
+) -> Result<String> {
+    let runs = readable(listed, |run| store.load_method(&run.id, method, metric))?;
+    let all = series(&runs, method, metric);
+    ensure!(!all.is_empty(), "{}", no_value(method, metric, runs.len()));
+    if json {
+        return Ok(report::over_time::json(method, metric, &all)? + "\n");
+    }
+    Ok(report::over_time::text(method, metric, &all, &layout()))
+}
+
+fn by_commit(
+    method: &str,
+    metric: &str,
+    listed: &[Listed],
+    json: bool,
+    store: &mut dyn Store,
+) -> Result<String> {
+    let runs = readable(listed, |run| store.load_method(&run.id, method, metric))?;
+    let n = runs.len();
+    let (mut all, mut without_commit) = (Vec::new(), 0);
+    for run in runs {
+        for (name, commit) in commits_of(&run, method) {
+            let Some(commit) = commit else {
+                let has_value = !series(std::slice::from_ref(&run), method, metric).is_empty();
+                without_commit += usize::from(has_value);
+                continue;
+            };
+            if name == method {
+                all.push(AtCommit { run: run.clone(), method: name, commit });
+                continue;
+            }
+            // Only the samples of this method are there yet.
+            let loaded = readable([&run.id], |id| store.load_method(id, &name, metric))?;
+            let at_commit = |run| AtCommit { run, method: name.clone(), commit: commit.clone() };
+            all.extend(loaded.into_iter().map(at_commit));
+        }
+    }
+    let found = series_by_commit(&all, metric);
+    ensure!(
+        without_commit == 0 || !found.is_empty(),
+        "no run of {method} was measured in a tree of git: without --by its runs are drawn over time"
+    );
+    ensure!(!found.is_empty(), "{}", no_value(method, metric, n));
+    if json {
+        return Ok(report::by_commit::json(method, metric, &found, without_commit)? + "\n");
+    }
+    Ok(report::by_commit::text(method, metric, &found, without_commit, &layout()))
+}
+
+fn no_value(method: &str, metric: &str, runs: usize) -> String {
+    format!(
+        "no value of {metric} of a method {method} in {runs} runs; `bytelab history` lists all, \
+         `bytelab show ID` the methods of one"
+    )
 }
 
 /// More lines than this are read by a program.
@@ -248,6 +313,7 @@ mod tests {
             until: None,
             plot: None,
             metric: "wall_ns".to_owned(),
+            by: None,
             alert: false,
             days: 30,
             limit: None,

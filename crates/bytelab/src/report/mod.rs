@@ -32,6 +32,11 @@ pub(crate) mod alert {
     pub(crate) use super::text::alert::text;
 }
 
+pub(crate) mod by_commit {
+    pub(crate) use super::json::history::by_commit as json;
+    pub(crate) use super::text::by_commit::text;
+}
+
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
     pub(crate) use super::json::check::{foreseen_json, json};

@@ -285,3 +285,58 @@ fn where_git_does_not_answer_its_facts_are_left_out() {
     let outside = World::new();
     assert_eq!(facts(&outside, outside.dir.path(), None), json!({}));
 }
+
+#[test]
+fn the_history_has_a_line_for_each_commit() {
+    let Some(world) = repository() else { return };
+    let root = world.dir.path();
+    git(root, 9, &["commit", "--quiet", "--allow-empty", "-m", "three <b>"]).unwrap();
+    let shorts = ["v1", "v2", "HEAD"].map(|name| commit(&world, name).1);
+    let history = |args: &[&str]| {
+        let args = [&["history", "--by", "commit", "--plot", "./tool"], args].concat();
+        world.run(&args)
+    };
+    let ran = history(&[]);
+    assert!(ran.code == 2 && ran.stderr.contains("no value of wall_ns"), "{}", outcome(&ran));
+    let bench = |args: &[&str]| {
+        let ran = world.bench(&[&["-r", "2"], args].concat());
+        assert_eq!(ran.code, 0, "{}", outcome(&ran));
+    };
+    bench(&["./tool"]);
+    bench(&["--rev", "HEAD,HEAD~2", "./tool"]);
+    bench(&["--rev", "v1,v2", "./tool", "true"]);
+    std::fs::write(world.path("sub/tool"), "").unwrap();
+    bench(&["./tool"]);
+    let json = history(&["--json"]).json();
+    assert_eq!((&json["metric"], &json["runs_without_commit"]), (&json!("wall_ns"), &json!(0)));
+    let commits = json["series"][0]["commits"].as_array().unwrap();
+    let shown = |one: &Value| {
+        let ids = one["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap());
+        let ids = ids.collect::<Vec<_>>().join(" ");
+        let commit = &one["commit"].as_str().unwrap()[..7];
+        format!("{commit} {} {}: {ids}", one["subject"].as_str().unwrap(), one["dirty"])
+    };
+    let [one, two, three] = &shorts;
+    let expected = [
+        format!("{one} one false: 2 3"),
+        format!("{two} two false: 3"),
+        format!("{three} three <b> false: 1 2"),
+        format!("{three} three <b> true: 4"),
+    ];
+    assert_eq!(commits.iter().map(shown).collect::<Vec<_>>(), expected);
+    let text = history(&[]).stdout;
+    let lines: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once(' ')).map(|(word, _)| word).collect();
+    let changed = format!("{three}-dirty");
+    let expected = ["./tool,", "commit", one, two, three, &changed, "ratio:"];
+    assert_eq!(
+        lines.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>(),
+        expected,
+        "{text}"
+    );
+    world.refused(&["history", "--by", "commit"], "--plot");
+    let outside = World::new();
+    outside.bench(&["-r", "2", "true"]);
+    let args = ["history", "--by", "commit", "--plot", "true"];
+    outside.refused(&args, "no run of true was measured in a tree of git");
+}

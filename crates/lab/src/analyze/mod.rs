@@ -51,7 +51,8 @@ pub use self::fleet::{
     RunGroup, compare_groups,
 };
 pub use self::history::{
-    ChangePoint, HistoryPoint, NEWEST, Series, SeriesKey, Slowdown, Slowdowns, series, slowdowns,
+    AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
+    Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
 pub use self::leaving::{Decided, decided, is_look};
 pub use self::preview::preview;

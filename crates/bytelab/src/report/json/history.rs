@@ -1,7 +1,7 @@
-//! The stored runs, and one method over time.
+//! The stored runs, and one method over time or by commit.
 
 use anyhow::Result;
-use lab::analyze::Series;
+use lab::analyze::{CommitSeries, Series};
 use lab::metric;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub(crate) fn runs(runs: &[Entry]) -> Result<String> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct OverTime<'a> {
     schema: u32,
     method: &'a str,
     metric: &'a str,
@@ -24,5 +24,26 @@ struct Document<'a> {
 
 pub(crate) fn over_time(method: &str, metric: &str, series: &[Series]) -> Result<String> {
     let unit = metric::unit(metric);
-    compact(&Document { schema: lab::run::SCHEMA, method, metric, unit, series })
+    compact(&OverTime { schema: lab::run::SCHEMA, method, metric, unit, series })
+}
+
+#[derive(Serialize)]
+struct ByCommit<'a> {
+    schema: u32,
+    method: &'a str,
+    metric: &'a str,
+    unit: &'a str,
+    runs_without_commit: usize,
+    series: &'a [CommitSeries],
+}
+
+pub(crate) fn by_commit(
+    method: &str,
+    metric: &str,
+    series: &[CommitSeries],
+    runs_without_commit: usize,
+) -> Result<String> {
+    let unit = metric::unit(metric);
+    let schema = lab::run::SCHEMA;
+    compact(&ByCommit { schema, method, metric, unit, runs_without_commit, series })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod across;
 pub(crate) mod alert;
+pub(crate) mod by_commit;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod fleet;

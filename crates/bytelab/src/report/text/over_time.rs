@@ -1,7 +1,7 @@
 //! One method over time, drawn with characters: a dot per run, a line per level, and the points at
 //! which it changed.
 
-use lab::analyze::{HistoryPoint, NEWEST, Series};
+use lab::analyze::{HistoryPoint, NEWEST, Series, SeriesKey};
 use lab::metric;
 use lab::stats::{CHANGE_ALPHA, LEAST_FOR_CHANGE, median};
 use unicode_width::UnicodeWidthStr;
@@ -19,22 +19,26 @@ pub(crate) fn text(method: &str, metric: &str, all: &[Series], layout: &Layout) 
     let mut page = Page::new(layout);
     for series in all {
         page.blank();
-        let place = &series.place;
-        let cache = cache(place.cache);
-        let fresh = if place.fresh { " · fresh processes" } else { "" };
-        let machine: String = match place.machine.as_str() {
-            "" => "not known".to_owned(),
-            known => known.chars().take(8).collect(),
-        };
-        let at = shown(&place.point);
-        let at = if at.is_empty() { at } else { format!(" · {at}") };
-        let head = format!("{method}, p50 of {metric}");
-        let about = format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment);
-        page.line(&[(Style::Bold, &head), (Style::Plain, &about)]);
+        heading(&mut page, method, metric, &series.place);
         plot(&mut page, series, metric::unit(metric));
         write_changes(&mut page, series);
     }
     page.into_text()
+}
+
+/// The method and the metric, and what is equal for all values.
+pub(super) fn heading(page: &mut Page, method: &str, metric: &str, place: &SeriesKey) {
+    let cache = cache(place.cache);
+    let fresh = if place.fresh { " · fresh processes" } else { "" };
+    let machine: String = match place.machine.as_str() {
+        "" => "not known".to_owned(),
+        known => known.chars().take(8).collect(),
+    };
+    let at = shown(&place.point);
+    let at = if at.is_empty() { at } else { format!(" · {at}") };
+    let head = format!("{method}, p50 of {metric}");
+    let about = format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment);
+    page.line(&[(Style::Bold, &head), (Style::Plain, &about)]);
 }
 
 fn plot(page: &mut Page, series: &Series, unit: &'static str) {
@@ -160,7 +164,7 @@ fn write_changes(page: &mut Page, series: &Series) {
 
 #[cfg(test)]
 mod tests {
-    use lab::analyze::{ChangePoint, SeriesKey};
+    use lab::analyze::ChangePoint;
     use lab::param::Point;
     use lab::run::CacheState;
 

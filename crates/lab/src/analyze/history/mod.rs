@@ -1,16 +1,18 @@
 //! One method over time: its p50 in each run, and where it changed.
 
+mod by_commit;
 mod slowdowns;
 #[cfg(test)]
 mod tests;
 
+pub use self::by_commit::{AtCommit, CommitSeries, CommitValue, commits_of, series_by_commit};
 pub use self::slowdowns::{Slowdown, Slowdowns, slowdowns};
 
 use serde::Serialize;
 
 use super::{answers, summary};
 use crate::param::Point;
-use crate::run::{CacheState, Run, Status};
+use crate::run::{CacheState, Cell, Run, Status};
 use crate::stats;
 
 /// What must be equal for two values to belong to one series.
@@ -72,27 +74,7 @@ fn series_by(
 ) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for run in runs {
-        let wrong = answers::wrong(run);
-        for (cell, wrong) in run.cells.iter().zip(wrong) {
-            let fit = cell.method == method && cell.status == Status::Measured && wrong.is_none();
-            let Some(p50) = summary::middle(cell, metric).filter(|p50| fit && p50.is_finite())
-            else {
-                continue;
-            };
-            let place = SeriesKey {
-                experiment: run.experiment.clone(),
-                point: cell.point.clone(),
-                machine: machine(run),
-                cache: run.plan.cache,
-                fresh: run.plan.fresh,
-            };
-            let value = HistoryPoint {
-                id: run.id.clone(),
-                started: run.started.clone(),
-                label: run.label.clone(),
-                n: cell.counted(metric).count(),
-                p50,
-            };
+        for (place, value) in values(run, method, metric, machine) {
             match all.iter_mut().find(|series| series.place == place) {
                 Some(series) => series.values.push(value),
                 None => all.push(Series { place, values: vec![value], changes: Vec::new() }),
@@ -104,6 +86,36 @@ fn series_by(
         series.changes = steps(&series.values);
     }
     all
+}
+
+/// The value of the method at each point of a run where it was measured and got the right answer.
+fn values(
+    run: &Run,
+    method: &str,
+    metric: &str,
+    machine: &dyn Fn(&Run) -> String,
+) -> Vec<(SeriesKey, HistoryPoint)> {
+    let wrong = answers::wrong(run);
+    let value = |(cell, wrong): (&Cell, Option<_>)| {
+        let fit = cell.method == method && cell.status == Status::Measured && wrong.is_none();
+        let p50 = summary::middle(cell, metric).filter(|p50| fit && p50.is_finite())?;
+        let place = SeriesKey {
+            experiment: run.experiment.clone(),
+            point: cell.point.clone(),
+            machine: machine(run),
+            cache: run.plan.cache,
+            fresh: run.plan.fresh,
+        };
+        let value = HistoryPoint {
+            id: run.id.clone(),
+            started: run.started.clone(),
+            label: run.label.clone(),
+            n: cell.counted(metric).count(),
+            p50,
+        };
+        Some((place, value))
+    };
+    run.cells.iter().zip(wrong).filter_map(value).collect()
 }
 
 fn steps(values: &[HistoryPoint]) -> Vec<ChangePoint> {

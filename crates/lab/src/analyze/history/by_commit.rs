@@ -1,0 +1,205 @@
+//! One method at each commit of a project, in whichever run it was measured.
+
+use serde::Serialize;
+
+use super::{HistoryPoint, SeriesKey, values};
+use crate::run::{MeasuredRevision, ProjectCommit, Run};
+use crate::stats;
+
+/// A run, and the method of it that is looked for, with its commit.
+pub struct AtCommit {
+    pub run: Run,
+    pub method: String,
+    pub commit: ProjectCommit,
+}
+
+/// What was measured alike at several commits.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommitSeries {
+    #[serde(flatten)]
+    pub place: SeriesKey,
+    /// In the order in which they were committed; those of which that is not known, at the time of
+    /// their first run.
+    pub commits: Vec<CommitValue>,
+}
+
+/// All runs of one commit; those in a tree with changes are apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommitValue {
+    #[serde(flatten)]
+    pub commit: ProjectCommit,
+    /// The median of the runs.
+    pub p50: f64,
+    /// This divided by the p50 of the commit before it.
+    pub ratio: Option<f64>,
+    /// The oldest first.
+    pub runs: Vec<HistoryPoint>,
+}
+
+/// The names of the run's methods that are this one, each with its commit: the method of this name,
+/// and those of revisions for which this command was typed.
+pub fn commits_of(run: &Run, method: &str) -> Vec<(String, Option<ProjectCommit>)> {
+    let facts = &run.environment.facts;
+    let mut found = Vec::new();
+    for MeasuredRevision { commit, methods, .. } in MeasuredRevision::from_facts(facts) {
+        let alike = methods.into_iter().filter(|one| one.name == method || one.command == method);
+        found.extend(alike.map(|one| (one.name, Some(commit.clone()))));
+    }
+    if found.iter().all(|(name, _)| name != method) {
+        found.push((method.to_owned(), ProjectCommit::from_facts(facts)));
+    }
+    found
+}
+
+/// One series for each combination of experiment, point, machine and cache state.
+pub fn series_by_commit(all: &[AtCommit], metric: &str) -> Vec<CommitSeries> {
+    let mut found: Vec<CommitSeries> = Vec::new();
+    for AtCommit { run, method, commit } in all {
+        let machine = |run: &Run| run.environment.fingerprint.clone();
+        for (place, value) in values(run, method, metric, &machine) {
+            match found.iter_mut().find(|series| series.place == place) {
+                Some(series) => series.add(commit, value),
+                None => {
+                    let mut series = CommitSeries { place, commits: Vec::new() };
+                    series.add(commit, value);
+                    found.push(series);
+                }
+            }
+        }
+    }
+    found.iter_mut().for_each(CommitSeries::finish);
+    found
+}
+
+impl CommitSeries {
+    fn add(&mut self, commit: &ProjectCommit, value: HistoryPoint) {
+        let is_same = |known: &&mut CommitValue| state(&known.commit) == state(commit);
+        match self.commits.iter_mut().find(is_same) {
+            Some(known) => known.runs.push(value),
+            None => self.commits.push(CommitValue {
+                commit: commit.clone(),
+                p50: f64::NAN,
+                ratio: None,
+                runs: vec![value],
+            }),
+        }
+    }
+
+    fn finish(&mut self) {
+        for CommitValue { p50, runs, .. } in &mut self.commits {
+            runs.sort_by(|a, b| a.started.cmp(&b.started));
+            *p50 = stats::median(&runs.iter().map(|run| run.p50).collect::<Vec<_>>());
+        }
+        // A tree with changes is newer than its commit.
+        self.commits.sort_by_key(|one| (time(one).to_owned(), state(&one.commit).1));
+        for at in 1..self.commits.len() {
+            let ratio = self.commits[at].p50 / self.commits[at - 1].p50;
+            self.commits[at].ratio = Some(ratio).filter(|ratio| ratio.is_finite());
+        }
+    }
+}
+
+/// What must be equal for two trees to have the same files.
+fn state(commit: &ProjectCommit) -> (&str, bool) {
+    (&commit.commit, commit.dirty == Some(true))
+}
+
+fn time(one: &CommitValue) -> &str {
+    let first = one.runs.first().map_or("", |run| run.started.as_str());
+    one.commit.commit_time.as_deref().unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::analyze::tests::{cell, run};
+    use crate::run::{REVISIONS, RevisionMethod};
+
+    fn commit(digit: &str, time: Option<&str>) -> ProjectCommit {
+        let commit_time = time.map(|time| format!("2026-01-{time}T00:00:00Z"));
+        ProjectCommit { commit: digit.repeat(40), commit_time, ..ProjectCommit::default() }
+    }
+
+    /// A run of a day in a tree, in which `read` takes this time.
+    fn at(day: u32, commit: &ProjectCommit, ns: f64) -> AtCommit {
+        let mut run = run(vec![cell("read", [ns; 9])]);
+        (run.id, run.started) = (day.to_string(), format!("2026-01-{day:02}T00:00:00Z"));
+        run.environment.facts.extend(commit.facts());
+        let (method, found) = commits_of(&run, "read").pop().unwrap();
+        AtCommit { run, method, commit: found.unwrap() }
+    }
+
+    #[test]
+    fn commits_have_their_runs_and_the_order_in_which_they_were_committed() {
+        let old = commit("a", Some("01"));
+        let unknown = commit("b", None);
+        let new = commit("c", Some("20"));
+        let changed = ProjectCommit { dirty: Some(true), ..old.clone() };
+        let clean = ProjectCommit { dirty: Some(false), ..old.clone() };
+        let all = [
+            at(25, &new, 3e6),
+            at(26, &changed, 9e6),
+            at(12, &unknown, 2e6),
+            at(27, &old, 5e6),
+            at(28, &clean, 1e6),
+            at(21, &new, 4e6),
+        ];
+        let found = series_by_commit(&all, "wall_ns");
+        let [CommitSeries { commits, .. }] = &found[..] else { panic!("{found:?}") };
+        let shown: Vec<_> = commits
+            .iter()
+            .map(|one| {
+                let ids: Vec<&str> = one.runs.iter().map(|run| run.id.as_str()).collect();
+                (one.commit.described(), ids.join(" "), one.p50, one.ratio)
+            })
+            .collect();
+        let expected = [
+            ("aaaaaaa", "27 28", 3e6, None),
+            ("aaaaaaa-dirty", "26", 9e6, Some(3.0)),
+            ("bbbbbbb", "12", 2e6, Some(2.0 / 9.0)),
+            ("ccccccc", "21 25", 3.5e6, Some(1.75)),
+        ];
+        let expected =
+            expected.map(|(name, ids, p50, ratio)| (name.to_owned(), ids.to_owned(), p50, ratio));
+        assert_eq!(shown, expected);
+        assert!(series_by_commit(&all, "furlongs").is_empty());
+    }
+
+    #[test]
+    fn another_machine_is_another_series() {
+        let mut other = at(2, &commit("a", None), 1e6);
+        other.run.environment.fingerprint = "other".to_owned();
+        let all = [at(1, &commit("a", None), 1e6), other];
+        assert_eq!(series_by_commit(&all, "wall_ns").len(), 2);
+    }
+
+    #[test]
+    fn a_command_at_a_revision_is_known_by_its_name_and_by_what_was_typed() {
+        let AtCommit { mut run, .. } = at(1, &commit("c", None), 1e6);
+        let revision = |name: &str, digit: &str| MeasuredRevision {
+            name: name.to_owned(),
+            commit: commit(digit, None),
+            methods: vec![RevisionMethod {
+                name: format!("{name} {}", digit.repeat(7)),
+                command: "./tool".to_owned(),
+                sha256: BTreeMap::new(),
+            }],
+        };
+        let revisions = serde_json::to_value([revision("v1", "a"), revision("v2", "b")]).unwrap();
+        run.environment.facts.insert(REVISIONS.to_owned(), revisions);
+        let found = |method: &str| {
+            let shown = |(name, commit): (String, Option<ProjectCommit>)| {
+                format!("{name}: {}", commit.unwrap().short())
+            };
+            commits_of(&run, method).into_iter().map(shown).collect::<Vec<_>>().join(", ")
+        };
+        let of_revisions = "v1 aaaaaaa: aaaaaaa, v2 bbbbbbb: bbbbbbb, ./tool: ccccccc";
+        assert_eq!(found("./tool"), of_revisions);
+        assert_eq!(found("v2 bbbbbbb"), "v2 bbbbbbb: bbbbbbb");
+        assert_eq!(found("read"), "read: ccccccc");
+        run.environment.facts.clear();
+        assert_eq!(commits_of(&run, "read"), [("read".to_owned(), None)]);
+    }
+}
