@@ -247,6 +247,12 @@ pub enum LeftProcesses {
     Kept,
 }
 
+impl LeftProcesses {
+    pub(crate) fn are_kept(self) -> bool {
+        self == LeftProcesses::Kept
+    }
+}
+
 impl Command {
     pub fn plain(argv: impl IntoIterator<Item = impl Into<String>>) -> Command {
         Command { argv: argv.into_iter().map(Into::into).collect(), ..Command::default() }

@@ -1,5 +1,6 @@
 //! A plain command: started once per sample and timed from outside.
 
+use std::io::PipeReader;
 use std::iter;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -85,29 +86,12 @@ impl CommandRunner {
 
     /// Starts it and its copies.
     fn start(&mut self, n: u64, started: &mut dyn FnMut(u32)) -> Result<Started, RunError> {
-        let keeps = self.command.leaves == LeftProcesses::Kept;
-        let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
-        let mut piped = None;
-        let stdio = if self.output.is_shown() {
-            ChildStdio::Shown(stdin)
-        } else {
-            let name = self.expanded.name();
-            let failed = |error| RunError::Failed(format!("{name}: its output: {error}"));
-            let stdout = self.output.stdout().map_err(failed)?;
-            piped = stdout.1;
-            if keeps {
-                ChildStdio::Kept(stdin, stdout.0)
-            } else {
-                ChildStdio::Given(stdin, stdout.0)
-            }
-        };
-        let dir = self.limits.dir.as_deref();
+        let (stdio, piped) = self.stdio(&self.output)?;
         let variables = self.expanded.variables(n);
         let mut waits = self.waits.take().unwrap_or_else(WaitWatch::open);
         waits.begin();
         let start_ns = clock::now_ns();
-        let argv = &self.expanded.argv;
-        let mut process = keeper::started(keeps, || Process::spawn(argv, stdio, &variables, dir))?;
+        let mut process = self.spawn(stdio, &variables)?;
         // posix_spawn returns when the new program has taken over.
         let startup_ns = clock::now_ns() - start_ns;
         waits.started();
@@ -119,13 +103,36 @@ impl CommandRunner {
         Ok(Started { process, others, start_ns, startup_ns })
     }
 
+    /// Where its streams go, and the end of its output that is read.
+    fn stdio(&self, output: &Output) -> Result<(ChildStdio, Option<PipeReader>), RunError> {
+        let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
+        if output.is_shown() {
+            return Ok((ChildStdio::Shown(stdin), None));
+        }
+        let name = self.expanded.name();
+        let failed = |error| RunError::Failed(format!("{name}: its output: {error}"));
+        let (stdout, piped) = output.stdout().map_err(failed)?;
+        let stdio = if self.command.leaves.are_kept() {
+            ChildStdio::Kept(stdin, stdout)
+        } else {
+            ChildStdio::Given(stdin, stdout)
+        };
+        Ok((stdio, piped))
+    }
+
+    fn spawn(&self, stdio: ChildStdio, variables: &[(&str, String)]) -> Result<Process, RunError> {
+        let (argv, dir) = (&self.expanded.argv, self.limits.dir.as_deref());
+        let spawn = || Process::spawn(argv, stdio, variables, dir);
+        keeper::started(self.command.leaves.are_kept(), spawn)
+    }
+
     fn run_and_wait(
         &mut self,
         n: u64,
         started: &mut dyn FnMut(u32),
         known: &EarlierProcesses,
     ) -> Result<RawSample, RunError> {
-        let keeps = self.command.leaves == LeftProcesses::Kept;
+        let keeps = self.command.leaves.are_kept();
         let Started { mut process, mut others, start_ns, startup_ns } = self.start(n, started)?;
         let own: Vec<Pid> = iter::once(&process).chain(&others).map(Process::pid).collect();
         let wall_ns = self.wait(&mut process, &mut others, start_ns, known)?;
@@ -253,17 +260,8 @@ impl CommandRunner {
     /// The copies besides the first one, whose output is discarded as that of the first one is.
     fn start_others(&self, variables: &[(&str, String)]) -> Result<Vec<Process>, RunError> {
         let start = |_| {
-            let stdin = input(self.expanded.input.as_deref(), &self.limits)?;
-            let failed = |error| RunError::Failed(format!("its output: {error}"));
-            let (stdout, _) = Output::Nothing.stdout().map_err(failed)?;
-            let keeps = self.command.leaves == LeftProcesses::Kept;
-            let stdio = if keeps {
-                ChildStdio::Kept(stdin, stdout)
-            } else {
-                ChildStdio::Given(stdin, stdout)
-            };
-            let (argv, dir) = (&self.expanded.argv, self.limits.dir.as_deref());
-            keeper::started(keeps, || Process::spawn(argv, stdio, variables, dir))
+            let (stdio, _) = self.stdio(&Output::Nothing)?;
+            self.spawn(stdio, variables)
         };
         (1..self.expanded.copies).map(start).collect()
     }

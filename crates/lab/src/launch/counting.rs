@@ -216,7 +216,7 @@ impl Program {
     }
 
     fn spawn(&self, n: u64) -> Result<Process, RunError> {
-        let keeps = self.command.leaves == LeftProcesses::Kept;
+        let keeps = self.command.leaves.are_kept();
         let gate = if keeps { format!("{GATE} 2>/dev/null") } else { GATE.to_owned() };
         let gate = ["/bin/sh", "-c", &gate, "sh"].map(str::to_owned);
         let input = self.expanded.input.as_deref().unwrap_or("/dev/null").to_owned();

@@ -30,6 +30,7 @@ use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
 pub use self::filter::filter;
+pub use self::input::is_read_once;
 pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::orphans::Orphans;
 pub use self::run_to_end::{HOOK, Hook, hook, output, run_to_end};

@@ -1,15 +1,15 @@
 //! `--input FILE`. What can be read only once, such as a pipe, is copied before the first run: each
 //! run then reads all of it.
 
-use std::fs::{File, Metadata};
-use std::io::{IsTerminal, Read, Write};
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lab::clock;
-use lab::launch::Stop;
+use lab::launch::{Stop, is_read_once};
 use lab::path_text::to_path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -42,7 +42,7 @@ impl Input {
             std::fs::metadata(to_path(&path)).with_context(|| format!("--input {given}"))?;
         ensure!(!found.is_dir(), "--input {given}: it is a directory");
         ensure!(!found.file_type().is_socket(), "--input {given}: it is a socket");
-        if !is_read_once(&found, &path) {
+        if !is_read_once(&to_path(&path)) {
             return Ok(Input { path: Some(path), _copy: None });
         }
         ensure!(
@@ -57,11 +57,6 @@ impl Input {
         let path = of_any("--input", &lab::path_text::from_path(&copy))?;
         Ok(Input { path: Some(path), _copy: Some(folder) })
     }
-}
-
-fn is_read_once(found: &Metadata, path: &str) -> bool {
-    let is_terminal = || File::open(to_path(path)).is_ok_and(|file| file.is_terminal());
-    found.file_type().is_fifo() || found.file_type().is_char_device() && is_terminal()
 }
 
 /// Copies what comes until its end.

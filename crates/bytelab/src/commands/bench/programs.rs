@@ -169,6 +169,8 @@ fn sha256(path: &Path) -> Option<String> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use lab::experiment::LeftProcesses;
+
     use super::*;
     use crate::commands::bench::definition::Failures;
 
@@ -186,6 +188,7 @@ mod tests {
             output: None,
             env: Vec::new(),
             copies: None,
+            leaves: LeftProcesses::default(),
             failures: Failures::None,
             parameters: Vec::new(),
             revision: None,
