@@ -83,8 +83,8 @@ fn left_out(place: &str, text: &str) -> Option<String> {
     Some(format!("text {place} the document is not read: {lines} {first:?}"))
 }
 
-/// Replaces NaN and infinity, which JSON does not have, by an empty list of the same length, which
-/// no number is; and names the keys at which they were.
+/// Replaces NaN and infinity, which JSON does not have, by an empty list of the same length, as a
+/// number cannot be mistaken for a list; and names the keys at which they were.
 pub(super) fn without_nan(json: &str) -> (Cow<'_, str>, Option<String>) {
     let mut holes: Vec<(usize, usize)> = Vec::new();
     let mut keys: Vec<&str> = Vec::new();
@@ -119,16 +119,14 @@ pub(super) fn without_nan(json: &str) -> (Cow<'_, str>, Option<String>) {
     let mut done = 0;
     for (start, end) in holes {
         out += &json[done..start];
-        out += &format!("{:1$}", "[]", end - start);
+        out += "[]";
+        out.extend(std::iter::repeat_n(' ', (end - start).saturating_sub(2)));
         done = end;
     }
     out += &json[done..];
     let more = if keys.len() > KEYS_MAX { " …" } else { "" };
     let named: Vec<String> = keys.iter().take(KEYS_MAX).map(|key| format!("{key:?}")).collect();
-    let text = format!(
-        "values that are no numbers (NaN, infinity) are missing: {}{more}",
-        named.join(", ")
-    );
+    let text = format!("NaN or infinite values are left out: {}{more}", named.join(", "));
     (Cow::Owned(out), Some(text))
 }
 
@@ -149,7 +147,7 @@ fn text_end(bytes: &[u8], from: usize) -> usize {
 }
 
 fn is_none(word: &str) -> bool {
-    let word = word.trim_start_matches(['-', '+']).to_ascii_lowercase();
+    let word = word.strip_prefix(['-', '+']).unwrap_or(word).to_ascii_lowercase();
     ["nan", "inf", "infinity", "nan(ind)", "nan(snan)"].contains(&word.as_str())
 }
 
@@ -186,11 +184,22 @@ mod tests {
             blanked,
             "{\"a b\": []  , \"c\": [[] ,[]       ,[]  ], \"d\": \"nan\\\"nan\", \"e\": -1, \"f\": null, \"a b\":[]       }"
         );
-        let expected =
-            "values that are no numbers (NaN, infinity) are missing: \"a b\", \"c\"".to_owned();
+        let expected = "NaN or infinite values are left out: \"a b\", \"c\"".to_owned();
         assert_eq!(note, Some(expected));
         for same in ["", "\"", "\"\\", "{\"nan\": 1}", "é-é", "i", "{\"a\": nano}"] {
             assert_eq!(without_nan(same), (Cow::Borrowed(same), None));
         }
+    }
+
+    #[test]
+    fn a_word_of_many_signs_is_no_number_and_is_kept() {
+        for signs in [2, 70_000] {
+            let json = format!("{{\"a\": {}nan}}", "-".repeat(signs));
+            assert_eq!(without_nan(&json), (Cow::Borrowed(json.as_str()), None));
+        }
+        let long = format!("{{\"a\": +nan, \"b\": {}}}", "-".repeat(70_000));
+        let (blanked, note) = without_nan(&long);
+        assert_eq!(blanked, long.replacen("+nan", "[]  ", 1));
+        assert_eq!(note, Some("NaN or infinite values are left out: \"a\"".to_owned()));
     }
 }

@@ -18,8 +18,8 @@ pub(super) const CELLS_MAX: usize = 10_000;
 /// A store cannot write more samples in a reasonable time.
 const SAMPLES_MAX: u32 = 50_000_000;
 
-/// A column of a metric is as long as its cell.
-const METRICS_MAX: usize = 64;
+/// A column of a metric is as long as its cell. fio may have 78 for the three kinds of latency.
+const METRICS_MAX: usize = 128;
 
 pub(super) struct Draft {
     format: Format,

@@ -1,7 +1,7 @@
 //! The document of `hyperfine --export-json`: each element of `times` is a sample. The commands ran
 //! one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, ensure};
 use lab::metric::EXIT_CODE;
@@ -31,6 +31,10 @@ struct Measured {
     mean: Option<f64>,
     #[serde(default)]
     stddev: Option<f64>,
+    #[serde(default)]
+    min: Option<f64>,
+    #[serde(default)]
+    max: Option<f64>,
     /// The means of all runs.
     #[serde(default)]
     user: Option<f64>,
@@ -52,23 +56,27 @@ struct Measured {
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let document: Document = read::json(text)?;
     let mut draft = Draft::new(Format::Hyperfine, "hyperfine");
+    let unclear = document.results.iter().filter(|command| !holds_all(command));
+    let unclear: HashSet<&str> = unclear.map(|command| command.command.as_str()).collect();
     for (at, command) in document.results.iter().enumerate() {
         let key = format!("results[{at}]");
-        add(&mut draft, command, &key)?;
+        add(&mut draft, command, unclear.contains(&*command.command), &key)?;
     }
     draft.finish(source)
 }
 
-fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
+/// `is_unclear`: whether its text does not tell the values of its parameters.
+fn add(draft: &mut Draft, command: &Measured, is_unclear: bool, key: &str) -> Result<()> {
     ensure!(!command.command.trim().is_empty(), "{key}.command is empty");
     let parameters = parameters(command);
     // Commands with a name have the same name for all values.
     let all = format!("{} ({parameters})", command.command);
-    let named = if parameters.is_empty() || holds_all(command) { &command.command } else { &all };
+    let named = if parameters.is_empty() || !is_unclear { &command.command } else { &all };
     let cell = draft.new_cell(named, Point::default())?;
     draft.about(cell, parameters);
+    let method = draft.method(cell).to_owned();
     let Some(times) = &command.times else {
-        return middle(draft, cell, named, command, key);
+        return middle(draft, cell, &method, command, key);
     };
     ensure!(!times.is_empty(), "{key}.times is empty");
     for (name, n) in [
@@ -96,7 +104,7 @@ fn add(draft: &mut Draft, command: &Measured, key: &str) -> Result<()> {
         }
         draft.push(cell, ONE, &values)?;
     }
-    notes(draft, named, command, times.len());
+    notes(draft, &method, command, times.len());
     Ok(())
 }
 
@@ -126,9 +134,14 @@ fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &
     };
     let wall_ns = read::amount(seconds * 1e9, || format!("{key}.{what}"))?;
     let mut values = vec![("wall_ns", wall_ns)];
-    if let Some(seconds) = command.stddev {
-        let ns = read::amount(seconds * 1e9, || format!("{key}.stddev"))?;
-        values.push(("wall_stddev_ns", ns));
+    for (metric, what, seconds) in [
+        ("wall_stddev_ns", "stddev", command.stddev),
+        ("wall_min_ns", "min", command.min),
+        ("wall_max_ns", "max", command.max),
+    ] {
+        if let Some(seconds) = seconds {
+            values.push((metric, read::amount(seconds * 1e9, || format!("{key}.{what}"))?));
+        }
     }
     draft.push(cell, ONE, &values)?;
     draft.note(Some(name), format!("no times are in the file: the one value is their {what}"));
@@ -196,6 +209,19 @@ mod tests {
         assert!(
             run.notes.iter().any(|note| note.to_string().contains("4 of its 4 runs ended with"))
         );
+    }
+
+    #[test]
+    fn notes_of_a_repeated_name_are_those_of_the_right_one() {
+        let text = r#"{"results":[{"command":"a","times":[1]},{"command":"a","mean":2},
+                      {"command":"a","times":[1],"exit_codes":[2]}]}"#;
+        let run = parsed(text);
+        let method = |words: &str| {
+            let note = run.notes.iter().find(|note| note.to_string().contains(words));
+            note.unwrap().method.clone()
+        };
+        assert_eq!(method("no times are in the file").as_deref(), Some("a #2"));
+        assert_eq!(method("ended with a failure").as_deref(), Some("a #3"));
     }
 
     #[test]
@@ -294,11 +320,17 @@ mod tests {
     }
 
     #[test]
-    fn without_times_the_deviation_and_the_means_are_kept() {
+    fn without_times_the_other_figures_are_kept() {
         check(
-            r#"{"results":[{"command":"a","mean":2.0,"stddev":0.5,"user":1.0,"system":0.5}]}"#,
+            r#"{"results":[{"command":"a","mean":2.0,"stddev":0.5,"user":1.0,"system":0.5,"min":1.5,
+            "max":4.0}]}"#,
             "a",
-            &[("wall_ns", &[2e9]), ("wall_stddev_ns", &[0.5e9])],
+            &[
+                ("wall_max_ns", &[4e9]),
+                ("wall_min_ns", &[1.5e9]),
+                ("wall_ns", &[2e9]),
+                ("wall_stddev_ns", &[0.5e9]),
+            ],
             &[
                 "no times are in the file: the one value is their mean",
                 "cpu_ns: hyperfine stores only means: user 1000.000 ms, system 500.000 ms",
@@ -351,5 +383,6 @@ mod tests {
         check(r#"{"command":"a","times":[1],"exit_codes":[0,0]}"#, "has 2 values for 1 times");
         check(r#"{"command":" ","times":[1]}"#, "results[0].command is empty");
         check(r#"{"command":"a"}"#, "results[0].times is missing");
+        check(r#"{"command":"a","mean":1,"min":-1}"#, "results[0].min: -1000000000 is below 0");
     }
 }

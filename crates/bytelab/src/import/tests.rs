@@ -163,7 +163,7 @@ fn a_million_rows_are_read_and_too_many_methods_are_reported() {
     assert!(error.starts_with("line 10001: \"A10000\": more than 10000 methods"), "{error}");
     let metrics = many(&|i| format!("BenchmarkA 1 5 u{i}\n"));
     let error = format!("{:#}", file(Format::Go, metrics.as_bytes(), &SOURCE).unwrap_err());
-    assert_eq!(error, "line 65: \"A\" has more than 64 metrics");
+    assert_eq!(error, "line 129: \"A\" has more than 128 metrics");
     let same = vec![r#"{"command":"a","times":[1]}"#; 20_000].join(",");
     let error = file(Format::Hyperfine, format!("{{\"results\":[{same}]}}").as_bytes(), &SOURCE);
     assert!(format!("{:#}", error.unwrap_err()).contains("more than 10000 methods"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::program::{World, cell};
+use crate::program::{Ran, World, cell};
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/fixtures").join(name)
@@ -16,6 +16,11 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 pub(crate) fn import(world: &World, args: &[&str]) -> String {
     let ran = world.run(&[&["import"], args].concat());
     assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+    id_of(&ran)
+}
+
+/// The id that an import shows.
+pub(crate) fn id_of(ran: &Ran) -> String {
     let id = ran.stdout.strip_prefix("run ").and_then(|rest| rest.split_once(':'));
     id.unwrap_or_else(|| panic!("{}", ran.stdout)).0.to_owned()
 }

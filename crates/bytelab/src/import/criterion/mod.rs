@@ -91,8 +91,13 @@ pub(super) fn run(files: &Folder, source: &Source<'_>) -> Result<Run> {
         let paths = files.keys().filter(|path| is_read(path));
         paths.filter_map(|path| path.strip_suffix(name)).collect()
     };
-    for dir in below(BENCHMARK) {
+    let dirs = below(BENCHMARK);
+    for dir in &dirs {
         add(&mut draft, &files, dir)?;
+    }
+    if dirs.iter().any(|dir| !files.contains_key(format!("{dir}{RAW}").as_str())) {
+        let text = format!("criterion's files name no unit without {RAW}: values are taken as ns");
+        draft.note(None, text);
     }
     let is_alone = |dir: &&str| !files.contains_key(format!("{dir}{BENCHMARK}").as_str());
     let old: Vec<&str> = below(SAMPLE).into_iter().filter(is_alone).collect();
@@ -139,6 +144,7 @@ fn add(draft: &mut Draft, files: &Files<'_>, dir: &str) -> Result<()> {
     let Some((path, bytes)) = of(BENCHMARK) else { return Ok(()) };
     let benchmark: Benchmark = parsed(&path, bytes)?;
     let cell = cell(draft, &benchmark).with_context(|| format!("{path:?}"))?;
+    let method = draft.method(cell).to_owned();
     let raw = of(RAW).map(|(path, bytes)| raw(bytes).with_context(|| format!("{path:?}")));
     let raw = raw.transpose()?.flatten();
     let metric = raw.as_ref().map_or("wall_ns".to_owned(), |raw| own_metric(&raw.unit));
@@ -158,17 +164,17 @@ fn add(draft: &mut Draft, files: &Files<'_>, dir: &str) -> Result<()> {
                 .with_context(|| format!("{path:?}"))?;
             draft.push(cell, ONE, &[(metric, value)])?;
             let text = format!("no {SAMPLE} of it is there: the one value is its estimated median");
-            draft.note(Some(method(&benchmark)), text);
+            draft.note(Some(&method), text);
         }
         (None, None) => bail!("{:?} is missing", format!("{dir}{SAMPLE}")),
     }
     if let Some(raw) = raw {
         let text = format!("wall_ns: criterion measured {:?} and no time", raw.unit);
-        draft.note(Some(method(&benchmark)), text);
+        draft.note(Some(&method), text);
     }
     if let Some(Throughput::Other(_)) = benchmark.throughput {
         let text = "its throughput is of an unknown kind and is not read".to_owned();
-        draft.note(Some(method(&benchmark)), text);
+        draft.note(Some(&method), text);
     }
     Ok(())
 }
@@ -223,7 +229,8 @@ impl Raw {
         let is_same = (first - value).abs() <= value.abs() * 1e-6;
         ensure!(
             is_same,
-            "its first value is {first}, and in {RAW} {value} {unit:?}: the unit of its values is not known"
+            "its first value is {first}, and in {RAW} {value} {unit:?}: the unit of its values is not known; \
+             if that {RAW} is left from an earlier time, delete it"
         );
         Ok(())
     }

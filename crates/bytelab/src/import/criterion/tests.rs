@@ -168,11 +168,48 @@ fn cycles_are_a_metric_of_their_own() {
     check_error(
         &files,
         "\"g/f/new/sample.json\": its first value is 100, and in raw.csv 0.1 \"kcycles\": the unit of its \
-         values is not known",
+         values is not known; if that raw.csv is left from an earlier time, delete it",
     );
     let other = format!("{CSV}g,f,,,,x,cycles,1\n");
     let files = [files[0], ("g/f/new/raw.csv", &other), ("g/f/new/sample.json", TIMES)];
     check_error(&files, "\"g/f/new/raw.csv\": sample_measured_value is not a number");
+}
+
+#[test]
+fn a_file_without_a_unit_is_said_once() {
+    let (plain, other) = (benchmark(""), benchmark("").replace("\"f\"", "\"h\""));
+    let csv = format!("{CSV}g,f,,,,100.0,ns,1\n");
+    let first = [("g/f/new/benchmark.json", plain.as_str()), ("g/f/new/sample.json", TIMES)];
+    let second = [("g/h/new/benchmark.json", other.as_str()), ("g/h/new/sample.json", TIMES)];
+    let units = [("g/f/new/raw.csv", csv.as_str()), ("g/h/new/raw.csv", csv.as_str())];
+    let said = |units: &[(&str, &str)]| {
+        let files = [&first[..], &second[..], units].concat();
+        let run = run(&folder(&files), &SOURCE).unwrap();
+        let text = "criterion's files name no unit without raw.csv: values are taken as ns";
+        run.notes.iter().filter(|note| note.to_string() == text).count()
+    };
+    assert_eq!([said(&[]), said(&units[..1]), said(&units)], [1, 1, 0]);
+}
+
+#[test]
+fn notes_of_a_repeated_name_are_those_of_the_right_one() {
+    let plain = benchmark(",\"throughput\":{\"Frames\":3}");
+    let csv = format!("{CSV}g,f,,,,100.0,cycles,1\n");
+    let estimates = r#"{"median":{"point_estimate":100.0}}"#;
+    let first = benchmark("");
+    let files = [
+        ("g/f/new/benchmark.json", first.as_str()),
+        ("g/f/new/sample.json", TIMES),
+        ("g/g/new/benchmark.json", plain.as_str()),
+        ("g/g/new/estimates.json", estimates),
+        ("g/g/new/raw.csv", csv.as_str()),
+    ];
+    let run = run(&folder(&files), &SOURCE).unwrap();
+    assert_eq!(names(&run), ["f group=g", "f #2 group=g"]);
+    for words in ["its estimated median", "criterion measured \"cycles\"", "an unknown kind"] {
+        let found = run.notes.iter().find(|note| note.to_string().contains(words)).unwrap();
+        assert_eq!(found.method.as_deref(), Some("f #2"), "{words}");
+    }
 }
 
 #[test]

@@ -70,8 +70,7 @@ const ALL_CLIENTS: &str = "All clients";
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let (text, note) = document::without_nan(text);
     let document: Document = read::json(&text)?;
-    let version = document.version.as_deref().unwrap_or("fio").replacen("fio-", "fio ", 1);
-    let mut draft = Draft::new(Format::Fio, version);
+    let mut draft = Draft::new(Format::Fio, tool(document.version.as_deref()));
     draft.started(document.timestamp.and_then(read::since_1970));
     if !document.global.is_empty() {
         draft.fact("fio_global_options", options(&document.global));
@@ -91,6 +90,11 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     add_all(&mut draft, jobs, units)?;
     notes(&mut draft);
     draft.finish(source)
+}
+
+fn tool(version: Option<&str>) -> String {
+    let number = version.map_or("", part::number).trim();
+    if number.is_empty() { "fio".to_owned() } else { format!("fio {number}") }
 }
 
 fn notes(draft: &mut Draft) {
@@ -152,8 +156,9 @@ fn add_all(draft: &mut Draft, jobs: Vec<Numbered<'_>>, units: Units) -> Result<(
 }
 
 fn add(draft: &mut Draft, group: &Group<'_>, units: Units) -> Result<()> {
+    type Of = fn(&FioJob) -> &Direction;
     let mut any = false;
-    let directions: [(&str, fn(&FioJob) -> &Direction); 5] = [
+    let directions: [(&str, Of); 5] = [
         ("read", |job| &job.read),
         ("write", |job| &job.write),
         ("trim", |job| &job.trim),
@@ -210,6 +215,6 @@ fn failure(draft: &mut Draft, group: &Group<'_>, cell: usize) {
         group.jobs.iter().map(|job| job.job.error).filter(|error| *error != 0).collect();
     let Some(error) = failed.first() else { return };
     let (n, all) = (failed.len(), group.jobs.len());
-    let of = if all > 1 { format!(" of {n} of its {all} jobs") } else { String::new() };
-    draft.status(cell, Status::Failed(format!("fio says error {error}{of}")));
+    let of = if all > 1 { format!(" for {n} of {all} jobs") } else { String::new() };
+    draft.status(cell, Status::Failed(format!("fio reports error {error}{of}")));
 }

@@ -17,7 +17,7 @@ pub(super) struct Direction {
     /// In ms.
     runtime: Figure,
     bw_bytes: Figure,
-    /// In KiB/s.
+    /// In KiB/s in all versions.
     bw: Figure,
     iops: Figure,
     slat_ns: Latency,
@@ -30,35 +30,46 @@ pub(super) struct Direction {
 }
 
 impl Direction {
+    /// Where the counts are not in the file, by its other figures.
     pub(super) fn has_operations(&self) -> bool {
-        self.total_ios.or(self.io_bytes).is_some_and(|n| n > 0)
+        let is_not_0 = |figure: &Figure| figure.0.is_some_and(|value| value != 0.0);
+        let by_figures = || {
+            self.io_kbytes.is_some_and(|kib| kib > 0)
+                || [self.iops, self.bw_bytes, self.bw].iter().any(is_not_0)
+                || KINDS.iter().any(|(_, ns, us)| ns(self).is_measured() || us(self).is_measured())
+        };
+        self.total_ios.or(self.io_bytes).map_or_else(by_figures, |n| n > 0)
     }
 }
 
-/// The units of a file, which depend on the version of fio: before 2.99 (the first of 3.0),
-/// `io_bytes` are KiB.
+/// The units of a file, which depend on the version of fio: before 2.21, `io_bytes` are KiB, and
+/// before 2.99 (the first of 3.0) latencies are in µs. Where `io_kbytes` is there, bytes are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Units {
     Before3,
     From3,
-    /// The file does not give the version.
+    /// The file does not give the version, or not as fio does.
     Unknown,
 }
 
 impl Units {
-    /// Of `fio-2.2.10` or `fio-3.33-12-g1234`.
+    /// Of `fio-2.2.10`, `fio-3.33-12-g1234` or `3.33`.
     pub(super) fn new(version: Option<&str>) -> Units {
-        let numbers =
-            version.and_then(|version| version.strip_prefix("fio-")).and_then(|version| {
-                let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
-                Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-            });
+        let numbers = version.and_then(|version| {
+            let mut numbers = number(version).split(['.', '-']).map(str::parse::<u32>);
+            Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+        });
         match numbers {
             Some(numbers) if numbers < (2, 99) => Units::Before3,
             Some(_) => Units::From3,
             None => Units::Unknown,
         }
     }
+}
+
+/// The version without the name of the program.
+pub(super) fn number(version: &str) -> &str {
+    version.strip_prefix("fio-").unwrap_or(version)
 }
 
 /// Each kind of latency: the name of its metrics, in ns, in µs.
@@ -90,21 +101,15 @@ impl Part {
         let mut notes = Vec::new();
         let mut unknown = |key: &str| {
             notes.push(format!(
-                "{key} is not read: its unit depends on fio's version, which the file lacks"
+                "{key} is not read: its unit depends on fio's version, which is not known"
             ));
         };
         // fio divides by the runtime; by 0 ms it does not, and writes 0.
         let runtime_ms = amount(direction.runtime, "runtime")?;
         let has_runtime = runtime_ms != Some(0.0);
-        let bytes_per_s =
-            match (amount(direction.bw_bytes, "bw_bytes")?, amount(direction.bw, "bw")?) {
-                (Some(rate), _) => Some(rate),
-                (None, Some(_)) if units == Units::Unknown => {
-                    unknown("bw");
-                    None
-                }
-                (None, rate) => rate.map(|rate| rate * 1024.0),
-            };
+        let kib_per_s = amount(direction.bw, "bw")?;
+        let bytes_per_s = amount(direction.bw_bytes, "bw_bytes")?;
+        let bytes_per_s = bytes_per_s.or_else(|| kib_per_s.map(|rate| rate * 1024.0));
         let has_bytes = direction.io_kbytes.is_some() || direction.bw_bytes.0.is_some();
         let bytes = match direction.io_bytes {
             Some(bytes) if has_bytes || units == Units::From3 => Some(bytes),
@@ -113,7 +118,7 @@ impl Part {
                 unknown("io_bytes");
                 None
             }
-            None => None,
+            None => direction.io_kbytes.and_then(|kib| kib.checked_mul(1024)),
         };
         let mut latencies = [const { None }; 3];
         for ((name, in_ns, in_us), read) in KINDS.iter().zip(&mut latencies) {
@@ -174,11 +179,15 @@ pub(super) fn sum(parts: &[Part]) -> Sum {
     add("iops", iops.as_ref().map(|iops| iops.iter().sum()));
     let mut lost = Lost::default();
     for (at, (name, ..)) in KINDS.iter().enumerate() {
-        let known: Vec<Distribution> =
-            parts.iter().filter_map(|part| part.latencies[at].clone()).collect();
-        if known.is_empty() {
+        let known: Option<Vec<Distribution>> =
+            parts.iter().map(|part| part.latencies[at].clone()).collect();
+        let Some(known) = known else {
+            // Those of some jobs are not those of all.
+            if parts.iter().any(|part| part.latencies[at].is_some()) {
+                lost.kinds.push(name);
+            }
             continue;
-        }
+        };
         let pooled = Distribution::pooled(&known);
         if known.iter().any(Distribution::has_percentiles) && !pooled.has_percentiles() {
             lost.percentiles.push(name);
@@ -194,6 +203,8 @@ pub(super) fn sum(parts: &[Part]) -> Sum {
 /// The kinds of latency of which something cannot be told of several jobs together.
 #[derive(Default)]
 struct Lost {
+    /// All of it.
+    kinds: Vec<&'static str>,
     percentiles: Vec<&'static str>,
     means: Vec<&'static str>,
 }
@@ -221,6 +232,10 @@ fn notes(parts: &[Part], iops: Option<Vec<f64>>, lost: &Lost) -> Vec<String> {
             "{n} jobs of this name{each} are one sample: IOPS and throughput are their sums, and wall is the \
              longest runtime divided by all operations"
         ));
+    }
+    if !lost.kinds.is_empty() {
+        let kinds = lost.kinds.join(", ");
+        notes.push(format!("figures of {kinds} are missing: not all of these jobs have them"));
     }
     if !lost.percentiles.is_empty() {
         let kinds = lost.percentiles.join(", ");

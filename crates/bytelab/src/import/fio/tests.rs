@@ -56,7 +56,16 @@ fn what_is_wrong_is_named_by_key_and_index() {
     check_refused(run, "{\"jobs\":[{\"jobname\":\"\"}]}", "jobs[0]: jobname is empty");
 }
 
-/// One cell: its values (none: it lacks them), and notes that are there.
+/// What is noted of every file.
+const USUAL: [&str; 5] = [
+    "stores no date: that of the file is taken",
+    "fio keeps no single operation",
+    "cpu_ns: fio has usr_cpu",
+    "what fio reports besides",
+    "peak_rss_bytes: ",
+];
+
+/// One cell: all of its values (none: it lacks them), and a part of each other note of the run.
 fn check(text: &str, at: usize, name: &str, values: &[(&str, Option<f64>)], noted: &[&str]) -> Run {
     let run = run(text, &SOURCE).unwrap();
     assert_eq!(names(&run)[at], name);
@@ -68,10 +77,15 @@ fn check(text: &str, at: usize, name: &str, values: &[(&str, Option<f64>)], note
         };
         assert!(is_near, "{metric}: {found:?}, expected {expected:?}");
     }
-    let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
-    for words in noted {
-        assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:#?}");
+    for metric in run.cells[at].values.keys() {
+        let is_expected = values.iter().any(|(name, _)| *name == metric.as_str());
+        assert!(is_expected, "{metric} is not expected");
     }
+    let notes: Vec<String> = (run.notes.iter().map(ToString::to_string))
+        .filter(|note| !USUAL.iter().any(|usual| note.contains(*usual)))
+        .collect();
+    let is_same = notes.iter().zip(noted).all(|(note, words)| note.contains(*words));
+    assert!(is_same && notes.len() == noted.len(), "{noted:#?}: {notes:#?}");
     run
 }
 
@@ -100,9 +114,13 @@ fn version_2_1_has_kib_and_microseconds_and_no_number_of_operations() {
             ("clat_p50_ns", Some(8_000.0)),
             ("clat_p99_ns", Some(20_000.0)),
             ("clat_p0_ns", None),
+            ("clat_max_ns", Some(1_684_000.0)),
+            ("lat_min_ns", Some(6_000.0)),
+            ("lat_mean_ns", Some(12_250.0)),
+            ("lat_stddev_ns", Some(31_500.0)),
             ("lat_max_ns", Some(1_685_000.0)),
         ],
-        &["wall_ns: fio did not write the number of operations", "are missing: \"bw_dev\""],
+        &["values are left out: \"bw_dev\"", "wall_ns: fio did not write the number of operations"],
     );
     assert_eq!((run.cells.len(), run.cells[0].samples[0].bytes), (1, 131_072 * 1024));
     assert_eq!(run.plan.imported.unwrap().tool, "fio 2.1.4");
@@ -122,7 +140,10 @@ fn version_2_20_has_kib_and_microseconds_and_bins_without_latencies() {
             ("wall_ns", Some(1e9 / 1024.0)),
             ("throughput_bytes_per_s", Some(4_194_304.0)),
             ("iops", Some(1024.5)),
+            ("clat_min_ns", Some(2_000.0)),
+            ("clat_max_ns", Some(9_000.0)),
             ("clat_mean_ns", Some(3_500.0)),
+            ("clat_stddev_ns", Some(500.0)),
             ("clat_p50_ns", Some(3_000.0)),
             ("clat_p90_ns", None),
         ],
@@ -147,9 +168,16 @@ fn version_3_1_has_bytes_and_nanoseconds_and_a_rate_in_kib() {
         &[
             ("wall_ns", Some(1e6)),
             ("throughput_bytes_per_s", Some(4_096_000.0)),
+            ("iops", Some(1000.0)),
             ("slat_min_ns", None),
+            ("lat_min_ns", Some(100.0)),
+            ("lat_max_ns", Some(300.0)),
             ("lat_mean_ns", Some(150.5)),
+            ("lat_stddev_ns", Some(10.0)),
+            ("clat_min_ns", Some(90.0)),
+            ("clat_max_ns", Some(290.0)),
             ("clat_mean_ns", Some(140.5)),
+            ("clat_stddev_ns", Some(10.0)),
             ("clat_p99.9_ns", Some(280.0)),
         ],
         &[],
@@ -168,13 +196,12 @@ fn without_a_version_what_depends_on_it_is_missing_and_named() {
         &[
             ("wall_ns", Some(1e6)),
             ("iops", Some(1000.0)),
-            ("throughput_bytes_per_s", None),
+            ("throughput_bytes_per_s", Some(4_096_000.0)),
             ("clat_mean_ns", None),
         ],
         &[
-            "bw is not read: its unit depends on fio's version, which the file lacks",
-            "io_bytes is not read",
-            "clat is not read",
+            "io_bytes is not read: its unit depends on fio's version, which is not known",
+            "clat is not read: its unit depends on fio's version, which is not known",
         ],
     );
     assert_eq!(run.cells[0].samples[0].bytes, 0);
@@ -183,9 +210,16 @@ fn without_a_version_what_depends_on_it_is_missing_and_named() {
         ("fio-3.0", Units::From3),
         ("fio-2.22-1-g12", Units::Before3),
         ("fio-3", Units::Unknown),
-        ("3.33", Units::Unknown),
+        ("fio", Units::Unknown),
+        ("3.33", Units::From3),
+        ("2.1.4", Units::Before3),
     ] {
         assert_eq!(Units::new(Some(version)), expected, "{version}");
+    }
+    for (version, expected) in
+        [(None, "fio"), (Some(""), "fio"), (Some("3.33"), "fio 3.33"), (Some("fio-2.2"), "fio 2.2")]
+    {
+        assert_eq!(tool(version), expected);
     }
 }
 
@@ -197,11 +231,12 @@ fn a_figure_that_is_not_there_is_missing_and_not_0() {
         {"jobname":"c","read":{"total_ios":10,"runtime":1,"iops":NaN,"bw_bytes":Infinity}}]}"#;
     let none = [("wall_ns", None), ("iops", None), ("throughput_bytes_per_s", None)];
     let clat = [("clat_mean_ns", Some(5.0)), ("clat_min_ns", None), ("clat_max_ns", None)];
-    let noted = ["wall_ns: fio did not write a runtime of 1 ms or more"];
+    let no_runtime = "wall_ns: fio did not write a runtime of 1 ms or more";
+    let noted = ["values are left out: \"iops\", \"bw_bytes\"", no_runtime, no_runtime];
     check(text, 0, "a direction=read", &[none, clat].concat(), &noted);
     check(text, 1, "b direction=read", &none, &noted);
     let values = [("wall_ns", Some(1e5)), none[1], none[2]];
-    check(text, 2, "c direction=read", &values, &["are missing: \"iops\", \"bw_bytes\""]);
+    check(text, 2, "c direction=read", &values, &noted);
 }
 
 #[test]
@@ -216,12 +251,25 @@ fn mixed_directions_and_calls_of_sync_are_rows() {
         ("wall_ns", Some(1e6)),
         ("throughput_bytes_per_s", Some(4_096_000.0)),
         ("iops", Some(1000.0)),
+        ("clat_min_ns", Some(1_000.0)),
+        ("clat_max_ns", Some(90_000.0)),
+        ("clat_mean_ns", Some(20_000.0)),
+        ("clat_stddev_ns", Some(10.0)),
         ("clat_p50_ns", Some(19_000.0)),
     ];
-    let run = check(text, 0, "mix direction=mixed", &values, &[]);
+    // Of the calls, there is no runtime.
+    let noted = ["wall_ns: fio did not write a runtime of 1 ms or more"];
+    let run = check(text, 0, "mix direction=mixed", &values, &noted);
     assert_eq!(run.cells[0].samples[0].ops, 10_000);
-    let values = [("wall_ns", None), ("lat_mean_ns", Some(4.5)), ("iops", None)];
-    check(text, 1, "mix direction=sync", &values, &[]);
+    let values = [
+        ("wall_ns", None),
+        ("lat_min_ns", Some(1.0)),
+        ("lat_max_ns", Some(9.0)),
+        ("lat_mean_ns", Some(4.5)),
+        ("lat_stddev_ns", Some(1.0)),
+        ("iops", None),
+    ];
+    check(text, 1, "mix direction=sync", &values, &noted);
 }
 
 /// A job of `numjobs` with this many operations, a mean and more.
@@ -291,15 +339,81 @@ fn bins_of_several_jobs_have_their_percentiles() {
     ];
     let text = format!("{{\"fio version\":\"fio-3.33\",\"jobs\":[{}]}}", jobs.join(","));
     let values = [
+        ("wall_ns", Some(5e5)),
+        ("iops", Some(2.0)),
+        ("throughput_bytes_per_s", Some(20.0)),
+        ("clat_min_ns", Some(1.0)),
+        ("clat_max_ns", Some(9.0)),
+        ("clat_mean_ns", None),
         ("clat_p0_ns", Some(1.0)),
         ("clat_p25_ns", Some(1.0)),
         ("clat_p50_ns", Some(2.0)),
+        ("clat_p75_ns", Some(2.0)),
+        ("clat_p90_ns", Some(2.0)),
         ("clat_p95.5_ns", Some(9.0)),
+        ("clat_p99_ns", Some(9.0)),
         ("clat_p100_ns", Some(9.0)),
-        ("clat_mean_ns", None),
     ];
-    let run = check(&text, 0, "j direction=read", &values, &["2 jobs of this name"]);
-    assert!(run.notes.iter().all(|note| !note.to_string().contains("percentiles of clat")));
+    check(&text, 0, "j direction=read", &values, &["2 jobs of this name"]);
+}
+
+#[test]
+fn a_latency_that_only_some_jobs_have_is_missing_and_named() {
+    let measured = r#""N":10,"min":1,"max":9,"mean":5.0,"stddev":1.0,"bins":{"5":10}"#;
+    for unmeasured in ["", r#""N":0,"min":0,"max":0,"mean":0.0,"stddev":0.0"#] {
+        let jobs =
+            [one_of_many(10, 1.0, 10, measured), one_of_many(30, 1.0, 10, unmeasured)].join(",");
+        let text = format!("{{\"fio version\":\"fio-3.33\",\"jobs\":[{jobs}]}}");
+        let values =
+            [("wall_ns", Some(2.5e5)), ("iops", Some(2.0)), ("throughput_bytes_per_s", Some(40.0))];
+        let noted =
+            ["2 jobs of this name", "figures of clat are missing: not all of these jobs have them"];
+        check(&text, 0, "j direction=read", &values, &noted);
+    }
+}
+
+#[test]
+fn a_file_without_counts_has_what_its_figures_tell() {
+    let of = |read: &str| {
+        format!(
+            "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"a\",\"read\":{{{read}}}}}]}}"
+        )
+    };
+    let noted = [
+        "wall_ns: fio did not write the number of operations",
+        "wall_ns: fio did not write a runtime of 1 ms or more",
+    ];
+    let check = |read: &str, values: &[(&str, Option<f64>)], bytes: u64| {
+        let run = check(&of(read), 0, "a direction=read", values, &noted);
+        assert_eq!((run.cells.len(), run.cells[0].samples[0].bytes), (1, bytes));
+    };
+    check("\"iops\":5.5", &[("iops", Some(5.5))], 0);
+    check("\"bw\":2", &[("throughput_bytes_per_s", Some(2048.0))], 0);
+    check("\"bw_bytes\":7", &[("throughput_bytes_per_s", Some(7.0))], 0);
+    check("\"io_kbytes\":3", &[], 3072);
+    check("\"lat_ns\":{\"mean\":4.5}", &[("lat_mean_ns", Some(4.5))], 0);
+    check("\"clat\":{\"max\":4}", &[("clat_max_ns", Some(4_000.0))], 0);
+    for read in ["", "\"runtime\":5", "\"iops\":0.0,\"bw\":0", "\"total_ios\":0,\"iops\":5.5"] {
+        let idle = run_of(&of(read));
+        assert_eq!(idle.cells[0].status, Status::Skipped("it did no operation".to_owned()));
+    }
+}
+
+#[test]
+fn all_percentiles_that_fio_can_report_are_kept() {
+    let of = |name: &str| {
+        let all: Vec<String> = (1..=22).map(|i| format!("\"{i}.500000\":{i}")).collect();
+        format!(
+            "\"{name}\":{{\"N\":9,\"min\":1,\"max\":9,\"mean\":5.0,\"stddev\":1.0,\"percentile\":{{{}}}}}",
+            all.join(",")
+        )
+    };
+    let all = ["slat_ns", "clat_ns", "lat_ns"].map(of).join(",");
+    let run = run_of(&format!(
+        "{{\"fio version\":\"fio-3.33\",\"jobs\":[{{\"jobname\":\"a\",\"read\":{{\"total_ios\":9,\
+         \"runtime\":9,{all}}}}}]}}"
+    ));
+    assert_eq!(run.cells[0].values.len(), 1 + 3 * (4 + 22));
 }
 
 #[test]
@@ -312,14 +426,18 @@ fn jobs_that_did_not_run_together_stay_apart_and_one_that_failed_is_said() {
     };
     let jobs = [job(0, 0, 5), job(0, 5, 5), job(1, 0, 4), job(1, 0, 0)].join(",");
     let text = format!("{{\"fio version\":\"fio-3.5\",\"jobs\":[{jobs}]}}");
-    let noted = ["mean and stddev of lat are missing: the file has no N of each job"];
-    let values = [("wall_ns", Some(1e5)), ("lat_mean_ns", None), ("lat_min_ns", Some(1.0))];
+    let noted = [
+        "2 jobs of this name are one sample",
+        "mean and stddev of lat are missing: the file has no N of each job",
+        "the name \"j\" is there more than once",
+    ];
+    let least = [("lat_min_ns", Some(1.0)), ("lat_max_ns", Some(1.0))];
+    let values = [&least[..], &[("wall_ns", Some(1e5)), ("lat_mean_ns", None)]].concat();
     let run = check(&text, 0, "j direction=read", &values, &noted);
-    check(&text, 1, "j #2 direction=read", &[("wall_ns", Some(2.5e5))], &[]);
-    assert_eq!(
-        run.cells[0].status,
-        Status::Failed("fio says error 5 of 1 of its 2 jobs".to_owned())
-    );
+    let values = [&least[..], &[("wall_ns", Some(2.5e5)), ("lat_mean_ns", Some(1.0))]].concat();
+    check(&text, 1, "j #2 direction=read", &values, &noted);
+    let failed = Status::Failed("fio reports error 5 for 1 of 2 jobs".to_owned());
+    assert_eq!(run.cells[0].status, failed);
     let idle = run_of(r#"{"jobs":[{"jobname":"a"},{"jobname":"a"}]}"#);
     assert_eq!(idle.cells[0].status, Status::Skipped("it did no operation".to_owned()));
     assert_eq!(idle.cells.len(), 1);
@@ -343,7 +461,8 @@ fn jobs_of_clients_are_read_without_their_sum() {
             "{{\"fio version\":\"fio-3.28\",\"client_stats\":[{jobs}],\"disk_util\":[],\"disk_util\":[]}}"
         )
     };
-    let wall = [("wall_ns", Some(5e8)), ("iops", Some(2.0))];
+    let wall =
+        [("wall_ns", Some(5e8)), ("iops", Some(2.0)), ("throughput_bytes_per_s", Some(4096.0))];
     check(&of(&[job("a", "h1")]), 0, "a direction=read", &wall, &[]);
     let sum = "\"All clients\" is the sum of the other jobs and is not read";
     let text = of(&[job("a", "h1"), job("a", "h2"), job("All clients", "h2")]);

@@ -95,14 +95,17 @@ fn at_the_end(printed: &str) -> Option<(u64, &str)> {
     }
 }
 
+/// What the go command, its tools and its tests report with a colon behind it: no keys.
+const REPORTED: [&str; 8] =
+    ["coverage", "go", "ld", "panic", "signal", "testing", "vet", "warning"];
+
 /// A line `key: value`, as `golang.org/x/perf/benchfmt` defines it: the key begins with a lowercase
 /// letter, and has neither spaces nor uppercase letters. A key without a value is removed.
 pub(super) fn configuration(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let is_key = key.starts_with(char::is_lowercase)
         && key.chars().all(|c| (c.is_alphanumeric() && !c.is_uppercase()) || "-_./".contains(c));
-    // The go command itself reports like this.
-    let is_key = is_key && !["go", "panic", "testing"].contains(&key);
+    let is_key = is_key && !REPORTED.contains(&key);
     let is_apart = value.is_empty() || value.starts_with([' ', '\t']);
     (is_key && is_apart).then(|| (key, value.trim()))
 }

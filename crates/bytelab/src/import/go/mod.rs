@@ -8,6 +8,7 @@ mod test2json;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::param::Point;
@@ -16,7 +17,7 @@ use lab::run::Run;
 use self::lines::{Pending, ResultLine, configuration};
 use self::test2json::Stream;
 pub(super) use self::test2json::is_test2json;
-use super::draft::{Draft, Execution, own_metric, param_value};
+use super::draft::{CELLS_MAX, Draft, Execution, own_metric, param_value};
 use super::format::{Format, Source};
 use super::read;
 
@@ -28,7 +29,7 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
         reader.stream(&mut draft, stream)?;
     }
     reader.notes(&mut draft);
-    Points::new(&reader).add_all(&mut draft, &reader)?;
+    Points::new(&reader)?.add_all(&mut draft, &reader)?;
     draft.finish(source)
 }
 
@@ -38,14 +39,23 @@ pub(super) fn has_result(text: &str) -> bool {
     text.lines().any(|line| pending.result(line).is_some())
 }
 
+/// The values by their keys.
+type Configuration<'a> = BTreeMap<&'a str, &'a str>;
+
 /// What the earlier lines define for the next one, and the results so far.
 #[derive(Default)]
 struct Reader<'a> {
     package: &'a str,
     /// The number of lines `pkg:` so far: each begins the output of one test program.
     block: usize,
-    /// All versions of the configuration, the last of which holds now.
-    configurations: Vec<BTreeMap<&'a str, &'a str>>,
+    /// The configuration of the next result.
+    now: Configuration<'a>,
+    /// Its index; `None` after a change.
+    now_at: Option<usize>,
+    /// Those of the results so far, each of them once.
+    configurations: Vec<Rc<Configuration<'a>>>,
+    /// Their indices.
+    known: HashMap<Rc<Configuration<'a>>, usize>,
     pending: Pending<'a>,
     /// The facts that all blocks must agree on, with the values of the first block.
     machine: HashMap<&'a str, &'a str>,
@@ -68,7 +78,8 @@ impl<'a> Reader<'a> {
     fn stream(&mut self, draft: &mut Draft, stream: &'a Stream<'_>) -> Result<()> {
         self.package = &stream.package;
         self.block += 1;
-        self.configurations.push(BTreeMap::new());
+        self.now.clear();
+        self.now_at = None;
         for (at, line) in stream.text.lines().enumerate() {
             self.line(draft, stream, line, at + 1)
                 .with_context(|| place(&stream.package, at + 1))?;
@@ -85,21 +96,26 @@ impl<'a> Reader<'a> {
         number: usize,
     ) -> Result<()> {
         if let Some(result) = self.pending.result(line) {
+            let configuration = self.configuration()?;
             self.found.push(Found {
                 stream: &stream.package,
                 line: number,
                 result,
                 package: self.package,
                 block: self.block,
-                configuration: self.configurations.len() - 1,
+                configuration,
             });
             return Ok(());
         }
         if line == "FAIL" || line.contains("--- FAIL: Benchmark") {
             draft.note(None, format!("go test reports a failure: {}", line.trim()));
         }
-        if line == "PASS" || line == "FAIL" || line.starts_with("ok  \t") {
+        let package = line.strip_prefix("ok  \t").or_else(|| line.strip_prefix("FAIL\t"));
+        if package.is_some() || line == "PASS" || line == "FAIL" {
             self.pending.end();
+        }
+        if let Some(package) = package.filter(|_| self.package.is_empty()) {
+            self.end_block(package.split('\t').next().unwrap_or_default());
         }
         self.has_units |= line.starts_with("Unit ");
         match configuration(line) {
@@ -108,10 +124,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Before go 1.9, only the line behind the results names their package.
+    fn end_block(&mut self, package: &'a str) {
+        let of_block = |found: &&mut Found<'_>| found.block == self.block;
+        for found in self.found.iter_mut().rev().take_while(of_block) {
+            found.package = package;
+        }
+        self.block += 1;
+    }
+
     fn configure(&mut self, draft: &mut Draft, key: &'a str, value: &'a str) -> Result<()> {
         let fact = match key {
+            // A benchmark that runs prints what it likes.
+            _ if self.pending.is_open() => return Ok(()),
             "pkg" => {
-                self.pending.end();
                 self.package = value;
                 self.block += 1;
                 return Ok(());
@@ -119,11 +145,8 @@ impl<'a> Reader<'a> {
             "cpu" => "cpu_model",
             "goos" => "goos",
             "goarch" => "goarch",
-            // A benchmark that runs prints what it likes.
-            _ if self.pending.is_open() => return Ok(()),
             _ => return self.set(key, value),
         };
-        self.pending.end();
         let first = *self.machine.entry(fact).or_insert(value);
         ensure!(
             first == value,
@@ -134,18 +157,33 @@ impl<'a> Reader<'a> {
     }
 
     fn set(&mut self, key: &'a str, value: &'a str) -> Result<()> {
-        let now = self.configurations.len().saturating_sub(1);
-        if self.found.last().is_some_and(|found| found.configuration == now) {
-            self.configurations.push(self.configurations[now].clone());
-        }
-        let Some(next) = self.configurations.last_mut() else { return Ok(()) };
+        self.now_at = None;
         if value.is_empty() {
-            next.remove(key);
+            self.now.remove(key);
         } else {
-            next.insert(key, value);
+            self.now.insert(key, value);
         }
-        ensure!(next.len() <= KEYS_MAX, "more than {KEYS_MAX} keys of configuration");
+        ensure!(self.now.len() <= KEYS_MAX, "more than {KEYS_MAX} keys of configuration");
         Ok(())
+    }
+
+    /// The index of the configuration that holds now. Each of them becomes a point.
+    fn configuration(&mut self) -> Result<usize> {
+        if let Some(at) = self.now_at {
+            return Ok(at);
+        }
+        let at = if let Some(at) = self.known.get(&self.now) {
+            *at
+        } else {
+            let at = self.configurations.len();
+            ensure!(at < CELLS_MAX, "more than {CELLS_MAX} configurations: import a part of them");
+            let configuration = Rc::new(self.now.clone());
+            self.configurations.push(Rc::clone(&configuration));
+            self.known.insert(configuration, at);
+            at
+        };
+        self.now_at = Some(at);
+        Ok(at)
     }
 
     fn notes(&self, draft: &mut Draft) {
@@ -154,8 +192,8 @@ impl<'a> Reader<'a> {
         }
         if !self.pending.lost.is_empty() {
             let (n, first) = (self.pending.lost.len(), self.pending.lost[0]);
-            let more = if n > 1 { format!(" and of {} more", n - 1) } else { String::new() };
-            draft.note(None, format!("no result of {first:?}{more} is in it"));
+            let words = if n > 1 { format!("and {} more have", n - 1) } else { "has".to_owned() };
+            draft.note(None, format!("{first:?} {words} no result in this file"));
         }
     }
 }
@@ -183,29 +221,37 @@ struct Points<'a> {
     names: HashSet<(usize, &'a str)>,
 }
 
+/// The keys that are not in all configurations with the same value.
+fn differing<'a>(configurations: &[Rc<Configuration<'a>>]) -> BTreeSet<&'a str> {
+    // The first value of each key, and in how many configurations the key has it.
+    let mut keys: BTreeMap<&'a str, (&'a str, usize)> = BTreeMap::new();
+    for (key, value) in configurations.iter().flat_map(|configuration| configuration.iter()) {
+        let (first, n) = keys.entry(*key).or_insert((*value, 0));
+        *n += usize::from(*first == *value);
+    }
+    let all = configurations.len();
+    keys.into_iter().filter(|(_, (_, n))| *n < all).map(|(key, _)| key).collect()
+}
+
 /// The value where a result lacks a key that others have.
 const NONE: &str = "none";
 
 impl<'a> Points<'a> {
-    fn new(reader: &Reader<'a>) -> Points<'a> {
-        let used: BTreeSet<usize> = reader.found.iter().map(|found| found.configuration).collect();
-        let of = |key: &str, at: &usize| reader.configurations[*at].get(key).copied();
-        let keys: BTreeSet<&str> =
-            used.iter().flat_map(|at| reader.configurations[*at].keys().copied()).collect();
-        let differs = |key: &&str| {
-            let mut values = used.iter().map(|at| of(key, at));
-            let first = values.next();
-            values.any(|value| Some(value) != first)
-        };
+    fn new(reader: &Reader<'a>) -> Result<Points<'a>> {
+        let differing = differing(&reader.configurations);
+        ensure!(
+            differing.len() <= KEYS_MAX,
+            "more than {KEYS_MAX} keys of configuration differ between results"
+        );
         let has_number = |found: &Found<'_>| processors(found.result.name).1.is_some();
-        Points {
-            differing: keys.into_iter().filter(differs).collect(),
+        Ok(Points {
+            differing,
             has_processors: reader.found.iter().any(has_number),
             on_one: (reader.found.iter().filter(|found| !has_number(found)))
                 .map(|found| found.block)
                 .collect(),
             names: reader.found.iter().map(|found| (found.block, found.result.name)).collect(),
-        }
+        })
     }
 
     fn add_all(&self, draft: &mut Draft, reader: &Reader<'a>) -> Result<()> {
@@ -252,13 +298,14 @@ impl<'a> Points<'a> {
     }
 
     fn notes(&self, draft: &mut Draft, reader: &Reader<'a>) {
-        let constant: BTreeSet<String> = (reader.found.iter())
-            .flat_map(|found| &reader.configurations[found.configuration])
+        // What does not differ is in the first configuration as in all others.
+        let constant: Vec<String> = (reader.configurations.first().into_iter())
+            .flat_map(|first| first.iter())
             .filter(|(key, _)| !self.differing.contains(*key))
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         if !constant.is_empty() {
-            draft.fact("go_configuration", constant.into_iter().collect::<Vec<_>>().join(" "));
+            draft.fact("go_configuration", constant.join(" "));
         }
         if !self.differing.is_empty() {
             let keys = self.differing.iter().copied().collect::<Vec<_>>().join(", ");

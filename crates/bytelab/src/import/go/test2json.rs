@@ -31,10 +31,16 @@ struct Event {
     output: String,
 }
 
-/// Whether the lines are events.
+/// Whether the lines are events. A benchmark may print a line that looks like one, but that is of
+/// no package. Those of `go tool test2json` are of none either, but the text begins with them.
 pub(in super::super) fn is_test2json(text: &str) -> bool {
-    let first = text.lines().find(|line| line.starts_with('{'));
-    first.is_some_and(|line| serde_json::from_str::<Event>(line).is_ok())
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).enumerate();
+    let Some((at, line)) = lines.find(|(_, line)| line.starts_with('{')) else { return false };
+    let is_event = |event: Event| {
+        let has_package = !event.package.is_empty() || !event.import_path.is_empty();
+        has_package || at == 0 && ["start", "run", "output"].contains(&event.action.as_str())
+    };
+    serde_json::from_str::<Event>(line).is_ok_and(is_event)
 }
 
 /// The output of each package, in the order in which they begin.

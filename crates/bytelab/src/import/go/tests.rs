@@ -129,6 +129,40 @@ fn output_of_other_programs_is_no_configuration() {
                 Loaded: 3\nhttp://x.org\n\u{1b}a: b\na_test.go:12: hello\nsome words: b\n\
                 BenchmarkA 10 2 ns/op\n";
     check(text, &["A [] 0:1 0:2"], &[]);
+    // What the go command and its tools report of one of the packages.
+    let text = "warning: no packages\nBenchmarkA 10 1 ns/op\nPASS\ncoverage: 12.3% of statements\n\
+                ld: warning: x\nvet: y\nsignal: killed\nBenchmarkA 10 2 ns/op\nPASS\n\
+                coverage: 45.6% of statements\n";
+    check(text, &["A [] 0:1 0:2"], &[]);
+    assert!(!run(text, &SOURCE).unwrap().environment.facts.contains_key("go_configuration"));
+}
+
+#[test]
+fn equal_configurations_are_kept_once() {
+    let text = "fixed: 1\n".to_owned()
+        + &"mode: a\nBenchmarkA 10 1 ns/op\nmode: b\nBenchmarkA 10 2 ns/op\n".repeat(50);
+    let stream = Stream { package: "".into(), text: text.into() };
+    let mut reader = Reader::default();
+    reader.stream(&mut Draft::new(Format::Go, "go"), &stream).unwrap();
+    assert_eq!((reader.found.len(), reader.configurations.len()), (100, 2));
+    let imported = run(&stream.text, &SOURCE).unwrap();
+    let names: Vec<String> = imported.cells.iter().map(|cell| cell.point.to_string()).collect();
+    assert_eq!(names, ["mode=a", "mode=b"]);
+    assert_eq!(imported.environment.facts["go_configuration"], "fixed=1");
+}
+
+#[test]
+fn too_many_configurations_are_refused() {
+    let of = |n: usize, key: &dyn Fn(usize) -> String| -> String {
+        let result = "\nBenchmarkA 10 1 ns/op\n";
+        (0..n).map(key).collect::<Vec<_>>().join(result) + result
+    };
+    let values = of(10_001, &|i| format!("key: {i}"));
+    check_refused(run, &values, "line 20002: more than 10000 configurations");
+    let keys = of(65, &|i| format!("k{i}: 1"));
+    check_refused(run, &keys, "line 129: more than 64 keys of configuration");
+    let keys = of(65, &|i| format!("k{}:\nk{i}: 1", i.saturating_sub(1)));
+    check_refused(run, &keys, "more than 64 keys of configuration differ between results");
 }
 
 #[test]
@@ -149,6 +183,22 @@ fn a_name_waits_for_its_result() {
 }
 
 #[test]
+fn what_a_benchmark_prints_is_no_configuration() {
+    let text = "goos: linux\npkg: p\ncpu: x\nBenchmarkA-4 \tstarts\ngoos: plan9\npkg: q\ncpu: y\n\
+                goarch: vax\n{\"Action\":\"x\"}\n   10\t7 ns/op\nPASS\nok  \tp\t0.1s\n";
+    check(text, &["A [package=p gomaxprocs=4] 0:7"], &[]);
+    let imported = run(text, &SOURCE).unwrap();
+    assert_eq!(imported.environment.facts["goos"], "linux");
+    assert!(!imported.environment.facts.contains_key("goarch"));
+    // The next package begins behind what ends a test program.
+    for end in ["PASS", "FAIL\tp\t0.1s", "ok  \tp\t0.1s"] {
+        let text = format!("pkg: p\nBenchmarkA-4 \tx\n{end}\npkg: q\nBenchmarkB-4 1 1 ns/op\n");
+        let lost = ["\"A-4\" has no result in this file"];
+        check(&text, &["B [package=q gomaxprocs=4] 0:1"], &lost);
+    }
+}
+
+#[test]
 fn a_name_whose_result_does_not_come_is_named() {
     let text = "BenchmarkA-4 \t--- FAIL: BenchmarkA-4\n    a_test.go:3: no\n\
                 BenchmarkB-4 \t10\t7 ns/op\nBenchmarkC-4 \t";
@@ -157,12 +207,12 @@ fn a_name_whose_result_does_not_come_is_named() {
         &["B [gomaxprocs=4] 0:7"],
         &[
             "go test reports a failure: BenchmarkA-4 \t--- FAIL: BenchmarkA-4",
-            "no result of \"A-4\" and of 1 more is in it",
+            "\"A-4\" and 1 more have no result in this file",
         ],
     );
     let text = "BenchmarkA-4 \tx\nPASS\n   10\t7 ns/op\nUnit ns/op better=lower\n\
                 BenchmarkB-4 1 1 ns/op";
-    let notes = ["lines that begin with Unit are not read", "no result of \"A-4\" is in it"];
+    let notes = ["lines that begin with Unit are not read", "\"A-4\" has no result in this file"];
     check(text, &["B [gomaxprocs=4] 0:1"], &notes);
 }
 
@@ -225,6 +275,11 @@ fn events_are_put_together_by_package() {
     ]
     .concat();
     assert!(is_test2json(&text) && !is_test2json("{\"Action\": 1}") && !is_test2json("{}"));
+    assert!(!is_test2json("BenchmarkA-4 \t\n{\"Action\":\"output\",\"Output\":\"x\"}\n"));
+    assert!(is_test2json("{\"ImportPath\":\"z\",\"Action\":\"build-fail\"}"));
+    // Of `go tool test2json`, and what a program prints before its first benchmark.
+    assert!(is_test2json("{\"Action\":\"output\",\"Output\":\"x\"}\n"));
+    assert!(!is_test2json("{\"Action\":\"x\"}\nBenchmarkA 10 1 ns/op\n"));
     check(
         &text,
         &["A [package=x gomaxprocs=4] 0:100 1:101", "B [package=y gomaxprocs=4] 0:7"],

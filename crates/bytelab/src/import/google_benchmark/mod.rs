@@ -1,7 +1,7 @@
 //! The document of Google Benchmark's `--benchmark_format=json`: repetitions are samples; if the
 //! file has only aggregates, their median is the only value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::param::Point;
@@ -34,18 +34,21 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     // Exports of bytelab are by wall time.
     let by_wall = word("executable") == Some("bytelab");
     let mut cells = Cells::default();
-    let entries = || document.benchmarks.iter().enumerate();
-    for (at, entry) in entries().filter(|(_, entry)| aggregate(entry).is_none()) {
-        repetition(&mut draft, &mut cells, &Entry { at, keys: entry, by_wall })
-            .with_context(|| format!("benchmarks[{at}]"))?;
+    let suffixes = suffixes(&document.benchmarks);
+    let entries = || {
+        let all = document.benchmarks.iter().enumerate();
+        all.map(|(at, keys)| Entry { at, keys, by_wall, aggregate: aggregate(keys, &suffixes) })
+    };
+    for entry in entries().filter(|entry| entry.aggregate.is_none()) {
+        repetition(&mut draft, &mut cells, &entry)
+            .with_context(|| format!("benchmarks[{}]", entry.at))?;
     }
     let mut rows: Vec<Aggregates<'_>> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
     let mut curves: Vec<&str> = Vec::new();
-    for (at, entry) in entries() {
-        let Some(kind) = aggregate(entry) else { continue };
-        let entry = Entry { at, keys: entry, by_wall };
-        let key = entry.key(Some(kind)).with_context(|| format!("benchmarks[{at}]"))?;
+    for entry in entries() {
+        let Some(kind) = entry.aggregate else { continue };
+        let key = entry.key().with_context(|| format!("benchmarks[{}]", entry.at))?;
         if ["BigO", "RMS"].contains(&kind) {
             curves.push(key.0);
             continue;
@@ -106,6 +109,8 @@ struct Entry<'a> {
     keys: &'a Map<String, Value>,
     /// Whether its rates are by wall time, however it was measured.
     by_wall: bool,
+    /// Of several repetitions, such as `median`; none for one of them.
+    aggregate: Option<&'a str>,
 }
 
 /// The key that all entries of one benchmark share: two benchmarks may have the same name.
@@ -124,11 +129,11 @@ struct Aggregates<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn key(&self, aggregate: Option<&str>) -> Result<Key<'a>> {
+    fn key(&self) -> Result<Key<'a>> {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
         let number = |key: &str| self.keys.get(key).and_then(Value::as_u64);
         let name = text("name").context("name is missing, or is no text")?;
-        let own = aggregate.and_then(|kind| name.strip_suffix(kind)?.strip_suffix('_'));
+        let own = self.aggregate.and_then(|kind| name.strip_suffix(kind)?.strip_suffix('_'));
         let name = text("run_name").unwrap_or(own.unwrap_or(name));
         ensure!(!name.trim().is_empty(), "its name is empty");
         Ok((name, number("family_index"), number("per_family_instance_index")))
@@ -198,13 +203,13 @@ impl Entry<'_> {
     fn throughput(&self) -> Result<Option<(String, f64)>> {
         let Some(rate) = self.number("bytes_per_second")? else { return Ok(None) };
         let rate = read::amount(rate, || self.path("bytes_per_second"))?;
-        let name = self.key(aggregate(self.keys)).map(|(name, ..)| name)?;
+        let name = self.key().map(|(name, ..)| name)?;
         let asks = |word: &str| ["real_time", "manual_time"].contains(&word);
         if self.by_wall || name.split('/').any(asks) {
             return Ok(Some((THROUGHPUT.to_owned(), rate)));
         }
         let times = (self.time_ns("cpu_time")?, self.time_ns("real_time")?);
-        let is_mean = aggregate(self.keys).is_some_and(|kind| kind != "median");
+        let is_mean = self.aggregate.is_some_and(|kind| kind != "median");
         Ok(Some(match times {
             (Some(cpu_ns), Some(wall_ns)) if wall_ns > 0.0 && !is_mean => {
                 (THROUGHPUT.to_owned(), rate * (cpu_ns / wall_ns))
@@ -221,22 +226,42 @@ fn is_hole(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// The name of the aggregate, such as `median`; `None` for a repetition. Old versions give it only
-/// in the name.
-fn aggregate(entry: &Map<String, Value>) -> Option<&str> {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+/// The aggregates that the names of the rows end with, by what stands before: old versions say only
+/// there what an aggregate is.
+fn suffixes(rows: &[Map<String, Value>]) -> HashMap<&str, HashSet<&str>> {
+    let mut found: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for (name, kind) in rows.iter().filter_map(suffix) {
+        found.entry(name).or_default().insert(kind);
+    }
+    found
+}
+
+fn suffix(row: &Map<String, Value>) -> Option<(&str, &str)> {
+    let (name, kind) = row.get("name").and_then(Value::as_str)?.rsplit_once('_')?;
+    let kinds = ["mean", "median", "stddev", "cv", "BigO", "RMS"];
+    (!row.contains_key("run_type") && kinds.contains(&kind)).then_some((name, kind))
+}
+
+/// The name of the aggregate, such as `median`; `None` for a repetition.
+fn aggregate<'a>(
+    row: &'a Map<String, Value>,
+    suffixes: &HashMap<&str, HashSet<&str>>,
+) -> Option<&'a str> {
+    let text = |key: &str| row.get(key).and_then(Value::as_str);
     match text("run_type") {
         Some("aggregate") => Some(text("aggregate_name").unwrap_or("aggregate")),
         Some(_) => None,
         None => {
-            let (_, kind) = text("name")?.rsplit_once('_')?;
-            ["mean", "median", "stddev", "cv", "BigO", "RMS"].contains(&kind).then_some(kind)
+            let (name, kind) = suffix(row)?;
+            // They are written together: a median without a mean is a benchmark of that name.
+            let is_one_of_several = suffixes.get(name).is_some_and(|kinds| kinds.len() > 1);
+            (is_one_of_several || ["BigO", "RMS"].contains(&kind)).then_some(kind)
         }
     }
 }
 
 fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -> Result<()> {
-    let key = entry.key(None)?;
+    let key = entry.key()?;
     let cell = match cells.known.get(&key) {
         Some(cell) => *cell,
         None => draft.new_cell(key.0, Point::default())?,
@@ -291,7 +316,8 @@ fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
     let of = n.map_or(String::new(), |n| format!(" of {n}"));
     let text =
         format!("only aggregates are in the file: the one value is the {kind}{of} repetitions");
-    draft.note(Some(name), text);
+    let method = draft.method(cell).to_owned();
+    draft.note(Some(&method), text);
     Ok(())
 }
 

@@ -60,7 +60,8 @@ fn what_is_wrong_is_named_by_key_and_index() {
     check("{\"name\":\"a\",\"iterations\":0.5,\"real_time\":1}", "0.5 is no number of operations");
     check("{\"name\":\"\"}", "benchmarks[0]: its name is empty");
     check("{}", "benchmarks[0]: name is missing");
-    check("{\"name\":\"a_stddev\",\"real_time\":1}", "\"a\" has neither repetitions nor");
+    let deviation = r#"{"name":"a_stddev","run_type":"aggregate","aggregate_name":"stddev"}"#;
+    check(deviation, "\"a\" has neither repetitions nor");
 }
 
 #[test]
@@ -209,8 +210,8 @@ fn what_is_no_number_is_missing_and_named() {
     assert!(!run.cells[0].values.contains_key("rate"));
     let reason = run.cells[1].status.reason();
     assert_eq!(reason, Some("benchmarks[1].real_time is no number"));
-    let note = "values that are no numbers (NaN, infinity) are missing: \"cpu_time\", \"rate\", \
-                \"real_time\", \"cpu_coefficient\", \"real_coefficient\", \"rms\"";
+    let note = "NaN or infinite values are left out: \"cpu_time\", \"rate\", \"real_time\", \
+                \"cpu_coefficient\", \"real_coefficient\", \"rms\"";
     assert!(notes(&run).iter().any(|found| found == note), "{:?}", notes(&run));
 }
 
