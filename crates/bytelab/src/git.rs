@@ -10,28 +10,63 @@ const SUBJECT_CHARS: usize = 200;
 /// The first second after the year 9999, which no date can show.
 const LAST_S: u64 = 253_402_300_800;
 
+/// The variables by which git is told of another repository than the one of a folder, as it is in
+/// its hooks.
+const OF_ANOTHER: [&str; 8] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_WORK_TREE",
+];
+
 /// The standard output of git.
 pub(crate) fn git(words: &[&str], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
     let argv: Vec<String> = ["git"].iter().chain(words).map(|word| (*word).to_owned()).collect();
     launch::output(&argv, limit_ns, stop)
 }
 
+/// The standard output of git in this folder, whatever repository the environment names.
+fn git_in(folder: &str, words: &[&str], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
+    let unset = OF_ANOTHER.into_iter().filter(|name| std::env::var_os(name).is_some());
+    let mut argv: Vec<&str> = unset.flat_map(|name| ["-u", name]).collect();
+    if !argv.is_empty() {
+        argv.insert(0, "env");
+    }
+    argv.extend(["git", "-C", folder]);
+    argv.extend(words);
+    let argv: Vec<String> = argv.into_iter().map(str::to_owned).collect();
+    launch::output(&argv, limit_ns, stop)
+}
+
+/// The commit that is checked out in this folder, and its branch.
+pub(crate) fn head(folder: &str, limit_ns: u64, stop: &Stop) -> Option<ProjectCommit> {
+    let ask = |words: &[&str]| git_in(folder, words, limit_ns, stop).ok();
+    let commit = ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?.trim().to_owned();
+    let branch = ask(&["symbolic-ref", "--quiet", "HEAD"]);
+    let branch = branch.and_then(|name| Some(name.trim().strip_prefix("refs/heads/")?.to_owned()));
+    Some(ProjectCommit { commit, branch, ..ProjectCommit::default() })
+}
+
 /// Adds what git knows of the commit, and of the tree in this folder. What it does not tell within
 /// the limit stays unknown.
 pub(crate) fn describe(commit: &mut ProjectCommit, folder: &str, limit_ns: u64, stop: &Stop) {
     let log = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%ct %s"];
-    let log = [&["-C", folder][..], &log, &[&commit.commit, "--"]].concat();
-    if let Ok(text) = git(&log, limit_ns, stop)
+    let log = [&log[..], &[&commit.commit, "--"]].concat();
+    if let Ok(text) = git_in(folder, &log, limit_ns, stop)
         && let Some((seconds, subject)) = text.trim_end_matches('\n').split_once(' ')
     {
         commit.commit_time = seconds.parse().ok().and_then(time);
         let subject: String = subject.chars().take(SUBJECT_CHARS).collect();
         commit.subject = Some(subject).filter(|subject| !subject.is_empty());
     }
-    // Neither the index is written, nor a program of the configuration started.
-    let status = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-C", folder, "status"];
+    // Neither the index is written, nor the monitor of the configuration started.
+    let status = ["--no-optional-locks", "-c", "core.fsmonitor=false", "status"];
     let status = [&status[..], &["--porcelain", "--untracked-files=no"]].concat();
-    commit.dirty = git(&status, limit_ns, stop).ok().map(|changed| !changed.is_empty());
+    commit.dirty = git_in(folder, &status, limit_ns, stop).ok().map(|text| !text.is_empty());
 }
 
 fn time(seconds: u64) -> Option<String> {

@@ -6,28 +6,34 @@ use std::path::{Path, PathBuf};
 use lab::launch::Stop;
 use lab::run::ProjectCommit;
 
-use crate::git::describe;
+use crate::git::{describe, head};
 
 /// Git is asked about the tree before each run, which must not wait for a large one.
 const GIT_LIMIT_NS: u64 = 1_000_000_000;
 
 /// What is known of the commit that is checked out here, and of its tree.
 pub(super) fn here(stop: &Stop) -> Option<ProjectCommit> {
-    let mut commit = commit(&std::env::current_dir().ok()?)?;
+    let git = git_of(&std::env::current_dir().ok()?)?;
+    // Reading the files takes no time; git knows formats that are not read.
+    let mut commit = commit(&git).or_else(|| head(".", GIT_LIMIT_NS, stop))?;
     describe(&mut commit, ".", GIT_LIMIT_NS, stop);
     Some(commit)
 }
 
-/// The commit that is checked out in this directory or in one above it, and its branch.
-fn commit(directory: &Path) -> Option<ProjectCommit> {
+/// The folder of git of this directory or of one above it.
+fn git_of(directory: &Path) -> Option<PathBuf> {
     let git = directory.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
-    let git = if git.is_file() { of_worktree(&git)? } else { git };
+    if git.is_file() { of_worktree(&git) } else { Some(git) }
+}
+
+/// The commit that is checked out, and its branch, where its files tell it.
+fn commit(git: &Path) -> Option<ProjectCommit> {
     let head = read(&git.join("HEAD"))?;
     let Some(name) = head.strip_prefix("ref: ") else {
         return is_commit(&head).then(|| ProjectCommit { commit: head, ..Default::default() });
     };
     // The branches of a further worktree are in the main one.
-    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |dir| git.join(dir));
+    let common = read(&git.join("commondir")).map_or_else(|| git.to_owned(), |dir| git.join(dir));
     let found = read(&git.join(name)).or_else(|| read(&common.join(name)));
     let found = found.or_else(|| {
         let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
@@ -61,7 +67,7 @@ mod tests {
     const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
     fn check(directory: &Path, expected: Option<(&str, Option<&str>)>) {
-        let found = commit(directory);
+        let found = git_of(directory).and_then(|git| commit(&git));
         let found = found.as_ref().map(|found| (&*found.commit, found.branch.as_deref()));
         assert_eq!(found, expected);
     }

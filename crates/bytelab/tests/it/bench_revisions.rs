@@ -14,6 +14,10 @@ fn git(folder: &Path, day: u32, words: &[&str]) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]);
     git.args(words).current_dir(folder).env("HOME", folder);
+    // A hook of git has them, and they name its own repository.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"] {
+        git.env_remove(name);
+    }
     let ran = git.env("GIT_COMMITTER_DATE", format!("2026-01-{day:02}T00:00:00Z")).output().ok()?;
     assert!(ran.status.success(), "{words:?}: {ran:?}");
     Some(String::from_utf8(ran.stdout).unwrap().trim().to_owned())
@@ -199,6 +203,44 @@ fn methods_of_revisions_have_short_names_of_their_own() {
     let of_two = names(&["--rev", "v1", "./tool", "-n", "a", "./sub/tool"]);
     assert_eq!(of_two, format!("v1 {short_one} a, v1 {short_one} ./sub/tool"));
     assert_eq!(names(&["--rev", "v1,v2", "./tool", "-n", "at {rev}"]), "at v1, at v2");
+}
+
+#[test]
+fn methods_that_differ_by_their_hooks_are_apart_in_the_history() {
+    let Some(world) = repository() else { return };
+    let hook = ["-L", "n", "1,2", "-p", "echo {n} >>log"];
+    let json = world.bench_json(&[&["-r", "2", "--rev", "v1"], &hook[..], &["./tool"]].concat());
+    let methods = json["environment"]["revisions"][0]["methods"].as_array().unwrap();
+    let commands: Vec<&str> = methods.iter().map(|one| one["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["./tool", "./tool (n=2)"]);
+    let history = ["history", "--by", "commit", "--json", "--plot", "./tool"];
+    let runs = &world.run(&history).json()["series"][0]["commits"][0]["runs"];
+    assert_eq!(runs.as_array().unwrap().len(), 1, "{runs}");
+}
+
+#[test]
+fn neither_hooks_nor_another_repository_of_the_environment_matter() {
+    let (Some(world), Some(other)) = (repository(), repository()) else { return };
+    let root = world.dir.path();
+    git(other.dir.path(), 4, &["commit", "--quiet", "--allow-empty", "-m", "other"]).unwrap();
+    let facts_of = |variables: &[(&str, &Path)]| {
+        let mut command = world.command(&["bench", "-r", "1", "--json", "/bin/true"]);
+        command.current_dir(root).envs(variables.iter().copied());
+        let facts = Ran::new(command.output().unwrap()).json()["environment"].clone();
+        ["commit", "subject", "dirty"].map(|name| facts[format!("project_{name}")].clone())
+    };
+    let expected = [json!(git(root, 4, &["rev-parse", "v2"])), json!("two"), json!(false)];
+    let other = other.path(".git");
+    assert_eq!(facts_of(&[("GIT_DIR", &other)]), expected);
+    assert_eq!(facts_of(&[("GIT_INDEX_FILE", &other.join("nosuch"))]), expected);
+    // What its files do not tell as usual is asked of git.
+    git(root, 4, &["symbolic-ref", "refs/heads/alias", "refs/heads/main"]).unwrap();
+    git(root, 4, &["symbolic-ref", "HEAD", "refs/heads/alias"]).unwrap();
+    assert_eq!(facts_of(&[]), expected);
+    std::fs::create_dir_all(world.path(".git/hooks")).unwrap();
+    script(&world.path(".git/hooks/post-checkout"), "#!/bin/sh\nexit 3\n");
+    let ran = world.bench(&["-r", "1", "--rev", "v1", "./tool"]);
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::run::Environment;
+use crate::run::{Environment, REVISIONS};
 
 mod control_group;
 mod kernel;
@@ -108,12 +108,17 @@ pub struct Difference {
     pub b: Value,
 }
 
+/// Facts that say no more than another one does: the commit.
+const OF_THE_COMMIT: [&str; 4] =
+    ["project_branch", "project_commit_time", "project_subject", REVISIONS];
+
 /// The differences of the machine and its system come first.
 pub fn differences(a: &Environment, b: &Environment) -> Vec<Difference> {
     let facts: BTreeSet<&String> = a.facts.keys().chain(b.facts.keys()).collect();
     let value = |facts: &Facts, fact: &str| facts.get(fact).cloned().unwrap_or_default();
     let mut differences: Vec<Difference> = facts
         .into_iter()
+        .filter(|fact| !OF_THE_COMMIT.contains(&fact.as_str()))
         .map(|fact| Difference {
             fact: fact.clone(),
             a: value(&a.facts, fact),

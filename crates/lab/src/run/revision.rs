@@ -45,7 +45,7 @@ pub struct MeasuredRevision {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionMethod {
     pub name: String,
-    /// What was typed, which is the same at all revisions.
+    /// The name that it would have without a revision, which is the same at all of them.
     pub command: String,
     /// The SHA-256 of each file of the worktree that the command names, by its path there.
     pub sha256: BTreeMap<String, String>,
@@ -104,8 +104,8 @@ impl MeasuredRevision {
     /// What readers see of the revision: the name that was typed, and the commit that it was then.
     pub fn label(&self) -> String {
         let short = self.commit.short();
-        // A name may be the hash itself.
-        if self.commit.commit.starts_with(&self.name) {
+        // A name may be the hash itself, of which git takes no fewer digits.
+        if self.name.len() >= 4 && self.commit.commit.starts_with(&self.name) {
             return short.to_owned();
         }
         format!("{} {short}", self.name)
@@ -169,6 +169,7 @@ mod tests {
         check("HEAD~1", "HEAD~1 cfdcc50");
         check("v1", "v1 cfdcc50");
         check("cfdc", "cfdcc50");
+        check("c", "c cfdcc50");
         check("cfdcc50b9", "cfdcc50");
         check(&commit().commit, "cfdcc50");
         assert_eq!(commit().described(), "cfdcc50-dirty");

@@ -72,6 +72,7 @@ impl Commands {
             is_one_command: typed.len() == 1,
             methods: Vec::new(),
             names: HashSet::new(),
+            names_at: vec![HashSet::new(); revisions.len()],
             for_shell: Vec::new(),
         };
         ensure!(
@@ -124,6 +125,8 @@ struct Builder<'a> {
     is_one_command: bool,
     methods: Vec<Method>,
     names: HashSet<String>,
+    /// The names that the methods of each revision would have if it were the only one.
+    names_at: Vec<HashSet<String>>,
     for_shell: Vec<(String, String)>,
 }
 
@@ -201,16 +204,17 @@ impl Builder<'_> {
         }
     }
 
-    /// The revision that these values name, and what was typed without its name.
-    fn revision(&self, typed: &Typed<'_>, shown: &Values<'_>) -> Result<Option<AtRevision>> {
+    /// The revision that these values name, and the name that the method would have without it.
+    fn revision(&mut self, typed: &Typed<'_>, shown: &Values<'_>) -> Result<Option<AtRevision>> {
         let is_of = |revision: &Revision| shown.contains(&(REV, revision.measured.name.as_str()));
-        match self.revisions.iter().position(is_of) {
-            Some(index) => {
-                let command = line_of(&typed.text(&without_revision(shown))?);
-                Ok(Some(AtRevision { index, command }))
-            }
-            None => Ok(None),
-        }
+        let Some(index) = self.revisions.iter().position(is_of) else { return Ok(None) };
+        let others = without_revision(shown);
+        let name = match typed.name {
+            Some(name) => filled(name, &others),
+            None => typed.text(&others)?,
+        };
+        let command = unused(&mut self.names_at[index], &name, &others);
+        Ok(Some(AtRevision { index, command }))
     }
 
     /// A name that no other method has: the one that was given, else the revision and the command.
@@ -222,32 +226,35 @@ impl Builder<'_> {
         shown: &Values<'_>,
         text: &str,
     ) -> String {
-        let given = typed.name.map(|name| filled(name, shown));
         let others = match revision {
             Some(_) => without_revision(shown),
             None => shown.clone(),
         };
-        let name = match (given, revision) {
-            (Some(given), Some(_)) if typed.name.is_some_and(|name| has(name, REV)) => given,
-            (given, Some(AtRevision { index, command })) => {
+        let given = || typed.name.map_or_else(|| text.to_owned(), |name| filled(name, shown));
+        let name = match revision {
+            None => given(),
+            Some(_) if typed.name.is_some_and(|name| has(name, REV)) => given(),
+            Some(AtRevision { index, command }) => {
                 let label = self.revisions[*index].measured.label();
-                match given {
-                    Some(given) => format!("{label} {given}"),
+                match typed.name {
                     None if self.is_one_command && others.is_empty() => label,
                     None if self.is_one_command => format!("{label} ({})", pairs(&others)),
-                    None => format!("{label} {command}"),
+                    _ => format!("{label} {command}"),
                 }
             }
-            (given, None) => given.unwrap_or_else(|| text.to_owned()),
         };
-        let name = line_of(&name);
-        // What distinguishes it from others of the same name.
-        let with_values = line_of(&format!("{name} ({})", pairs(&others)));
-        let candidates = std::iter::once(name.clone());
-        let candidates = candidates.chain((!others.is_empty()).then_some(with_values));
-        let mut candidates = candidates.chain((2..).map(|n| format!("{name} #{n}")));
-        candidates.find(|name| self.names.insert(name.clone())).unwrap_or(name)
+        unused(&mut self.names, &name, &others)
     }
+}
+
+/// The name, with what distinguishes it from others of the same name.
+fn unused(names: &mut HashSet<String>, name: &str, values: &Values<'_>) -> String {
+    let name = line_of(name);
+    let with_values = line_of(&format!("{name} ({})", pairs(values)));
+    let candidates = std::iter::once(name.clone());
+    let candidates = candidates.chain((!values.is_empty()).then_some(with_values));
+    let mut candidates = candidates.chain((2..).map(|n| format!("{name} #{n}")));
+    candidates.find(|name| names.insert(name.clone())).unwrap_or(name)
 }
 
 /// The values that are not those of a revision.

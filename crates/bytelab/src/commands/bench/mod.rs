@@ -30,6 +30,7 @@ use self::definition::{Definition, string};
 use self::export::Exports;
 use self::input::Input;
 use self::path::existing;
+use self::programs::Digests;
 use self::revisions::{Revision, Revisions};
 use super::context::Context;
 use super::exit;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
     let request = with_flags(request, args, commands.methods.len());
-    let request = with_programs(request, &typed, revisions)?;
+    let request = with_programs(request, &typed, revisions, &stop)?;
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
     let context = Context { store: context.store.clone(), experiments, ..*context };
@@ -121,12 +122,15 @@ fn with_programs(
     mut request: RunRequest,
     typed: &Definition,
     revisions: &[Revision],
+    stop: &Stop,
 ) -> Result<RunRequest> {
+    let mut digests = Digests::new(stop);
     if !revisions.is_empty() {
-        let measured = programs::measured(typed, revisions);
+        let measured = programs::measured(typed, revisions, &mut digests);
         request.facts.insert(REVISIONS.to_owned(), serde_json::to_value(measured)?);
     }
-    request.notes.extend(programs::same(typed, revisions).into_iter().map(Warning::noted));
+    let same = programs::same(typed, revisions, &mut digests);
+    request.notes.extend(same.into_iter().map(Warning::noted));
     Ok(request)
 }
 

@@ -1,12 +1,13 @@
 //! What the commands run: the files of worktrees that they name, and which of them run the same
 //! program.
 
-use std::collections::BTreeMap;
-use std::fs::File;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use lab::launch::Stop;
 use lab::path_text::to_path;
 use lab::run::{MeasuredRevision, RevisionMethod};
 use sha2::{Digest, Sha256};
@@ -16,47 +17,64 @@ use super::revisions::Revision;
 
 /// Further commands of one program are counted instead of named.
 const NAMED_MAX: usize = 4;
+/// A larger file is no program, and reading it would delay the run.
+const FILE_MAX_BYTES: u64 = 1 << 30;
+
+/// The SHA-256 of files, each of which is read once.
+pub(super) struct Digests<'a> {
+    stop: &'a Stop,
+    /// By device and inode.
+    known: HashMap<(u64, u64), Option<String>>,
+}
 
 /// The revisions, each with the methods whose programs are its own.
-pub(super) fn measured(definition: &Definition, revisions: &[Revision]) -> Vec<MeasuredRevision> {
-    let measured = |(at, Revision { measured, tree }): (usize, &Revision)| {
-        let of_revision = |method: &Method| {
+pub(super) fn measured(
+    definition: &Definition,
+    revisions: &[Revision],
+    digests: &mut Digests<'_>,
+) -> Vec<MeasuredRevision> {
+    let mut measured = |(at, Revision { measured, tree }): (usize, &Revision)| {
+        let mut of_revision = |method: &Method| {
             let AtRevision { index, command } = method.revision.as_ref()?;
             (*index == at).then(|| RevisionMethod {
                 name: method.name.clone(),
                 command: command.clone(),
                 sha256: match definition.setup {
-                    None => files(&method.command, tree),
+                    None => files(&method.command, tree, digests),
                     // It may make them.
                     Some(_) => BTreeMap::new(),
                 },
             })
         };
-        let methods = definition.methods.iter().filter_map(of_revision).collect();
+        let methods = definition.methods.iter().filter_map(&mut of_revision).collect();
         MeasuredRevision { methods, ..measured.clone() }
     };
-    revisions.iter().enumerate().map(measured).collect()
+    revisions.iter().enumerate().map(&mut measured).collect()
 }
 
 /// The SHA-256 of each file below the folder that is a word of the command.
-fn files(command: &Script, folder: &str) -> BTreeMap<String, String> {
+fn files(command: &Script, folder: &str, digests: &mut Digests<'_>) -> BTreeMap<String, String> {
     let words = match command {
         Script::Words(words) => words.clone(),
         Script::Shell(text, _) => shlex::split(text).unwrap_or_default(),
     };
-    let file = |word: &String| {
+    let mut file = |word: &String| {
         let below = word.strip_prefix(folder)?.strip_prefix('/')?;
-        Some((below.to_owned(), sha256(&to_path(word))?))
+        Some((below.to_owned(), digests.sha256(&to_path(word))?))
     };
-    words.iter().filter_map(file).collect()
+    words.iter().filter_map(&mut file).collect()
 }
 
 /// A sentence for each program that several commands run with the same arguments.
-pub(super) fn same(definition: &Definition, revisions: &[Revision]) -> Vec<String> {
+pub(super) fn same(
+    definition: &Definition,
+    revisions: &[Revision],
+    digests: &mut Digests<'_>,
+) -> Vec<String> {
     let mut programs: Vec<(Program, Vec<&str>)> = Vec::new();
     for method in &definition.methods {
         let program = Program::of_method(method, definition, revisions);
-        match programs.iter_mut().find(|(known, _)| known.is_same(&program)) {
+        match programs.iter_mut().find(|(known, _)| known.is_same(&program, digests)) {
             Some((_, names)) => names.push(&method.name),
             None => programs.push((program, vec![&method.name])),
         }
@@ -118,7 +136,7 @@ impl Program {
 
     /// Whether their files have equal bytes. One file of two names may be two programs, as gzip and
     /// gunzip are.
-    fn is_same(&self, other: &Program) -> bool {
+    fn is_same(&self, other: &Program, digests: &mut Digests<'_>) -> bool {
         if self.rest != other.rest {
             return false;
         }
@@ -130,7 +148,8 @@ impl Program {
         if (of_a.dev(), of_a.ino()) == (of_b.dev(), of_b.ino()) {
             return a.file_name() == b.file_name();
         }
-        of_a.len() == of_b.len() && sha256(a).is_some_and(|digest| Some(digest) == sha256(b))
+        of_a.len() == of_b.len()
+            && digests.sha256(a).is_some_and(|digest| Some(digest) == digests.sha256(b))
     }
 }
 
@@ -145,24 +164,51 @@ fn split_in<'t>(text: &'t str, folder: &str) -> Option<(&'t str, &'t str)> {
 
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_program(file))
 }
 
-/// The digest of a file, in hexadecimal.
-fn sha256(path: &Path) -> Option<String> {
-    // Opening a FIFO would block.
-    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let mut file = File::open(path).ok()?;
-    let (mut digest, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => digest.update(&buffer[..n]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
+fn is_program(file: &Path) -> bool {
+    let may_run = |found: &Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
+    file.metadata().is_ok_and(|found| may_run(&found))
+}
+
+impl<'a> Digests<'a> {
+    pub(super) fn new(stop: &'a Stop) -> Digests<'a> {
+        Digests { stop, known: HashMap::new() }
     }
-    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+
+    /// In hexadecimal; none of what is no file, cannot be read, or is larger than a program.
+    fn sha256(&mut self, path: &Path) -> Option<String> {
+        // Opening a FIFO would block.
+        let found = path.metadata().ok()?;
+        if !found.is_file() || found.len() > FILE_MAX_BYTES {
+            return None;
+        }
+        let key = (found.dev(), found.ino());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let digest = self.read(path);
+        self.known.insert(key, digest.clone());
+        digest
+    }
+
+    fn read(&self, path: &Path) -> Option<String> {
+        let mut file = File::open(path).ok()?;
+        let (mut digest, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
+        loop {
+            self.stop.check().ok()?;
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => digest.update(&buffer[..n]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        let pairs: Vec<String> =
+            digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(pairs.concat())
+    }
 }
 
 #[cfg(test)]
@@ -202,7 +248,7 @@ mod tests {
 
     fn check_in(definition: &Definition, expected: &[&str]) {
         let end = " run the same program with the same arguments";
-        let found = same(definition, &[]);
+        let found = same(definition, &[], &mut Digests::new(&Stop::default()));
         let found: Vec<&str> = found.iter().map(|line| line.strip_suffix(end).unwrap()).collect();
         assert_eq!(found, expected);
     }
@@ -247,6 +293,23 @@ mod tests {
     }
 
     #[test]
+    fn each_file_is_read_once_and_none_that_is_larger_than_a_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let stop = Stop::default();
+        let mut digests = Digests::new(&stop);
+        std::fs::write(path("a"), "one").unwrap();
+        symlink("a", path("b")).unwrap();
+        let first = digests.sha256(&path("a"));
+        assert!(first.is_some());
+        // The bytes of the same file are not read again.
+        std::fs::write(path("a"), "two").unwrap();
+        assert_eq!(digests.sha256(&path("b")), first);
+        File::create(path("large")).unwrap().set_len(FILE_MAX_BYTES + 1).unwrap();
+        assert_eq!([path("large"), path("nosuch")].map(|path| digests.sha256(&path)), [None, None]);
+    }
+
+    #[test]
     fn what_surrounds_a_command_must_be_equal_too() {
         let directory = tempfile::tempdir().unwrap();
         let plain = || method("plain", words("./x"));
@@ -268,11 +331,16 @@ mod tests {
         std::fs::write(directory.path().join("x"), "abc").unwrap();
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let expected = BTreeMap::from([("x".to_owned(), abc.to_owned())]);
-        assert_eq!(files(&words(&format!("{dir}/x {dir} {dir}/nosuch {dir}x")), dir), expected);
+        let stop = Stop::default();
+        let mut digests = Digests::new(&stop);
+        assert_eq!(
+            files(&words(&format!("{dir}/x {dir} {dir}/nosuch {dir}x")), dir, &mut digests),
+            expected
+        );
         let script = Script::Shell(format!("cat {dir}/x | {dir}/x; '"), None);
-        assert_eq!(files(&script, dir), BTreeMap::new(), "it cannot be split");
+        assert_eq!(files(&script, dir, &mut digests), BTreeMap::new(), "it cannot be split");
         let script = Script::Shell(format!("cat {dir}/x | wc"), None);
-        assert_eq!(files(&script, dir), expected);
+        assert_eq!(files(&script, dir, &mut digests), expected);
         assert_eq!(split_in(" /t/x 1>y", "/t"), Some(("/t/x", " 1>y")));
         assert_eq!(split_in("/tx 1", "/t"), None);
     }

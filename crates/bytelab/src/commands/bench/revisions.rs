@@ -76,12 +76,23 @@ impl Revisions {
     fn add(&mut self, name: &str, root: &str, prefix: &str, stop: &Stop) -> Result<()> {
         let verify = ["rev-parse", "--verify", "--end-of-options"];
         let found = git(&[&verify[..], &[&format!("{name}^{{commit}}")]].concat(), stop);
-        let commit = found.with_context(|| format!("--rev {name}"))?.trim().to_owned();
+        let is_shallow = || {
+            let answer = git(&["rev-parse", "--is-shallow-repository"], stop);
+            answer.is_ok_and(|answer| answer.trim() == "true")
+        };
+        let found = found.with_context(|| {
+            let advice =
+                if is_shallow() { ": the clone is shallow: git fetch --unshallow" } else { "" };
+            format!("--rev {name}{advice}")
+        });
+        let commit = found?.trim().to_owned();
         let full = git(&["rev-parse", "--symbolic-full-name", name], stop).unwrap_or_default();
         let branch = ["refs/heads/", "refs/remotes/"].map(|kind| full.trim().strip_prefix(kind));
         let branch = branch.into_iter().flatten().next().map(str::to_owned);
         self.made.push(root.to_owned());
-        git(&["worktree", "add", "--quiet", "--detach", root, &commit], stop)
+        // The user's hook after a checkout is not for it.
+        let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach"];
+        git(&[&add[..], &[root, &commit]].concat(), stop)
             .with_context(|| format!("--rev {name}"))?;
         let tree = format!("{root}/{prefix}").trim_end_matches('/').to_owned();
         ensure!(

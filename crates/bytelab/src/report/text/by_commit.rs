@@ -26,12 +26,21 @@ pub(crate) fn text(
     page.paragraph(
         Style::Dim,
         "ratio: ",
-        "the p50 divided by that of the line above. It is no verdict, as what the machine did \
-         meanwhile is in it; `bytelab bench --rev A,B` measures two commits in the same rounds.",
+        "the p50 divided by that of the line above. It is not a verdict: the runs were at \
+         different times, and what the machine did then is in it. `bytelab bench --rev A,B` measures two commits in the same rounds.",
     );
     if without_commit > 0 {
         let runs = if without_commit == 1 { "run is" } else { "runs are" };
         let text = format!("{without_commit} {runs} left out: no commit is known");
+        page.paragraph(Style::Dim, "note: ", &text);
+    }
+    let unknown = all.iter().flat_map(|series| &series.commits);
+    let unknown: usize = unknown.map(|one| one.runs_of_unknown_tree).sum();
+    if unknown > 0 {
+        let text = format!(
+            "of {unknown} of the runs git did not say in time whether their tree had changes; they \
+             count as of the commit"
+        );
         page.paragraph(Style::Dim, "note: ", &text);
     }
     page.into_text()
@@ -94,6 +103,7 @@ mod tests {
             commit: ProjectCommit { commit: digit.repeat(40), subject, ..ProjectCommit::default() },
             p50,
             ratio,
+            runs_of_unknown_tree: 0,
             runs: runs.iter().map(of_run).collect(),
         }
     }
@@ -128,9 +138,9 @@ mod tests {
                                                         line has room
         bbbbbbb-dirty     12.0                1  0.960
 
-        ratio: the p50 divided by that of the line above. It is no verdict, as what the
-          machine did meanwhile is in it; `bytelab bench --rev A,B` measures two commits
-          in the same rounds.
+        ratio: the p50 divided by that of the line above. It is not a verdict: the runs
+          were at different times, and what the machine did then is in it. `bytelab
+          bench --rev A,B` measures two commits in the same rounds.
         note: 2 runs are left out: no commit is known
         ");
     }

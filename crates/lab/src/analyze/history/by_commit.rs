@@ -30,8 +30,10 @@ pub struct CommitValue {
     pub commit: ProjectCommit,
     /// The median of the runs.
     pub p50: f64,
-    /// This divided by the p50 of the commit before it.
+    /// This divided by the p50 of the commit before it; none where both are of the same second.
     pub ratio: Option<f64>,
+    /// How many of the runs do not know whether their tree had changes.
+    pub runs_of_unknown_tree: usize,
     /// The oldest first.
     pub runs: Vec<HistoryPoint>,
 }
@@ -57,13 +59,12 @@ pub fn series_by_commit(all: &[AtCommit], metric: &str) -> Vec<CommitSeries> {
     for AtCommit { run, method, commit } in all {
         let machine = |run: &Run| run.environment.fingerprint.clone();
         for (place, value) in values(run, method, metric, &machine) {
-            match found.iter_mut().find(|series| series.place == place) {
-                Some(series) => series.add(commit, value),
-                None => {
-                    let mut series = CommitSeries { place, commits: Vec::new() };
-                    series.add(commit, value);
-                    found.push(series);
-                }
+            if let Some(series) = found.iter_mut().find(|series| series.place == place) {
+                series.add(commit, value);
+            } else {
+                let mut series = CommitSeries { place, commits: Vec::new() };
+                series.add(commit, value);
+                found.push(series);
             }
         }
     }
@@ -73,13 +74,22 @@ pub fn series_by_commit(all: &[AtCommit], metric: &str) -> Vec<CommitSeries> {
 
 impl CommitSeries {
     fn add(&mut self, commit: &ProjectCommit, value: HistoryPoint) {
+        let unknown = usize::from(commit.dirty.is_none());
         let is_same = |known: &&mut CommitValue| state(&known.commit) == state(commit);
         match self.commits.iter_mut().find(is_same) {
-            Some(known) => known.runs.push(value),
+            Some(known) => {
+                let ProjectCommit { commit_time, subject, .. } = &mut known.commit;
+                // Not every run could ask git.
+                *commit_time = commit_time.take().or_else(|| commit.commit_time.clone());
+                *subject = subject.take().or_else(|| commit.subject.clone());
+                known.runs_of_unknown_tree += unknown;
+                known.runs.push(value);
+            }
             None => self.commits.push(CommitValue {
                 commit: commit.clone(),
                 p50: f64::NAN,
                 ratio: None,
+                runs_of_unknown_tree: unknown,
                 runs: vec![value],
             }),
         }
@@ -91,8 +101,15 @@ impl CommitSeries {
             *p50 = stats::median(&runs.iter().map(|run| run.p50).collect::<Vec<_>>());
         }
         // A tree with changes is newer than its commit.
-        self.commits.sort_by_key(|one| (time(one).to_owned(), state(&one.commit).1));
+        self.commits.sort_by(|a, b| {
+            time(a).cmp(time(b)).then_with(|| state(&a.commit).cmp(&state(&b.commit)))
+        });
         for at in 1..self.commits.len() {
+            let [older, newer] = [at - 1, at].map(|at| &self.commits[at]);
+            // A rebase makes many commits in one second.
+            if time(older) == time(newer) && older.commit.commit != newer.commit.commit {
+                continue;
+            }
             let ratio = self.commits[at].p50 / self.commits[at - 1].p50;
             self.commits[at].ratio = Some(ratio).filter(|ratio| ratio.is_finite());
         }
@@ -165,6 +182,18 @@ mod tests {
             expected.map(|(name, ids, p50, ratio)| (name.to_owned(), ids.to_owned(), p50, ratio));
         assert_eq!(shown, expected);
         assert!(series_by_commit(&all, "furlongs").is_empty());
+    }
+
+    #[test]
+    fn commits_of_one_second_have_no_ratio_and_any_run_may_tell_the_time() {
+        let [first, second] = ["a", "b"].map(|digit| commit(digit, Some("05")));
+        let untold = ProjectCommit { commit_time: None, subject: None, ..first.clone() };
+        let all = [at(10, &second, 4e6), at(11, &untold, 1e6), at(12, &first, 1e6)];
+        let found = series_by_commit(&all, "wall_ns");
+        let commits = &found[0].commits;
+        let shown: Vec<_> = commits.iter().map(|one| (one.commit.short(), one.ratio)).collect();
+        assert_eq!(shown, [("aaaaaaa", None), ("bbbbbbb", None)]);
+        assert_eq!(commits[0].commit, first);
     }
 
     #[test]
