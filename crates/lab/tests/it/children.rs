@@ -2,7 +2,9 @@
 //! before the sample.
 
 use std::io::{Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
+use std::sync::RwLockWriteGuard;
 
 use lab::experiment::{Command, How, Method};
 use lab::launch::{Launch, RawSample, Runner};
@@ -11,7 +13,7 @@ use lab::param::Point;
 use lab::run::Plan;
 
 use crate::counting::traced;
-use crate::script::{cell, launcher, method, on_go, plan, run, script};
+use crate::script::{alone, cell, launcher, method, no_other, on_go, plan, run, script};
 
 /// Some ten milliseconds of CPU time of a shell.
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
@@ -20,10 +22,30 @@ fn shell(name: &str, text: &str) -> Method {
     method(name, How::Command(Command::script(text)))
 }
 
-fn started(method: &Method) -> Box<dyn Runner> {
+struct Started {
+    runner: Box<dyn Runner>,
+    _alone: RwLockWriteGuard<'static, ()>,
+}
+
+impl Deref for Started {
+    type Target = dyn Runner;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.runner
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.runner
+    }
+}
+
+fn started(method: &Method) -> Started {
+    let alone = no_other();
     let mut runner = launcher().start("", method, false).unwrap();
     runner.prepare(&Point::default()).unwrap();
-    runner
+    Started { runner, _alone: alone }
 }
 
 fn value(taken: &RawSample, name: &str) -> Option<f64> {
@@ -50,8 +72,7 @@ fn of_a_command_all_processes_count() {
     // Each process waits in a run queue of its own, and only the kernel's reports have all waits.
     assert_eq!(value(&taken, "run_queue_wait_ns"), None, "{taken:?}");
     let is_reported = taken.waits.tree.is_some();
-    // The tests that run at the same time are the same lab.
-    assert!(taken.waits.tree.is_none_or(|tree| tree.tasks >= 2), "{taken:?}");
+    assert!(taken.waits.tree.is_none_or(|tree| tree.tasks == 2), "{taken:?}");
     assert_eq!(value(&taken, "cpu_delay_ns").is_some(), is_reported, "{taken:?}");
     // One runs after the other.
     let without_wait = value(&taken, "wall_less_wait_ns");
@@ -120,7 +141,8 @@ fn of_a_worker_that_starts_others_nothing_of_its_own_stands_for_all() {
 #[cfg(target_os = "linux")]
 fn what_is_not_known_of_a_tree_has_its_reason() {
     let command = shell("command", &format!("sh -c '{BURN}'; true"));
-    let run = run(vec![script("worker", &by_a_child()), command], Plan { counting: 0, ..plan(2) });
+    let methods = vec![script("worker", &by_a_child()), command];
+    let run = alone(methods, Plan { counting: 0, ..plan(2) });
     let why = |method: &str, metric: &str| {
         let of = |note: &&lab::run::Warning| note.method.as_deref() == Some(method);
         let start = format!("{metric}: ");

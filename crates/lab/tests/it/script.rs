@@ -1,5 +1,7 @@
 //! Workers as shell scripts, and a record that keeps nothing.
 
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+
 use anyhow::Result;
 use lab::experiment::{Data, Experiment, How, Method};
 use lab::launch::{Launcher, Stop};
@@ -113,7 +115,31 @@ pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>
     go(&job, run, &Stop::default(), |_, _| {});
 }
 
+/// The tests are one process, and so one lab: what others start at the same time counts as started
+/// by its command. Where that matters, a test runs [`alone`].
+static LAB: RwLock<()> = RwLock::new(());
+
+/// While it lives, no other test measures.
+pub(crate) fn no_other() -> RwLockWriteGuard<'static, ()> {
+    LAB.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+    let _with_others = LAB.read().unwrap_or_else(PoisonError::into_inner);
+    measure_all(job, run, stop, watch);
+}
+
+/// Measures these methods while no other test measures.
+pub(crate) fn alone(methods: Vec<Method>, plan: Plan) -> Run {
+    let _alone = no_other();
+    let experiment = experiment();
+    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let mut run = new_run(&job, vec![Point::default()], plan, None);
+    measure_all(&job, &mut run, &Stop::default(), |_, _| {});
+    run
+}
+
+fn measure_all(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let dir = std::env::temp_dir();
     let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
     let mut launcher = Launcher {
