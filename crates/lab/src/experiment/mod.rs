@@ -4,8 +4,6 @@
 mod ending;
 mod points;
 mod printed_metric;
-#[cfg(test)]
-mod tests;
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -388,3 +386,6 @@ impl std::error::Error for Skip {}
 pub fn skip(reason: impl Into<String>) -> anyhow::Error {
     Skip(reason.into()).into()
 }
+
+#[cfg(test)]
+mod tests;

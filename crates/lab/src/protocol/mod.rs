@@ -2,8 +2,6 @@
 //! line each. This module is pure: it parses and formats lines, and does no I/O.
 
 mod escape;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -342,3 +340,6 @@ fn escaped_pairs(rest: &str) -> impl Iterator<Item = Result<(&str, &str), String
         word.split_once('=').ok_or_else(|| format!("{} is not name=value", quote(word)))
     })
 }
+
+#[cfg(test)]
+mod tests;

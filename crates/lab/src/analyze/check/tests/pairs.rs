@@ -1,5 +1,4 @@
-use super::*;
-use crate::analyze::Outcome;
+use super::super::*;
 use crate::analyze::tests::{answering, cell, noisy, point, run, times, with};
 
 /// 10 sessions of 5 rounds on a machine whose speed drifts, with `mmap` and `read`; `mmap` takes

@@ -1,3 +1,5 @@
+mod pairs;
+
 use super::*;
 use crate::analyze::tests::{answering, cell, noisy, run, times, waited, with};
 use crate::run::{Pass, Role, Sample, Status};
