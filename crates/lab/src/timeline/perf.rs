@@ -8,7 +8,7 @@ use super::recording::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
 use super::ring::Ring;
 use super::shared::{RecorderState, TimelineSources, rest};
 use crate::clock;
-use crate::count::tracepoint::{self, Format};
+use crate::count::event::{Format, tracepoint_format};
 use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
 
 /// The largest size that the kernel grants is used; without root it may grant only the last.
@@ -30,10 +30,10 @@ impl PerfRecorder {
     pub(super) fn open() -> Result<PerfRecorder, String> {
         let mut layout = Layout::default();
         let mut sources = TimelineSources::default();
-        let switch = tracepoint::format("sched/sched_switch")?;
+        let switch = tracepoint_format("sched/sched_switch")?;
         let wakeups = [
-            tracepoint::format("sched/sched_wakeup")?,
-            tracepoint::format("sched/sched_wakeup_new")?,
+            tracepoint_format("sched/sched_wakeup")?,
+            tracepoint_format("sched/sched_wakeup_new")?,
         ];
         let known = layout.set_switch(&switch).is_some()
             && wakeups.iter().all(|format| layout.add_wakeup(format).is_some());
@@ -89,8 +89,7 @@ impl PerfRecorder {
 }
 
 fn calls(layout: &mut Layout) -> Result<[u64; 2], String> {
-    let [begins, ends] =
-        ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"].map(tracepoint::format);
+    let [begins, ends] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"].map(tracepoint_format);
     let (begins, ends): (Format, Format) = (begins?, ends?);
     layout.call_begins = begins.place("id").map(|place| (begins.id, place));
     layout.call_ends = ends.place("ret").map(|place| (ends.id, place));

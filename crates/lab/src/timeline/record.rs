@@ -1,7 +1,7 @@
 //! Parses the records of a ring; see `perf_event_open(2)`, "MMAP layout". Pure: it reads only
 //! bytes.
 
-use crate::count::tracepoint::{FieldLayout, Format};
+use crate::count::event::{FieldLayout, Format};
 
 /// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq)]
