@@ -7,8 +7,6 @@ use memchr::memmem;
 
 use crate::clock::TreeUsage;
 
-// The values of one reading of a process's counters.
-
 /// The kernel's counts of a process since its start. None: not known on this machine; see
 /// [`super::Counters::why`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
