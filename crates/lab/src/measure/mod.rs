@@ -1,40 +1,32 @@
 //! The rounds: each round measures every method once, in a new random order, and appends every
 //! sample to the run.
 
-mod agreement;
-mod batch;
 mod bench;
 mod counting;
-mod job;
-mod order;
-mod proof;
 mod resume;
 mod schedule;
 mod session;
-mod short_time;
 mod values;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-pub(crate) use self::bench::{Bench, Halt, reason, unless_stopped};
-pub use self::job::{Job, Progress, Record};
-pub(crate) use self::order::order;
+pub(crate) use self::bench::{Bench, Halt, order, reason, unless_stopped};
+pub use self::bench::{Job, Progress, Record};
 use self::resume::{sessions_had, sessions_left, set_aside, spent_ns};
 use self::schedule::Schedule;
 pub use self::schedule::limit::at_most_ns;
+use self::schedule::limit::{announce_longer, announce_short, note_short_time};
 use self::session::{Live, Session};
-use self::short_time::{announce_longer, announce_short, note_short_time};
 pub use self::values::values;
 use crate::analyze::{choose_measures, decided, is_look};
-use crate::cache;
-use crate::clock;
 use crate::environment::{self, Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
 use crate::param::Point;
 use crate::run::{CacheState, Cell, Design, Plan, Role, Run, SCHEMA, Sample, Status, Warning};
+use crate::{cache, clock};
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
