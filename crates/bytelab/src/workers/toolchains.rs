@@ -80,7 +80,6 @@ const RUST: Toolchain = Toolchain {
         "workers/rust/src/flat.rs",
         "workers/rust/src/person_generated.rs",
         "crates/bytelab/src/experiments/decoding/jobs.rs" in "src/experiments/decoding/jobs.rs",
-        "crates/bytelab/src/experiments/decoding/json.rs" in "src/experiments/decoding/json.rs",
         "crates/bytelab/src/experiments/decoding/typed.rs" in "src/experiments/decoding/typed.rs",
     ],
     build: &[&[
