@@ -111,7 +111,6 @@ const RUST_HTTP: Toolchain = Toolchain {
         "workers/rust/http/src/hyper.rs",
         "workers/rust/http/src/reqwest.rs",
         "workers/rust/http/src/ureq.rs",
-        "crates/bytelab/src/experiments/reading/digest.rs" in "src/experiments/reading/digest.rs",
         "crates/bytelab/src/experiments/reading/fold.rs" in "src/experiments/reading/fold.rs",
     ],
     more: &["--manifest-path", "{src}/workers/rust/http/Cargo.toml"],

@@ -9,8 +9,8 @@ use lab::param::Point;
 use memmap2::MmapMut;
 
 use super::fold::Fold;
+use super::libraries::Lent;
 use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
-use super::stream::Lent;
 use crate::experiments::shared::aligned_buffer::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {

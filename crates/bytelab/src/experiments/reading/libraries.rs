@@ -1,4 +1,4 @@
-//! Asynchronous readers, on a runtime of one thread (and tokio's own blocking threads, which read).
+//! Readers of libraries: tokio, and our own byte-stream.
 
 use std::future::poll_fn;
 use std::io;
@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use anyhow::{Context as _, Result};
+use byte_stream::Stream;
 use lab::experiment::{Method, Task};
 use lab::param::Point;
 use tokio::fs::File;
@@ -16,7 +17,8 @@ use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
 use crate::experiments::shared::aligned_buffer::Buffer;
 
-pub(super) fn methods() -> Vec<Method> {
+/// Asynchronous readers, on a runtime of one thread (and tokio's own blocking threads, which read).
+pub(super) fn asynchronous() -> Vec<Method> {
     vec![
         contender("tokio-read", "tokio AsyncRead into a reused buffer", &["buffer"], build_read),
         contender("async-bytes", "a byte per await, from tokio chunks", &["buffer"], build_bytes),
@@ -125,5 +127,46 @@ impl Bytes<'_> {
         ready!(Pin::new(&mut self.file).poll_read(context, &mut buffer))?;
         (self.start, self.end) = (0, buffer.filled().len());
         Poll::Ready(Ok(()))
+    }
+}
+
+pub(super) fn byte_stream() -> Method {
+    contender("byte-stream", "byte-stream: chunks that are lent", &["buffer"], build_lent)
+}
+
+/// The borrowed chunks of one file.
+pub(super) struct Lent {
+    input: Input,
+    buffer: usize,
+}
+
+/// The maximum that the library accepts.
+pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
+
+fn build_lent(point: &Point) -> Result<Box<dyn Task>> {
+    reading(point, |input| Lent::new(point, input))
+}
+
+impl Lent {
+    pub(super) fn new(point: &Point, input: Input) -> Result<Lent> {
+        Ok(Lent { input, buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize })
+    }
+
+    #[inline]
+    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let Lent { input, buffer } = self;
+        let mut stream = Stream::options().buffer_bytes(*buffer).open(&input.path)?;
+        let mut offset = 0;
+        while let Some(chunk) = stream.next_chunk()? {
+            take(chunk);
+            offset = input.advanced(offset, chunk.len())?;
+        }
+        input.ended(offset)
+    }
+}
+
+impl Source for Lent {
+    fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
+        self.each(|chunk| fold.chunk(chunk))
     }
 }
