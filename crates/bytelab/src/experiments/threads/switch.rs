@@ -1,6 +1,7 @@
 //! The context switch: a token is passed between two threads, or two processes, on one CPU, and
 //! each reads its working set before it passes the token on. The cost of the pipe and of the
 //! reading without a switch is measured after each sample and subtracted.
+
 #![expect(unsafe_code, reason = "fork, waitpid and _exit have no safe form")]
 
 use std::hint::black_box;
