@@ -1,8 +1,7 @@
 //! The languages: the sources and commands of each worker. Plain data; a new language is a new
 //! entry.
 
-use super::tool::{Library, Program, Tool};
-use super::toolchain::{BuildDirectory, Toolchain};
+use super::toolchain::{BuildDirectory, Library, Program, Tool, Toolchain};
 
 /// Paths from the root of the repository, where the sources have the same relative paths; after
 /// `in` that of the package, where it is another one.
