@@ -11,14 +11,12 @@ mod measuring;
 mod numbers;
 mod path_arg;
 mod pattern;
-mod preset_flags;
 mod redaction;
 mod reference;
 mod report;
 mod run_flags;
 mod store;
 mod workers;
-mod wrong_use;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
