@@ -14,8 +14,7 @@ use lab::param::{Kind, Param, Point};
 use lab::stop::Stop;
 
 use self::job::{Copying, Cpu, contender, task};
-use super::shared::command::{must_be_installed, run as run_command};
-use super::shared::made_file;
+use super::shared::{made_file, must_be_installed, run_command};
 
 const NOTHING_MOVED: &str = "with output=null nothing is moved: /dev/null looks at no byte, and a method that reads none \
      is the fastest; compare methods with --output pipe, socket or file";

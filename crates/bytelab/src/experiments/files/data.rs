@@ -13,7 +13,7 @@ use lab::param::{Point, bytes};
 use lab::random::XorShift64;
 use lab::stop::Stop;
 
-use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::Buffer;
 use crate::experiments::shared::locked_folder::{make_locked, remove_leftovers};
 
 /// The jobs that need no file.

@@ -15,7 +15,7 @@ use lab::param::{Point, bytes};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::data::{Fresh, OrRefuse, cached, changing, own_folder, shared};
-use crate::experiments::shared::window::window;
+use crate::experiments::shared::window;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![

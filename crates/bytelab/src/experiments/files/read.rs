@@ -16,8 +16,7 @@ use lab::random::XorShift64;
 use memmap2::Mmap;
 
 use super::data::{buffer, cached, shared};
-use crate::experiments::shared::aligned_buffer::Buffer;
-use crate::experiments::shared::window::window;
+use crate::experiments::shared::{Buffer, window};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![

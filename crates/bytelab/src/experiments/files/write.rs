@@ -11,8 +11,7 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
 use super::data::{Fresh, OrRefuse, Phases, buffer, changing, enough_space, own_folder};
-use crate::experiments::shared::aligned_buffer::Buffer;
-use crate::experiments::shared::window::window;
+use crate::experiments::shared::{Buffer, window};
 
 pub(super) fn creating() -> Vec<Method> {
     let (create, unlink) = ("create, write and close a new file", "unlink a file just written");

@@ -14,7 +14,7 @@ use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::Point;
 
 use super::pages::{Pages, WINDOW_NS, fits, last_bytes};
-use crate::experiments::shared::cpus::{allowed, start_on};
+use crate::experiments::shared::{allowed_cpus, start_on};
 
 /// The first one is the reference.
 pub(super) fn methods() -> Vec<Method> {
@@ -329,7 +329,7 @@ struct TeamState {
 
 impl<K: Kernel> Team<K> {
     fn new(n: usize, size: u64, pages: &str) -> Result<Team<K>> {
-        let cpus = allowed()?;
+        let cpus = allowed_cpus()?;
         if n > cpus.len() {
             return Err(skip(format!("{n} threads, and this process may use {} CPUs", cpus.len())));
         }

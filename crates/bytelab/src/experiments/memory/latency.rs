@@ -17,7 +17,7 @@ use lab::random::XorShift64;
 
 use super::bandwidth::{Kernel, Read};
 use super::pages::{Pages, WINDOW_NS, last_bytes, line_bytes};
-use crate::experiments::shared::cpus::{allowed, pin, start_on};
+use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
 /// More than the distance that line prefetchers cover, and not a multiple of a page.
 const STRIDE_LINES: usize = 67;
@@ -270,7 +270,7 @@ struct ReaderState {
 const BLOCK: usize = 1024;
 
 fn build(point: &Point) -> Result<Box<dyn Task>> {
-    let mut cpus = allowed()?;
+    let mut cpus = allowed_cpus()?;
     let own = cpus.pop().filter(|_| !cpus.is_empty());
     let own = own.ok_or_else(|| skip("needs two CPUs, and this process may use one only"))?;
     pin(own)?;

@@ -50,7 +50,7 @@ fn params() -> Vec<Param> {
 
 /// One thread, and one for each CPU.
 static THREADS: LazyLock<String> =
-    LazyLock::new(|| match super::shared::cpus::allowed().map_or(1, |cpus| cpus.len()) {
+    LazyLock::new(|| match super::shared::allowed_cpus().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),
         n => format!("1,{n}"),
     });

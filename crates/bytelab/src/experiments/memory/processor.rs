@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::{Kind, Param, Point};
 
-use crate::experiments::shared::cpus::{allowed, pin, start_on};
+use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
 /// The number of hand-overs that fill about one window.
 const HOPS: u64 = 4000;
@@ -42,7 +42,7 @@ pub(super) fn pair_param() -> Param {
 
 /// All pairs of the CPUs that this process may use.
 static PAIRS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let cpus = allowed().unwrap_or_default();
+    let cpus = allowed_cpus().unwrap_or_default();
     let mut pairs = Vec::new();
     for (i, one) in cpus.iter().enumerate() {
         for other in &cpus[i + 1..] {
@@ -59,7 +59,7 @@ static PAIRS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 const ALONE: &str = "none";
 
 static DEFAULT: LazyLock<String> = LazyLock::new(|| {
-    let cpus = allowed().unwrap_or_default();
+    let cpus = allowed_cpus().unwrap_or_default();
     let first: Vec<String> = cpus.iter().take(8).map(ToString::to_string).collect();
     let of_first = |pair: &&&str| match pair.split_once('-') {
         Some((a, b)) => first.iter().any(|cpu| cpu == a) && first.iter().any(|cpu| cpu == b),

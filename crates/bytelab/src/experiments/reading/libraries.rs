@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
-use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::Buffer;
 
 /// Asynchronous readers, on a runtime of one thread (and tokio's own blocking threads, which read).
 pub(super) fn asynchronous() -> Vec<Method> {

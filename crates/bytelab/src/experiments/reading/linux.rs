@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
-use crate::experiments::shared::aligned_buffer::{Buffer, PAGE};
+use crate::experiments::shared::{Buffer, PAGE};
 
 /// Several reads in flight into registered buffers, passed on in the order of the file.
 pub(super) fn uring() -> Method {

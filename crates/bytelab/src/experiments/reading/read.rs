@@ -15,7 +15,7 @@ use lab::phases::mark;
 
 use super::fold::{ALIGN, Fold};
 use super::source::{Input, Source, contender, fits_in_memory, joined, reading};
-use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::Buffer;
 
 pub(super) fn method() -> Method {
     let about = "read into a reused buffer, folded as a whole";

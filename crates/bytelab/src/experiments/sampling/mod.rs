@@ -14,7 +14,7 @@ use record_sampler::{Method as DrawMethod, Population, Rng, Sampler};
 
 use self::check::{OneByOne, Promise};
 use self::drawing::{DrawUsage, Drawing, PARAMS, Request, contender, of_kind};
-use super::shared::command::{must_be_installed, run as run_command};
+use super::shared::{must_be_installed, run_command};
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {

@@ -16,7 +16,7 @@ use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
 use super::placement::{CpuPlacement, KeepAwake};
-use crate::experiments::shared::cpus::{pin, start_on};
+use crate::experiments::shared::{pin, start_on};
 
 /// The minimum number of lives in a sample, so that its medians are of more than one.
 const LIVES_MIN: u64 = 20;

@@ -47,7 +47,7 @@ fn params() -> Vec<Param> {
 /// From 1 to 8 for each CPU, doubling.
 #[cfg(target_os = "linux")]
 static BUSY: LazyLock<String> = LazyLock::new(|| {
-    let cpus = super::shared::cpus::allowed().map_or(1, |cpus| cpus.len());
+    let cpus = super::shared::allowed_cpus().map_or(1, |cpus| cpus.len());
     format!("1..{}", (8 * cpus).clamp(8, 4096))
 });
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use lab::experiment::skip;
 use lab::param::{Kind, Param, Point};
 
-use crate::experiments::shared::cpus::{allowed, pin, start_on};
+use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
 pub(super) const PARAM: Param = Param::new(
     "placement",
@@ -34,7 +34,7 @@ impl CpuPlacement {
     /// support.
     pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
         let word = point.text("placement")?;
-        let place = CpuPlacement::from_word(word, &allowed()?)?;
+        let place = CpuPlacement::from_word(word, &allowed_cpus()?)?;
         if let Some((own, _)) = place.cpus {
             pin(own)?;
         }

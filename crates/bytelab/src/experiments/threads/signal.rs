@@ -19,7 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
 use super::placement::{CpuPlacement, KeepAwake};
-use crate::experiments::shared::window::window;
+use crate::experiments::shared::window;
 
 /// The end that signals.
 pub(super) trait Give: Send + 'static {

@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::super::fold::Fold;
 use super::super::libraries::BUFFER_LIMIT;
 use super::super::source::{Reading, Source, fits_in_memory, method, numbered};
-use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     let own = |name: &str, about: &str, reads: &[&'static str], build: Build| {
