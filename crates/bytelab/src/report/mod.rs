@@ -15,10 +15,9 @@ mod tests;
 
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
-pub(crate) use self::model::noise;
 pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
-pub(crate) use self::model::view;
-pub(crate) use self::model::words::{clean, clean_lines};
+pub(crate) use self::model::words::{clean, clean_lines, noise};
+pub(crate) use self::model::{View, view};
 pub(crate) use self::svg::files as svg;
 pub(crate) use self::text::list::{experiments, methods};
 pub(crate) use self::text::page::Layout;
@@ -28,7 +27,7 @@ pub(crate) use self::text::run::{Shown, text};
 
 pub(crate) mod alert {
     pub(crate) use super::json::alert::json;
-    pub(crate) use super::model::alert::Alert;
+    pub(crate) use super::model::history::Alert;
     pub(crate) use super::text::alert::text;
 }
 
@@ -40,7 +39,7 @@ pub(crate) mod by_commit {
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
     pub(crate) use super::json::check::{foreseen_json, json};
-    pub(crate) use super::model::check::{Against, Sides};
+    pub(crate) use super::model::compare::{Against, Sides};
     pub(crate) use super::text::check::{baselines, foreseen, text};
 }
 
@@ -82,7 +81,7 @@ pub(crate) mod over_time {
 
 pub(crate) mod published {
     pub(crate) use super::json::published::json;
-    pub(crate) use super::model::published::Beside;
+    pub(crate) use super::model::compare::Beside;
     pub(crate) use super::text::published::{figures, list};
 }
 

@@ -66,7 +66,7 @@ pub(super) fn conclude(
     now: &[Run],
     checked: &Checked,
 ) -> Result<ExitCode> {
-    let busy = |run: &Run| Some(format!("run {}: {}", run.id, report::noise::of_run(run)?));
+    let busy = |run: &Run| Some(format!("run {}: {}", run.id, report::noise(run)?));
     let busy = baseline.into_iter().chain(now).filter_map(busy).collect();
     let now = now.iter().map(|run| run.id.as_str()).collect();
     let sides = report::check::Sides { against, now, busy };

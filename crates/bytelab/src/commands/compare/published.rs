@@ -17,7 +17,7 @@ use crate::report;
 use crate::report::compare::Side;
 use crate::report::published::{self as documents, Beside};
 use crate::report::study::StudyReport;
-use crate::report::view::{View, view};
+use crate::report::{View, view};
 
 /// A side that is compared with a published one.
 pub(super) enum ComparedSide {

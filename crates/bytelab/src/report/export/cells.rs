@@ -9,9 +9,8 @@ use lab::param::Point;
 use lab::run::{Cell, Run, Sample};
 
 use super::options::Options;
-use crate::report::model::rows;
-use crate::report::model::varying::Varying;
 use crate::report::model::words::{clean, steers};
+use crate::report::model::{Varying, rows};
 
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,

@@ -6,14 +6,14 @@ use lab::analyze::Checked;
 use lab::metric;
 
 use super::markup;
-use crate::report::model::check::{Against, Sides, against, interval, word};
+use crate::report::model::compare::{Against, Sides, against, interval, outcome_word};
 use crate::report::model::table::{Column, Style, Table};
 use crate::report::model::units::{amount, point as shown, ratio};
 use crate::report::model::words::clean;
 
 /// A section to append to `GITHUB_STEP_SUMMARY`.
 pub(crate) fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
-    let mut text = format!("### bytelab check: {}\n\n", word(checked.outcome).0);
+    let mut text = format!("### bytelab check: {}\n\n", outcome_word(checked.outcome).0);
     text += &escaped(against(sides).trim());
     let [before, now] = match sides.against {
         Against::Baseline { .. } => ["baseline", "now"],
@@ -27,7 +27,7 @@ pub(crate) fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
         let unit = metric::unit(&line.metric);
         let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
         let cells = [
-            word(line.outcome).0.to_owned(),
+            outcome_word(line.outcome).0.to_owned(),
             line.method.clone(),
             shown(&line.point),
             line.metric.clone(),

@@ -7,11 +7,9 @@ use lab::run::Run;
 use super::cells::Exported;
 use super::markup::{self, escaped};
 use super::{Format, Kind};
-use crate::report::model::rows::Rows;
+use crate::report::model::rows::{self, Rows};
 use crate::report::model::sweep::{self, Group};
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
-use crate::report::model::{answer, rows, size_sweep};
+use crate::report::model::{Varying, View, answer, view};
 use crate::report::text::foot::Footnotes;
 use crate::report::text::page::{Layout, Page};
 use crate::report::text::{self, across, own, results, thresholds};
@@ -34,7 +32,7 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     head(run, &varying, out)?;
     let all = rows::arranged(run, analysis, options.table);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
+        all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
     as_it_is(out, |page| text::size_sweep::write(page, run))?;
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {

@@ -5,7 +5,7 @@ use lab::run::Run;
 
 use super::markup::{self, escaped};
 use crate::report::model::numbers::{
-    Column, FOR_MARKDOWN, legend, measured_on, notes, numbers, table,
+    self, Column, FOR_MARKDOWN, legend, measured_on, numbers, table,
 };
 
 /// The table in Markdown, for a wiki.
@@ -19,7 +19,7 @@ pub(crate) fn markdown(run: &Run, analysis: &Analysis, columns: &[Column]) -> St
         let reason = number.figures.as_ref().err()?;
         Some((format!("{}: ", number.row.title.trim()), reason.clone()))
     });
-    let mut notes = refused.chain(notes::all(run, analysis, &numbers)).peekable();
+    let mut notes = refused.chain(numbers::all_notes(run, analysis, &numbers)).peekable();
     if notes.peek().is_some() {
         text.push('\n');
     }

@@ -12,9 +12,10 @@ mod results;
 pub(super) mod served;
 pub(super) mod study;
 mod table;
+mod verdict;
+
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use lab::analyze::Analysis;
 use lab::run::Run;
@@ -23,10 +24,8 @@ use sha2::{Digest, Sha256};
 use self::document::Html;
 use self::library::base64;
 use crate::report::model::charts::{self, Charts};
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
 use crate::report::model::words::{measured, minute, revisions};
-use crate::report::model::{answer, numbers, rows, size_sweep, units};
+use crate::report::model::{Varying, View, answer, numbers, rows, sweep, units, view};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, the data of the charts, the charts.
@@ -156,7 +155,7 @@ fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String>
         return numbers::answers(run);
     }
     let all = rows::all(run, analysis);
-    let mut sentences = size_sweep::sentences(run);
+    let mut sentences = sweep::plateaus(run);
     let has_ladder = !sentences.is_empty();
     match all.as_slice() {
         [rows] => sentences.push(answer::of_family(rows)),

@@ -5,8 +5,7 @@ use lab::run::Run;
 
 use super::Html;
 use super::table::ROWS_MAX;
-use crate::report::model::charts;
-use crate::report::model::varying::Varying;
+use crate::report::model::{Varying, charts};
 
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)]) {
     html.raw("<section aria-labelledby=\"notes-heading\">\n<h2 id=\"notes-heading\">Notes</h2>\n");

@@ -7,8 +7,7 @@ use super::Html;
 use super::table::{self, ROWS_MAX};
 use crate::report::model::table::{Cell, Column, Table};
 use crate::report::model::units::amount;
-use crate::report::model::varying::Varying;
-use crate::report::model::{charts, rows};
+use crate::report::model::{Varying, charts, rows};
 
 struct PercentileRow<'a> {
     method: String,

@@ -7,14 +7,13 @@ use lab::run::Run;
 
 use super::Html;
 use super::table::{self, ROWS_MAX};
-use crate::report::model::measured::measured_for;
 use crate::report::model::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
+    measured_for,
 };
 use crate::report::model::table::{Cell, Column, Filled, Table};
 use crate::report::model::units::{Unit, amount, ratio};
-use crate::report::model::varying::Varying;
-use crate::report::model::{charts, numbers};
+use crate::report::model::{Varying, charts, numbers};
 
 /// One row with the run and the point that it belongs to.
 struct ResultRow<'a> {

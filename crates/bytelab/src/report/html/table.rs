@@ -3,8 +3,7 @@
 use lab::analyze::Verdict;
 
 use super::Html;
-use crate::report::model::standing::Standing;
-use crate::report::model::table::{Cell, CellKind, Table};
+use crate::report::model::table::{Cell, CellKind, Standing, Table};
 
 /// More rows than these make a page too slow for browsers.
 pub(super) const ROWS_MAX: usize = 3000;

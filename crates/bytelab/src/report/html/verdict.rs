@@ -6,12 +6,10 @@ use lab::run::{Role, Run};
 
 use super::Html;
 use super::table::{self, ROWS_MAX};
-use crate::report::model::charts;
 use crate::report::model::compare::{Side, answer, bounds, notes, verdict_word};
-use crate::report::model::standing::Standing;
-use crate::report::model::table::{Cell, CellKind, Column, Table};
+use crate::report::model::table::{Cell, CellKind, Column, Standing, Table};
 use crate::report::model::units::{amount, ratio};
-use crate::report::model::varying::Varying;
+use crate::report::model::{Varying, charts};
 
 /// `places` are the params in which the two sides may differ.
 pub(super) fn write(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {

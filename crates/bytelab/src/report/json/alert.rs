@@ -5,7 +5,7 @@ use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::alert::Alert;
+use crate::report::model::history::Alert;
 
 #[derive(Serialize)]
 struct Document<'a> {

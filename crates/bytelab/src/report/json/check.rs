@@ -6,7 +6,7 @@ use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::check::{Against, Sides};
+use crate::report::model::compare::{Against, Sides};
 
 pub(crate) fn foreseen_json(found: &[Foreseen]) -> Result<String> {
     compact(&serde_json::json!({ "schema": SCHEMA, "dry_run": true, "lines": found }))

@@ -5,8 +5,8 @@ use lab::run::Run;
 use serde::Serialize;
 
 use crate::reference::published;
-use crate::report::model::numbers::{Number, notes, numbers};
-use crate::report::model::view::{View, view};
+use crate::report::model::numbers::{self, Number, numbers};
+use crate::report::model::{View, view};
 
 /// A row for other programs. Times in ns.
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ pub(crate) fn rows(run: &Run) -> Option<Vec<RowJson>> {
 /// The warnings about the rows of a run of `numbers`; `None` for any other run.
 pub(crate) fn notes_of(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
     (view(run) == View::Rows).then(|| {
-        let all = notes::all(run, analysis, &numbers(run)).into_iter();
+        let all = numbers::all_notes(run, analysis, &numbers(run)).into_iter();
         all.map(|(about, text)| about + &text).collect()
     })
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::published::Beside;
+use crate::report::model::compare::Beside;
 
 #[derive(Serialize)]
 struct Document<'a> {

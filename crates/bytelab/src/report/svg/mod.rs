@@ -8,6 +8,7 @@ mod frame;
 mod numbers;
 pub(super) mod study;
 mod sweeps;
+
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +16,7 @@ use lab::analyze::Analysis;
 use lab::run::Run;
 
 use crate::report::model::charts::Charts;
-use crate::report::model::view::{View, view};
+use crate::report::model::{View, view};
 
 /// More points than these have no separate files: the sweeps show them.
 const POINTS_MAX: usize = 40;

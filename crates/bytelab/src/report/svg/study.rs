@@ -13,8 +13,7 @@ use super::sweeps;
 use crate::reference::{Drawing, DrawingKind};
 use crate::report::model::charts::Charts;
 use crate::report::model::rows::heading;
-use crate::report::model::study::figures::{Boxes, Curves, Spread};
-use crate::report::model::study::{StudyReport, Whose};
+use crate::report::model::study::{Boxes, Curves, Spread, StudyReport, Whose};
 use crate::report::model::units::amount;
 
 const WIDTH: f64 = 960.0;

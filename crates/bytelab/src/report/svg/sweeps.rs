@@ -6,8 +6,9 @@ use lab::metric::unit;
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
 use super::frame::{self, Plane, Scale};
-use crate::report::model::charts::sweep::{Panel, Sweep, SweepLine};
-use crate::report::model::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
+use crate::report::model::charts::{
+    Charts, Column, Metric, P0, P10, P25, P50, P75, P100, Panel, Sweep, SweepLine,
+};
 
 /// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;

@@ -5,8 +5,7 @@ use lab::analyze::{Analysis, ParamComparison, Verdict};
 
 use super::page::Page;
 use crate::report::model::table::Style;
-use crate::report::model::units;
-use crate::report::model::varying::Varying;
+use crate::report::model::{Varying, units};
 
 /// If there are more lines than this, only those that show a difference are printed.
 const MANY: usize = 24;

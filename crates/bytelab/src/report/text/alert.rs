@@ -5,7 +5,7 @@ use lab::stats::{CHANGE_ALPHA, LEAST_FOR_CHANGE};
 use serde_json::Value;
 
 use super::page::{Layout, Page};
-use crate::report::model::alert::{Alert, Changed};
+use crate::report::model::history::{Alert, Changed};
 use crate::report::model::table::Style;
 use crate::report::model::units::{ns, point as shown};
 use crate::report::model::words::{cache, minute, shortened};

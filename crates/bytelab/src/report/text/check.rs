@@ -8,7 +8,7 @@ use lab::param::Point;
 
 use super::grid::{self, Head};
 use super::page::{Layout, Page};
-use crate::report::model::check::{Sides, against, interval, word};
+use crate::report::model::compare::{Sides, against, interval, outcome_word};
 use crate::report::model::table::{Style, Table};
 use crate::report::model::units::{amount, point as shown, ratio};
 
@@ -18,7 +18,7 @@ pub(crate) fn text(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> Str
     for busy in &sides.busy {
         page.paragraph(Style::Plain, "busy: ", busy);
     }
-    let (word, style) = word(checked.outcome);
+    let (word, style) = outcome_word(checked.outcome);
     page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
     page.into_text()
 }
@@ -27,7 +27,7 @@ pub(crate) fn text(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> Str
 pub(crate) fn lines(page: &mut Page, checked: &Checked) {
     let points = points(checked);
     for line in &checked.lines {
-        let (word, style) = word(line.outcome);
+        let (word, style) = outcome_word(line.outcome);
         page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
     }
 }

@@ -11,11 +11,12 @@ use lab::stats::{LOOKS, SESSIONS_NEEDED};
 use super::notes;
 use super::page::{Layout, Page};
 use super::results::{Omitted, TOO_SMALL};
-use crate::report::model::measured::measured_for;
-use crate::report::model::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
+use crate::report::model::Varying;
+use crate::report::model::rows::{
+    self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing,
+};
 use crate::report::model::table::Style;
 use crate::report::model::units::{self, NONE};
-use crate::report::model::varying::Varying;
 
 pub(crate) struct Footnotes<'a> {
     pub(crate) run: &'a Run,

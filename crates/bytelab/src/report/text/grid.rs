@@ -7,8 +7,7 @@ use lab::analyze::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::page::{Page, wrapped};
-use crate::report::model::standing::Standing;
-use crate::report::model::table::{CellKind, Column, Row, Style, Table, TooWide};
+use crate::report::model::table::{CellKind, Column, Row, Standing, Style, Table, TooWide};
 use crate::report::model::words::{clean, shortened};
 
 /// How the headings are written.

@@ -3,10 +3,9 @@
 use lab::run::Run;
 
 use super::page::Page;
-use crate::report::model::noise;
+use crate::report::model::Varying;
 use crate::report::model::table::Style;
-use crate::report::model::varying::Varying;
-use crate::report::model::words::{cache, margin, measured, minute, revisions, taken};
+use crate::report::model::words::{self, cache, margin, measured, minute, revisions, taken};
 
 pub(crate) fn write(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
@@ -37,7 +36,7 @@ pub(super) fn with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     page.paragraph(Style::Plain, "", &facts.join(" · "));
-    if let Some(noise) = noise::of_run(run) {
+    if let Some(noise) = words::noise(run) {
         page.paragraph(Style::Bold, "busy: ", &noise);
     }
     if !run.complete {

@@ -6,11 +6,9 @@ use lab::run::Run;
 use super::grid::{self, Head};
 use super::page::{Layout, Page};
 use super::{results, sweep};
-use crate::report::model::rows;
 use crate::report::model::sweep::{Group, groups};
 use crate::report::model::table::{Style, Table};
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
+use crate::report::model::{Varying, View, rows, view};
 
 pub(crate) struct Live<'a> {
     pub(crate) run: &'a Run,

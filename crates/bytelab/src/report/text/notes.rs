@@ -5,8 +5,8 @@ use lab::run::{Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
 use super::page::Page;
+use crate::report::model::Varying;
 use crate::report::model::table::Style;
-use crate::report::model::varying::Varying;
 
 const SHOWN_MAX: usize = 3;
 /// More methods than these are counted instead of named.

@@ -6,7 +6,7 @@ use lab::run::Run;
 use super::grid::{self, Head};
 use super::head;
 use super::page::{Layout, Page};
-use crate::report::model::numbers::{Column, LAYOUTS, Number, legend, notes, numbers, table};
+use crate::report::model::numbers::{self, Column, LAYOUTS, Number, legend, numbers, table};
 use crate::report::model::table::Style;
 use crate::report::model::words;
 
@@ -41,7 +41,7 @@ fn foot(page: &mut Page, run: &Run, analysis: &Analysis, numbers: &[Number], col
             page.paragraph(Style::Red, &format!("{}: ", number.row.title.trim()), reason);
         }
     }
-    for (about, text) in notes::all(run, analysis, numbers) {
+    for (about, text) in numbers::all_notes(run, analysis, numbers) {
         page.paragraph(Style::Plain, "note: ", &format!("{about}{text}"));
     }
     page.paragraph(Style::Plain, "", &legend(columns));

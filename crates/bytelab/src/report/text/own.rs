@@ -4,8 +4,7 @@ use lab::analyze::{Analysis, Change, OwnComparison};
 
 use super::page::Page;
 use crate::report::model::table::Style;
-use crate::report::model::units;
-use crate::report::model::varying::Varying;
+use crate::report::model::{Varying, units};
 
 /// Further lines are only counted.
 const MANY: usize = 24;

@@ -8,11 +8,10 @@ use unicode_width::UnicodeWidthStr;
 use super::grid::{self, Head};
 use super::page::{Layout, Page};
 use super::results::TOO_SMALL;
-use crate::report::model::rows;
 use crate::report::model::table::{Column, Style, Table};
 use crate::report::model::units::{NONE, Unit, count};
-use crate::report::model::varying::Varying;
 use crate::report::model::words::{clean, shortened};
+use crate::report::model::{Varying, rows};
 
 pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     let mut page = Page::new(layout);

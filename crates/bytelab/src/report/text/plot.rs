@@ -7,10 +7,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{self, Head};
 use super::page::{Layout, Page};
+use crate::report::model::Varying;
 use crate::report::model::rows::{self, Row, Rows, WALL};
 use crate::report::model::table::{Column, Style, Table};
 use crate::report::model::units::{Unit, amount};
-use crate::report::model::varying::Varying;
 use crate::report::model::words::{clean, shortened};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

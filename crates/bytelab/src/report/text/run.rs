@@ -5,14 +5,12 @@ use lab::run::Run;
 
 use super::foot::Footnotes;
 use super::page::{Layout, Page};
-use super::results::Omitted;
-use super::{across, head, own, results, thresholds};
+use super::results::{self, Omitted};
+use super::{across, head, own, thresholds};
 use crate::report::model::rows::{self, Rows, TableOptions};
 use crate::report::model::sweep::{self, Group};
 use crate::report::model::table::Style;
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
-use crate::report::model::{answer, size_sweep};
+use crate::report::model::{Varying, View, answer, view};
 
 /// What a reader wants to see of a run.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +32,7 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     let mut left = Vec::new();
     super::size_sweep::write(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
+        all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {
         page.blank();

@@ -7,12 +7,12 @@ use lab::run::Run;
 
 use super::grid::{self, Head};
 use super::page::Page;
-use crate::report::model::size_sweep;
+use crate::report::model::sweep;
 use crate::report::model::table::{self, Style, Table};
 use crate::report::model::units::NONE;
 
 pub(crate) fn write(page: &mut Page, run: &Run) {
-    let Some(SizeSweep { sizes, columns }) = size_sweep::of_run(run) else { return };
+    let Some(SizeSweep { sizes, columns }) = sweep::size_sweep_of(run) else { return };
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
     let of = |heading: &str, unit: &str, width_min| table::Column {
@@ -33,7 +33,7 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
     grid::write(page, &table, Head::Styled(Style::Bold));
     for column in columns.iter().filter(|column| column.method == "random") {
         page.blank();
-        for line in size_sweep::lines(column, &sizes, &announced(run)) {
+        for line in sweep::plateau_lines(column, &sizes, &announced(run)) {
             page.hanging(&format!("{} pages: ", column.pages), &line);
         }
     }

@@ -9,9 +9,8 @@ use super::page::Page;
 use super::results::Omitted;
 use crate::report::model::answer;
 use crate::report::model::rows::{Row, Rows};
-use crate::report::model::standing::Standing;
 use crate::report::model::sweep::Sweep;
-use crate::report::model::table::{Cell, CellKind, Column, Filled, Style, Table};
+use crate::report::model::table::{Cell, CellKind, Column, Filled, Standing, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount};
 use crate::report::model::words::{clean, shortened};
 

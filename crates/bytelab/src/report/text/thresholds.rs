@@ -6,8 +6,7 @@ use lab::run::RATIO;
 
 use super::page::Page;
 use crate::report::model::table::Style;
-use crate::report::model::units;
-use crate::report::model::varying::Varying;
+use crate::report::model::{Varying, units};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
     if analysis.thresholds.is_empty() {

@@ -2,6 +2,7 @@
 //! method on both sides, and the verdicts.
 
 mod foot;
+
 #[cfg(test)]
 mod tests;
 
@@ -15,8 +16,9 @@ use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, 
 use lab::param::Point;
 use lab::run::{Role, Run};
 
-use crate::report::model::check::word;
-use crate::report::model::compare::{Side, bounds, different, is_of_the_moment, verdict_word};
+use crate::report::model::compare::{
+    Side, bounds, different, is_of_the_moment, outcome_word, verdict_word,
+};
 use crate::report::model::table::{Style, Table};
 use crate::report::model::units::{NONE, Unit, amount, point as shown, ratio};
 use crate::report::model::words::{minute, shortened};
@@ -63,7 +65,7 @@ pub(crate) fn text(
     if let Some(gated) = gated {
         page.blank();
         lines(&mut page, gated);
-        let (word, style) = word(gated.outcome);
+        let (word, style) = outcome_word(gated.outcome);
         page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
     }
     page.into_text()
