@@ -10,9 +10,8 @@ use super::{Format, Kind};
 use crate::report::model::rows::{self, Rows};
 use crate::report::model::sweep::{self, Group};
 use crate::report::model::{Varying, View, answer, view};
-use crate::report::text::foot::Footnotes;
-use crate::report::text::page::{Layout, Page};
-use crate::report::text::{self, across, own, results, thresholds};
+use crate::report::text::foot::{self, Footnotes};
+use crate::report::text::{self, Layout, Page, results};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -33,7 +32,7 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     let all = rows::arranged(run, analysis, options.table);
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
-    as_it_is(out, |page| text::size_sweep::write(page, run))?;
+    as_it_is(out, |page| text::sweep::write_size_sweep(page, run))?;
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {
         match group {
@@ -55,9 +54,9 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     if rungs.is_empty() && !over_points.is_empty() {
         writeln!(out, "\n{}", escaped(&over_points))?;
     }
-    as_it_is(out, |page| own::write(page, analysis, options.table.own, &varying))?;
-    as_it_is(out, |page| across::write(page, analysis, &varying))?;
-    as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
+    as_it_is(out, |page| foot::own(page, analysis, options.table.own, &varying))?;
+    as_it_is(out, |page| foot::across(page, analysis, &varying))?;
+    as_it_is(out, |page| foot::thresholds(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
     let varying = &varying;
@@ -86,7 +85,7 @@ fn point(rows: &Rows<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
 
 fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
-    text::head::write(&mut page, run, varying);
+    text::run::head(&mut page, run, varying);
     let text = page.into_text();
     for (at, line) in text.lines().enumerate() {
         if at > 0 {

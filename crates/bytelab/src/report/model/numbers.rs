@@ -3,7 +3,7 @@
 use Column::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
 use lab::analyze::Analysis;
 use lab::analyze::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
-use lab::run::{Cell, Run, Warning, WarningKind};
+use lab::run::{self, Run, Warning, WarningKind};
 
 use super::words::minute;
 use crate::numbers::{Row, row};
@@ -89,7 +89,7 @@ pub(crate) fn numbers(run: &Run) -> Vec<Number> {
     run.cells.iter().filter_map(|cell| number(cell, &load)).collect()
 }
 
-fn number(cell: &Cell, load: &MachineLoad) -> Option<Number> {
+fn number(cell: &run::Cell, load: &MachineLoad) -> Option<Number> {
     let row = row(cell.point.text("row").ok()?)?;
     let figures = match &cell.status {
         status if !cell.has_figures() => {

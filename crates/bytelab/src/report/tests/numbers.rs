@@ -9,7 +9,7 @@ use crate::report::Layout;
 use crate::report::export::numbers::markdown;
 use crate::report::json::numbers::{notes_of, rows};
 use crate::report::model::numbers::{Column, numbers};
-use crate::report::text::numbers::text;
+use crate::report::text::run::numbers_text;
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
@@ -90,7 +90,7 @@ fn a_grade_is_held_down_by_what_the_machine_did_meanwhile() {
         let mut run = steady.clone();
         meanwhile(&mut run, steal, others);
         assert_eq!(figures(&run).grade, expected, "{steal:?} {others:?}");
-        let text = text(&run, &analysis(&run), &[], &layout(200));
+        let text = numbers_text(&run, &analysis(&run), &[], &layout(200));
         assert_eq!(text.contains("no row is graded better than"), expected != 'A', "{text}");
         assert!(text.contains("No A where"), "the legend says how: {text}");
     };
@@ -140,7 +140,7 @@ fn doubted() -> Run {
 #[test]
 fn doubts_are_shown_with_the_title_of_their_row() {
     let run = doubted();
-    let text = text(&run, &analysis(&run), &[], &layout(120));
+    let text = numbers_text(&run, &analysis(&run), &[], &layout(120));
     assert!(text.contains("note: load from L1: drift: 9 % | later *samples*\n"), "{text}");
     assert!(text.contains("note: some rows: peak_rss_bytes: not known\n"), "{text}");
     assert!(text.contains("note: two modes in 12 rows: look at the plot\n"), "{text}");
@@ -158,7 +158,7 @@ fn doubts_are_shown_with_the_title_of_their_row() {
 #[test]
 fn the_table_fits_the_page_and_stands_beside_what_was_published() {
     let run = run("l1-load", &[1.25; 30], 0.0);
-    let lines = |width: usize| text(&run, &analysis(&run), &[], &layout(width));
+    let lines = |width: usize| numbers_text(&run, &analysis(&run), &[], &layout(width));
     for width in [60, 80, 100, 120] {
         assert!(lines(width).lines().all(|line| line.width() <= width), "{}", lines(width));
     }
@@ -190,7 +190,7 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
 fn a_row_that_was_refused_says_why() {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     run.cells[0].status = Status::Skipped("no \u{1b}[31mpages".to_owned());
-    let text = text(&run, &analysis(&run), &[Column::P50], &layout(80));
+    let text = numbers_text(&run, &analysis(&run), &[Column::P50], &layout(80));
     assert!(text.contains("load from L1: skipped: no "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     let json = serde_json::to_value(rows(&run).unwrap()).unwrap();

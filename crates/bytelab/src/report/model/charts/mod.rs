@@ -432,7 +432,7 @@ fn sweep(
             {
                 continue;
             }
-            let panel = panel(&mut panels, &title(&family.point, param, varying, is_ladder));
+            let panel = panel(&mut panels, &panel_title(&family.point, param, varying, is_ladder));
             for index in &family.cells {
                 let Some(drawn) = known.get(&(number, *index)) else { continue };
                 let cell = &run.cells[*index];
@@ -471,7 +471,7 @@ fn words(n: u64) -> String {
     found.map_or(binary, |(letter, size)| format!("{}{letter}", n / size))
 }
 
-fn title(point: &Point, param: &str, varying: &Varying<'_>, is_ladder: bool) -> String {
+fn panel_title(point: &Point, param: &str, varying: &Varying<'_>, is_ladder: bool) -> String {
     let other = |name: &str| name != param && !(is_ladder && name == "pages");
     clean(&varying.shown(&point.only(other))).into_owned()
 }
