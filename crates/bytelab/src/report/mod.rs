@@ -49,7 +49,7 @@ pub(crate) mod compare {
 }
 
 pub(crate) mod fleet {
-    pub(crate) use super::html::fleet::page;
+    pub(crate) use super::html::fleet_page as page;
     pub(crate) use super::json::fleet::json;
     pub(crate) use super::model::fleet::{FleetReport, is_lasting};
     pub(crate) use super::svg::fleet::figure;
