@@ -10,9 +10,6 @@ mod model;
 mod svg;
 mod text;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
 pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
@@ -25,7 +22,7 @@ pub(crate) use self::text::percentiles::{percentiles, plot};
 pub(crate) use self::text::run::{Shown, text};
 
 pub(crate) mod alert {
-    pub(crate) use super::json::alert::json;
+    pub(crate) use super::json::history::alert as json;
     pub(crate) use super::model::history::Alert;
     pub(crate) use super::text::history::alert as text;
 }
@@ -37,7 +34,7 @@ pub(crate) mod by_commit {
 
 pub(crate) mod check {
     pub(crate) use super::export::check::markdown;
-    pub(crate) use super::json::check::{foreseen_json, json};
+    pub(crate) use super::json::compare::{check_json as json, foreseen_json};
     pub(crate) use super::model::compare::{Against, Sides};
     pub(crate) use super::text::compare::{baselines, check as text, foreseen};
 }
@@ -50,9 +47,9 @@ pub(crate) mod compare {
 
 pub(crate) mod fleet {
     pub(crate) use super::html::fleet_page as page;
-    pub(crate) use super::json::fleet::json;
+    pub(crate) use super::json::compare::fleet_json as json;
     pub(crate) use super::model::fleet::{FleetReport, is_lasting};
-    pub(crate) use super::svg::fleet::figure;
+    pub(crate) use super::svg::fleet as figure;
     pub(crate) use super::text::compare::fleet as text;
 }
 
@@ -63,7 +60,7 @@ pub(crate) mod history {
 }
 
 pub(crate) mod live {
-    pub(crate) use super::json::look::json;
+    pub(crate) use super::json::look as json;
     pub(crate) use super::text::run::{Live, live_text as text, look};
 }
 
@@ -79,7 +76,7 @@ pub(crate) mod over_time {
 }
 
 pub(crate) mod published {
-    pub(crate) use super::json::published::json;
+    pub(crate) use super::json::study::published as json;
     pub(crate) use super::model::compare::Beside;
     pub(crate) use super::text::list::{published as list, published_figures as figures};
 }
@@ -96,3 +93,6 @@ pub(crate) mod study {
     pub(crate) use super::svg::study::{caption, figure};
     pub(crate) use super::text::study::text;
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,9 +23,6 @@ mod parquet;
 mod separated;
 mod tables;
 
-#[cfg(test)]
-mod tests;
-
 use std::io::{self, Write};
 
 use anyhow::Result;
@@ -67,3 +64,6 @@ pub(crate) fn write(
     out.flush()?;
     Ok(left_out)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,9 +7,6 @@ mod results;
 pub(super) mod served;
 pub(super) mod study;
 
-#[cfg(test)]
-mod tests;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lab::analyze::Analysis;
@@ -240,6 +237,9 @@ pub(crate) fn fleet_page(report: &FleetReport<'_>, figures: &[String]) -> String
     html.raw("</main>\n</body>\n</html>\n");
     html.0
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::fixture::Fixture;
 use crate::report::Layout;
 use crate::report::export::numbers::markdown;
-use crate::report::json::numbers::{notes_of, rows};
+use crate::report::json::{number_rows, row_notes};
 use crate::report::model::numbers::{Column, numbers};
 use crate::report::text::run::numbers_text;
 
@@ -144,7 +144,7 @@ fn doubts_are_shown_with_the_title_of_their_row() {
     assert!(text.contains("note: load from L1: drift: 9 % | later *samples*\n"), "{text}");
     assert!(text.contains("note: some rows: peak_rss_bytes: not known\n"), "{text}");
     assert!(text.contains("note: two modes in 12 rows: look at the plot\n"), "{text}");
-    let json = notes_of(&run, &analysis(&run)).unwrap();
+    let json = row_notes(&run, &analysis(&run)).unwrap();
     assert_eq!(json[0], "load from L1: drift: 9 % | later *samples*");
     assert_eq!(json.len(), 3);
     let markdown = markdown(&run, &analysis(&run), &[]);
@@ -193,7 +193,7 @@ fn a_row_that_was_refused_says_why() {
     let text = numbers_text(&run, &analysis(&run), &[Column::P50], &layout(80));
     assert!(text.contains("load from L1: skipped: no "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
-    let json = serde_json::to_value(rows(&run).unwrap()).unwrap();
+    let json = serde_json::to_value(number_rows(&run).unwrap()).unwrap();
     assert_eq!(json[0]["p50"], serde_json::Value::Null);
 }
 

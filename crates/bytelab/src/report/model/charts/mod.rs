@@ -2,9 +2,6 @@
 //! several runs of an experiment, downsampled to what a screen can show. Independent of colours and
 //! pixels.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use lab::analyze::size_sweep::announced;
@@ -511,3 +508,6 @@ impl Panel {
         values
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,6 @@
 
 pub(crate) mod words;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim};
@@ -643,6 +640,9 @@ fn combined(any: bool, is_whole: bool, tests: &[Claimed]) -> Claimed {
         Claimed::Undecided
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,6 @@
 //! method on both sides, and the verdicts. The result of a check, and groups of runs beside each
 //! other.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -444,3 +441,6 @@ pub(crate) fn fleet(report: &FleetReport<'_>, layout: &Layout) -> String {
     }
     page.into_text()
 }
+
+#[cfg(test)]
+mod tests;
