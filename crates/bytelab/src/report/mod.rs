@@ -33,7 +33,7 @@ pub(crate) mod by_commit {
 }
 
 pub(crate) mod check {
-    pub(crate) use super::export::check::markdown;
+    pub(crate) use super::export::markdown::check as markdown;
     pub(crate) use super::json::compare::{check_json as json, foreseen_json};
     pub(crate) use super::model::compare::{Against, Sides};
     pub(crate) use super::text::compare::{baselines, check as text, foreseen};
@@ -65,7 +65,7 @@ pub(crate) mod live {
 }
 
 pub(crate) mod numbers {
-    pub(crate) use super::export::numbers::markdown;
+    pub(crate) use super::export::markdown::numbers_table as markdown;
     pub(crate) use super::model::numbers::{COLUMNS, Column, p50s};
     pub(crate) use super::text::run::numbers_text as text;
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use lab::run::Run;
 
-use super::cells::Exported;
+use super::format::Exported;
 use super::{Format, Kind};
 use crate::report::model::table::{Row, Table};
 use crate::report::model::words::clean;

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::fixture::Fixture;
 use crate::report::Layout;
-use crate::report::export::numbers::markdown;
+use crate::report::export::markdown::numbers_table;
 use crate::report::json::{number_rows, row_notes};
 use crate::report::model::numbers::{Column, numbers};
 use crate::report::text::run::numbers_text;
@@ -147,7 +147,7 @@ fn doubts_are_shown_with_the_title_of_their_row() {
     let json = row_notes(&run, &analysis(&run)).unwrap();
     assert_eq!(json[0], "load from L1: drift: 9 % | later *samples*");
     assert_eq!(json.len(), 3);
-    let markdown = markdown(&run, &analysis(&run), &[]);
+    let markdown = numbers_table(&run, &analysis(&run), &[]);
     assert!(
         markdown.contains("\n- load from L1: drift: 9 % \\| later \\*samples\\*\n"),
         "{markdown}"
@@ -209,13 +209,13 @@ fn markdown_has_a_line_per_row_and_says_where_and_how_it_was_measured() {
         run.environment.facts.insert(fact.to_owned(), value.into());
     }
     assert_eq!(
-        markdown(&run, &analysis(&run), &[Column::P50, Column::Range]),
+        numbers_table(&run, &analysis(&run), &[Column::P50, Column::Range]),
         "| operation | p50 | p10–p90 |\n| --- | ---: | ---: |\n| load from L1 | 1.25 ns | 1.25–1.25 |\n\n\
          Measured on: Model\\_1 · kernel 6.1.0 · bytelab 0.1.0 · 2026-01-02 03:04 UTC · run 7.\n\n\
          p10–p90 are in the unit of p50.\n"
     );
     run.cells[0].status = Status::Skipped("no <pages>".to_owned());
-    let markdown = markdown(&run, &analysis(&run), &[Column::P50]);
+    let markdown = numbers_table(&run, &analysis(&run), &[Column::P50]);
     assert!(markdown.contains("\n- load from L1: skipped: no &lt;pages&gt;\n"), "{markdown}");
 }
 
