@@ -7,8 +7,6 @@ mod hidden;
 mod kinds;
 mod names;
 mod phrases;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use lab::experiment::Experiment;
@@ -27,3 +25,6 @@ impl Redaction {
         Hidden::new(self, &run, own).run(run)
     }
 }
+
+#[cfg(test)]
+mod tests;

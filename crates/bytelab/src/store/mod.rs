@@ -10,8 +10,6 @@ mod packed;
 mod postgres;
 mod server;
 mod sqlite;
-#[cfg(test)]
-pub(crate) mod tests;
 mod uuids;
 
 use std::ffi::OsString;
@@ -153,3 +151,6 @@ fn of_data_dir(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     )?;
     Ok(data.join("bytelab/runs.sqlite"))
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

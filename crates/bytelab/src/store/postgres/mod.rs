@@ -4,9 +4,6 @@
 mod blocks;
 mod connecting;
 mod ids;
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -364,3 +361,6 @@ fn listed(row: &PgRow) -> Result<Listed> {
         samples: count(row, 8)?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,6 @@ mod measuring;
 mod opening;
 mod reading;
 mod replay;
-#[cfg(test)]
-mod tests;
 mod writing;
 
 use std::fs::File;
@@ -356,3 +354,6 @@ fn find(transaction: &Transaction<'_>, run: i64) -> Result<Option<i64>> {
 fn number(id: &str) -> Result<i64> {
     id.parse().ok().with_context(|| no_run(id))
 }
+
+#[cfg(test)]
+mod tests;
