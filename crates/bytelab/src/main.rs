@@ -3,14 +3,13 @@
 mod cli;
 mod commands;
 mod console;
-mod default_options;
 mod experiments;
 mod git;
 mod import;
 mod measuring;
 mod numbers;
-mod path_arg;
 mod pattern;
+mod preset_flags;
 mod redaction;
 mod reference;
 mod report;

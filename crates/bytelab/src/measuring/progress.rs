@@ -1,8 +1,6 @@
 //! What is shown on standard error while a run is measured: the table until now, a line, or a line
 //! per look.
 
-mod screen;
-
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 
@@ -10,10 +8,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lab::analyze::{Decided, preview};
 use lab::clock;
 use lab::measure::Progress;
-use lab::run::Run;
+use lab::metric::WALL;
+use lab::run::{Cell, Pass, Run};
+use lab::stats::median;
+use unicode_width::UnicodeWidthChar;
 
-use self::screen::Screen;
-use super::estimate::{MethodTime, sample_ns, seconds, without_slowest};
 use crate::console;
 use crate::report::{Layout, live};
 
@@ -282,6 +281,122 @@ fn describe(progress: &Progress<'_>) -> (u64, String) {
     }
 }
 
+// Lines on a terminal that are replaced by others and erased at the end.
+
+/// The lines that are on the screen. The cursor is at the start of the last one, where a terminal
+/// shows the `^C` that a user types.
+#[derive(Default)]
+struct Screen {
+    widths: Vec<usize>,
+}
+
+impl Screen {
+    /// The size of the terminal of standard error in columns and lines.
+    fn size() -> (usize, usize) {
+        let size = terminal_size::terminal_size_of(io::stderr());
+        let size = size.map(|(width, height)| (usize::from(width.0), usize::from(height.0)));
+        size.filter(|(width, height)| *width > 0 && *height > 0).unwrap_or((80, 24))
+    }
+
+    /// Replaces what is on the screen by these lines, cut to the width of the terminal.
+    fn draw(&mut self, text: &str, columns: usize) {
+        let lines: Vec<String> = text.lines().map(|line| clipped(line, columns)).collect();
+        let erased = self.erased(columns);
+        self.widths = lines.iter().map(|line| width(line)).collect();
+        // In one call, so that no half of it is seen. A terminal that is gone needs no table.
+        let _ = console::stderr().write_all((erased + &lines.join("\r\n") + "\r").as_bytes());
+    }
+
+    fn clear(&mut self) {
+        let (columns, _) = Screen::size();
+        let erased = self.erased(columns);
+        self.widths.clear();
+        if !erased.is_empty() {
+            let _ = console::stderr().write_all(erased.as_bytes());
+        }
+    }
+
+    /// The codes that erase what is on the screen. A terminal that has become narrower since has
+    /// broken lines.
+    fn erased(&self, columns: usize) -> String {
+        let Some((_, above)) = self.widths.split_last() else { return String::new() };
+        let lines: usize = above.iter().map(|width| width.div_ceil(columns).max(1)).sum();
+        match lines {
+            0 => "\r\u{1b}[J".to_owned(),
+            lines => format!("\r\u{1b}[{lines}A\u{1b}[J"),
+        }
+    }
+}
+
+/// The parts of a line: codes of colours, which have no width, and characters.
+fn parts(line: &str) -> impl Iterator<Item = (char, usize)> {
+    let mut is_code = false;
+    line.chars().map(move |c| {
+        is_code |= c == '\u{1b}';
+        let width = if is_code { 0 } else { c.width().unwrap_or(0) };
+        is_code &= c != 'm';
+        (c, width)
+    })
+}
+
+fn width(line: &str) -> usize {
+    parts(line).map(|(_, width)| width).sum()
+}
+
+/// The line without what is beyond this width. All codes stay, so that no colour goes on.
+fn clipped(line: &str, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |(c, width): (char, usize)| {
+        used += width;
+        (width == 0 || used <= columns).then_some(c)
+    };
+    parts(line).filter_map(fits).collect()
+}
+
+// How long methods take, from the samples that they have.
+
+/// Up to two methods that take this share of the time are named.
+const LARGE_SHARE: f64 = 0.2;
+
+/// A method with the time of a sample of one of its cells, in ns.
+pub(super) type MethodTime<'a> = (&'a str, f64);
+
+/// The median time of a sample; none without samples.
+pub(super) fn sample_ns(cell: &Cell) -> Option<f64> {
+    let walls = cell.values.get(WALL)?;
+    let timed = cell.samples.iter().zip(walls).filter(|(s, _)| s.pass == Pass::Timing);
+    let times: Vec<f64> = timed.map(|(s, ns)| ns * s.ops as f64).filter(|ns| *ns > 0.0).collect();
+    (!times.is_empty()).then(|| median(&times))
+}
+
+/// The time that `samples` samples of each cell take less without the slowest methods; empty where
+/// no method takes a large share of it.
+pub(super) fn without_slowest(known: &[MethodTime<'_>], samples: f64) -> String {
+    let mut of_methods: Vec<MethodTime<'_>> = Vec::new();
+    for (method, ns) in known {
+        match of_methods.iter_mut().find(|(name, _)| name == method) {
+            Some((_, sum)) => *sum += ns,
+            None => of_methods.push((method, *ns)),
+        }
+    }
+    of_methods.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let all_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
+    let large = of_methods.iter().take(2).filter(|(_, ns)| *ns >= LARGE_SHARE * all_ns);
+    let large: Vec<String> = large
+        .map(|(name, ns)| format!("without {name} {} s less", seconds(samples * ns)))
+        .collect();
+    if of_methods.len() <= 2 || large.is_empty() {
+        return String::new();
+    }
+    format!("{} (-m names those that take part)", large.join(", "))
+}
+
+/// A time in seconds, with two digits where it is short.
+pub(super) fn seconds(ns: f64) -> String {
+    let seconds = (ns / 1e9).max(0.1);
+    if seconds < 9.5 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,5 +418,27 @@ mod tests {
         check(50, 30, Some(60_000), (333, "round 51 of at most 100, 60 s left"));
         check(98, 31, Some(1), (999, "round 99 of at most 100, 1 s left"));
         check(99, 31, Some(0), (0, "round 100 of at most 100"));
+    }
+}
+
+#[cfg(test)]
+mod screen_tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_to_the_columns_and_its_colour_ends() {
+        assert_eq!(clipped("a \u{1b}[31mred\u{1b}[0m b", 4), "a \u{1b}[31mre\u{1b}[0m");
+        assert_eq!(clipped("読み込み", 5), "読み");
+        assert_eq!(clipped("abc", 3), "abc");
+        assert_eq!(width("a \u{1b}[31mred\u{1b}[0m 読"), 8);
+    }
+
+    #[test]
+    fn what_a_narrower_terminal_has_broken_is_erased_as_well() {
+        let screen = Screen { widths: vec![80, 30, 0, 20] };
+        assert_eq!(screen.erased(80), "\r\u{1b}[3A\u{1b}[J");
+        assert_eq!(screen.erased(40), "\r\u{1b}[4A\u{1b}[J");
+        assert_eq!(Screen { widths: vec![20] }.erased(40), "\r\u{1b}[J");
+        assert_eq!(Screen::default().erased(40), "");
     }
 }

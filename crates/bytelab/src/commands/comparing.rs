@@ -1,14 +1,91 @@
-//! `--by` of `compare` and `report`: which stored runs form which groups.
+//! What the commands that compare runs share: the limits on how much a metric may get worse, that
+//! runs are different measurements, and the groups of `--by`.
+
+use std::collections::HashMap;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use lab::analyze::{Fleet, RunGroup, compare_groups, refusal};
+use lab::analyze::{Allowed, Fleet, RunGroup, compare_groups, refusal};
+use lab::experiment::Experiment;
+use lab::metric;
+use lab::param::Kind;
 use lab::run::Run;
 use serde_json::Value;
 
-use super::context::{Context, note, readable};
-use super::same_job::{ensure_different, places};
+use super::{Context, note, readable};
 use crate::report::fleet::{FleetReport, is_lasting};
+
+const SHORT: [(&str, &str); 6] = [
+    ("wall", "wall_ns"),
+    ("cpu", "cpu_ns"),
+    ("rss", "peak_rss_bytes"),
+    ("syscalls", "syscalls"),
+    ("allocations", "allocations"),
+    ("throughput", "throughput_bytes_per_s"),
+];
+
+/// The full name of a metric, which may be given by its short name.
+pub(crate) fn metric_named(name: &str) -> &str {
+    SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full)
+}
+
+/// Parses a limit such as `wall=5%`.
+pub(crate) fn allowed(text: &str) -> Result<Allowed, String> {
+    let wrong = || "write METRIC=N%, such as wall=5%".to_owned();
+    let (name, percent) = text.split_once('=').ok_or_else(wrong)?;
+    let percent = percent.strip_suffix('%').ok_or_else(wrong)?.trim();
+    let percent: f64 = percent.parse().map_err(|_| wrong())?;
+    if !(0.0..=1e6).contains(&percent) {
+        return Err(format!("{percent} % cannot be allowed: 0 or more"));
+    }
+    let metric = metric_named(name);
+    if !metric::is_known(metric) && !metric.ends_with("_ns") && !metric.ends_with("_bytes") {
+        let short = SHORT.map(|(short, _)| short).join(", ");
+        return Err(format!(
+            "there is no metric {name}; there are {short} and the full names of others"
+        ));
+    }
+    Ok(Allowed { metric: metric.to_owned(), percent })
+}
+
+/// Fails if a metric has two limits.
+pub(crate) fn ensure_once(flag: &str, limits: &[Allowed]) -> Result<()> {
+    for (i, allowed) in limits.iter().enumerate() {
+        let twice = limits[..i].iter().any(|other| other.metric == allowed.metric);
+        ensure!(!twice, "{flag} names {} twice", allowed.metric);
+    }
+    Ok(())
+}
+
+/// A run that was imported twice, or exported and imported, is one measurement, not two values of a
+/// side.
+pub(super) fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<()> {
+    let mut known: HashMap<Vec<u64>, &str> = HashMap::new();
+    for run in runs {
+        let values = run.cells.iter().flat_map(|cell| cell.values.values().flatten());
+        let values: Vec<u64> = values.map(|value| value.to_bits()).collect();
+        if values.is_empty() {
+            continue;
+        }
+        if let Some(first) = known.insert(values, &run.id) {
+            bail!(
+                "runs {first} and {} are the same measurement, value by value: it cannot count twice; name one \
+                 of them, or delete one",
+                run.id
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The params of an experiment that name where a job is done.
+pub(super) fn places(experiments: &[Experiment], experiment: &str) -> Vec<&'static str> {
+    let known = experiments.iter().find(|known| known.name == experiment);
+    let params = known.map_or(&[][..], |known| &known.params);
+    params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect()
+}
+
+// `--by` of `compare` and `report`: which stored runs form which groups.
 
 /// What the runs of a group have in common.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -136,5 +213,34 @@ impl By {
             By::Filesystem => fact("data_file_system"),
             By::Label => run.label.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_metric_and_a_percentage() {
+        let check = |text: &str, expected: Result<(&str, f64), &str>| {
+            let got = allowed(text);
+            match expected {
+                Ok((metric, percent)) => {
+                    assert_eq!(got, Ok(Allowed { metric: metric.to_owned(), percent }), "{text}");
+                }
+                Err(part) => assert!(got.unwrap_err().contains(part), "{text}"),
+            }
+        };
+        check("wall=5%", Ok(("wall_ns", 5.0)));
+        check("rss=0.5%", Ok(("peak_rss_bytes", 0.5)));
+        check("peak_rss_bytes=10 %", Ok(("peak_rss_bytes", 10.0)));
+        check("switch_ns=1%", Ok(("switch_ns", 1.0)));
+        check("wall=5", Err("wall=5%"));
+        check("wall", Err("wall=5%"));
+        check("wall=%", Err("wall=5%"));
+        check("wall=-1%", Err("0 or more"));
+        check("wall=NaN%", Err("0 or more"));
+        check("wall=inf%", Err("0 or more"));
+        check("speed=5%", Err("there is no metric speed; there are wall, cpu"));
     }
 }
