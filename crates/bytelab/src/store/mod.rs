@@ -320,7 +320,7 @@ impl fmt::Debug for Server {
 pub(crate) mod tests;
 
 #[cfg(test)]
-mod tests {
+mod server_tests {
     use super::*;
 
     #[test]

@@ -242,7 +242,7 @@ pub(crate) fn fleet_page(report: &FleetReport<'_>, figures: &[String]) -> String
 mod tests;
 
 #[cfg(test)]
-mod tests {
+mod library_tests {
     use std::io::Read;
 
     use flate2::read::GzDecoder;

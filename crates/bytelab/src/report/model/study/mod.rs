@@ -645,7 +645,7 @@ fn combined(any: bool, is_whole: bool, tests: &[Claimed]) -> Claimed {
 mod tests;
 
 #[cfg(test)]
-mod tests {
+mod figures_tests {
     use super::*;
 
     #[test]
