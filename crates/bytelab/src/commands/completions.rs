@@ -9,8 +9,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use super::Context;
-use crate::commands::path;
+use super::{Context, path};
 use crate::console;
 
 #[derive(Args)]

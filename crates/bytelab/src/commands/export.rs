@@ -11,9 +11,8 @@ use lab::analyze::analyze;
 use lab::run::{Cell, Run};
 use tools::atomic_file;
 
-use super::Context;
 use super::output::own_metrics;
-use crate::commands::path;
+use super::{Context, path};
 use crate::experiments::custom;
 use crate::redaction::Redaction;
 use crate::report::TableOptions;

@@ -11,8 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use lab::run::Run;
 
-use super::{Context, note};
-use crate::commands::path;
+use super::{Context, note, path};
 use crate::console;
 use crate::import::{self, FORMATS, Folder, Format, Source};
 use crate::store::mark_imported;

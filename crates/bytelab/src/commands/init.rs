@@ -10,8 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use tools::atomic_file;
 
-use super::Context;
-use crate::commands::path;
+use super::{Context, path};
 use crate::console;
 use crate::experiments::custom::{EXAMPLE, is_file_name};
 

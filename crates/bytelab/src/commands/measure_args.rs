@@ -12,7 +12,7 @@ use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum
 use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
-use crate::commands::path;
+use super::path;
 use crate::measuring::{RunRequest, Selection, Shown, Time};
 use crate::store::Server;
 

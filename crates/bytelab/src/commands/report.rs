@@ -11,8 +11,7 @@ use lab::run::Run;
 use tools::atomic_file;
 
 use super::comparing::{By, Grouped, places};
-use super::{Context, note};
-use crate::commands::path;
+use super::{Context, note, path};
 use crate::console;
 use crate::report::{self, fleet};
 use crate::store::{self, Store};

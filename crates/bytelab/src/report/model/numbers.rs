@@ -1,15 +1,14 @@
 //! The table of `bytelab numbers`: a line per row, in units that fit it, with published figures.
 
-use Column::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
 use lab::analyze::Analysis;
 use lab::analyze::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
 use lab::run::{self, Run, Warning, WarningKind};
 
+use super::table::{self, Cell, CellKind, Style, Table};
+use super::units::{NONE, Unit, amount};
 use super::words::minute;
 use crate::numbers::{Row, row};
 use crate::reference::published;
-use crate::report::model::table::{self, Cell, CellKind, Style, Table};
-use crate::report::model::units::{NONE, Unit, amount};
 
 pub(crate) fn legend(columns: &[Column]) -> String {
     columns.iter().filter_map(|column| column.legend()).collect::<Vec<&str>>().join(" ")
@@ -124,6 +123,8 @@ pub(crate) enum Column {
     Bar(usize),
     Method,
 }
+
+use Column::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
 
 const Y2012: Column = Published("2012");
 const IPHONE_5S: Column = Published("iphone-5s");
