@@ -101,7 +101,7 @@ pub(crate) fn name(number: u64) -> String {
     }
 }
 
-/// Whether [`name`] gives this name for some number.
+/// Whether a system call is named so, here or by its number alone.
 pub fn is_system_call(name: &str) -> bool {
     let number = name.strip_prefix("syscall_").map(str::parse::<u64>);
     Sysno::from_str(name).is_ok() || matches!(number, Some(Ok(_)))
