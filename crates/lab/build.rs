@@ -1,4 +1,4 @@
-//! Passes the facts of the build to `environment::program`: compiler, profile, target, revision.
+//! Passes the facts of the build to `environment::system`: compiler, profile, target, revision.
 //! Builds the library that counts the allocations of foreign programs.
 
 #[path = "build/shim.rs"]

@@ -8,7 +8,6 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::early;
 use crate::process::{self, Lookup};
 
 type Memory = *mut c_void;
@@ -126,7 +125,7 @@ core::arch::global_asm!(
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn malloc(size: usize) -> Memory {
-    let Some(real) = real() else { return early::take(size, 16) };
+    let Some(real) = real() else { return process::take_early(size, 16) };
     let memory = (real.malloc)(size);
     count(real, memory, size, 0);
     memory
@@ -134,7 +133,7 @@ pub(crate) extern "C" fn malloc(size: usize) -> Memory {
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn calloc(n: usize, size: usize) -> Memory {
-    let Some(real) = real() else { return early::take(n.saturating_mul(size), 16) };
+    let Some(real) = real() else { return process::take_early(n.saturating_mul(size), 16) };
     let memory = (real.calloc)(n, size);
     count(real, memory, n.wrapping_mul(size), 0);
     memory
@@ -142,8 +141,8 @@ pub(crate) extern "C" fn calloc(n: usize, size: usize) -> Memory {
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn realloc(old: Memory, size: usize) -> Memory {
-    let Some(real) = real() else { return moved(old, size, early::take(size, 16)) };
-    if early::readable(old).is_some() {
+    let Some(real) = real() else { return moved(old, size, process::take_early(size, 16)) };
+    if process::early_readable(old).is_some() {
         return moved(old, size, malloc(size));
     }
     let counting = process::tally();
@@ -166,7 +165,7 @@ pub(crate) extern "C" fn reallocarray(old: Memory, n: usize, size: usize) -> Mem
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn free(memory: Memory) {
-    if memory.is_null() || early::readable(memory).is_some() {
+    if memory.is_null() || process::early_readable(memory).is_some() {
         return;
     }
     let Some(real) = real() else { return };
@@ -190,7 +189,7 @@ pub(crate) extern "C" fn posix_memalign(out: *mut Memory, align: usize, size: us
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn aligned_alloc(align: usize, size: usize) -> Memory {
-    let Some(real) = real() else { return early::take(size, align) };
+    let Some(real) = real() else { return process::take_early(size, align) };
     let memory = (real.aligned_alloc)(align, size);
     count(real, memory, size, 0);
     memory
@@ -198,7 +197,7 @@ pub(crate) extern "C" fn aligned_alloc(align: usize, size: usize) -> Memory {
 
 #[cfg_attr(shim, unsafe(no_mangle))]
 pub(crate) extern "C" fn memalign(align: usize, size: usize) -> Memory {
-    let Some(real) = real() else { return early::take(size, align) };
+    let Some(real) = real() else { return process::take_early(size, align) };
     let memory = (real.memalign)(align, size);
     count(real, memory, size, 0);
     memory
@@ -212,7 +211,7 @@ fn hold_less(held: usize) {
 
 /// Copies early memory to its new block, up to the size of that.
 fn moved(old: Memory, size: usize, new: Memory) -> Memory {
-    if let Some(len) = early::readable(old).filter(|_| !new.is_null()) {
+    if let Some(len) = process::early_readable(old).filter(|_| !new.is_null()) {
         let len = len.min(size);
         // SAFETY: `old` can be read that far, and `new` has `size` bytes. They can overlap, if both
         // are early memory.
@@ -288,7 +287,7 @@ mod tests {
     #[test]
     fn early_memory_is_moved_and_never_given_back() {
         let _alone = ONE_AT_A_TIME.lock().unwrap();
-        let early = early::take(10, 16).cast::<[u8; 10]>();
+        let early = process::take_early(10, 16).cast::<[u8; 10]>();
         // SAFETY: it has as many bytes, and no other reference exists.
         unsafe { *early = *b"0123456789" };
         free(early.cast());

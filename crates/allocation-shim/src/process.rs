@@ -1,12 +1,12 @@
-//! The process that the shim is loaded into: the page that it shares with the lab, and the id of
-//! the thread.
-#![expect(unsafe_code, reason = "calls the C library, the only one there is")]
+//! The process that the shim is loaded into: the page that it shares with the lab, the id of the
+//! thread, and memory for what is allocated before the real allocator is known.
+#![expect(unsafe_code, reason = "calls the C library, and hands out parts of a static as memory")]
 
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use crate::{TALLY_VARIABLE, Tally};
 
@@ -63,6 +63,13 @@ pub(crate) fn symbol(lookup: Lookup, name: &CStr) -> *mut c_void {
 
 pub(crate) fn end() -> ! {
     abort()
+}
+
+/// Replaces unwinding, which a library that is loaded into other programs cannot do.
+#[cfg(shim)]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    end()
 }
 
 /// The tally, if the lab has requested one and it is counting.
@@ -140,4 +147,57 @@ fn map(len: usize, flags: c_int, fd: c_int) -> Option<*mut c_void> {
     let at = unsafe { mmap(null_mut(), len, PROT_READ_WRITE, flags, fd, 0) };
     // MAP_FAILED is the highest address.
     (at as usize != usize::MAX).then_some(at)
+}
+
+// Memory for allocations that occur while the real allocator is being looked up, as `dlsym`
+// itself may allocate. It is never freed.
+
+const EARLY_LEN: usize = 16 << 10;
+
+#[repr(C, align(64))]
+struct Memory(UnsafeCell<[u8; EARLY_LEN]>);
+
+// SAFETY: each byte is handed out once.
+unsafe impl Sync for Memory {}
+
+static MEMORY: Memory = Memory(UnsafeCell::new([0; EARLY_LEN]));
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Zeroed memory, or null when there is no more.
+pub(crate) fn take_early(size: usize, align: usize) -> *mut c_void {
+    let align = align.clamp(16, 64);
+    let end = |used: usize| used.next_multiple_of(align).checked_add(size);
+    let taken =
+        USED.fetch_update(Relaxed, Relaxed, |used| end(used).filter(|end| *end <= EARLY_LEN));
+    match taken {
+        Ok(used) => early_start().wrapping_add(used.next_multiple_of(align)).cast(),
+        Err(_) => core::ptr::null_mut(),
+    }
+}
+
+/// The number of bytes that may be read from this address, if the memory comes from here.
+pub(crate) fn early_readable(memory: *mut c_void) -> Option<usize> {
+    let offset = (memory as usize).wrapping_sub(early_start() as usize);
+    (offset < EARLY_LEN).then(|| EARLY_LEN - offset)
+}
+
+fn early_start() -> *mut u8 {
+    MEMORY.0.get().cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_aligned_and_apart_until_there_are_no_more() {
+        let [a, b, c] =
+            [(10, 1), (10, 64), (10, 16)].map(|(size, align)| take_early(size, align) as usize);
+        assert!(a % 16 == 0 && b % 64 == 0 && c % 16 == 0);
+        assert!(a + 10 <= b && b + 10 <= c);
+        assert!(take_early(EARLY_LEN, 16).is_null() && take_early(usize::MAX, 16).is_null());
+        assert!(early_readable(c as *mut c_void).is_some_and(|len| len < EARLY_LEN));
+        let other = 7;
+        assert_eq!(early_readable((&raw const other).cast_mut().cast()), None);
+    }
 }

@@ -8,7 +8,6 @@ mod stream;
 mod address;
 mod choice;
 mod options;
-mod progress;
 
 #[cfg(feature = "async")]
 mod asynchronous;
@@ -25,8 +24,6 @@ pub mod fuzz;
 
 mod buffer;
 mod cancel;
-mod check;
-mod clock;
 mod source;
 #[cfg(feature = "async")]
 mod task;
@@ -42,6 +39,5 @@ pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]
 pub use http::{Connections, Response};
-pub use options::Options;
-pub use progress::Progress;
+pub use options::{Options, Progress};
 pub use stream::Stream;

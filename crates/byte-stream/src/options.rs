@@ -1,12 +1,11 @@
-//! The options of a stream.
+//! The options of a stream, and the progress of a stream or a copy.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
 
 use crate::choice::Preferences;
-use crate::progress::OnProgress;
-use crate::source::map::Map;
-use crate::{Cancel, Error, ErrorKind, Progress, Result};
+use crate::source::Map;
+use crate::{Cancel, Error, ErrorKind, Result};
 
 /// A larger buffer would only evict the data from the caches.
 const BUFFER_LIMIT_BYTES: usize = 1 << 20;
@@ -173,4 +172,17 @@ impl fmt::Debug for Options {
             .field("limit_bytes", &self.limit_bytes)
             .finish_non_exhaustive()
     }
+}
+
+/// The callback that receives the progress.
+pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// The progress of a stream or a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes so far.
+    pub done_bytes: u64,
+    /// The total, if it is known.
+    pub total_bytes: Option<u64>,
 }

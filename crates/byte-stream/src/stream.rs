@@ -1,16 +1,16 @@
 //! `Stream`: lends one chunk after the other, and offers the same bytes as `Read` and `BufRead`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::address::Target;
-use crate::check::Check;
 use crate::choice::{Choice, Strategy, choose};
-use crate::options::Options;
-use crate::progress::{OnProgress, Progress};
-use crate::source::{Source, read};
+use crate::options::{OnProgress, Options, Progress};
+use crate::source::{self, Source};
 #[cfg(feature = "http")]
 use crate::wait::{Mode, now};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
@@ -348,7 +348,7 @@ fn local(fd: OwnedFd, position: u64, options: &Options) -> Result<(Source, Choic
             Source::Map(options.map(fd, window_bytes, position, size)?)
         }
         (Strategy::Read { buffer_bytes }, _) => {
-            Source::Read(read::Read::new(fd, stat, buffer_bytes, &choice, position, cancel))
+            Source::Read(source::Read::new(fd, stat, buffer_bytes, &choice, position, cancel))
         }
         _ => {
             return Err(Error::new(ErrorKind::InvalidUse, "this strategy does not fit this input"));
@@ -388,4 +388,37 @@ impl fmt::Debug for Stream {
             .field("choice", &self.choice)
             .finish_non_exhaustive()
     }
+}
+
+/// The digest of all bytes of a stream, compared with the expected one.
+pub(crate) struct Check {
+    expected: [u8; 32],
+    hasher: Sha256,
+}
+
+impl Check {
+    pub(crate) fn new(expected: [u8; 32]) -> Check {
+        Check { expected, hasher: Sha256::new() }
+    }
+
+    pub(crate) fn take(&mut self, chunk: &[u8]) {
+        self.hasher.update(chunk);
+    }
+
+    pub(crate) fn end(self) -> Result<()> {
+        let got: [u8; 32] = self.hasher.finalize().into();
+        if got == self.expected {
+            return Ok(());
+        }
+        let (got, expected) = (hex(&got), hex(&self.expected));
+        let text = format!("the SHA-256 is {got}, not {expected} as expected");
+        Err(Error::new(ErrorKind::Digest, text))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -13,8 +13,7 @@ use rustix::event::PollFlags;
 use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::Result;
-use crate::cancel::{self, Cancel};
-use crate::clock::Deadline;
+use crate::cancel::{self, Cancel, Deadline};
 
 /// The result of the future; `None` if the deadline passes first, an error if it is cancelled.
 pub(crate) async fn race<T>(

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, Waker};
 use rustix::event::PollFlags;
 
 use crate::Result;
-use crate::cancel::{self, Cancel};
-use crate::clock::Deadline;
+use crate::cancel::{self, Cancel, Deadline};
 #[cfg(feature = "async")]
 use crate::task;
 

@@ -5,12 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-
 use tools::{cat, fleece, sample};
 
 use crate::commands::{
     Context, baseline, bench, check, compare, completions, delete, doctor, export, history, import,
-    init, label, list, man, numbers, push, report, run, self_test, serve, show,
+    init, list, numbers, output, push, report, run, self_test, serve,
 };
 
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
@@ -68,7 +67,7 @@ pub(crate) enum Task {
     /// List the stored runs, the oldest first; or show one method over time
     History(history::HistoryArgs),
     /// Print a stored run again
-    Show(show::ShowArgs),
+    Show(output::ShowArgs),
     /// Compare two runs, labels or machines, or a run with published results
     Compare(compare::CompareArgs),
     /// Fail if a method got slower than allowed, compared with its old side in the same rounds, or
@@ -92,9 +91,9 @@ pub(crate) enum Task {
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a directory
     #[command(hide = true)]
-    Man(man::ManArgs),
+    Man(completions::ManArgs),
     /// Give a run another label; an empty one removes it
-    Label(label::LabelArgs),
+    Label(baseline::LabelArgs),
     /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
     Push(push::PushArgs),
     /// Get runs from a server of PostgreSQL into the store
@@ -116,7 +115,7 @@ impl Task {
             Task::SelfTest(args) => self_test::run(&args, context),
             Task::Cat(args) => Ok(cat::run(args)),
             Task::History(args) => history::run(&args, context),
-            Task::Show(args) => show::run(&args, context),
+            Task::Show(args) => output::show(&args, context),
             Task::Compare(args) => compare::run(&args, context),
             Task::Check(args) => check::run(args, context),
             Task::Baseline(args) => baseline::run(&args, context),
@@ -126,8 +125,8 @@ impl Task {
             Task::Export(args) => export::run(&args, context),
             Task::Sample(args) => Ok(sample::run(&args)),
             Task::Completions(args) => completions::run(&args, context),
-            Task::Man(args) => man::run(&args, context),
-            Task::Label(args) => label::run(&args, context),
+            Task::Man(args) => completions::man(&args, context),
+            Task::Label(args) => baseline::label(&args, context),
             Task::Push(args) => push::push(&args, context),
             Task::Pull(args) => push::pull(&args, context),
             Task::Delete(args) => delete::run(&args, context),

@@ -3,13 +3,11 @@
 mod cli;
 mod commands;
 mod console;
-mod default_options;
 mod experiments;
 mod git;
 mod import;
 mod measuring;
 mod numbers;
-mod path_arg;
 mod pattern;
 mod preset_flags;
 mod redaction;
@@ -18,7 +16,6 @@ mod report;
 mod run_flags;
 mod store;
 mod workers;
-mod wrong_use;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -3,9 +3,12 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
@@ -18,14 +21,12 @@ use crate::cli::{Cli, Task};
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
-use crate::commands::run::ProgressArgs;
-use crate::commands::study::StudyRequest;
-use crate::default_options::with_defaults;
+use crate::commands::run::{ProgressArgs, StudyRequest};
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
-use crate::preset_flags::{PAGE, of_part, preset};
+use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
 use crate::reference::{self, Study};
-use crate::wrong_use::refuse;
+use crate::{console, report};
 
 /// What was typed, with text that stands for words that are not UTF-8.
 fn as_text(words: &[OsString]) -> Vec<OsString> {
@@ -397,4 +398,46 @@ fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
             counts.map(|(name, values)| format!("{} of --{name}", values.len())).collect();
         format!("more than {POINTS_MAX} combinations of values: {}; give fewer", counts.join(", "))
     })
+}
+
+/// Prints the help, or what is wrong with the command line, and ends the process.
+/// Wrong use of `cat` has exit status 1, as in POSIX.
+#[expect(clippy::exit, reason = "as clap itself does")]
+pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
+    if error.get(ContextKind::Usage).is_some() {
+        command.build();
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let usage = usage(&mut command, &words);
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+    // A reader that goes away has read what it wanted.
+    let printed = print(&error);
+    let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    let known = command.ignore_errors(true).try_get_matches();
+    let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
+    let wrong_use = if is_cat { 1 } else { 2 };
+    std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// The usage of the subcommand that these words name. That of an error shows the flags that were
+/// typed as if they were required, and no others.
+fn usage(command: &mut Command, words: &[OsString]) -> StyledStr {
+    let named = words.iter().position(|word| command.find_subcommand(word).is_some());
+    let Some(named) = named else { return command.render_usage() };
+    let below = command.find_subcommand_mut(&words[named]);
+    below.map_or_else(StyledStr::new, |below| usage(below, &words[named + 1..]))
+}
+
+/// Prints the error or the help. What was typed must not control the terminal: then nothing has a
+/// colour.
+fn print(error: &clap::Error) -> io::Result<()> {
+    let mut typed = std::env::args_os().skip(1);
+    if !error.use_stderr()
+        || !typed.any(|word| word.to_str().is_none_or(|word| word.contains(char::is_control)))
+    {
+        return error.print();
+    }
+    let text = error.render().to_string();
+    let lines: Vec<_> = text.lines().map(report::clean).collect();
+    writeln!(console::stderr(), "{}", lines.join("\n"))
 }

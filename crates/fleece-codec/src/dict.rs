@@ -1,14 +1,18 @@
-//! Dicts: lookup by binary search, and iteration in the order of storage.
+//! Dicts: lookup by binary search, iteration in the order of storage, and the pairs within a range
+//! of names.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::fmt;
+use core::ops::Bound;
 
 use crate::array::Slots;
-use crate::delta_merge::Merge;
-use crate::key::{Key, Needle};
+use crate::key::{Key, Needle, compare_keys};
 use crate::limits::GENERATIONS;
 use crate::shared_keys::SharedKeys;
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
-use alloc::boxed::Box;
-use core::fmt;
 
 /// A dict inside a document. Pairs are sorted by key: shared keys by number, then strings by bytes.
 ///
@@ -348,7 +352,7 @@ impl<'a> DictIter<'a> {
     }
 
     /// Leaves out pairs of a dict without a parent.
-    pub(crate) fn skip_stored(&mut self, pairs: usize) {
+    fn skip_stored(&mut self, pairs: usize) {
         self.slots.count -= pairs;
         self.slots.first += pairs * if self.slots.wide { 8 } else { 4 };
     }
@@ -398,3 +402,202 @@ impl<'a> Iterator for DictIter<'a> {
 }
 
 impl core::iter::FusedIterator for DictIter<'_> {}
+
+/// Iteration over a dict that has a parent: all generations merged in key order, the youngest wins.
+#[derive(Clone)]
+pub(crate) struct Merge<'a> {
+    /// Youngest first; each with its next pair.
+    generations: Vec<Generation<'a>>,
+    /// The pair that `advance` has found.
+    pair: Option<(DictKey<'a>, Value<'a>)>,
+}
+
+#[derive(Clone)]
+struct Generation<'a> {
+    next: Option<(DictKey<'a>, Value<'a>)>,
+    rest: DictIter<'a>,
+    has_parent: bool,
+}
+
+impl<'a> Merge<'a> {
+    pub(crate) fn new(dict: Dict<'a>) -> Self {
+        let generations = dict.generations().map(|dict| {
+            let mut rest = DictIter::stored(dict.slots);
+            let has_parent = dict.has_parent();
+            if has_parent {
+                rest.next();
+            }
+            Generation { next: rest.next(), rest, has_parent }
+        });
+        Self { generations: generations.collect(), pair: None }
+    }
+
+    /// The next pair. It is returned out of a field, by a function that is inlined: a result that
+    /// is returned in memory would keep all pairs of plain dicts in memory, too.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
+        self.advance();
+        self.pair
+    }
+
+    #[cold]
+    fn advance(&mut self) {
+        self.pair = self.find();
+    }
+
+    fn find(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
+        loop {
+            let mut least: Option<(usize, DictKey<'a>)> = None;
+            for (i, generation) in self.generations.iter().enumerate() {
+                let Some((key, _)) = generation.next else { continue };
+                if least.is_none_or(|(_, k)| compare_keys(key.value, k.value) == Ordering::Less) {
+                    least = Some((i, key));
+                }
+            }
+            let (youngest, key) = least?;
+            let pair = self.generations[youngest].next;
+            let deletes = self.generations[youngest].has_parent;
+            self.skip(youngest, key);
+            match pair {
+                Some((_, value)) if deletes && value.kind() == Kind::Undefined => {}
+                _ => return pair,
+            }
+        }
+    }
+
+    /// Moves the generation whose pair was taken, and all older ones that have the same key.
+    fn skip(&mut self, youngest: usize, key: DictKey<'a>) {
+        for generation in &mut self.generations[youngest..] {
+            let Some((own, _)) = generation.next else { continue };
+            if compare_keys(own.value, key.value) == Ordering::Equal {
+                generation.next = generation.rest.next();
+            }
+        }
+    }
+}
+
+impl<'a> Dict<'a> {
+    /// The pairs whose names are within these bounds, compared byte by byte, in order of storage.
+    /// The first is found by binary search; where the dict has a parent or shared keys, all pairs
+    /// are looked at.
+    ///
+    /// ```
+    /// use fleece_codec::{fleece, Doc};
+    /// use std::ops::Bound::{Excluded, Included, Unbounded};
+    /// let doc = Doc::open(fleece!({"a": 1, "b": 2, "c": 3, "d": 4}))?;
+    /// let dict = doc.root().as_dict().unwrap();
+    /// let sum = |from, to| dict.range(from, to).filter_map(|(_, value)| value.as_i64()).sum::<i64>();
+    /// assert_eq!(sum(Included("b"), Excluded("d")), 5);
+    /// assert_eq!(sum(Excluded("b"), Unbounded), 7);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn range<'r>(self, from: Bound<&'r str>, to: Bound<&'r str>) -> DictRange<'a, 'r> {
+        let from = match from {
+            Bound::Included(name) => Bound::Included(name.as_bytes()),
+            Bound::Excluded(name) => Bound::Excluded(name.as_bytes()),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let end = match to {
+            Bound::Included(name) => End::Included(name.as_bytes()),
+            Bound::Excluded(name) => End::Excluded(name.as_bytes()),
+            Bound::Unbounded => End::None,
+        };
+        self.pairs_from(from, end)
+    }
+
+    /// The pairs whose names begin with `prefix`, in order of storage.
+    ///
+    /// ```
+    /// # use fleece_codec::{fleece, Doc};
+    /// let doc = Doc::open(fleece!({"a": 1, "b.x": 2, "b.y": 3, "c": 4}))?;
+    /// let sum: i64 = doc.root().as_dict().unwrap().prefix("b.").filter_map(|(_, v)| v.as_i64()).sum();
+    /// assert_eq!(sum, 5);
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn prefix(self, prefix: &str) -> DictRange<'a, '_> {
+        self.pairs_from(Bound::Included(prefix.as_bytes()), End::Prefix(prefix.as_bytes()))
+    }
+
+    fn pairs_from<'r>(self, from: Bound<&'r [u8]>, end: End<'r>) -> DictRange<'a, 'r> {
+        let is_before = |name: &[u8]| match from {
+            Bound::Included(from) => name < from,
+            Bound::Excluded(from) => name <= from,
+            Bound::Unbounded => false,
+        };
+        let mut pairs = self.iter();
+        // Numbers come before all names, so a dict has shared keys if its first key is one.
+        let is_plain = self.slots.get(0).is_some_and(|key| key.as_str_bytes().is_some());
+        if is_plain && !self.has_parent() {
+            let (mut low, mut high) = (0, pairs.len());
+            while low < high {
+                let middle = low.midpoint(high);
+                let name = self.slots.get(2 * middle).and_then(Value::as_str_bytes);
+                if is_before(name.unwrap_or_default()) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            pairs.skip_stored(low);
+        }
+        DictRange { pairs, from, end, is_plain }
+    }
+}
+
+/// The pairs of a [`Dict`] whose names are within a range; see [`Dict::range`].
+///
+/// ```
+/// # use fleece_codec::{fleece, Doc};
+/// let doc = Doc::open(fleece!({"a": 1, "b": 2}))?;
+/// assert_eq!(doc.root().as_dict().unwrap().prefix("b").count(), 1);
+/// # Ok::<(), fleece_codec::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DictRange<'a, 'r> {
+    pairs: DictIter<'a>,
+    from: Bound<&'r [u8]>,
+    end: End<'r>,
+    /// The names are in order, so the first that is beyond the range ends it.
+    is_plain: bool,
+}
+
+#[derive(Clone, Copy)]
+enum End<'r> {
+    Included(&'r [u8]),
+    Excluded(&'r [u8]),
+    Prefix(&'r [u8]),
+    None,
+}
+
+impl End<'_> {
+    fn has(self, name: &[u8]) -> bool {
+        match self {
+            Self::Included(end) => name <= end,
+            Self::Excluded(end) => name < end,
+            Self::Prefix(prefix) => name.starts_with(prefix),
+            Self::None => true,
+        }
+    }
+}
+
+impl<'a> Iterator for DictRange<'a, '_> {
+    type Item = (DictKey<'a>, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (key, value) = self.pairs.next()?;
+            let name = key.as_bytes().unwrap_or_default();
+            let is_after = match self.from {
+                Bound::Included(from) => name >= from,
+                Bound::Excluded(from) => name > from,
+                Bound::Unbounded => true,
+            };
+            if is_after && self.end.has(name) {
+                return Some((key, value));
+            }
+            if is_after && self.is_plain {
+                self.pairs = DictIter::stored(crate::array::Slots { count: 0, ..self.pairs.slots });
+            }
+        }
+    }
+}

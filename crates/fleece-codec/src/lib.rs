@@ -20,23 +20,17 @@ pub mod how_to {}
 
 mod array;
 mod check;
-mod compare;
-mod convert;
-mod deep;
-mod delta_merge;
 mod dict;
 mod doc;
 mod encoder;
 mod equal;
 mod error;
-mod extent;
 pub mod json;
 mod key;
 pub mod limits;
 mod macros;
 mod number;
 mod path;
-mod range;
 mod search;
 #[cfg(feature = "serde")]
 mod serde;
@@ -48,15 +42,13 @@ mod wire;
 pub use array::{Array, ArrayIter};
 pub use check::CheckOptions;
 pub use check::proof::StableBytes;
-pub use deep::{DeepIter, PathStep, Visit};
-pub use dict::{Dict, DictIter, DictKey};
+pub use dict::{Dict, DictIter, DictKey, DictRange};
 pub use doc::Doc;
 pub use encoder::{DuplicateKeys, Edit, Encoder, WrittenValue};
 pub use error::{Error, ErrorKind};
 pub use key::Key;
 pub use macros::WriteFleece;
-pub use path::{Path, Step};
-pub use range::DictRange;
+pub use path::{DeepIter, Path, PathStep, Step, Visit};
 #[cfg(all(feature = "serde", feature = "std"))]
 pub use serde::{from_reader, to_writer};
 #[cfg(feature = "serde")]

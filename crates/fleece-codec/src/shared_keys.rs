@@ -1,12 +1,13 @@
 //! The table of shared keys: names of dict keys that documents store as small numbers.
 
-use crate::encoder::{Packed, SHARED_LEN_MAX, random};
-use crate::error::{Error, ErrorKind};
-use crate::{Doc, Encoder, Result};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+
+use crate::encoder::{Packed, SHARED_LEN_MAX, random};
+use crate::error::{Error, ErrorKind};
+use crate::{Doc, Encoder, Result};
 
 /// A table that maps names of dict keys to the numbers 0 to 2047, in order of first use.
 ///
@@ -45,7 +46,8 @@ const FREE: u16 = u16::MAX;
 /// identity.
 #[cfg(target_has_atomic = "64")]
 fn next_identity() -> u64 {
-    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use core::sync::atomic::AtomicU64;
+    use core::sync::atomic::Ordering::Relaxed;
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Relaxed)
 }
@@ -54,7 +56,8 @@ fn next_identity() -> u64 {
 /// to be mistaken for each other.
 #[cfg(not(target_has_atomic = "64"))]
 fn next_identity() -> u64 {
-    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use core::sync::atomic::AtomicU32;
+    use core::sync::atomic::Ordering::Relaxed;
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Relaxed).into()
 }

@@ -1,5 +1,5 @@
-//! A value: where it is, of what kind, and what it holds. Numbers are in `number`, lenient
-//! conversions in `convert`.
+//! A value: where it is, of what kind, and what it holds. Numbers and lenient conversions are in
+//! `number`.
 
 use crate::number::Number;
 use crate::wire::{self, Source, tag, varint};

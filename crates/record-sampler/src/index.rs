@@ -10,8 +10,7 @@ use std::thread;
 
 use crate::input::{Access, PlainFile, Window, digest};
 use crate::simd::count_lines;
-use crate::threads::{join, start};
-use crate::watch::Watch;
+use crate::work::{Watch, join, start};
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest block: what is read to find a line in it.

@@ -4,13 +4,11 @@
 mod draw;
 mod fetch;
 mod format;
-mod groups;
 mod index;
 mod input;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod part;
-mod probability;
 mod random;
 mod random_access;
 mod sampler;
@@ -19,8 +17,7 @@ mod simd;
 mod sink;
 mod sketch;
 mod streaming;
-mod threads;
-mod watch;
+mod work;
 
 mod error;
 

@@ -16,7 +16,7 @@ use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
 use crate::simd::count_lines;
 use crate::sink::Sink;
-use crate::watch::Watch;
+use crate::work::Watch;
 use crate::{Error, ErrorKind, Format, Result};
 
 /// The ranks that a sampler draws of this many records, and their approximate number.

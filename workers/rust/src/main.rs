@@ -4,11 +4,8 @@
 mod protocol;
 
 #[path = "../../../crates/bytelab/src/experiments/decoding/jobs.rs"]
-mod jobs;
-#[path = "../../../crates/bytelab/src/experiments/decoding/json.rs"]
 #[allow(dead_code, reason = "serde_json competes within bytelab; the tests use it")]
-mod json;
-
+mod jobs;
 #[path = "../../../crates/bytelab/src/experiments/decoding/typed.rs"]
 mod people;
 

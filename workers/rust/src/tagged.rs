@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
-use crate::json;
+use crate::jobs::{
+    Format, Result, Step, find_in_tree, mark_of_number, mark_of_text, message, visit_tree, whole,
+};
 
 pub(crate) struct MessagePack;
 pub(crate) struct Cbor;
@@ -34,11 +35,11 @@ impl Format for MessagePack {
     }
 
     fn find(doc: &Value, path: &Vec<Step>) -> Option<u64> {
-        json::find(doc, path)
+        find_in_tree(doc, path)
     }
 
     fn visit(doc: &Value) -> u64 {
-        json::visit(doc)
+        visit_tree(doc)
     }
 
     fn print(doc: &Value) -> Result<Vec<u8>> {

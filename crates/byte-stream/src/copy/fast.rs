@@ -1,17 +1,17 @@
 //! The methods in which the kernel moves the bytes. An error that may belong to either side is
 //! reported as a refusal, so that `read` and `write` find the side.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::copy_file_range as copy_range;
-use rustix::fs::sendfile as send;
+use rustix::fs::{copy_file_range as copy_range, sendfile as send};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice as move_pages};
+use rustix::net::sockopt::{set_socket_send_buffer_size, socket_domain, socket_send_buffer_size};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{
+    PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice as move_pages,
+};
 
-use super::capacity::{Widened, grow, widen_pipes};
-use super::job::{Attempt, Job};
-use super::output::Pipe;
-use super::plain;
+use super::job::{self, Attempt, Job, Pipe};
 use crate::{Error, Result};
 
 /// A non-blocking descriptor that polls as ready this often in a row and still returns `EAGAIN` is
@@ -146,17 +146,89 @@ fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) if unready < UNREADY_LIMIT => {
                 unready += 1;
-                job.wait_output().inspect_err(|_| plain::step_back(job.input, held))?;
+                job.wait_output().inspect_err(|_| job::step_back(job.input, held))?;
             }
             Err(errno) if is_of_output(errno) => {
-                plain::step_back(job.input, held);
+                job::step_back(job.input, held);
                 return Err(Error::io(errno).of_output());
             }
             _ => {
-                plain::drain(job, reader.as_fd(), held)?;
+                job::drain(job, reader.as_fd(), held)?;
                 return Ok(Attempt::Refused);
             }
         }
     }
     Ok(Attempt::Finished)
+}
+
+// The capacity of pipes and sockets: the smaller it is, the more often the writer and the reader
+// wait for each other, so those of the default size are enlarged. A size that was set is kept.
+
+/// The size that a pipe is set to. Smaller copies do not benefit.
+const PIPE_BYTES: usize = 1 << 20;
+/// The send buffer of a socket, limited by `net.core.wmem_max`. Spliced data are references to
+/// pages of the file, not copies.
+const SOCKET_BYTES: usize = 4 << 20;
+const DEFAULT_PIPE_BYTES: usize = 64 << 10;
+
+/// Enlarges those of the two ends that are pipes.
+fn widen_pipes(job: &Job<'_>) {
+    for pipe in [job.input, job.output] {
+        if is_worth_it(job) && fcntl_getpipe_size(pipe) == Ok(DEFAULT_PIPE_BYTES) {
+            grow(pipe);
+        }
+    }
+}
+
+/// Enlarges a pipe as far as the kernel allows, and returns its size.
+fn grow(pipe: impl AsFd) -> usize {
+    let mut size = PIPE_BYTES;
+    loop {
+        match fcntl_setpipe_size(&pipe, size) {
+            Ok(size) => return size,
+            // The user's pipes have reached their limit (pipe-user-pages-soft).
+            Err(_) if size > DEFAULT_PIPE_BYTES => size /= 2,
+            Err(_) => return size,
+        }
+    }
+}
+
+/// A unix socket whose send buffer is enlarged until this guard is dropped.
+pub(super) struct Widened<'a> {
+    socket: BorrowedFd<'a>,
+    /// As the kernel reports it: twice the value that was set (socket(7)).
+    before: usize,
+}
+
+impl<'a> Widened<'a> {
+    /// TCP sockets are left alone: the kernel tunes their buffers until a size is set.
+    pub(super) fn output(job: &Job<'a>) -> Option<Widened<'a>> {
+        let socket = job.output;
+        if !is_worth_it(job) || socket_domain(socket) != Ok(AddressFamily::UNIX) {
+            return None;
+        }
+        let before = socket_send_buffer_size(socket).ok()?;
+        if Some(before) != default_of_sockets() || before >= 2 * SOCKET_BYTES {
+            return None;
+        }
+        set_socket_send_buffer_size(socket, SOCKET_BYTES).ok()?;
+        Some(Widened { socket, before })
+    }
+}
+
+impl Drop for Widened<'_> {
+    fn drop(&mut self) {
+        let _ = set_socket_send_buffer_size(self.socket, self.before / 2);
+    }
+}
+
+fn is_worth_it(job: &Job<'_>) -> bool {
+    job.total.is_none_or(|total| total >= PIPE_BYTES as u64)
+}
+
+/// The default size of a new socket (`net.core.wmem_default`).
+fn default_of_sockets() -> Option<usize> {
+    let (unix, stream) = (AddressFamily::UNIX, SocketType::STREAM);
+    let (one, _other) = socketpair(unix, stream, SocketFlags::CLOEXEC, None).ok()?;
+    socket_send_buffer_size(one).ok()
 }

@@ -1,33 +1,26 @@
 //! Copies one descriptor to another by the cheapest method that their kinds allow. If the kernel
 //! refuses a method, the next one continues at the same byte.
 
-mod attempts;
-#[cfg(target_os = "linux")]
-mod capacity;
 #[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod fast;
 mod job;
-mod method;
-mod output;
-mod plain;
-mod plan;
-mod sparse;
-mod to;
 
 use std::fmt;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::Result;
-use crate::cancel::Cancel;
+use rustix::event::PollFlags;
+use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
+use rustix::io::Errno;
+
+use self::job::{Attempt, Input, Job, Plan, STEP, STEP_MAX, read_and_write, refuse_endless};
+pub use self::job::{CopyMethod, Output};
+use crate::cancel::{self, Cancel};
 #[cfg(target_os = "linux")]
 use crate::choice::Kind;
-use crate::progress::{OnProgress, Progress};
-
-use self::job::{Job, STEP, STEP_MAX};
-pub use self::method::CopyMethod;
-use self::output::Input;
-pub use self::output::Output;
-use self::plan::Plan;
+use crate::options::{OnProgress, Progress};
+use crate::source::Source;
+use crate::stream::{State, too_large};
+use crate::{Error, Result, Stream};
 
 /// The result of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +179,7 @@ impl CopyOptions {
         };
         let chosen = self.method.unwrap_or(plan.methods()[0]);
         let result = if self.sparse && plan.can_keep_holes && self.most_bytes.is_none() {
-            sparse::copy(&mut job, chosen, &plan)
+            copy_with_holes(&mut job, chosen, &plan)
         } else {
             job.all(chosen, plan.methods())
         };
@@ -202,5 +195,243 @@ impl fmt::Debug for CopyOptions {
             .field("sparse", &self.sparse)
             .field("method", &self.method)
             .finish_non_exhaustive()
+    }
+}
+
+impl Job<'_> {
+    /// Tries the chosen method, then the others, then `read` and `write`. Returns the method that
+    /// finished.
+    fn all(&mut self, chosen: CopyMethod, methods: &[CopyMethod]) -> Result<CopyMethod> {
+        let others = methods.iter().copied().filter(|method| *method != chosen);
+        let mut finished = chosen;
+        for method in std::iter::once(chosen).chain(others) {
+            finished = method;
+            if method == CopyMethod::ReadWrite || self.attempt(method)? == Attempt::Finished {
+                break;
+            }
+        }
+        // Needed after success as well: `copy_file_range` sees the end of a file of /proc at its
+        // beginning.
+        let done = self.done;
+        read_and_write(self, finished)?;
+        Ok(if self.done > done { CopyMethod::ReadWrite } else { finished })
+    }
+
+    fn attempt(&mut self, method: CopyMethod) -> Result<Attempt> {
+        match method {
+            CopyMethod::CopyFileRange => fast::copy_file_range(self),
+            CopyMethod::Splice => fast::splice(self),
+            CopyMethod::SpliceThroughPipe => fast::splice_through_pipe(self),
+            CopyMethod::Sendfile => fast::sendfile(self),
+            CopyMethod::ReadWrite => Ok(Attempt::Refused),
+        }
+    }
+}
+
+/// Copies the holes of a regular file as holes; the data between them is copied as usual.
+fn copy_with_holes(job: &mut Job<'_>, chosen: CopyMethod, plan: &Plan) -> Result<CopyMethod> {
+    let mut finished = chosen;
+    let mut at = tell(job.input).map_err(Error::io)?;
+    loop {
+        let data = match seek(job.input, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // No data follows: a hole up to the end.
+            Err(Errno::NXIO) => fstat(job.input).map_err(Error::io)?.st_size as u64,
+            Err(_) => {
+                // The file system does not support SEEK_DATA.
+                seek(job.input, SeekFrom::Start(at)).map_err(Error::io)?;
+                return job.all(chosen, plan.methods());
+            }
+        };
+        if data > at {
+            hole(job.output, data - at).map_err(|errno| Error::io(errno).of_output())?;
+            job.left = u64::MAX;
+            skipped(job, data - at);
+        }
+        let Ok(end) = seek(job.input, SeekFrom::Hole(data)) else {
+            // At or behind the end. Data that was appended meanwhile is copied as well.
+            seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
+            job.left = u64::MAX;
+            let done = job.done;
+            let last = job.all(chosen, plan.methods())?;
+            return Ok(if job.done > done { last } else { finished });
+        };
+        seek(job.input, SeekFrom::Start(data)).map_err(Error::io)?;
+        job.left = end - data;
+        finished = job.all(chosen, plan.methods())?;
+        at = tell(job.input).map_err(Error::io)?;
+        if at < end {
+            // The file was truncated meanwhile.
+            return Ok(finished);
+        }
+    }
+}
+
+fn skipped(job: &mut Job<'_>, mut bytes: u64) {
+    while bytes > 0 {
+        let step = bytes.min(usize::MAX as u64 >> 1);
+        job.advanced(step as usize);
+        bytes -= step;
+    }
+}
+
+/// Creates a hole of this length in the output and seeks behind it.
+fn hole(output: BorrowedFd<'_>, bytes: u64) -> rustix::io::Result<()> {
+    let start = tell(output)?;
+    let end = start + bytes;
+    let size = fstat(output)?.st_size as u64;
+    if start < size {
+        // Existing data in the range must become zeros.
+        let old = bytes.min(size - start);
+        if !punched(output, start, old) {
+            zeros(output, old)?;
+        }
+    }
+    if end > size {
+        ftruncate(output, end)?;
+    }
+    seek(output, SeekFrom::Start(end)).map(drop)
+}
+
+#[cfg(target_os = "linux")]
+fn punched(output: BorrowedFd<'_>, start: u64, bytes: u64) -> bool {
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(output, punch, start, bytes).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn punched(_output: BorrowedFd<'_>, _start: u64, _bytes: u64) -> bool {
+    false
+}
+
+fn zeros(output: BorrowedFd<'_>, mut bytes: u64) -> rustix::io::Result<()> {
+    let block = [0; 16 << 10];
+    while bytes > 0 {
+        let n = rustix::io::write(output, &block[..bytes.min(block.len() as u64) as usize])?;
+        bytes -= n as u64;
+    }
+    Ok(())
+}
+
+// A stream is copied by the kernel if no digest needs the bytes, else chunk by chunk.
+
+impl Stream {
+    /// Copies the rest of the stream to a descriptor by the cheapest method, and returns the number
+    /// of bytes.
+    ///
+    /// ```
+    /// use byte_stream::Stream;
+    /// let output = tempfile::tempfile()?;
+    /// let bytes = Stream::open("/proc/self/exe")?.copy_to(&output)?;
+    /// assert_eq!(output.metadata()?.len(), bytes);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn copy_to(&mut self, output: impl AsFd) -> Result<u64> {
+        match Output::new(&output) {
+            Ok(mut output) => self.copy_into(&mut output),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// The same with an output that several streams are copied to.
+    ///
+    /// ```
+    /// use byte_stream::{Output, Stream};
+    /// let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    /// let mut output = Output::new(&null)?;
+    /// Stream::open("/proc/self/exe")?.copy_into(&mut output)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn copy_into(&mut self, output: &mut Output<'_>) -> Result<u64> {
+        let before = self.offset();
+        match self.copy_all(output) {
+            Ok(()) => Ok(self.offset() - before),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    fn failed(&mut self, error: Error) -> Result<u64> {
+        self.state = State::Failed;
+        Err(error.at(self.offset()).named(&self.name))
+    }
+
+    fn copy_all(&mut self, output: &mut Output<'_>) -> Result<()> {
+        let has_chunk = self.taken < self.source.chunk().len();
+        let is_unseen = matches!(self.source, Source::Read(_))
+            && self.check.is_none()
+            && self.state == State::Open;
+        // `copy_unseen` checks it itself.
+        if (has_chunk || !is_unseen)
+            && let Some(input) = self.source.fd()
+        {
+            refuse_endless(input, &fstat(input).map_err(Error::io)?, output)?;
+        }
+        // Bytes that were read already come first.
+        if has_chunk {
+            self.write_chunk(output.fd)?;
+        }
+        if is_unseen {
+            return self.copy_unseen(output);
+        }
+        while self.next_chunk_to(output.fd)? {}
+        Ok(())
+    }
+
+    fn next_chunk_to(&mut self, output: BorrowedFd<'_>) -> Result<bool> {
+        if self.next_chunk()?.is_none() {
+            return Ok(false);
+        }
+        self.taken = 0;
+        self.write_chunk(output)?;
+        Ok(true)
+    }
+
+    fn write_chunk(&mut self, output: BorrowedFd<'_>) -> Result<()> {
+        while let Some(bytes) = self.source.chunk().get(self.taken..).filter(|b| !b.is_empty()) {
+            match rustix::io::write(output, bytes) {
+                Ok(n) => self.taken += n,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let cancel = self.cancel.as_ref();
+                    let waited = cancel::wait(Some(output), PollFlags::OUT, cancel, None);
+                    waited.map_err(Error::of_output)?;
+                }
+                Err(errno) => return Err(Error::io(errno).of_output()),
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_unseen(&mut self, output: &mut Output<'_>) -> Result<()> {
+        let Source::Read(source) = &self.source else { return Ok(()) };
+        let produced = self.produced;
+        let most = self.limit_bytes.saturating_sub(produced);
+        let mut options = CopyOptions {
+            on_progress: self.on_progress.take(),
+            cancel: self.cancel.clone(),
+            most_bytes: (self.limit_bytes < u64::MAX).then_some(most),
+            ..CopyOptions::default()
+        };
+        let input = Input {
+            fd: source.fd(),
+            stat: source.stat(),
+            kind: self.choice.kind,
+            size_bytes: self.choice.size_bytes.map(|size| size.saturating_sub(produced)),
+        };
+        let copied = options.copy_input(&input, output);
+        let done = copied.as_ref().map_or_else(|e| e.offset().unwrap_or(0), |copied| copied.bytes);
+        self.on_progress = options.on_progress.take();
+        (self.produced, self.taken) = (produced + done, self.source.chunk().len());
+        copied.map_err(|error| error.moved(produced))?;
+        if done == most && self.source.advance()? {
+            self.taken = self.source.chunk().len();
+            self.produced += self.taken as u64;
+            return Err(too_large(self.limit_bytes, "there are").at(produced + done));
+        }
+        self.taken = self.source.chunk().len();
+        self.state = State::Ended;
+        Ok(())
     }
 }

@@ -3,24 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use crate::buffer::Buffer;
-use crate::cancel::Cancel;
-use crate::clock::Deadline;
-use crate::wait::Mode;
-use crate::{Error, ErrorKind, Result};
-
-use super::base64::base64;
-use super::connection::Connection;
-use super::connections::{Connections, Route};
-use super::dial::resolve;
+use super::connection::{Connection, Connections, Route, Target, connect_by_socks, resolve};
 use super::framing::Frame;
 use super::head::{self, HEAD_LIMIT, Head};
-use super::proxy::{Socks, Via};
-use super::settings::Settings;
-use super::socks::{self, Target};
-use super::timeouts::Timeouts;
-use super::url::Url;
-use super::{proxy, tls};
+use super::limits::Timeouts;
+use super::proxy::{self, Socks, Via};
+use super::settings::{Settings, system_tls};
+use super::url::{Url, base64};
+use crate::buffer::Buffer;
+use crate::cancel::{Cancel, Deadline};
+use crate::wait::Mode;
+use crate::{Error, ErrorKind, Result};
 
 /// The largest number of 1xx responses before the final one.
 const INTERIM_LIMIT: u32 = 16;
@@ -143,7 +136,7 @@ impl Client {
     /// How the server of this URL is reached.
     fn route(&self, url: &Url) -> Result<Route> {
         let proxy = proxy::for_url(url, &self.settings.proxy)?;
-        let tls = || self.settings.tls.clone().map_or_else(tls::system, Ok);
+        let tls = || self.settings.tls.clone().map_or_else(system_tls, Ok);
         Ok(Route::new(url, proxy, url.secure.then(tls).transpose()?))
     }
 
@@ -275,7 +268,7 @@ async fn through_socks(url: &Url, proxy: &Socks, timeouts: Timeouts) -> Result<C
         })?)
     };
     let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
-    socks::connect(&mut connection, &target, url.port, proxy.user.as_deref()).await?;
+    connect_by_socks(&mut connection, &target, url.port, proxy.user.as_deref()).await?;
     Ok(connection)
 }
 

@@ -1,19 +1,32 @@
-//! A connection to a server, plain or TLS.
+//! Connections to servers, plain, TLS or through a SOCKS proxy, and idle ones, which are kept for
+//! later requests. No operation on them exceeds its time limits.
 
-use std::io::{self, ErrorKind::UnexpectedEof, ErrorKind::WouldBlock, Read, Write};
-use std::net::TcpStream;
+use std::fmt;
+use std::io::ErrorKind::{UnexpectedEof, WouldBlock};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::ops::Range;
-use std::sync::Arc;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketType, connect, send, sockopt};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
+#[cfg(feature = "async")]
+use tokio::io::{Interest, unix::AsyncFd};
 
-use super::dial::{dial_any, resolve};
-use super::socket::Socket;
-use super::timeouts::Timeouts;
+use super::limits::Timeouts;
+use super::proxy::Via;
+use super::url::Url;
 use crate::buffer::Buffer;
+use crate::cancel::Deadline;
 use crate::choice::BUFFER_BYTES;
+#[cfg(feature = "async")]
+use crate::task::watch;
+use crate::wait::{self, Mode};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Connection {
@@ -160,7 +173,7 @@ impl Tls {
 impl Idle {
     /// Whether nothing has been received since the last answer: neither the end nor bytes, which
     /// would be taken for the next answer.
-    pub(crate) fn is_idle(&mut self) -> bool {
+    fn is_idle(&mut self) -> bool {
         let none = |tls: &mut Box<Tls>| {
             let state = tls.state.process_new_packets();
             let is_quiet = state.is_ok_and(|state| {
@@ -185,6 +198,472 @@ fn from_tls(error: io::Error) -> Error {
 
 fn wrong(text: &str) -> Error {
     Error::new(ErrorKind::Tls, format!("TLS: {text}"))
+}
+
+// Resolves a host and connects to one of its addresses.
+
+/// The time that an attempt has before the next address is tried as well (RFC 8305, section 5).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
+/// Races the addresses of a host, as RFC 8305 describes it: an attempt that fails or takes long
+/// does not hold up the next one, and the first connection is used.
+async fn dial_any(host: &str, addresses: &[SocketAddr], timeouts: &Timeouts) -> Result<TcpStream> {
+    let mut waiting = alternating(addresses).into_iter();
+    let mut pending: Vec<Attempt> = Vec::new();
+    let mut last = failed(format!("{host} has no address"));
+    let mut next_at = None;
+    loop {
+        let is_due = next_at.is_none_or(|at: Deadline| at.left().is_zero());
+        if (pending.is_empty() || is_due)
+            && let Some(address) = waiting.next()
+        {
+            match Attempt::start(address) {
+                Ok(attempt) => pending.push(attempt),
+                Err(error) => last = error,
+            }
+            next_at = Deadline::after(ATTEMPT_DELAY);
+            continue;
+        }
+        if pending.is_empty() {
+            return Err(last);
+        }
+        let left = timeouts.left()?;
+        let limit = Deadline::after(left.time);
+        let until =
+            if waiting.len() > 0 { [next_at, limit].into_iter().flatten().min() } else { limit };
+        let sockets: Vec<_> = pending.iter().map(|attempt| attempt.socket.as_fd()).collect();
+        let (mode, cancel) = (timeouts.mode, timeouts.cancel.as_ref());
+        match wait::ready(mode, &sockets, PollFlags::OUT, cancel, until).await? {
+            Some(ready) => match pending.remove(ready).finish() {
+                Ok(tcp) => return Ok(tcp),
+                Err(error) => (last, next_at) = (error, None),
+            },
+            None if limit.is_some_and(|limit| limit.left().is_zero()) => return Err((left.lost)()),
+            None => {}
+        }
+    }
+}
+
+/// The addresses with the families in turn, beginning with that of the first one.
+fn alternating(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let is_first = |address: &&SocketAddr| address.is_ipv4() == addresses[0].is_ipv4();
+    let (mut first, mut other) =
+        (addresses.iter().filter(is_first), addresses.iter().filter(|a| !is_first(a)));
+    let mut ordered = Vec::new();
+    while ordered.len() < addresses.len() {
+        ordered.extend(first.next());
+        ordered.extend(other.next());
+    }
+    ordered
+}
+
+/// A connection that is being established.
+struct Attempt {
+    socket: OwnedFd,
+    address: SocketAddr,
+}
+
+impl Attempt {
+    fn start(address: SocketAddr) -> Result<Attempt> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        // A family that the system does not support is no reason to give up the other one.
+        let socket = new_socket(family).map_err(|errno| refused(address, errno))?;
+        match connect(&socket, &address) {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Attempt { socket, address }),
+            Err(errno) => Err(refused(address, errno)),
+        }
+    }
+
+    /// The connection of a socket that has become writable, or the error of the attempt.
+    fn finish(self) -> Result<TcpStream> {
+        let Attempt { socket, address } = self;
+        let state = sockopt::socket_error(&socket).map_err(Error::io)?;
+        state.map_err(|errno| refused(address, errno))?;
+        let tcp = TcpStream::from(socket);
+        tcp.set_nonblocking(false).map_err(Error::io)?;
+        tcp.set_nodelay(true).map_err(Error::io)?;
+        Ok(tcp)
+    }
+}
+
+fn refused(address: SocketAddr, errno: Errno) -> Error {
+    failed(format!("connecting to {address}: {}", io::Error::from(errno)))
+}
+
+fn failed(text: String) -> Error {
+    Error::new(ErrorKind::Connect, text).retryable(true)
+}
+
+/// Resolves the host in a thread, because the system's resolver cannot be cancelled.
+pub(crate) async fn resolve(host: &str, port: u16, timeouts: &Timeouts) -> Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (done, writer) = io::pipe().map_err(Error::io)?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let name = host.to_owned();
+    let thread = std::thread::Builder::new().name("resolver".to_owned()).stack_size(256 << 10);
+    let look_up = move || {
+        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        // The receiver may have timed out.
+        let _ = sender.send(found);
+        drop(writer);
+    };
+    thread.spawn(look_up).map_err(Error::io)?;
+    timeouts.wait(&done, PollFlags::IN).await?;
+    match receiver.recv() {
+        Ok(Ok(addresses)) => Ok(addresses),
+        Ok(Err(error)) => Err(failed(format!("the address of {host}: {error}"))),
+        Err(_) => Err(failed(format!("the address of {host} could not be looked up"))),
+    }
+}
+
+/// A non-blocking socket that child processes do not inherit.
+#[cfg(target_os = "linux")]
+fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    use rustix::net::{SocketFlags, socket_with};
+
+    socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+}
+
+/// A non-blocking socket that child processes do not inherit.
+#[cfg(not(target_os = "linux"))]
+fn new_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
+// A TCP connection, in a thread or in a task.
+
+/// A peer that has closed the connection is an error, and no signal.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+/// The standard library has set `SO_NOSIGPIPE`.
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
+pub(crate) struct Socket {
+    tcp: Tcp,
+    pub(crate) timeouts: Timeouts,
+    /// The time limit that is set on the socket.
+    armed: Option<Duration>,
+}
+
+enum Tcp {
+    /// A blocking socket.
+    Thread(TcpStream),
+    /// A non-blocking socket, registered with the runtime.
+    #[cfg(feature = "async")]
+    Task(AsyncFd<TcpStream>),
+}
+
+impl Socket {
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(clippy::unnecessary_wraps, reason = "a task may fail")
+    )]
+    pub(crate) fn new(tcp: TcpStream, timeouts: Timeouts) -> Result<Socket> {
+        let tcp = match timeouts.mode {
+            Mode::Thread => Tcp::Thread(tcp),
+            #[cfg(feature = "async")]
+            Mode::Task => {
+                tcp.set_nonblocking(true).map_err(Error::io)?;
+                Tcp::Task(watch(tcp, Interest::READABLE | Interest::WRITABLE).map_err(Error::io)?)
+            }
+        };
+        Ok(Socket { tcp, timeouts, armed: None })
+    }
+
+    /// The connection, for a thread or another task.
+    #[cfg_attr(
+        not(feature = "async"),
+        expect(clippy::unnecessary_wraps, reason = "a task may fail")
+    )]
+    fn into_tcp(self) -> Result<TcpStream> {
+        match self.tcp {
+            Tcp::Thread(tcp) => Ok(tcp),
+            #[cfg(feature = "async")]
+            Tcp::Task(tcp) => {
+                let tcp = tcp.into_inner();
+                tcp.set_nonblocking(false).map_err(Error::io)?;
+                Ok(tcp)
+            }
+        }
+    }
+
+    /// Returns 0 at the end.
+    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        #[cfg_attr(
+            not(feature = "async"),
+            expect(clippy::infallible_destructuring_match, reason = "one of two")
+        )]
+        let tcp = match &self.tcp {
+            Tcp::Thread(tcp) => tcp,
+            #[cfg(feature = "async")]
+            Tcp::Task(tcp) => {
+                let read = |tcp: &TcpStream| rustix::io::read(tcp, &mut *buffer);
+                return self.timeouts.when_ready(tcp, Interest::READABLE, read).await;
+            }
+        };
+        loop {
+            let mut lost = None;
+            if self.timeouts.cancel.is_some() {
+                self.timeouts.wait(tcp, PollFlags::IN).await?;
+            } else {
+                // The socket's own time limit saves a `poll` per read.
+                let left = self.timeouts.left()?;
+                if self.armed != Some(left.time) {
+                    tcp.set_read_timeout(Some(left.time)).map_err(Error::io)?;
+                    self.armed = Some(left.time);
+                }
+                lost = Some(left.lost);
+            }
+            match (rustix::io::read(tcp, &mut *buffer), lost) {
+                (Ok(n), _) => return Ok(n),
+                (Err(Errno::INTR), _) | (Err(Errno::AGAIN), None) => {}
+                (Err(Errno::AGAIN), Some(lost)) => return Err(lost()),
+                (Err(errno), _) => return Err(Error::io(errno).retryable(true)),
+            }
+        }
+    }
+
+    pub(crate) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let write = |tcp: &TcpStream| send(tcp, bytes, SEND);
+            let n = match &self.tcp {
+                Tcp::Thread(tcp) => {
+                    self.timeouts.left()?;
+                    match rustix::io::retry_on_intr(|| write(tcp)) {
+                        // There is room for a request, nearly always.
+                        Err(Errno::AGAIN) => {
+                            self.timeouts.wait(tcp, PollFlags::OUT).await?;
+                            continue;
+                        }
+                        written => written.map_err(|errno| Error::io(errno).retryable(true))?,
+                    }
+                }
+                #[cfg(feature = "async")]
+                Tcp::Task(tcp) => self.timeouts.when_ready(tcp, Interest::WRITABLE, write).await?,
+            };
+            bytes = &bytes[n..];
+        }
+        Ok(())
+    }
+}
+
+// A connection to a server is requested from a SOCKS5 proxy (RFC 1928, and 1929 for credentials).
+
+const SOCKS_VERSION: u8 = 5;
+const NO_CREDENTIALS: u8 = 0;
+const CREDENTIALS: u8 = 2;
+
+/// Where the proxy is to connect to.
+pub(super) enum Target<'a> {
+    Address(IpAddr),
+    /// The proxy looks the name up.
+    Name(&'a str),
+}
+
+/// `user` is `user:password`. Afterwards the connection leads to the server.
+pub(super) async fn connect_by_socks(
+    connection: &mut Connection,
+    target: &Target<'_>,
+    port: u16,
+    user: Option<&[u8]>,
+) -> Result<()> {
+    let methods: &[u8] =
+        if user.is_some() { &[NO_CREDENTIALS, CREDENTIALS] } else { &[NO_CREDENTIALS] };
+    let greeting = [&[SOCKS_VERSION, methods.len() as u8], methods].concat();
+    connection.write(&greeting).await?;
+    let [version, method] = read(connection).await?;
+    if version != SOCKS_VERSION {
+        return Err(wrong_reply("the proxy does not speak SOCKS5"));
+    }
+    match (method, user) {
+        (NO_CREDENTIALS, _) => {}
+        (CREDENTIALS, Some(user)) => authenticate(connection, user).await?,
+        _ => return Err(refused_by_proxy("the SOCKS proxy requires other credentials")),
+    }
+    connection.write(&request(target, port)?).await?;
+    let [version, reply, _reserved, kind] = read(connection).await?;
+    if version != SOCKS_VERSION {
+        return Err(wrong_reply("the SOCKS proxy sent a malformed answer"));
+    }
+    if reply != 0 {
+        return Err(refused_by_proxy(meaning(reply)));
+    }
+    // The address that the proxy connects from is of no interest.
+    let len = match kind {
+        1 => 4,
+        3 => read::<1>(connection).await?[0],
+        4 => 16,
+        _ => return Err(wrong_reply("the SOCKS proxy sent a malformed answer")),
+    };
+    for _ in 0..u16::from(len) + 2 {
+        read::<1>(connection).await?;
+    }
+    Ok(())
+}
+
+/// RFC 1929.
+async fn authenticate(connection: &mut Connection, user: &[u8]) -> Result<()> {
+    let mut parts = user.splitn(2, |byte| *byte == b':');
+    let mut text = vec![1];
+    for part in [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()] {
+        text.push(length(part, "the user and the password of a SOCKS proxy")?);
+        text.extend_from_slice(part);
+    }
+    connection.write(&text).await?;
+    match read(connection).await? {
+        [_, 0] => Ok(()),
+        _ => Err(refused_by_proxy("the SOCKS proxy did not accept the credentials")),
+    }
+}
+
+fn request(target: &Target<'_>, port: u16) -> Result<Vec<u8>> {
+    let mut text = vec![SOCKS_VERSION, 1, 0];
+    match target {
+        Target::Address(IpAddr::V4(address)) => {
+            text.push(1);
+            text.extend(address.octets());
+        }
+        Target::Address(IpAddr::V6(address)) => {
+            text.push(4);
+            text.extend(address.octets());
+        }
+        Target::Name(name) => {
+            text.extend([3, length(name.as_bytes(), "a host name for a SOCKS proxy")?]);
+            text.extend(name.bytes());
+        }
+    }
+    text.extend(port.to_be_bytes());
+    Ok(text)
+}
+
+fn length(bytes: &[u8], what: &str) -> Result<u8> {
+    u8::try_from(bytes.len()).map_err(|_| {
+        Error::new(ErrorKind::InvalidUse, format!("{what} must have at most 255 bytes"))
+    })
+}
+
+/// Reads no more than this, because what follows is the server's.
+async fn read<const N: usize>(connection: &mut Connection) -> Result<[u8; N]> {
+    let (mut bytes, mut len) = ([0; N], 0);
+    while len < N {
+        match connection.read(&mut bytes[len..]).await? {
+            0 => {
+                let text = "the SOCKS proxy closed the connection";
+                return Err(Error::new(ErrorKind::Truncated, text).retryable(true));
+            }
+            n => len += n,
+        }
+    }
+    Ok(bytes)
+}
+
+fn meaning(reply: u8) -> &'static str {
+    match reply {
+        2 => "the SOCKS proxy does not allow the connection",
+        3 => "the SOCKS proxy cannot reach the network",
+        4 => "the SOCKS proxy cannot reach the host",
+        5 => "the host refused the connection of the SOCKS proxy",
+        6 => "the connection of the SOCKS proxy timed out",
+        _ => "the SOCKS proxy could not connect",
+    }
+}
+
+fn refused_by_proxy(text: &'static str) -> Error {
+    Error::new(ErrorKind::Connect, text).retryable(true)
+}
+
+fn wrong_reply(text: &'static str) -> Error {
+    Error::new(ErrorKind::Protocol, text)
+}
+
+/// The most connections that are kept; the oldest is closed first.
+const IDLE_LIMIT: usize = 16;
+
+/// Idle connections of streams that have ended, which later streams from the same servers use.
+/// Clones are the same pool. When the last one is dropped, the connections are closed.
+///
+/// ```
+/// use byte_stream::{Connections, Stream};
+/// let connections = Connections::new();
+/// let first = Stream::options().connections(&connections);
+/// let second = Stream::options().connections(&connections);
+/// ```
+#[derive(Clone, Default)]
+pub struct Connections(Arc<Mutex<Vec<(Route, Idle)>>>);
+
+/// Where a connection leads, and how: only a request with the same route may use it.
+#[derive(Clone)]
+pub(crate) struct Route {
+    secure: bool,
+    host: String,
+    port: u16,
+    pub(crate) proxy: Option<Via>,
+    /// The trusted certificates.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+}
+
+impl Route {
+    pub(crate) fn new(url: &Url, proxy: Option<Via>, tls: Option<Arc<ClientConfig>>) -> Route {
+        Route { secure: url.secure, host: url.host.clone(), port: url.port, proxy, tls }
+    }
+
+    fn is_same(&self, other: &Route) -> bool {
+        let same_tls = match (&self.tls, &other.tls) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        (self.secure, &self.host, self.port) == (other.secure, &other.host, other.port)
+            && self.proxy == other.proxy
+            && same_tls
+    }
+}
+
+impl Connections {
+    /// A pool without connections.
+    ///
+    /// ```
+    /// let connections = byte_stream::Connections::new();
+    /// ```
+    pub fn new() -> Connections {
+        Connections::default()
+    }
+
+    /// The youngest connection with this route that is still open.
+    pub(crate) fn take(&self, route: &Route) -> Option<Idle> {
+        let mut idle = self.lock();
+        while let Some(at) = idle.iter().rposition(|(of, _)| of.is_same(route)) {
+            let (_, mut connection) = idle.remove(at);
+            if connection.is_idle() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn put(&self, route: Route, connection: Idle) {
+        let mut idle = self.lock();
+        idle.push((route, connection));
+        if idle.len() > IDLE_LIMIT {
+            idle.remove(0);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Route, Idle)>> {
+        // Every change is a single operation of the list, so it is valid even after a panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").field("idle", &self.lock().len()).finish()
+    }
 }
 
 #[cfg(test)]
@@ -215,5 +694,76 @@ mod tests {
             now(timeouts.wait(&connection.tcp, PollFlags::IN)).unwrap();
             assert!(!connection.is_idle());
         }
+    }
+}
+
+#[cfg(test)]
+mod dial_tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::wait::{Mode, now};
+
+    fn timeouts(limit: Duration) -> Timeouts {
+        Timeouts { mode: Mode::Thread, cancel: None, idle: limit, stage: None, total: None }
+    }
+
+    /// An address that drops connection requests: a listener whose queue is full.
+    fn dead() -> (OwnedFd, Vec<OwnedFd>, SocketAddr) {
+        let listener = new_socket(AddressFamily::INET).unwrap();
+        rustix::net::bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let name = rustix::net::getsockname(&listener).unwrap();
+        let address = SocketAddr::try_from(name).unwrap();
+        let queued = (0..4).map(|_| {
+            let socket = new_socket(AddressFamily::INET).unwrap();
+            let _ = connect(&socket, &address);
+            socket
+        });
+        let queued = queued.collect();
+        (listener, queued, address)
+    }
+
+    fn refusing() -> SocketAddr {
+        TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn a_dead_first_address_is_not_final() {
+        let (_listener, _queued, dead) = dead();
+        let good = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = good.local_addr().unwrap();
+        let limit = timeouts(Duration::from_secs(5));
+        let tcp = now(dial_any("host", &[dead, to], &limit)).unwrap();
+        assert_eq!(tcp.peer_addr().unwrap(), to);
+    }
+
+    #[test]
+    fn the_families_take_turns() {
+        let [a, b, c] = ["[::1]:1", "[::1]:2", "127.0.0.1:3"].map(|text| text.parse().unwrap());
+        assert_eq!(alternating(&[a, b, c]), [a, c, b]);
+        assert_eq!(alternating(&[c, a, b]), [c, a, b]);
+        assert_eq!(alternating(&[]), []);
+    }
+
+    #[test]
+    fn a_cancelled_race_ends() {
+        let (_listener, _queued, dead) = dead();
+        let cancel = crate::Cancel::new().unwrap();
+        cancel.cancel();
+        let limits = Timeouts { cancel: Some(cancel), ..timeouts(Duration::from_mins(1)) };
+        let error = now(dial_any("host", &[dead, dead], &limits)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn the_error_is_that_of_an_address_or_of_the_limit() {
+        let (_listener, _queued, dead) = dead();
+        let limit = timeouts(Duration::from_millis(600));
+        let kind =
+            |addresses: &[SocketAddr]| now(dial_any("host", addresses, &limit)).unwrap_err().kind();
+        assert_eq!(kind(&[]), ErrorKind::Connect);
+        assert_eq!(kind(&[refusing(), refusing()]), ErrorKind::Connect);
+        assert_eq!(kind(&[dead, refusing()]), ErrorKind::TimedOut);
     }
 }

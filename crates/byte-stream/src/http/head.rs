@@ -1,16 +1,15 @@
-//! Parses the head of a response and validates what it says about the body. Pure: bytes in, facts
-//! out.
+//! Parses the head of a response, with its dates and content encoding, and validates what it says
+//! about the body. Pure: bytes in, facts out.
 
 use percent_encoding::{AsciiSet, percent_encode};
 
-use super::date;
-use super::encoding::ContentEncoding;
 use super::framing::{Frame, Part};
+use crate::decode::Encoding;
 use crate::{Error, ErrorKind, Result};
 
 /// Limits for the length of a head and for its number of fields.
 pub(crate) const HEAD_LIMIT: usize = 64 << 10;
-pub(crate) const HEADERS: usize = 128;
+const HEADERS: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -71,7 +70,7 @@ impl Head {
         });
         let date = |name| {
             let text = one(name).ok().flatten()?;
-            date::parse(&text).map(|at| (text, at))
+            parse_date(&text).map(|at| (text, at))
         };
         // The clock of the server counts, not ours.
         let now = date("Date").map(|(_, at)| at);
@@ -89,7 +88,7 @@ impl Head {
             encoding: ContentEncoding::from_values(&values("Content-Encoding")),
             range: range.transpose()?,
             retry_after_s: one("Retry-After").ok().flatten().and_then(|value| {
-                let until = || date::parse(&value)?.checked_sub(now?);
+                let until = || parse_date(&value)?.checked_sub(now?);
                 value.parse().ok().or_else(until)
             }),
             closes: closes || is_old,
@@ -188,6 +187,149 @@ pub(crate) fn is_strong(etag: &str) -> bool {
             .all(|b| *b == 0x21 || (0x23..=0x7e).contains(b) || *b >= 0x80)
 }
 
+/// The first answer of a server: its URL, status and headers; see
+/// [`Stream::response`](crate::Stream::response).
+///
+/// ```no_run
+/// let stream = byte_stream::Stream::open("https://example.org/")?;
+/// if let Some(response) = stream.response() {
+///     println!("{} {:?}", response.url(), response.header("Content-Type"));
+/// }
+/// # Ok::<(), byte_stream::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    pub(super) url: String,
+    pub(super) status: u16,
+    /// As it was received.
+    pub(super) head: Box<[u8]>,
+}
+
+impl Response {
+    /// The final URL, after all redirects, without credentials.
+    ///
+    /// ```no_run
+    /// # let stream = byte_stream::Stream::open("https://example.org/")?;
+    /// let url = stream.response().map(|response| response.url());
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The status: 200 to 299.
+    ///
+    /// ```no_run
+    /// # let stream = byte_stream::Stream::open("https://example.org/")?;
+    /// let is_part = stream.response().is_some_and(|response| response.status() == 206);
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The names and the values of all headers, as they were sent.
+    ///
+    /// ```no_run
+    /// # let stream = byte_stream::Stream::open("https://example.org/")?;
+    /// for (name, value) in stream.response().into_iter().flat_map(|response| response.headers()) {
+    ///     println!("{name}: {}", String::from_utf8_lossy(value));
+    /// }
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        // It was parsed before, so that this cannot fail.
+        let _ = response.parse(&self.head);
+        let headers: Vec<_> =
+            response.headers.iter().map(|header| (header.name, header.value)).collect();
+        headers.into_iter()
+    }
+
+    /// The value of the first header with this name, if it is text.
+    ///
+    /// ```no_run
+    /// # let stream = byte_stream::Stream::open("https://example.org/")?;
+    /// let content_type = stream.response().and_then(|response| response.header("Content-Type"));
+    /// # Ok::<(), byte_stream::Error>(())
+    /// ```
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok().map(str::trim_ascii)
+    }
+}
+
+// Dates of HTTP (RFC 9110, 5.6.7).
+
+const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+
+/// The seconds since 1970 of a date in any of the three formats.
+fn parse_date(text: &str) -> Option<u64> {
+    let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
+    // `Sun, 06 Nov 1994 08:49:37 GMT`, and two that are obsolete: `Sunday, 06-Nov-94 08:49:37 GMT`
+    // and `Sun Nov  6 08:49:37 1994`.
+    let ([_, day, month, year, time, "GMT"] | [_, month, day, time, year]) = *words.as_slice()
+    else {
+        return None;
+    };
+    let month = MONTHS.find(month).filter(|at| at % 3 == 0 && month.len() == 3)? as u64 / 3;
+    let (day, year) = (number(day, 31)?, number(year, 9999)?);
+    let year = match year {
+        0..70 => 2000 + year,
+        70..100 => 1900 + year,
+        _ => year,
+    };
+    let (hour, rest) = time.split_once(':')?;
+    let (minute, second) = rest.split_once(':')?;
+    // A minute may have a leap second.
+    let (hour, minute, second) = (number(hour, 23)?, number(minute, 59)?, number(second, 60)?);
+    if day == 0 || year < 1970 {
+        return None;
+    }
+    Some(((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
+}
+
+fn number(text: &str, most: u64) -> Option<u64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_number && *number <= most)
+}
+
+/// The days from 1970-01-01 to this one; months count from 0.
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    // A year that begins in March has its leap day at its end.
+    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let of_months = (153 * month + 2) / 5;
+    // 719469 days lie between the first of March of year 0 and 1970-01-01, whose number is 1.
+    365 * year + leap_days + of_months + day - 719_469
+}
+
+/// The value of `Content-Encoding`: how the bytes of a body are encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ContentEncoding {
+    #[default]
+    Identity,
+    Known(Encoding),
+    /// An unknown encoding, or several.
+    Unknown,
+}
+
+impl ContentEncoding {
+    fn from_values(values: &[&[u8]]) -> ContentEncoding {
+        let [value] = values else {
+            return if values.is_empty() { Self::Identity } else { Self::Unknown };
+        };
+        match value.to_ascii_lowercase().as_slice() {
+            b"" | b"identity" => Self::Identity,
+            b"gzip" | b"x-gzip" => Self::Known(Encoding::Gzip),
+            b"br" => Self::Known(Encoding::Brotli),
+            b"zstd" => Self::Known(Encoding::Zstd),
+            _ => Self::Unknown,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -276,6 +418,44 @@ mod tests {
             let _ = parse(&bytes);
             let _ = parse(&[b"HTTP/1.1 206 X\r\nContent-Range: bytes ", bytes.as_slice()].concat());
             let _ = content_range(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod date_tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<u64>) {
+        assert_eq!(parse_date(text), expected, "{text}");
+    }
+
+    #[test]
+    fn all_three_formats_are_read() {
+        check("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777));
+        check("Sunday, 06-Nov-94 08:49:37 GMT", Some(784_111_777));
+        check("Sun Nov  6 08:49:37 1994", Some(784_111_777));
+        check("Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
+        check("Thu, 29 Feb 2024 23:59:60 GMT", Some(1_709_251_200));
+        check("Fri, 31 Dec 9999 23:59:59 GMT", Some(253_402_300_799));
+    }
+
+    #[test]
+    fn what_is_no_date_is_refused() {
+        for text in [
+            "",
+            "0",
+            "soon",
+            "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 06 nov 1994 08:49:37 GMT",
+            "Sun, 06 anF 1994 08:49:37 GMT",
+            "Sun, 32 Nov 1994 08:49:37 GMT",
+            "Sun, +6 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1969 08:49:37 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:49 GMT",
+        ] {
+            check(text, None);
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
-use super::base64::base64;
-use super::connections::Connections;
+use super::connection::Connections;
 use super::head::is_strong;
 use super::proxy::Proxy;
-use super::tls;
+use super::settings::tls_with;
+use super::url::base64;
 use crate::{Options, Result};
 
 /// Options of HTTP, which have no effect on local inputs.
@@ -178,7 +178,7 @@ impl Options {
     /// ```
     pub fn certificates(mut self, pem: &[u8]) -> Result<Options> {
         self.http.pem.trusted = Some(pem.to_owned());
-        self.http.tls = Some(tls::with(&self.http.pem)?);
+        self.http.tls = Some(tls_with(&self.http.pem)?);
         Ok(self)
     }
 
@@ -191,7 +191,7 @@ impl Options {
     /// ```
     pub fn client_certificate(mut self, pem: &[u8]) -> Result<Options> {
         self.http.pem.identity = Some(pem.to_owned());
-        self.http.tls = Some(tls::with(&self.http.pem)?);
+        self.http.tls = Some(tls_with(&self.http.pem)?);
         Ok(self)
     }
 

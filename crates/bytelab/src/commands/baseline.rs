@@ -1,4 +1,5 @@
-//! `bytelab baseline`: names for the runs that later runs are checked against.
+//! `bytelab baseline`: names for the runs that later runs are checked against; `bytelab label`:
+//! another label for a stored run.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -6,11 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
+use super::Context;
 use super::check::ensure_repeatable;
-use super::context::Context;
-use crate::console;
-use crate::report;
 use crate::store::{self, Baseline};
+use crate::{console, report};
 
 #[derive(Args)]
 pub(crate) struct BaselineArgs {
@@ -76,4 +76,22 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
 
 fn named(all: &[Baseline]) -> Vec<(&str, &str)> {
     all.iter().map(|baseline| (baseline.name.as_str(), baseline.id.as_str())).collect()
+}
+
+// `bytelab label`: gives a stored run another label.
+
+#[derive(Args)]
+pub(crate) struct LabelArgs {
+    /// The id of the run; `latest` is the newest
+    id: String,
+    /// The label, by which runs are found again; an empty text removes it
+    #[arg(value_name = "TEXT")]
+    label: String,
+}
+
+pub(crate) fn label(args: &LabelArgs, context: &Context) -> Result<ExitCode> {
+    let mut store = context.open_store()?;
+    let id = store::id_of(store.as_mut(), &args.id)?;
+    store.set_label(&id, Some(args.label.as_str()).filter(|label| !label.is_empty()))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,13 +1,15 @@
-//! `bytelab completions`: what a shell reads to complete the arguments of bytelab.
+//! `bytelab completions` and `bytelab man`: what a shell reads to complete the arguments of
+//! bytelab, and manual pages.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use super::context::Context;
+use super::{Context, path};
 use crate::console;
 
 #[derive(Args)]
@@ -38,5 +40,24 @@ pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<ExitCode>
     let mut script = Vec::new();
     generate(shell, &mut command, "bytelab", &mut script);
     console::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+// `bytelab man`: a manual page for the program and for each subcommand, for packages.
+
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// It is made if it does not exist
+    #[arg(value_name = "DIR", value_parser = path())]
+    dir: PathBuf,
+}
+
+pub(crate) fn man(args: &ManArgs, context: &Context) -> Result<ExitCode> {
+    let dir = &args.dir;
+    std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    let command = (context.command)(&context.experiments.experiments);
+    // The name of a page is that which the command shows with its version: it may have no blank.
+    let command = command.mut_subcommand("cat", |cat| cat.display_name("bytelab-cat"));
+    clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,11 +11,10 @@ use clap::Args;
 use lab::param::bytes;
 use lab::run::Listed;
 
-use super::context::Context;
+use super::Context;
 use super::history::date;
-use crate::console;
-use crate::measuring;
 use crate::store::{self, Store, Unreadable};
+use crate::{console, measuring};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {

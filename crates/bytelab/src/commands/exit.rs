@@ -11,7 +11,7 @@ use lab::metric::WALL;
 use lab::run::{Cell, Run, Status};
 
 use crate::console;
-use crate::report::view::{View, view};
+use crate::report::{View, view};
 
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;

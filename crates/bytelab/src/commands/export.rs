@@ -9,18 +9,15 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::analyze::analyze;
 use lab::run::{Cell, Run};
+use tools::atomic_file;
 
-use super::context::Context;
 use super::output::own_metrics;
-use crate::console;
+use super::{Context, path};
 use crate::experiments::custom;
-use crate::measuring;
-use crate::path_arg::path;
 use crate::redaction::Redaction;
 use crate::report::TableOptions;
 use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
-use crate::store;
-use tools::atomic_file;
+use crate::{console, measuring, store};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {

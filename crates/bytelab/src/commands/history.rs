@@ -1,21 +1,21 @@
 //! `bytelab history`: selects the stored runs to list or to draw over time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
-use lab::analyze::{AtCommit, commits_of, series, series_by_commit};
+use lab::analyze::{AtCommit, NEWEST, commits_of, series, series_by_commit, slowdowns};
 use lab::clock;
-use lab::run::Listed;
+use lab::run::{Listed, Run};
 
-use super::alert;
-use super::context::{Context, layout, note, readable};
-use super::limits::metric_named;
+use super::comparing::metric_named;
+use super::{Context, exit, layout, note, readable};
 use crate::console;
 use crate::report;
+use crate::report::alert::{self, Alert};
 use crate::report::history::{Entry, flags};
 use crate::store::{Planned, Store, has_label, is_machine};
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     if args.alert {
         let days = args.days;
         let since = date(&format!("{days}d")).map_err(|error| anyhow!("--days {days}: {error}"))?;
-        return alert::run(days, &since, args.json, &listed, store.as_mut());
+        return alert(days, &since, args.json, &listed, store.as_mut());
     }
     if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
         writeln!(console::stdout(), "no run matches; `bytelab history` lists all")?;
@@ -257,6 +257,47 @@ pub(super) fn date(text: &str) -> Result<String, String> {
     known.ok().filter(|_| whole).map(|_| own).ok_or_else(wrong)
 }
 
+/// `bytelab history --alert`: loads the runs in which something may have got slower lately.
+pub(super) fn alert(
+    days: u32,
+    since: &str,
+    json: bool,
+    listed: &[Listed],
+    store: &mut dyn Store,
+) -> Result<ExitCode> {
+    // Where no run is recent, nothing changed recently.
+    let recent = listed.iter().filter(|run| run.started.as_str() >= since);
+    let recent: BTreeSet<&str> = recent.map(|run| run.experiment.as_str()).collect();
+    let wanted = listed.iter().filter(|run| recent.contains(run.experiment.as_str()));
+    let wanted = newest(wanted.collect(), NEWEST);
+    let runs = readable(wanted, |run| load(store, &run.id))?;
+    let found = Alert::new(days, since, slowdowns(&runs, since), &runs);
+    let text = if json { alert::json(&found)? + "\n" } else { alert::text(&found, &layout()) };
+    console::stdout().write_all(text.as_bytes())?;
+    Ok(exit::of_slowdowns(found.slowdowns.len()))
+}
+
+/// The newest runs of each experiment on each machine: no more than these are examined.
+fn newest(mut runs: Vec<&Listed>, most: usize) -> Vec<&Listed> {
+    runs.sort_by(|a, b| b.started.cmp(&a.started));
+    let mut taken: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    runs.retain(|run| {
+        let n = taken.entry((&run.experiment, &run.machine.fingerprint)).or_default();
+        *n += 1;
+        *n <= most
+    });
+    runs
+}
+
+/// Only the times are kept: the runs are in memory together.
+fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
+    let mut run = store.load(id)?;
+    for cell in &mut run.cells {
+        cell.values.retain(|metric, _| metric == "wall_ns");
+    }
+    Ok(run)
+}
+
 #[cfg(test)]
 mod tests {
     use lab::run::Machine;
@@ -338,5 +379,42 @@ mod tests {
         ] {
             assert_eq!(args.wants(&run), expected);
         }
+    }
+}
+
+#[cfg(test)]
+mod alert_tests {
+    use lab::run::Machine;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_runs_of_each_experiment_and_machine_are_examined() {
+        let run = |(i, experiment, machine): (usize, &str, &str)| Listed {
+            id: i.to_string(),
+            uuid: String::new(),
+            experiment: experiment.to_owned(),
+            label: None,
+            started: format!("2026-01-31T12:00:{i:02}Z"),
+            machine: Machine { fingerprint: machine.to_owned(), cpu_model: None },
+            complete: true,
+            cells: 1,
+            samples: 1,
+        };
+        let runs = [
+            (0, "reading", "a"),
+            (1, "reading", "a"),
+            (2, "reading", "b"),
+            (3, "reading", "a"),
+            (4, "copying", "a"),
+        ];
+        let runs = runs.map(run);
+        let ids = |most: usize| {
+            let newest = newest(runs.iter().collect(), most);
+            newest.iter().map(|run| run.id.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(1), ["4", "3", "2"]);
+        assert_eq!(ids(2), ["4", "3", "2", "1"]);
+        assert_eq!(ids(9).len(), 5);
     }
 }

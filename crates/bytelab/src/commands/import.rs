@@ -11,10 +11,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use lab::run::Run;
 
-use super::context::{Context, note};
+use super::{Context, note, path};
 use crate::console;
 use crate::import::{self, FORMATS, Folder, Format, Source};
-use crate::path_arg::path;
 use crate::store::mark_imported;
 
 #[derive(Args)]

@@ -8,12 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use tools::atomic_file;
 
-use super::context::Context;
+use super::{Context, path};
 use crate::console;
 use crate::experiments::custom::{EXAMPLE, is_file_name};
-use crate::path_arg::path;
-use tools::atomic_file;
 
 #[derive(Args)]
 pub(crate) struct InitArgs {

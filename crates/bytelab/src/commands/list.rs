@@ -7,11 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use lab::path_text::to_path;
 
-use super::context::{Context, layout};
-use crate::console;
+use super::{Context, layout};
 use crate::experiments::custom;
 use crate::workers::{self, Language};
-use crate::{reference, report};
+use crate::{console, reference, report};
 
 #[derive(Args)]
 pub(crate) struct ListArgs {

@@ -1,36 +1,107 @@
 //! The subcommands: one file or folder each, with its arguments and its `run(args, &Context)`.
 
-mod alert;
 pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
+mod comparing;
 pub(crate) mod completions;
-mod context;
 pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod exit;
 pub(crate) mod export;
-mod fleet;
 pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
-mod keep_args;
-pub(crate) mod label;
-mod limits;
 pub(crate) mod list;
-pub(crate) mod man;
 pub(crate) mod measure_args;
 pub(crate) mod numbers;
 pub(crate) mod output;
 pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod run;
-mod same_job;
 pub(crate) mod self_test;
 pub(crate) mod serve;
-pub(crate) mod show;
-pub(crate) mod study;
 
-pub(crate) use self::context::Context;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use lab::experiment::Experiment;
+use lab::path_text::to_path;
+use lab::run::Run;
+
+use crate::console;
+use crate::experiments::Catalogue;
+use crate::measuring::RunRequest;
+use crate::report::{Layout, clean};
+use crate::store::{self, LeftOut, LocalStore, Server, Store};
+
+/// What every command receives besides its arguments.
+pub(crate) struct Context {
+    /// The flag `--store`.
+    pub(crate) store: Option<OsString>,
+    pub(crate) experiments: Catalogue,
+    /// The whole command line, with the params of these experiments as flags.
+    pub(crate) command: fn(&[Experiment]) -> clap::Command,
+}
+
+impl Context {
+    pub(crate) fn open_store(&self) -> Result<Box<dyn Store>> {
+        store::open(self.store.clone())
+    }
+
+    /// The store into which a run is measured.
+    pub(crate) fn local_store(&self, push_to: Option<Server>) -> Result<LocalStore> {
+        LocalStore::open(self.store.clone(), push_to)
+    }
+
+    /// The store into which the request is measured, or `None` if the run is not to be kept.
+    pub(crate) fn store_of(&self, request: &RunRequest) -> Result<Option<LocalStore>> {
+        request.keep.then(|| self.local_store(request.push_to.clone())).transpose()
+    }
+}
+
+/// The layout of text on standard output.
+pub(crate) fn layout() -> Layout {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Layout {
+        width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
+        colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+    }
+}
+
+/// What `load` gives for these runs. Those that cannot be read are left out, which standard error
+/// says.
+pub(crate) fn readable<T>(
+    listed: impl IntoIterator<Item = T>,
+    load: impl FnMut(&T) -> Result<Run>,
+) -> Result<Vec<Run>> {
+    let mut left_out = LeftOut::default();
+    let runs = left_out.readable(listed, load)?;
+    left_out.message().map_or(Ok(()), |text| note(&text))?;
+    Ok(runs)
+}
+
+/// A line on standard error. Names of the user, of files and of programs are in it.
+pub(crate) fn note(text: &str) -> io::Result<()> {
+    writeln!(console::stderr(), "bytelab: {}", clean(text))
+}
+
+pub(crate) fn warn_if_unoptimised() {
+    if !lab::environment::optimised() {
+        let _ = writeln!(
+            console::stderr(),
+            "bytelab: this build is not optimised and its numbers mean nothing; use cargo run --release"
+        );
+    }
+}
+
+/// Parses a path. One that was typed is text by now; one of a variable may have any bytes.
+pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| path.to_str().map(to_path).unwrap_or(path))
+}

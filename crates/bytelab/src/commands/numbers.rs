@@ -11,15 +11,13 @@ use lab::experiment::Experiment;
 use lab::param::{Point, Value};
 use lab::run::{CacheState, Run};
 
-use super::context::{Context, layout};
-use super::keep_args::KeepArgs;
-use super::measure_args::MOST_ROUNDS;
+use super::measure_args::{KeepArgs, MOST_ROUNDS};
 use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
-use crate::console;
+use super::{Context, layout};
 use crate::measuring::{RunRequest, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
-use crate::{numbers, report};
+use crate::{console, numbers, report};
 
 #[derive(Args)]
 pub(crate) struct NumbersArgs {

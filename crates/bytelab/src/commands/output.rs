@@ -1,16 +1,17 @@
-//! How a run is printed.
+//! How a run is printed, and `bytelab show`, which prints a stored run again.
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 
-use super::context::layout;
-use crate::console;
+use super::{Context, layout};
 use crate::experiments::custom;
 use crate::report::{self, More, Order, TableOptions, TimeUnit};
+use crate::{console, store};
 
 #[derive(Args, Clone)]
 pub(crate) struct OutputArgs {
@@ -85,4 +86,29 @@ pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<
     }
     out.flush()?;
     Ok(analysis)
+}
+
+// `bytelab show`: prints a stored run again.
+
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// The id of the run; `latest` is the newest
+    id: String,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    table: TableArgs,
+    /// Also draw the samples of each method, in their order and as a histogram
+    #[arg(long, conflicts_with = "json")]
+    plot: bool,
+}
+
+pub(crate) fn show(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
+    let run = store::load(context.open_store()?.as_mut(), &args.id)?;
+    let analysis = print(&run, &args.output, args.table)?;
+    if args.plot {
+        let text = report::plot(&run, &analysis, &layout());
+        console::stdout().write_all(text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

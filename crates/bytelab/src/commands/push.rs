@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use lab::run::{Cell, Listed, Run};
 
-use super::context::{Context, note};
-use super::keep_args::ServerUrl;
+use super::measure_args::ServerUrl;
+use super::{Context, note};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};

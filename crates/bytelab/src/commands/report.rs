@@ -8,16 +8,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
-
-use super::context::{Context, note};
-use super::fleet::{By, Grouped};
-use super::same_job::places;
-use crate::console;
-use crate::path_arg::path;
-use crate::report;
-use crate::report::fleet;
-use crate::store::{self, Store};
 use tools::atomic_file;
+
+use super::comparing::{By, Grouped, places};
+use super::{Context, note, path};
+use crate::console;
+use crate::report::{self, fleet};
+use crate::store::{self, Store};
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {

@@ -1,21 +1,25 @@
-//! `bytelab run`: measures an experiment, or the rest of a run that was stopped or killed, and
-//! stores and prints it.
+//! `bytelab run`: measures an experiment, the rest of a run that was stopped or killed, or what a
+//! published study measured, and stores and prints it.
 
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use lab::analyze::Analysis;
+use lab::analyze::{Analysis, analyze};
+use lab::experiment::Method;
 use lab::launch::Stop;
 use lab::run::Run;
+use tools::atomic_file;
 
-use super::context::{Context, note, warn_if_unoptimised};
-use super::exit;
 use super::output::{OutputArgs, TableArgs, print};
-use super::study::{self, StudyRequest};
-use crate::console;
+use super::{Context, exit, layout, note, warn_if_unoptimised};
 use crate::measuring::{self, Measured, RunRequest, Shown};
+use crate::reference::{self, Published, Study};
+use crate::report::study::StudyReport;
+use crate::{console, report, workers};
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -71,9 +75,9 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
     if let (None, Some(mut request)) = (&resumed, study) {
         request.parts.iter_mut().for_each(|part| part.shown = shown);
         return if dry_run {
-            study::dry_run(&request, context)
+            dry_run_study(&request, context)
         } else {
-            study::run(&request, &output, context)
+            run_study(&request, &output, context)
         };
     }
     match (&resumed, request) {
@@ -139,4 +143,146 @@ fn conclude(
         )?;
     }
     Ok(stopped)
+}
+
+// `bytelab run published:NAME`: measures what the author of a published study measured, part by
+// part, and prints both with a verdict on each claim.
+
+/// The requests of all parts of a study that this machine can measure.
+pub(crate) struct StudyRequest {
+    pub(crate) study: &'static Study,
+    pub(crate) parts: Vec<RunRequest>,
+    /// The experiments of the other parts, each with the reason.
+    pub(crate) left_out: Vec<String>,
+    /// Where the page with the author's figures is written.
+    pub(crate) page: Option<PathBuf>,
+}
+
+pub(super) fn dry_run_study(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
+    note_left_out(request)?;
+    for part in &request.parts {
+        let store = context.store_of(part)?;
+        let text = measuring::dry_run(&context.experiments, part, store)?;
+        console::stdout().write_all(text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn note_left_out(request: &StudyRequest) -> io::Result<()> {
+    request.left_out.iter().try_for_each(|why| note(&format!("not measured: {why}")))
+}
+
+pub(super) fn run_study(
+    request: &StudyRequest,
+    output: &OutputArgs,
+    context: &Context,
+) -> Result<ExitCode> {
+    if let Some(path) = &request.page {
+        // Better before the measurement than after it.
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        ensure!(
+            dir.is_none_or(Path::is_dir),
+            "--report {}: its directory does not exist; create it",
+            path.display()
+        );
+    }
+    note_left_out(request)?;
+    warn_if_unoptimised();
+    let stop = Stop::on_signals()?;
+    let mut all: Vec<(Run, Analysis, bool)> = Vec::new();
+    for part in &request.parts {
+        if exit::of_signal(&stop).is_some() {
+            break;
+        }
+        let store = context.store_of(part)?;
+        match measuring::run(&context.experiments, part, store, &stop) {
+            Ok(Measured { run, tidy }) => {
+                let analysis = analyze(&run);
+                all.push((run, analysis, tidy));
+            }
+            // What was measured before is shown.
+            Err(error) if exit::of_signal(&stop).is_some() => {
+                writeln!(
+                    console::stderr(),
+                    "bytelab: {error:#}; of {} nothing was measured yet",
+                    { &part.experiment }
+                )?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let published = published(request.study);
+    let runs: Vec<(&Run, &Analysis)> = all.iter().map(|(run, found, _)| (run, found)).collect();
+    let absent = absent(request.study, context);
+    let report = StudyReport { study: request.study, published: &published, runs, absent: &absent };
+    print_study(&report, output)?;
+    if let Some(path) = &request.page {
+        write_page(path, request.study, &report)?;
+    }
+    let Some(stopped) = exit::of_signal(&stop) else {
+        for (run, why) in
+            all.iter().filter_map(|(run, ..)| Some((run, exit::nothing_measured(run)?)))
+        {
+            note(&format!("{}: {why}", run.experiment))?;
+        }
+        return Ok(exit::of_runs(&all));
+    };
+    let unfinished = all.iter().find(|(run, ..)| !run.complete && run.id.parse::<u64>().is_ok());
+    if let Some((run, ..)) = unfinished {
+        writeln!(
+            console::stderr(),
+            "bytelab: stopped; go on with: bytelab run --resume {}",
+            run.id
+        )?;
+    }
+    Ok(stopped)
+}
+
+fn write_page(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result<()> {
+    let drawn = |drawing: &'static reference::Drawing| {
+        let svg = report::study::figure(report, drawing)?;
+        let caption = report::study::caption(drawing);
+        Some(report::study::DrawnFigure { title: &drawing.title, caption, svg })
+    };
+    let figures: Vec<_> = study.figures.iter().filter_map(drawn).collect();
+    let page = report::study::page(report, &figures);
+    let written = atomic_file::write(path, |mut file| Ok(file.write_all(page.as_bytes())?));
+    written.with_context(|| format!("--report {}", path.display()))
+}
+
+fn print_study(report: &StudyReport<'_>, output: &OutputArgs) -> Result<()> {
+    let mut out = console::stdout();
+    if output.json {
+        writeln!(out, "{}", report::study::json(report)?)?;
+        return Ok(());
+    }
+    out.write_all(report::study::text(report, true, &layout()).as_bytes())?;
+    if output.percentiles {
+        for (run, analysis) in &report.runs {
+            write!(out, "\n{}", report::percentiles(run, analysis, &layout()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The results of all machines of a study.
+pub(super) fn published(study: &Study) -> Vec<Published> {
+    study.published.iter().filter_map(|name| reference::find(name)).collect()
+}
+
+/// The methods of a study that cannot be measured on this machine, each with the reason.
+pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, String> {
+    let mut absent = BTreeMap::new();
+    for part in &study.parts {
+        let Ok(experiment) = context.experiments.find(&part.experiment) else { continue };
+        for name in study.methods(part) {
+            let method: Option<&Method> = experiment.methods.iter().find(|m| m.name == name);
+            let why = match method {
+                None => Some("this system has no such method".to_owned()),
+                Some(method) => workers::not_installed(method),
+            };
+            absent.extend(why.map(|why| (name.to_owned(), why)));
+        }
+    }
+    absent
 }

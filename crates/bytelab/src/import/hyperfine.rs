@@ -10,8 +10,7 @@ use lab::run::Run;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::draft::{Draft, ONE};
-use super::format::{Format, Source};
+use super::draft::{Draft, Format, ONE, Source};
 use super::read;
 
 #[derive(Deserialize)]

@@ -1,25 +1,22 @@
-//! Results of other programs as runs: text in, a `Run` out, one file for each format. Pure: reads
-//! no clock, file or environment, and stores nothing.
+//! Results of other programs as runs: text in, a `Run` out, one file for each format but our own.
+//! Pure: reads no clock, file or environment, and stores nothing.
 
-mod bytelab_json;
 mod criterion;
-mod document;
 mod draft;
 mod fio;
-mod format;
 mod go;
 mod google_benchmark;
 mod hyperfine;
 mod read;
-#[cfg(test)]
-mod tests;
 
-use anyhow::{Result, bail};
-use lab::run::Run;
+use anyhow::{Context, Result, bail, ensure};
+use lab::metric;
+use lab::run::{Cell, Run, SCHEMA};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-pub(crate) use self::format::{FORMATS, Folder, Format, Source};
+use self::draft::CELLS_MAX;
+pub(crate) use self::draft::{FORMATS, Folder, Format, Source};
 
 /// The run in a file of this format.
 pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<Run> {
@@ -32,9 +29,9 @@ pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<
         Format::Hyperfine => hyperfine::run,
         Format::GoogleBenchmark => google_benchmark::run,
         Format::Fio => fio::run,
-        Format::Json => |text: &str, _: &Source<'_>| bytelab_json::run(text),
+        Format::Json => |text: &str, _: &Source<'_>| own_document(text),
     };
-    let document = document::find(&text)?;
+    let document = read::find_document(&text)?;
     let mut run = run(&document.json, source)?;
     run.notes.extend(document.notes);
     Ok(run)
@@ -56,7 +53,7 @@ pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
     if go::is_test2json(&text) {
         return Ok(Format::Go);
     }
-    match document::find(&text).and_then(|document| by_keys(&document.json)) {
+    match read::find_document(&text).and_then(|document| by_keys(&document.json)) {
         Ok(Some(format)) => Ok(format),
         // A benchmark may print what looks like a document.
         _ if go::has_result(&text) => Ok(Format::Go),
@@ -83,7 +80,7 @@ fn by_keys(json: &str) -> Result<Option<Format>> {
     if !json.trim_start().starts_with('{') {
         return Ok(None);
     }
-    let (json, _) = document::without_nan(json);
+    let (json, _) = read::without_nan(json);
     let keys: Keys = match read::json(&json) {
         Ok(keys) => keys,
         // The format's own reader reports the position better.
@@ -114,3 +111,64 @@ fn broken(json: &str) -> Option<Format> {
 
 const UNKNOWN: &str = "not of a known format: hyperfine, google-benchmark, fio and json are JSON documents, go has lines \
                        that begin with Benchmark, criterion is a directory; --format NAME says which it is";
+
+// Our own document, from `bytelab export --format json`: the stored run. It is imported
+// unchanged, with its facts about the machine and about who measured it.
+
+#[derive(Deserialize)]
+struct Head {
+    schema: u32,
+    /// Only present in the output of `show --json`.
+    #[serde(default)]
+    families: Option<IgnoredAny>,
+}
+
+fn own_document(text: &str) -> Result<Run> {
+    let head: Head = read::json(text)?;
+    ensure!(
+        head.schema <= SCHEMA,
+        "it was written by a newer bytelab (schema {}, known here is {SCHEMA}): update bytelab",
+        head.schema
+    );
+    if head.families.is_some() {
+        bail!(
+            "what `show --json` prints, which lacks a part of the run: use `bytelab export --format json`"
+        );
+    }
+    let mut run: Run = read::json(text)?;
+    humantime::parse_rfc3339(&run.started)
+        .with_context(|| format!("started: {:?} is no time in UTC", run.started))?;
+    ensure!(!run.experiment.is_empty(), "experiment is empty");
+    ensure!(
+        !run.experiment.contains(char::is_control),
+        "experiment: {:?} has a control character",
+        run.experiment
+    );
+    for (name, n) in [("cells", run.cells.len()), ("points", run.points.len())] {
+        ensure!(n <= CELLS_MAX, "{n} {name} are too many: at most {CELLS_MAX}");
+    }
+    for (at, cell) in run.cells.iter().enumerate() {
+        check_cell(cell).with_context(|| format!("cells[{at}]"))?;
+    }
+    run.id = String::new();
+    Ok(run)
+}
+
+fn check_cell(cell: &Cell) -> Result<()> {
+    let n = cell.samples.len();
+    for (name, column) in &cell.values {
+        ensure!(column.len() == n, "values[{name:?}] has {} values for {n} samples", column.len());
+        for (i, value) in column.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            let key = || format!("values[{name:?}][{i}]");
+            if metric::is_known(name) {
+                read::amount(*value, key)?;
+            } else {
+                read::finite(*value, key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -105,7 +105,7 @@ fn our_own_document_comes_back_as_it_was() {
     for (format, text) in SAMPLES {
         let mut run = file(format, text.as_bytes(), &SOURCE).unwrap();
         "12".clone_into(&mut run.id);
-        let back = bytelab_json::run(&document(&run)).unwrap();
+        let back = own_document(&document(&run)).unwrap();
         assert_eq!(back.id, "");
         run.id = String::new();
         // NaN is not equal to itself, but its text is.
@@ -117,7 +117,7 @@ fn our_own_document_comes_back_as_it_was() {
 fn a_document_of_ours_that_is_wrong_is_reported() {
     let run = file(SAMPLES[0].0, SAMPLES[0].1.as_bytes(), &SOURCE).unwrap();
     let whole = document(&run);
-    let own = |text: &str, _: &Source<'_>| bytelab_json::run(text);
+    let own = |text: &str, _: &Source<'_>| own_document(text);
     let check = |from: &str, to: &str, expected: &str| {
         assert!(whole.contains(from), "{from}");
         check_refused(own, &whole.replacen(from, to, 1), expected);
@@ -180,7 +180,7 @@ fn check_sound(run: &Run) {
             assert!(column.iter().all(|value| !value.is_infinite()));
         }
     }
-    let back = bytelab_json::run(&document(run)).unwrap();
+    let back = own_document(&document(run)).unwrap();
     assert_eq!(document(&back), document(run));
 }
 

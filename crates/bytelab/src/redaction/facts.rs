@@ -5,9 +5,7 @@ use lab::environment::fingerprint;
 use lab::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 use serde_json::Value;
 
-use super::hidden::{Hidden, LANGUAGES};
-use super::kinds::Kind;
-use super::words::{starts_path, without_paths};
+use super::hidden::{Hidden, Kind, LANGUAGES, starts_path, without_paths};
 
 /// Facts of the hardware, of the system and of the build.
 const ALLOWED: &str = "

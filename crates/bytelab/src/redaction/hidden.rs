@@ -1,18 +1,16 @@
-//! What stands for the texts of one run that are hidden.
+//! Which texts of a run are hidden, and what stands for them: kinds of text, names, sentences that
+//! quote nothing, and paths.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs};
 
+use anyhow::{Result, bail};
 use lab::analyze::OLD;
 use lab::experiment::{Experiment, Method};
 use lab::metric;
 use lab::param::{Kind as ParamKind, Point, Value};
 use lab::run::{Cell, RATIO, Run};
-
-use super::kinds::{Kind, Redaction};
-use super::names::Names;
-use super::phrases::{HIDDEN, known_part};
-use super::words::{ends_word, without_paths};
+use sha2::{Digest, Sha256};
 
 /// The languages of bytelab's own workers. Another one is a text of a worker of the user's.
 pub(super) const LANGUAGES: [&str; 9] =
@@ -263,4 +261,344 @@ fn paths_with_spaces(run: &Run) -> Vec<String> {
     }));
     all.retain(|path| path.starts_with('/') && path.contains(ends_word));
     all
+}
+
+/// What is hidden. Each hidden text becomes a word with a part of its SHA-256, so that what is
+/// equal stays equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Redaction {
+    kinds: Vec<Kind>,
+    /// Texts are left out, and what must stay different gets numbers.
+    leaves_out: bool,
+    /// Only facts stay that machines of one kind share, and the run has neither id nor label.
+    pub(super) is_contribution: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The facts about the name of the host, and this name wherever it is a word.
+    Host,
+    /// The name of the user, wherever it is a word.
+    User,
+    /// Each word and each quoted text with a slash, in values of params, notes and reasons; in
+    /// facts those that begin with it. A path with spaces in a text without quotation marks is
+    /// known by the facts and params that are paths; of another one, words may stay.
+    Paths,
+    /// All that the user or a program of the user's has worded, except the label: commands, their
+    /// names, params, metrics and answers, and of reasons and notes all but known phrases.
+    Commands,
+}
+
+/// Names the kinds where no flag does.
+pub(crate) const REDACT: &str = "BYTELAB_REDACT";
+
+impl Redaction {
+    /// The kinds that a flag names, else those of `BYTELAB_REDACT`.
+    pub(crate) fn named(flag: Option<&str>, leaves_out: bool) -> Result<Redaction> {
+        let variable = || env::var(REDACT).ok();
+        let text = flag.map(str::to_owned).or_else(variable).unwrap_or_default();
+        let mut redaction = Redaction { leaves_out, ..Redaction::default() };
+        for kind in text.split(',').map(str::trim).filter(|kind| !kind.is_empty()) {
+            match kind {
+                "host" => redaction.kinds.push(Kind::Host),
+                "user" => redaction.kinds.push(Kind::User),
+                "paths" => redaction.kinds.push(Kind::Paths),
+                "commands" => redaction.kinds.push(Kind::Commands),
+                _ => bail!("{kind:?} cannot be hidden: name some of host, user, paths, commands"),
+            }
+        }
+        Ok(redaction)
+    }
+
+    /// For a run that is given to strangers: all is hidden.
+    pub(crate) fn contribution() -> Redaction {
+        let kinds = vec![Kind::Host, Kind::User, Kind::Paths, Kind::Commands];
+        Redaction { kinds, leaves_out: true, is_contribution: true }
+    }
+
+    pub(crate) fn hides_something(&self) -> bool {
+        !self.kinds.is_empty()
+    }
+
+    pub(super) fn hides(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    pub(super) fn stand_in(&self, kind: &str, text: &str) -> String {
+        if self.leaves_out {
+            return "…".to_owned();
+        }
+        let digest = Sha256::digest(text.as_bytes());
+        let digits: Vec<String> = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("{kind}-{}", digits.concat())
+    }
+
+    /// What stands for the `n`-th of the texts that must stay different.
+    pub(super) fn numbered(&self, kind: &str, n: usize, text: &str) -> String {
+        if self.leaves_out { format!("{kind}-{n}") } else { self.stand_in(kind, text) }
+    }
+}
+
+// Names that are replaced in a text where they are whole words.
+
+/// Names, and what stands for each.
+#[derive(Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// Adds names; `stand_in` gets the number of each, from 1, and the name.
+    pub(super) fn extend(&mut self, names: Vec<String>, stand_in: impl Fn(usize, &str) -> String) {
+        let mut n = 0;
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            self.0.entry(name).or_insert_with_key(|name| {
+                n += 1;
+                stand_in(n, name)
+            });
+        }
+    }
+
+    /// What stands for the text, if all of it is a name.
+    pub(super) fn whole(&self, text: &str) -> Option<String> {
+        self.0.get(text).cloned()
+    }
+
+    /// The text with each name replaced, the longest one where several begin. What was put in is
+    /// not looked at again.
+    pub(super) fn replaced(&self, text: &str) -> String {
+        let mut shown = String::new();
+        let mut before = None;
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let found = Some(()).filter(|()| !joins(before, first)).and_then(|()| self.first(rest));
+            let taken = found.map_or(first.len_utf8(), |(name, _)| name.len());
+            shown += found.map_or(&rest[..taken], |(_, stand_in)| stand_in);
+            before = rest[..taken].chars().next_back();
+            rest = &rest[taken..];
+        }
+        shown
+    }
+
+    /// The longest name with which the text begins, as a whole word.
+    fn first(&self, text: &str) -> Option<(&String, &String)> {
+        let is_first = |name: &str| {
+            let rest = text.strip_prefix(name);
+            rest.is_some_and(|rest| {
+                !rest.chars().next().is_some_and(|next| joins(name.chars().next_back(), next))
+            })
+        };
+        self.0.iter().filter(|(name, _)| is_first(name)).max_by_key(|(name, _)| name.len())
+    }
+}
+
+/// Whether two characters belong to one word.
+fn joins(a: Option<char>, b: char) -> bool {
+    a.is_some_and(char::is_alphanumeric) && b.is_alphanumeric()
+}
+
+// The sentences of reasons and notes that are bytelab's own and quote nothing. In the others
+// there may be what programs have printed.
+
+/// `#` stands for a number, and an `@` at the start for the name of a method.
+const PHRASES: [&str; 27] = [
+    "# bytes came from the device",
+    "# of # bytes came from the device (something else reads the file, or its file system compresses)",
+    "# samples in a row did not count",
+    "@ also waits for something else than a CPU",
+    "@ has no known time without its waits for a CPU",
+    "bytelab was stopped meanwhile",
+    "closed its output without ending",
+    "died after # rounds",
+    "ended with exit status #",
+    "fewer counts",
+    "handed over # bytes instead of #",
+    "impossible values",
+    "it is not ready in time",
+    "its own clock did not move",
+    "its session was interrupted",
+    "killed",
+    "no answer within # s",
+    "no system calls by name",
+    "not cold",
+    "not warm",
+    "the bytes it hands over differ between sessions",
+    "the machine was suspended meanwhile",
+    "the waits for a CPU are known and taken out",
+    "timeline",
+    "too short",
+    "was ended by signal #",
+    "wrong answer",
+];
+
+const SEPARATORS: [&str; 4] = [": ", "; ", ", but ", ", "];
+
+/// What is hidden of a text that does not begin with a known phrase.
+pub(super) const HIDDEN: &str = "the reason is hidden";
+
+/// The known phrases with which the text begins, with `…` for the rest; none if it begins with
+/// another one. `name` is what stands for a method.
+pub(super) fn known_part(text: &str, name: impl Fn(&str) -> String) -> Option<String> {
+    let mut shown = String::new();
+    let mut rest = text;
+    loop {
+        let ends = SEPARATORS.iter().flat_map(|separator| {
+            rest.match_indices(separator).map(|(at, found)| (at, found.len()))
+        });
+        let mut ends: Vec<(usize, usize)> = ends.chain([(rest.len(), 0)]).collect();
+        ends.sort_unstable();
+        // A phrase may have a separator in it.
+        let found = ends
+            .iter()
+            .rev()
+            .find_map(|(end, separator)| Some((known(&rest[..*end], &name)?, *end, *separator)));
+        let Some((phrase, end, separator)) = found else {
+            shown += if shown.is_empty() { return None } else { "…" };
+            return Some(shown);
+        };
+        shown += &phrase;
+        shown += &rest[end..end + separator];
+        rest = &rest[end + separator..];
+        if rest.is_empty() {
+            return Some(shown);
+        }
+    }
+}
+
+fn known(text: &str, name: impl Fn(&str) -> String) -> Option<String> {
+    if metric::is_known(text) {
+        return Some(text.to_owned());
+    }
+    PHRASES.iter().find_map(|phrase| {
+        let Some(end) = phrase.strip_prefix('@') else {
+            return is_like(text, phrase).then(|| text.to_owned());
+        };
+        let words = end.split(' ').count() - 1;
+        let (at, _) = text.rmatch_indices(' ').nth(words - 1)?;
+        let (method, after) = text.split_at(at);
+        is_like(after, end).then(|| format!("{}{after}", name(method)))
+    })
+}
+
+fn is_like(text: &str, phrase: &str) -> bool {
+    let is_number = |word: &str| word.parse::<f64>().is_ok_and(f64::is_finite);
+    let (words, expected) = (text.split(' '), phrase.split(' '));
+    words.clone().count() == expected.clone().count()
+        && words.zip(expected).all(|(word, expected)| match expected {
+            "#" => is_number(word),
+            _ => word == expected,
+        })
+}
+
+// The words of a text that are paths.
+
+/// The text, in which `stand_in` replaces each word and each text between quotation marks that is a
+/// path. A text between quotation marks is one if it has a slash.
+pub(super) fn without_paths(
+    text: &str,
+    is_path: impl Fn(&str) -> bool,
+    stand_in: impl Fn(&str) -> String,
+) -> String {
+    if text.starts_with('/') && !text.contains(": ") {
+        return stand_in(text);
+    }
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_start = !shown.ends_with(char::is_alphanumeric);
+        let quoted = (is_start && "'\"`".contains(first))
+            .then(|| rest[1..].find(first))
+            .flatten()
+            .map(|end| &rest[1..=end]);
+        if let Some(quoted) = quoted.filter(|quoted| quoted.contains('/')) {
+            shown.push(first);
+            shown += &stand_in(quoted);
+            shown.push(first);
+            rest = &rest[quoted.len() + 2..];
+            continue;
+        }
+        let end = rest.find(ends_word).unwrap_or(rest.len());
+        if end == 0 {
+            shown.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let (word, after) = rest.split_at(end);
+        shown += &if is_path(word) { stand_in(word) } else { word.to_owned() };
+        rest = after;
+    }
+    shown
+}
+
+pub(super) fn ends_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`=,;:()<>".contains(c)
+}
+
+pub(super) fn starts_path(word: &str) -> bool {
+    // "Enhanced / Automatic IBRS" has none.
+    word != "/" && ["/", "~/", "./", "../"].iter().any(|start| word.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_as_whole_words_and_once() {
+        let mut names = Names::default();
+        let all = ["cat", "cat a", "2", "ada"].map(str::to_owned).to_vec();
+        names.extend(all, |n, _| format!("name-{}", n + 1));
+        for (text, expected) in [
+            ("cat", "name-2"),
+            ("'cat a' ended", "'name-3' ended"),
+            ("concatenate 12 2.5", "concatenate 12 name-4.5"),
+            ("/home/ada/x", "/home/name-5/x"),
+            ("é2 2é", "é2 2é"),
+            ("", ""),
+        ] {
+            assert_eq!(names.replaced(text), expected);
+        }
+        assert_eq!(names.whole("cat a").as_deref(), Some("name-3"));
+        assert_eq!(names.whole("cats"), None);
+    }
+}
+
+#[cfg(test)]
+mod phrases_tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&str>) {
+        let shown = known_part(text, |name| format!("<{name}>"));
+        assert_eq!(shown.as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn only_known_phrases_are_shown() {
+        let died = "died after 12 rounds: ended with exit status 3";
+        check(died, Some(died));
+        check(
+            &format!("{died}; stderr of sh: killed; password=x"),
+            Some("died after 12 rounds: ended with exit status 3; …"),
+        );
+        check("secret: ended with exit status 3", None);
+        check("ended with exit status secret", None);
+        check("ended with exit status 3 secret", None);
+        check("cycles: no PMU of secret", Some("cycles: …"));
+        check("secret_metric: killed", None);
+        check(
+            "my reader has no known time without its waits for a CPU",
+            Some("<my reader> has no known time without its waits for a CPU"),
+        );
+        check(
+            "a also waits for something else than a CPU, but secret",
+            Some("<a> also waits for something else than a CPU, but …"),
+        );
+        check(
+            "not warm: 4096 bytes came from the device",
+            Some("not warm: 4096 bytes came from the device"),
+        );
+        check("", None);
+        check(
+            "é also waits for something else than a CPU",
+            Some("<é> also waits for something else than a CPU"),
+        );
+    }
 }

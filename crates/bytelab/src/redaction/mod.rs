@@ -1,21 +1,20 @@
-//! What others may see of a run. `fields` takes a run apart, `facts` has the list of facts that are
-//! sent, `phrases` the sentences; `hidden` knows what stands for all else.
+//! What others may see of a run. A run is taken apart here; `facts` has the list of facts that are
+//! sent; `hidden` has the sentences that are, and knows what stands for all else.
 
 mod facts;
-mod fields;
 mod hidden;
-mod kinds;
-mod names;
-mod phrases;
-#[cfg(test)]
-mod tests;
-mod words;
 
+use std::collections::BTreeMap;
+
+use lab::count;
 use lab::experiment::Experiment;
-use lab::run::Run;
+use lab::run::{
+    Cell, Definition, Imported, Measure, Plan, Run, Sample, Status, Threshold, Warning,
+};
+use uuid::Uuid;
 
-use self::hidden::Hidden;
-pub(crate) use self::kinds::{REDACT, Redaction};
+use self::hidden::{Hidden, Kind, LANGUAGES};
+pub(crate) use self::hidden::{REDACT, Redaction};
 
 impl Redaction {
     /// The run as others get it. `own` is the experiment of the program that it measured, whose
@@ -27,3 +26,204 @@ impl Redaction {
         Hidden::new(self, &run, own).run(run)
     }
 }
+
+// A run taken apart: each field is sent as it is, or as what stands for it. No pattern here has
+// `..`, so that a new field does not compile before somebody has decided whether others may see
+// it.
+
+/// The name of each experiment of commands that are typed.
+const TYPED: &str = "bench";
+
+impl Hidden<'_> {
+    /// The run as others get it.
+    fn run(&self, run: Run) -> Run {
+        let Run {
+            schema,
+            id,
+            uuid,
+            experiment,
+            question,
+            label,
+            started,
+            complete,
+            environment,
+            plan,
+            points,
+            cells,
+            notes,
+        } = run;
+        let is_contribution = self.redaction.is_contribution;
+        let is_own = self.own.is_some() || experiment == TYPED;
+        Run {
+            schema,
+            id: if is_contribution { String::new() } else { id },
+            uuid: if Uuid::parse_str(&uuid).is_ok() { uuid } else { String::new() },
+            question: match self.own {
+                Some(own) => own.question.to_owned(),
+                None => self.name("question", &question),
+            },
+            experiment: if is_own { experiment } else { self.name("experiment", &experiment) },
+            label: label.filter(|_| !is_contribution).map(|label| self.label(&label)),
+            started: if humantime::parse_rfc3339(&started).is_ok() {
+                started
+            } else {
+                String::new()
+            },
+            complete,
+            environment: facts::redacted(environment, self),
+            plan: self.plan(plan),
+            points: points.iter().map(|point| self.point(point)).collect(),
+            cells: cells.into_iter().map(|cell| self.cell(cell)).collect(),
+            notes: self.notes(notes),
+        }
+    }
+
+    fn plan(&self, plan: Plan) -> Plan {
+        let Plan {
+            rounds,
+            time_limit_ns,
+            limits_all,
+            warm_up,
+            sessions,
+            design,
+            looked_at,
+            margin_percent,
+            seed,
+            cache,
+            sample_limit_ns,
+            data_dir,
+            counting,
+            fresh,
+            definition,
+            measures,
+            imported,
+        } = plan;
+        Plan {
+            rounds,
+            time_limit_ns,
+            limits_all,
+            warm_up,
+            sessions,
+            design,
+            looked_at,
+            margin_percent,
+            seed,
+            cache,
+            sample_limit_ns,
+            data_dir: data_dir
+                .filter(|_| !self.redaction.is_contribution)
+                .map(|path| self.path(&path)),
+            counting,
+            fresh,
+            definition: definition.map(|definition| self.definition(definition)),
+            measures: measures.into_iter().map(|measure| self.measure(measure)).collect(),
+            imported: imported.map(|Imported { tool, file }| Imported {
+                tool: self.name("program", &tool),
+                file: self.path(&file),
+            }),
+        }
+    }
+
+    fn definition(&self, definition: Definition) -> Definition {
+        let Definition { file, text, thresholds } = definition;
+        let threshold = |Threshold { methods, metric, max }: Threshold| Threshold {
+            methods: methods.iter().map(|method| self.method(method)).collect(),
+            metric: self.metric(&metric),
+            max,
+        };
+        Definition {
+            file: if file.is_empty() { file } else { self.path(&file) },
+            text: self.name("command", &text),
+            thresholds: thresholds.into_iter().map(threshold).collect(),
+        }
+    }
+
+    fn measure(&self, measure: Measure) -> Measure {
+        let Measure { metric, why, by_wall } = measure;
+        Measure {
+            metric: self.metric(&metric),
+            why: self.reason(&why),
+            by_wall: by_wall.iter().map(|method| self.method(method)).collect(),
+        }
+    }
+
+    fn cell(&self, cell: Cell) -> Cell {
+        let Cell {
+            method,
+            about,
+            role,
+            language,
+            point,
+            status,
+            digest,
+            syscalls_by_name,
+            samples,
+            values,
+        } = cell;
+        let is_language = |language: &String| LANGUAGES.contains(&&**language);
+        let hides = self.redaction.hides(Kind::Commands);
+        let calls = |calls: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
+            let known = calls.into_iter().filter(|(name, _)| count::is_system_call(name));
+            known.collect()
+        };
+        Cell {
+            about: match self.method_of(&method) {
+                Some(own) => own.about.clone(),
+                None => self.name("command", &about),
+            },
+            method: self.method(&method),
+            role,
+            language: match language {
+                Some(language) if is_language(&language) => Some(language),
+                Some(language) if !hides => Some(self.text(&language)),
+                _ => None,
+            },
+            point: self.point(&point),
+            status: match status {
+                Status::Measured => Status::Measured,
+                Status::Skipped(why) => Status::Skipped(self.reason(&why)),
+                Status::Failed(why) => Status::Failed(self.reason(&why)),
+            },
+            digest: digest.map(|digest| self.answer(&digest)),
+            syscalls_by_name: syscalls_by_name.map(calls),
+            samples: samples.into_iter().map(|sample| self.sample(sample)).collect(),
+            values: values.into_iter().map(|(name, values)| (self.metric(&name), values)).collect(),
+        }
+    }
+
+    fn sample(&self, sample: Sample) -> Sample {
+        let Sample { pass, session, round, slot, warm_up, not_counted, ops, bytes, answer } =
+            sample;
+        Sample {
+            pass,
+            session,
+            round,
+            slot,
+            warm_up,
+            not_counted: not_counted.map(|why| self.reason(&why)),
+            ops,
+            bytes,
+            answer: answer.map(|answer| self.answer(&answer)),
+        }
+    }
+
+    /// A note that is no known phrase is left out, and counted.
+    fn notes(&self, notes: Vec<Warning>) -> Vec<Warning> {
+        let n = notes.len();
+        let mut shown: Vec<Warning> = Vec::new();
+        for note in notes {
+            let Some(text) = self.sentence(&note.to_string()) else { continue };
+            let method = note.method.map(|method| self.method(&method));
+            let point = note.point.map(|point| self.point(&point));
+            shown.push(Warning { method, point, ..Warning::noted(text) });
+        }
+        if shown.len() < n {
+            let notes = if n - shown.len() == 1 { "1 note is" } else { "some notes are" };
+            shown.push(Warning::noted(format!("{notes} hidden")));
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests;

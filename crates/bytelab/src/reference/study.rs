@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use lab::param::Value;
 use serde::Deserialize;
 
-use super::results::Published;
+use super::Published;
 
 /// The files of the studies.
 const FILES: [&str; 5] = [
@@ -255,7 +255,7 @@ impl Test {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::{all, find};
+    use super::super::{all, find};
     use super::*;
 
     #[test]

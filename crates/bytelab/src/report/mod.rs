@@ -10,38 +10,33 @@ mod model;
 mod svg;
 mod text;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
-pub(crate) use self::model::noise;
 pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
-pub(crate) use self::model::view;
-pub(crate) use self::model::words::{clean, clean_lines};
+pub(crate) use self::model::words::{clean, clean_lines, noise};
+pub(crate) use self::model::{View, view};
 pub(crate) use self::svg::files as svg;
+pub(crate) use self::text::Layout;
 pub(crate) use self::text::list::{experiments, methods};
-pub(crate) use self::text::page::Layout;
-pub(crate) use self::text::percentiles::percentiles;
-pub(crate) use self::text::plot::plot;
+pub(crate) use self::text::percentiles::{percentiles, plot};
 pub(crate) use self::text::run::{Shown, text};
 
 pub(crate) mod alert {
-    pub(crate) use super::json::alert::json;
-    pub(crate) use super::model::alert::Alert;
-    pub(crate) use super::text::alert::text;
+    pub(crate) use super::json::history::alert as json;
+    pub(crate) use super::model::history::Alert;
+    pub(crate) use super::text::history::alert as text;
 }
 
 pub(crate) mod by_commit {
     pub(crate) use super::json::history::by_commit as json;
-    pub(crate) use super::text::by_commit::text;
+    pub(crate) use super::text::history::by_commit as text;
 }
 
 pub(crate) mod check {
-    pub(crate) use super::export::check::markdown;
-    pub(crate) use super::json::check::{foreseen_json, json};
-    pub(crate) use super::model::check::{Against, Sides};
-    pub(crate) use super::text::check::{baselines, foreseen, text};
+    pub(crate) use super::export::markdown::check as markdown;
+    pub(crate) use super::json::compare::{check_json as json, foreseen_json};
+    pub(crate) use super::model::compare::{Against, Sides};
+    pub(crate) use super::text::compare::{baselines, check as text, foreseen};
 }
 
 pub(crate) mod compare {
@@ -51,11 +46,11 @@ pub(crate) mod compare {
 }
 
 pub(crate) mod fleet {
-    pub(crate) use super::html::fleet::page;
-    pub(crate) use super::json::fleet::json;
+    pub(crate) use super::html::fleet_page as page;
+    pub(crate) use super::json::compare::fleet_json as json;
     pub(crate) use super::model::fleet::{FleetReport, is_lasting};
-    pub(crate) use super::svg::fleet::figure;
-    pub(crate) use super::text::fleet::text;
+    pub(crate) use super::svg::fleet as figure;
+    pub(crate) use super::text::compare::fleet as text;
 }
 
 pub(crate) mod history {
@@ -65,25 +60,25 @@ pub(crate) mod history {
 }
 
 pub(crate) mod live {
-    pub(crate) use super::json::look::json;
-    pub(crate) use super::text::live::{Live, look, text};
+    pub(crate) use super::json::look as json;
+    pub(crate) use super::text::run::{Live, live_text as text, look};
 }
 
 pub(crate) mod numbers {
-    pub(crate) use super::export::numbers::markdown;
+    pub(crate) use super::export::markdown::numbers_table as markdown;
     pub(crate) use super::model::numbers::{COLUMNS, Column, p50s};
-    pub(crate) use super::text::numbers::text;
+    pub(crate) use super::text::run::numbers_text as text;
 }
 
 pub(crate) mod over_time {
     pub(crate) use super::json::history::over_time as json;
-    pub(crate) use super::text::over_time::text;
+    pub(crate) use super::text::history::over_time as text;
 }
 
 pub(crate) mod published {
-    pub(crate) use super::json::published::json;
-    pub(crate) use super::model::published::Beside;
-    pub(crate) use super::text::published::{figures, list};
+    pub(crate) use super::json::study::published as json;
+    pub(crate) use super::model::compare::Beside;
+    pub(crate) use super::text::list::{published as list, published_figures as figures};
 }
 
 pub(crate) mod served {
@@ -98,3 +93,6 @@ pub(crate) mod study {
     pub(crate) use super::svg::study::{caption, figure};
     pub(crate) use super::text::study::text;
 }
+
+#[cfg(test)]
+mod tests;

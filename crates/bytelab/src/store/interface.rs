@@ -1,10 +1,12 @@
-//! The interface of a store of runs, independent of the storage.
+//! The interface of a store of runs, independent of the storage; which runs came from elsewhere,
+//! and the UUIDs by which runs are known.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use lab::param::Point;
-use lab::run::{Listed, Plan, Run};
+use lab::run::{Environment, Listed, Plan, Run};
+use uuid::{NoContext, Timestamp, Uuid};
 
 /// Keeps runs. Ids are never reused, not even after a `delete`.
 pub(crate) trait Store {
@@ -173,4 +175,62 @@ pub(super) fn ensure_not_older(complete: bool, samples: u64, run: &Run) -> Resul
         run.uuid
     );
     Ok(())
+}
+
+// Which runs came from elsewhere, so that no command from them is started.
+
+const FROM: &str = "imported_from";
+
+/// Records in a run's environment from where it was imported.
+pub(crate) fn mark_imported(environment: &mut Environment, from: &str) {
+    environment.facts.insert(FROM.to_owned(), from.into());
+}
+
+/// Commands of such a run are untrusted: anybody may have written them.
+pub(crate) fn is_imported(environment: &Environment) -> bool {
+    environment.facts.contains_key(FROM)
+}
+
+// The UUIDs by which runs are known in all stores: of version 7, whose first bits are the time.
+
+/// The fewest digits that may stand for a UUID.
+const DIGITS_MIN: usize = 4;
+
+/// A new UUID for a run that started at this time (RFC 3339; 1970 if it is none).
+pub(crate) fn uuid_of(started: &str) -> String {
+    let started = humantime::parse_rfc3339(started).ok();
+    let since = started.and_then(|started| started.duration_since(UNIX_EPOCH).ok());
+    let since = since.unwrap_or_default();
+    let time = Timestamp::from_unix(NoContext, since.as_secs(), since.subsec_nanos());
+    Uuid::new_v7(time).to_string()
+}
+
+/// Whether the text may be the start of a UUID.
+pub(super) fn is_uuid_start(text: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c == '-';
+    (DIGITS_MIN..=36).contains(&text.len()) && text.chars().all(is_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_are_different_and_sorted_by_time() {
+        let (old, new) = (uuid_of("2025-01-02T03:04:05Z"), uuid_of("2026-01-02T03:04:05Z"));
+        assert!(old < new);
+        assert!(old.starts_with("019424"), "{old}");
+        assert_ne!(uuid_of("2025-01-02T03:04:05Z"), old);
+        for odd in ["", "1969-12-31T23:59:59Z", "yesterday"] {
+            assert_eq!(Uuid::parse_str(&uuid_of(odd)).unwrap().get_version_num(), 7);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_uuid_has_four_digits() {
+        assert!(is_uuid_start("0194") && is_uuid_start(&uuid_of("")));
+        for no in ["019", "latest", "0194 ", "0194%", "", "é194", &"0".repeat(37)] {
+            assert!(!is_uuid_start(no), "{no}");
+        }
+    }
 }

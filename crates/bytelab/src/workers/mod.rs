@@ -2,7 +2,6 @@
 //! the cache directory, when a run needs them. A method whose tools are not installed, or whose
 //! program cannot be built, is skipped with the reason.
 
-mod tool;
 mod toolchain;
 mod toolchains;
 
@@ -14,9 +13,8 @@ use anyhow::{Context, Result, ensure};
 use lab::experiment::{How, Method};
 use lab::launch::Stop;
 
-pub(crate) use self::tool::PrintProgress;
-use self::tool::{InstalledTool, Tool};
-use self::toolchain::{Level, Toolchain};
+pub(crate) use self::toolchain::PrintProgress;
+use self::toolchain::{InstalledTool, Level, Tool, Toolchain};
 use self::toolchains::TOOLCHAINS;
 use crate::console;
 

@@ -1,8 +1,7 @@
 //! The languages: the sources and commands of each worker. Plain data; a new language is a new
 //! entry.
 
-use super::tool::{Library, Program, Tool};
-use super::toolchain::{BuildDirectory, Toolchain};
+use super::toolchain::{BuildDirectory, Library, Program, Tool, Toolchain};
 
 /// Paths from the root of the repository, where the sources have the same relative paths; after
 /// `in` that of the package, where it is another one.
@@ -80,7 +79,6 @@ const RUST: Toolchain = Toolchain {
         "workers/rust/src/flat.rs",
         "workers/rust/src/person_generated.rs",
         "crates/bytelab/src/experiments/decoding/jobs.rs" in "src/experiments/decoding/jobs.rs",
-        "crates/bytelab/src/experiments/decoding/json.rs" in "src/experiments/decoding/json.rs",
         "crates/bytelab/src/experiments/decoding/typed.rs" in "src/experiments/decoding/typed.rs",
     ],
     build: &[&[
@@ -112,7 +110,6 @@ const RUST_HTTP: Toolchain = Toolchain {
         "workers/rust/http/src/hyper.rs",
         "workers/rust/http/src/reqwest.rs",
         "workers/rust/http/src/ureq.rs",
-        "crates/bytelab/src/experiments/reading/digest.rs" in "src/experiments/reading/digest.rs",
         "crates/bytelab/src/experiments/reading/fold.rs" in "src/experiments/reading/fold.rs",
     ],
     more: &["--manifest-path", "{src}/workers/rust/http/Cargo.toml"],

@@ -117,12 +117,8 @@ fn pure_modules_do_no_io() {
         "crates/lab/src/stats",
         "crates/lab/src/analyze",
         "crates/lab/src/template.rs",
-        "crates/lab/src/timeline/build.rs",
         "crates/lab/src/timeline/json.rs",
-        "crates/lab/src/timeline/nest.rs",
-        "crates/lab/src/timeline/recording.rs",
         "crates/lab/src/timeline/spans.rs",
-        "crates/lab/src/timeline/states.rs",
         "crates/bytelab/src/report",
         "crates/bytelab/src/import",
     ];

@@ -7,17 +7,9 @@
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 // The data of the experiment, so that there is one generator.
-#[path = "../../../bytelab/src/experiments/decoding/parser_files.rs"]
-mod parser_files;
-#[path = "../../../bytelab/src/experiments/decoding/people.rs"]
-mod people;
-#[path = "../../../bytelab/src/experiments/decoding/random.rs"]
-mod random;
-#[path = "../../../bytelab/src/experiments/decoding/shapes.rs"]
+#[path = "../../../bytelab/src/experiments/decoding/documents.rs"]
 #[expect(dead_code, reason = "the experiment lists the shapes")]
-mod shapes;
-#[path = "../../../bytelab/src/experiments/decoding/write.rs"]
-mod write;
+mod documents;
 
 use cpu_time::ThreadTime;
 use fleece_codec::{Array, Dict, Doc, Key, Kind, Value, json};
@@ -37,8 +29,8 @@ fn main() {
         |default| arguments.next().and_then(|argument| argument.parse().ok()).unwrap_or(default);
     let (rounds, people) = (number(100), number(1000));
     let only = arguments.next().unwrap_or_default();
-    let minified = shapes::minified("people", people as u64);
-    let pretty = shapes::pretty(&minified);
+    let minified = documents::minified("people", people as u64);
+    let pretty = documents::pretty(&minified);
     let tree: serde_json::Value = serde_json::from_str(&pretty).expect("the generator makes JSON");
     let fleece = json::to_fleece(pretty.as_bytes()).expect("it is JSON");
     println!("pretty {} B, minified {} B, fleece {} B", pretty.len(), minified.len(), fleece.len());

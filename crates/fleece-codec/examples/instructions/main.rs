@@ -9,18 +9,10 @@
 #![expect(clippy::print_stdout, reason = "its lists and times are what it is for")]
 
 // The data of the experiment, so that there is one generator.
-#[path = "../../../bytelab/src/experiments/decoding/parser_files.rs"]
-mod parser_files;
-#[path = "../../../bytelab/src/experiments/decoding/people.rs"]
-mod people;
-#[path = "../../../bytelab/src/experiments/decoding/random.rs"]
-mod random;
-#[path = "../../../bytelab/src/experiments/decoding/shapes.rs"]
+#[path = "../../../bytelab/src/experiments/decoding/documents.rs"]
 #[expect(dead_code, reason = "the experiment lists the shapes")]
-mod shapes;
+mod documents;
 mod typed;
-#[path = "../../../bytelab/src/experiments/decoding/write.rs"]
-mod write;
 
 use cpu_time::ThreadTime;
 use fleece_codec::{Doc, Edit, Encoder, Key, Kind, SharedKeys, Value, from_slice, json};
@@ -54,13 +46,13 @@ fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (name, repeats, shape) = match words[..] {
         [] => return println!("{}", JOBS.join("\n")),
-        ["text", shape] => return print!("{}", shapes::minified(shape, 1000)),
+        ["text", shape] => return print!("{}", documents::minified(shape, 1000)),
         [name, repeats] => (name, repeats, "people"),
         [name, repeats, shape] => (name, repeats, shape),
         _ => panic!("JOB REPEATS [SHAPE]"),
     };
     let repeats: u32 = repeats.parse().expect("the number of repeats");
-    let text = shapes::minified(shape, 1000);
+    let text = documents::minified(shape, 1000);
     let bytes = json::to_fleece(text.as_bytes()).expect("the generator makes JSON");
     let document = Document::new(&text, &bytes);
     let people = (shape == "people").then(|| People::new(&document));

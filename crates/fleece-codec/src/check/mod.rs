@@ -5,17 +5,14 @@
 //! looked at; each is looked at once however many refer to it.
 
 mod fast_path;
-pub(crate) mod layout;
-mod pointers;
 pub(crate) mod proof;
-mod rules;
-mod scan;
-mod utf8;
+pub(crate) mod scan;
+
+use alloc::sync::Arc;
+use core::fmt;
 
 use crate::limits::CHECKED_DEPTH;
 use crate::{Doc, Result, SharedKeys};
-use alloc::sync::Arc;
-use core::fmt;
 use proof::{Proof, StableBytes};
 use scan::Scan;
 

@@ -23,10 +23,6 @@
 
 #![expect(unsafe_code, reason = "a text is handed over that is known to be UTF-8")]
 
-use super::scan::{Finished, Scan};
-use super::utf8::{HIGH_BITS, is_ascii};
-use crate::value::Value;
-use crate::wire::Context;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -34,6 +30,11 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::str::{from_utf8, from_utf8_unchecked};
+
+use super::fast_path::{HIGH_BITS, is_ascii};
+use super::scan::{Finished, Scan};
+use crate::value::Value;
+use crate::wire::Context;
 
 /// Whether all strings that are reached from the root are UTF-8.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

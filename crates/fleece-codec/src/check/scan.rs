@@ -1,15 +1,19 @@
-//! The scan from the end of a document to its start.
+//! The scan from the end of a document to its start: sizes, pointers, and the rules that the
+//! options may ask for.
 
-use super::fast_path::{Marks, follow_items, follow_pairs, pass_numbers};
-use super::layout::Layout;
-use super::utf8::{HIGH_BITS, is_utf8};
-use super::{CheckOptions, Rules};
-use crate::Result;
-use crate::error::{Error, ErrorKind};
-use crate::wire::{PARENT_KEY, chunk, tag, u16_at, varint};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use super::fast_path::{HIGH_BITS, Marks, follow_items, follow_pairs, is_utf8, pass_numbers};
+use super::{CheckOptions, Rules};
+use crate::Result;
+use crate::error::{Error, ErrorKind};
+use crate::key::compare_keys;
+use crate::limits::GENERATIONS;
+use crate::value::Value;
+use crate::wire::{LONG_COUNT, PARENT_KEY, Source, chunk, tag, u16_at, u32_at, varint};
 
 pub(super) struct Scan<'a> {
     pub(super) bytes: &'a [u8],
@@ -274,6 +278,268 @@ impl<'a> Scan<'a> {
         if usize::from(word) >= self.names {
             let message = "a shared key has no name in the table";
             return Err(Error::at(ErrorKind::UnknownSharedKey, slot, message));
+        }
+        Ok(())
+    }
+}
+
+// Sizes: where a value ends, and where the slots of a collection are.
+
+/// Where the slots of a collection are.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+    pub(crate) wide: bool,
+}
+
+impl Layout {
+    /// `None` if the count is malformed; the end may lie beyond the data.
+    #[inline]
+    pub(crate) fn from_header(bytes: &[u8], at: usize) -> Option<Self> {
+        let header = u16_at(bytes, at)?;
+        let wide = header & 0x0800 != 0;
+        let (mut count, mut first) = (usize::from(header & 0x07FF), at + 2);
+        if count == LONG_COUNT {
+            let (rest, next) = varint(bytes, first)?;
+            count += rest;
+            first = next + (next & 1);
+        }
+        let per_count = if header >> 12 == u16::from(tag::DICT) { 2 } else { 1 };
+        let width = if wide { 4 } else { 2 };
+        let size = count.checked_mul(per_count * width)?;
+        Some(Self { first, end: first.checked_add(size)?, wide })
+    }
+}
+
+/// The size of a value in bytes by its first byte; 0 where more than that byte decides.
+pub(crate) const FIXED_SIZE: [u8; 256] = {
+    let mut sizes = [0; 256];
+    let mut first = 0;
+    while first < 0x60 {
+        let low = first as u8 & 0x0F;
+        sizes[first] = match first as u8 >> 4 {
+            tag::SHORT_INT | tag::SPECIAL => 2,
+            tag::LONG_INT => (low & 7) + 2,
+            tag::FLOAT if low & 8 != 0 => 10,
+            tag::FLOAT => 6,
+            _ if low < 15 => low + 1,
+            _ => 0,
+        };
+        first += 1;
+    }
+    sizes
+};
+
+// Pointers: where slots lead, and whether they may.
+
+impl Scan<'_> {
+    /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads
+    /// to if that is a string, marks it if a collection, and says where it is.
+    #[inline]
+    pub(super) fn slot(&mut self, at: usize, wide: bool, depth: u16) -> Result<usize> {
+        let slot = if wide { self.follow_wide(at)? } else { self.follow_narrow(at)? };
+        let target = slot.target;
+        let first = self.bytes[target];
+        let size = FIXED_SIZE[usize::from(first)];
+        let end = if size != 0 { target + usize::from(size) } else { self.end(target)? };
+        if end > slot.limit {
+            let message = "a value does not end before the pointer to it";
+            return Err(Error::at(ErrorKind::BadPointer, at, message));
+        }
+        if slot.inline {
+            // In two bytes there is nothing that needs a look, but for a string of one byte.
+            if wide || first == 0x41 {
+                self.value(target, depth)?;
+            }
+            return Ok(target);
+        }
+        if self.rules.unshared_collections && first >= 0x60 {
+            self.unshared(at, target)?;
+        }
+        if target >= self.reached {
+            self.mark_inner(target, end, depth);
+            return Ok(target);
+        }
+        let (word, bit) = (target / 128, 1 << (target / 2 % 64));
+        if first >= 0x60 {
+            let known = &mut self.depths[target / 4];
+            *known = (*known).max(depth.min(u16::from(DEEP)) as u8);
+            if *known == DEEP {
+                let known = self.deep.entry(target / 4).or_default();
+                *known = depth.max(*known);
+            }
+            self.pending[word] |= bit;
+        } else if first >> 4 == tag::STRING && self.checked[word] & bit == 0 {
+            self.checked[word] |= bit;
+            self.value(target, depth)?;
+        }
+        Ok(target)
+    }
+
+    /// Marks what the scan will not come to any more.
+    #[cold]
+    fn mark_inner(&mut self, target: usize, end: usize, depth: u16) {
+        let known = self.inner.get(&target).copied();
+        if known.is_none_or(|known| known < depth) {
+            self.inner.insert(target, depth);
+            self.inner_pending.insert((end, target));
+        }
+    }
+
+    /// Looks at all generations of the dict at `at`, as reading does: parents lie before their
+    /// children, and there are not too many.
+    #[cold]
+    pub(super) fn parents(&mut self, at: usize) -> Result<()> {
+        let mut dict = at;
+        for _ in 0..GENERATIONS {
+            let layout = Layout::from_header(self.bytes, dict).ok_or_else(|| bad_length(dict))?;
+            let is_child =
+                layout.first < layout.end && u16_at(self.bytes, layout.first) == Some(PARENT_KEY);
+            if !is_child {
+                return Ok(());
+            }
+            let slot = if layout.wide {
+                self.follow_wide(layout.first + 4)?
+            } else {
+                self.follow_narrow(layout.first + 2)?
+            };
+            if slot.target >= dict || self.bytes[slot.target] >> 4 != tag::DICT {
+                let message = "the parent is not a dict before its child";
+                return Err(Error::at(ErrorKind::BadParent, dict, message));
+            }
+            dict = slot.target;
+        }
+        Err(Error::at(ErrorKind::TooDeep, at, "a dict has more than 63 parents"))
+    }
+
+    #[inline]
+    fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
+        let word = u16_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
+        if word < 0x8000 {
+            return Ok(Slot { target: at, limit: at + 2, inline: true });
+        }
+        let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
+        match self.bytes.get(target) {
+            Some(first) if first & 0x80 == 0 && word < 0xC000 && self.same_side(at, target) => {
+                Ok(Slot { target, limit: at, inline: false })
+            }
+            _ => self.follow_rare(at, word),
+        }
+    }
+
+    /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or
+    /// a pointer to a pointer.
+    #[cold]
+    fn follow_rare(&mut self, at: usize, word: u16) -> Result<Slot> {
+        let distance = usize::from(word & 0x3FFF) * 2;
+        if word & 0x4000 == 0 {
+            return self.chain(at, distance, false);
+        }
+        self.chain(at, distance, true)
+            .or_else(|_| self.chain(at, usize::from(word & 0x7FFF) * 2, false))
+    }
+
+    #[inline]
+    fn follow_wide(&mut self, at: usize) -> Result<Slot> {
+        let word = u32_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
+        if word < 0x8000_0000 {
+            return Ok(Slot { target: at, limit: at + 4, inline: true });
+        }
+        self.chain(at, (word & 0x3FFF_FFFF) as usize * 2, word & 0x4000_0000 != 0)
+    }
+
+    /// Follows a pointer, and further wide ones if it leads to one.
+    #[inline]
+    fn chain(&mut self, at: usize, distance: usize, external: bool) -> Result<Slot> {
+        let (mut at, mut distance, mut external) = (at, distance, external);
+        loop {
+            let target = at.checked_sub(distance).filter(|_| distance != 0);
+            let target = target.ok_or_else(|| bad_pointer(at))?;
+            if external == self.same_side(at, target) {
+                return Err(bad_pointer(at));
+            }
+            if self.bytes[target] & 0x80 == 0 {
+                return Ok(Slot { target, limit: at, inline: false });
+            }
+            let word = u32_at(self.bytes, target).ok_or_else(|| bad_pointer(at))?;
+            self.spend(target, 4)?;
+            at = target;
+            distance = (word & 0x3FFF_FFFF) as usize * 2;
+            external = word & 0x4000_0000 != 0;
+        }
+    }
+
+    /// Whether both are in the base or both in the delta.
+    #[inline]
+    fn same_side(&self, at: usize, target: usize) -> bool {
+        (at < self.start) == (target < self.start)
+    }
+
+    /// Where a value with a varint in its header ends.
+    #[inline(never)]
+    fn end(&self, at: usize) -> Result<usize> {
+        if self.bytes[at] >> 4 <= tag::DATA {
+            let (len, start) = varint(self.bytes, at + 1).ok_or_else(|| bad_length(at))?;
+            return Ok(start + len);
+        }
+        Layout::from_header(self.bytes, at).map(|layout| layout.end).ok_or_else(|| bad_length(at))
+    }
+}
+
+/// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
+pub(super) struct Slot {
+    pub(super) target: usize,
+    limit: usize,
+    inline: bool,
+}
+
+fn bad_length(at: usize) -> Error {
+    Error::at(ErrorKind::BadLength, at, "a length is malformed or too large")
+}
+
+fn bad_pointer(at: usize) -> Error {
+    Error::at(ErrorKind::BadPointer, at, "a pointer leads nowhere")
+}
+
+// Rules beyond soundness, which the options may ask for: order and uniqueness of keys,
+// collections that nothing else refers to.
+
+impl Scan<'_> {
+    /// Looks at the keys of the dict at `at`, the slots of which were followed before.
+    fn key_rules(
+        &mut self,
+        at: usize,
+        slots: impl Iterator<Item = usize>,
+        wide: bool,
+    ) -> Result<()> {
+        let mut keys = Vec::new();
+        for slot in slots {
+            let followed = if wide { self.follow_wide(slot)? } else { self.follow_narrow(slot)? };
+            let source = Source::new(self.bytes);
+            keys.push(Value { source, at: followed.target });
+        }
+        if !keys.is_sorted_by(|a, b| compare_keys(*a, *b) != Ordering::Greater) {
+            if self.rules.sorted_keys {
+                let message = "the keys of a dict are out of order";
+                return Err(Error::at(ErrorKind::UnsortedKeys, at, message));
+            }
+            keys.sort_by(|a, b| compare_keys(*a, *b));
+        }
+        let is_twice = |pair: &[Value<'_>]| compare_keys(pair[0], pair[1]) == Ordering::Equal;
+        if self.rules.unique_keys && keys.windows(2).any(is_twice) {
+            return Err(Error::at(ErrorKind::DuplicateKey, at, "a dict has a key twice"));
+        }
+        Ok(())
+    }
+
+    /// Nothing else led to the collection before: what the scan has passed was led to, and what it
+    /// has not is pending.
+    fn unshared(&self, slot: usize, target: usize) -> Result<()> {
+        let is_pending = self.pending[target / 128] & 1 << (target / 2 % 64) != 0;
+        if is_pending || target >= self.reached {
+            let message = "two pointers lead to the same collection, or one into another";
+            return Err(Error::at(ErrorKind::SharedCollection, slot, message));
         }
         Ok(())
     }

@@ -1,28 +1,24 @@
 //! The encoder: values in, a document out, byte for byte as the original writes it.
 
-mod append;
 mod base;
 mod collection;
-mod copy;
 mod edit;
-mod order;
 mod scalar;
 mod strings;
 
-pub use edit::Edit;
-pub use scalar::WrittenValue;
+use alloc::vec::Vec;
+use core::fmt;
 
 use crate::Result;
 use crate::error::{Error, ErrorKind};
 use crate::limits::DOCUMENT_BYTES;
 use crate::shared_keys::SharedKeys;
 use crate::wire::NARROW_MAX_BYTES;
-use alloc::vec::Vec;
 use base::Amended;
 pub(crate) use collection::Expects;
-use collection::Frame;
-use core::fmt;
-use order::Shapes;
+use collection::{Frame, Shapes};
+pub use edit::Edit;
+pub use scalar::WrittenValue;
 use strings::StringTable;
 pub(crate) use strings::{Packed, SHARED_LEN_MAX, random};
 

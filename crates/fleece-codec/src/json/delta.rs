@@ -1,14 +1,15 @@
 //! Differences of two values as JSON, in the form that the original describes in its `Deltas.md`.
 
-use super::{parse, text};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{parse, to_string};
 use crate::encoder::Edit;
 use crate::error::{Error, ErrorKind};
 use crate::limits::SERDE_DEPTH;
 use crate::value::{Kind, Value};
 use crate::{Doc, Result};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 
 /// Texts shorter than this are written whole.
 const PATCHED_TEXT_BYTES: usize = 60;
@@ -29,7 +30,7 @@ const PATCHED_TEXT_BYTES: usize = 60;
 /// ```
 pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
     let delta = difference(old, new, 0)?.unwrap_or_else(Edit::new_dict);
-    text::to_string(Doc::open(delta.to_document()?)?.root())
+    to_string(Doc::open(delta.to_document()?)?.root())
 }
 
 /// Makes a document of `old` and a delta that [`create_delta`] or the original made.

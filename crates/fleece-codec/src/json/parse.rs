@@ -1,16 +1,16 @@
 //! JSON text in, encoder calls out: strict RFC 8259, in one pass, without recursion.
 
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::vec::Vec;
+use core::str::from_utf8;
+
 use super::number::{self, Refusal};
-use super::scan;
 use super::string::{self, Flaw};
 use crate::Result;
 use crate::encoder::{Encoder, Expects, Packed};
 use crate::error::{Error, ErrorKind};
 use crate::limits::PARSED_DEPTH;
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::vec::Vec;
-use core::str::from_utf8;
 
 /// What [`encode`] accepts.
 ///
@@ -236,7 +236,7 @@ impl Parser<'_, '_> {
     #[inline]
     fn short_string(&self) -> Option<(Packed, usize)> {
         let chunk = self.text.get(self.at + 1..)?.first_chunk::<16>()?;
-        let len = scan::special(chunk);
+        let len = string::special(chunk);
         if chunk.get(len) != Some(&b'"') {
             return None;
         }
@@ -284,7 +284,7 @@ impl Parser<'_, '_> {
     #[inline]
     fn skip_more_space(&mut self) -> u8 {
         while let Some(chunk) = self.text.get(self.at..).and_then(|rest| rest.first_chunk::<16>()) {
-            let spaces = scan::not_space(chunk);
+            let spaces = string::not_space(chunk);
             self.at += spaces;
             if let Some(&byte) = chunk.get(spaces) {
                 return byte;
@@ -353,7 +353,7 @@ fn long_string<'s>(
     let start = quote + 1;
     let mut at = start;
     while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let plain = scan::special(chunk);
+        let plain = string::special(chunk);
         at += plain;
         if plain < 16 {
             break;

@@ -1,7 +1,11 @@
 //! Fleece to JSON text, without recursion.
 
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::number::{append_f32, append_f64, append_i64, append_u64};
-use super::{base64, string};
+use super::string;
 use crate::Result;
 use crate::array::ArrayIter;
 use crate::dict::{DictIter, DictKey};
@@ -10,8 +14,6 @@ use crate::limits::WRITTEN_DEPTH;
 use crate::number::Number;
 use crate::value::Value;
 use crate::wire::tag;
-use alloc::string::String;
-use alloc::vec::{self, Vec};
 
 /// What to print for NaN and the infinities, which JSON does not have.
 ///
@@ -289,7 +291,7 @@ impl Printer<'_> {
             }
             tag::DATA => {
                 self.out.push(b'"');
-                base64::append(value.as_data().unwrap_or_default(), &mut self.out);
+                append_base64(value.as_data().unwrap_or_default(), &mut self.out);
                 self.out.push(b'"');
             }
             _ => {
@@ -384,4 +386,38 @@ fn is_identifier(name: &[u8]) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$';
     name.first().is_some_and(|&first| letter(first))
         && name.iter().all(|&byte| letter(byte) || byte.is_ascii_digit())
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 with the standard alphabet and padding, which is how data appears in JSON.
+fn append_base64(data: &[u8], out: &mut Vec<u8>) {
+    for chunk in data.chunks(3) {
+        let byte = |i: usize| chunk.get(i).map_or(0, |&byte| u32::from(byte));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let index = (bits >> (18 - 6 * digit)) as usize & 63;
+            out.push(if digit <= chunk.len() { ALPHABET[index] } else { b'=' });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_of_rfc_4648_hold() {
+        let check = |data: &[u8], expected: &str| {
+            let mut out = Vec::new();
+            append_base64(data, &mut out);
+            assert_eq!(out, expected.as_bytes());
+        };
+        check(b"", "");
+        check(b"f", "Zg==");
+        check(b"fo", "Zm8=");
+        check(b"foo", "Zm9v");
+        check(b"foob", "Zm9vYg==");
+        check(b"foobar", "Zm9vYmFy");
+    }
 }

@@ -1,8 +1,10 @@
-//! Strings in JSON text: escapes, both ways.
+//! Strings in JSON text: escapes, both ways, which are found by looking at sixteen bytes at once.
 
-use super::scan;
-use crate::value::Value;
 use alloc::vec::Vec;
+
+use wide::u8x16;
+
+use crate::value::Value;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -15,7 +17,7 @@ pub(super) fn append_value<const KEY: bool>(string: Value<'_>, out: &mut Vec<u8>
     // one instruction.
     if let Some(&[first, ref chunk @ ..]) = rest.first_chunk::<17>() {
         let len = usize::from(first & 0x0F);
-        if len < 15 && scan::special_or_delete(chunk) >= len {
+        if len < 15 && special_or_delete(chunk) >= len {
             let mut quoted = [0; 19];
             quoted[0] = b'"';
             quoted[1..17].copy_from_slice(chunk);
@@ -55,7 +57,7 @@ pub(super) fn append(string: &[u8], out: &mut Vec<u8>) {
 fn plain_len(text: &[u8]) -> usize {
     let (chunks, rest) = text.as_chunks::<16>();
     for (i, chunk) in chunks.iter().enumerate() {
-        let plain = scan::special_or_delete(chunk);
+        let plain = special_or_delete(chunk);
         if plain < 16 {
             return 16 * i + plain;
         }
@@ -93,7 +95,7 @@ pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<u
         let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {
             return unescape_tail(text, at, out);
         };
-        let plain = scan::special(chunk);
+        let plain = special(chunk);
         if plain == 16 {
             out.extend_from_slice(chunk);
             at += 16;
@@ -162,4 +164,66 @@ fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, 
 fn hex_4(text: &[u8], at: usize) -> Option<u32> {
     let digits = text.get(at..)?.first_chunk::<4>()?;
     digits.iter().try_fold(0, |sum, &digit| Some(sum * 16 + char::from(digit).to_digit(16)?))
+}
+
+/// The place of the first byte that a JSON string cannot hold as it is: `"`, `\`, or one below
+/// 0x20. 16 if there is none.
+#[inline(always)]
+pub(super) fn special(bytes: &[u8; 16]) -> usize {
+    let text = u8x16::new(*bytes);
+    first(must_be_escaped(text))
+}
+
+/// As [`special`], and 0x7F as well, which the original escapes.
+#[inline(always)]
+fn special_or_delete(bytes: &[u8; 16]) -> usize {
+    let text = u8x16::new(*bytes);
+    first(must_be_escaped(text) | text.simd_eq(u8x16::splat(0x7F)))
+}
+
+/// The place of the first byte that is not white space in JSON. 16 if there is none.
+#[inline(always)]
+pub(super) fn not_space(bytes: &[u8; 16]) -> usize {
+    let text = u8x16::new(*bytes);
+    let is = |byte| text.simd_eq(u8x16::splat(byte));
+    first(!(is(b' ') | is(b'\n') | is(b'\r') | is(b'\t')))
+}
+
+#[inline(always)]
+fn must_be_escaped(text: u8x16) -> u8x16 {
+    let is_control = text.min(u8x16::splat(0x1F)).simd_eq(text);
+    text.simd_eq(u8x16::splat(b'"')) | text.simd_eq(u8x16::splat(b'\\')) | is_control
+}
+
+/// The first byte of which all bits are set.
+#[inline(always)]
+fn first(flags: u8x16) -> usize {
+    // The bit beyond the last one stands for "none".
+    (flags.to_bitmask() | 1 << 16).trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_found_in_every_place() {
+        for byte in 0..=u8::MAX {
+            for place in 0..16 {
+                let mut text = [b'a'; 16];
+                text[place] = byte;
+                let is_special = byte == b'"' || byte == b'\\' || byte < 0x20;
+                assert_eq!(special(&text), if is_special { place } else { 16 });
+                let is_delete = byte == 0x7F;
+                assert_eq!(
+                    special_or_delete(&text),
+                    if is_special || is_delete { place } else { 16 }
+                );
+                let mut text = [b' '; 16];
+                text[place] = byte;
+                let is_space = [b' ', b'\n', b'\r', b'\t'].contains(&byte);
+                assert_eq!(not_space(&text), if is_space { 16 } else { place });
+            }
+        }
+    }
 }

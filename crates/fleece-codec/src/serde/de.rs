@@ -1,18 +1,26 @@
-//! Values as a `Deserializer`.
+//! Values as a `Deserializer`, and the items of arrays, pairs of dicts and keys as `serde` takes
+//! them. Of bytes that were not checked, each value is checked when it is reached.
 
-use super::access::{Inherited, Items, Pairs};
-use super::reading::Reading;
-use crate::dict::DictIter;
-use crate::error::{Error, ErrorKind};
-use crate::number::Number;
-use crate::value::{Kind, Value};
-use crate::{Array, Dict, Result};
 use alloc::boxed::Box;
+use core::cell::Cell;
+
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
+
+use crate::array::Slots;
+use crate::check::CheckOptions;
+use crate::check::scan::{FIXED_SIZE, Layout};
+use crate::dict::{DictIter, DictKey};
+use crate::error::{Error, ErrorKind};
+use crate::limits::{SERDE_DEPTH, SERDE_VALUES_MIN, SERDE_VALUES_PER_BYTE};
+use crate::number::Number;
+use crate::value::{Kind, Value};
+use crate::wire::{Source, narrow_target, tag, u16_at, u32_at, varint, wide_target};
+use crate::{Array, Dict, Result};
 
 macro_rules! delegate {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
@@ -319,5 +327,356 @@ impl<'de> VariantAccess<'de> for Nested<'de, '_> {
         visitor: V,
     ) -> Result<V::Value> {
         self.deserialize_any(visitor)
+    }
+}
+
+/// So many names are remembered.
+const NAMES: usize = 32;
+
+/// What holds for all values of one call.
+pub(super) struct Reading<'de> {
+    /// How many items and pairs may still be visited: of a small document in which collections are
+    /// shared there may be very many.
+    values_left: Cell<usize>,
+    /// The slots are read as they are: the document was checked, or the caller did not want that.
+    is_checked: Cell<bool>,
+    /// The collections that were not read to their end.
+    unread: Cell<usize>,
+    /// Names that were read, each at the number of pairs behind it: dicts of one kind have the same
+    /// names at the same places, and these are stored once.
+    names: [Cell<&'de str>; NAMES],
+}
+
+impl<'de> Reading<'de> {
+    /// Of values that need not be sound, in a document of this size.
+    pub(super) fn new(size_bytes: usize) -> Self {
+        let values = size_bytes.saturating_mul(SERDE_VALUES_PER_BYTE);
+        let values_left = Cell::new(values.saturating_add(SERDE_VALUES_MIN));
+        let names = [const { Cell::new("") }; NAMES];
+        Self { values_left, is_checked: Cell::new(true), unread: Cell::new(0), names }
+    }
+
+    /// Of a document that must be sound. The root is checked, all else when it is reached.
+    pub(super) fn strict(root: Value<'de>) -> Result<Self> {
+        let bytes = root.source.bytes;
+        let reading = Self { is_checked: Cell::new(false), ..Self::new(bytes.len()) };
+        let leads_to_root = |at: Option<usize>, wide| {
+            at.is_some_and(|at| sound_target(bytes, at, wide, false) == Some(root.at))
+        };
+        let is_far = bytes.ends_with(&[0x80, 0x02]);
+        let is_sound = leads_to_root(bytes.len().checked_sub(2), false)
+            || is_far && leads_to_root(bytes.len().checked_sub(6), true);
+        if !is_sound {
+            reading.check(bytes)?;
+        }
+        Ok(reading)
+    }
+
+    /// The depth of what is within a collection at this depth, which has `len` items or pairs.
+    #[inline]
+    pub(super) fn enter(&self, depth: usize, len: usize) -> Result<usize> {
+        let Some(values_left) = self.values_left.get().checked_sub(len) else {
+            return Err(Error::new(ErrorKind::TooLarge, "far more values than bytes"));
+        };
+        self.values_left.set(values_left);
+        self.unread.set(self.unread.get() + 1);
+        if depth < SERDE_DEPTH {
+            return Ok(depth + 1);
+        }
+        Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply to be deserialized"))
+    }
+
+    /// A collection was read to its end.
+    #[inline]
+    fn leave(&self) {
+        self.unread.set(self.unread.get().wrapping_sub(1));
+    }
+
+    /// Checks what the type has left out: collections that were not read to their end.
+    pub(super) fn finish(&self, bytes: &[u8]) -> Result<()> {
+        if self.unread.get() == 0 { Ok(()) } else { self.check(bytes) }
+    }
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.is_checked.get()
+    }
+
+    /// Checks all of the document, if it must be sound and that was not done before: where
+    /// something is met that is not plain.
+    #[cold]
+    pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
+        if !self.is_checked() {
+            CheckOptions::new().check(bytes)?;
+            self.is_checked.set(true);
+        }
+        Ok(())
+    }
+
+    /// The name to which the slot at the front leads, if it is the one that was read at this place
+    /// before. A name that ends before the slot is sound there as well.
+    #[inline(always)]
+    fn known_name(&self, slots: &Slots<'de>) -> Option<&'de str> {
+        let word = if slots.wide { 0 } else { u16_at(slots.source.bytes, slots.first)? };
+        let name = self.names[slots.count % NAMES].get();
+        let distance = usize::from(word << 1);
+        // The address says in which bytes it is, too.
+        let start = slots.source.bytes.as_ptr().addr() + slots.first + 1;
+        let is_same = (0x8000..0xC000).contains(&word)
+            && name.as_ptr().addr() == start.wrapping_sub(distance)
+            && name.len() < distance;
+        is_same.then_some(name)
+    }
+
+    #[inline(always)]
+    fn remember(&self, place: usize, name: &'de str) {
+        self.names[place % NAMES].set(name);
+    }
+
+    /// Takes the slot at the front; the caller sees to the count.
+    #[inline(always)]
+    pub(super) fn take(&self, slots: &mut Slots<'de>) -> Result<Value<'de>> {
+        let (source, at, wide) = (slots.source, slots.first, slots.wide);
+        slots.first += if wide { 4 } else { 2 };
+        match sound_target(source.bytes, at, wide, self.is_checked()) {
+            Some(target) => Ok(Value { source, at: target }),
+            None => self.take_rare(source, at, wide),
+        }
+    }
+
+    /// A function of its own with plain arguments, which go through registers.
+    #[inline(never)]
+    fn take_rare(&self, source: Source<'de>, at: usize, wide: bool) -> Result<Value<'de>> {
+        self.check(source.bytes)?;
+        let value = if wide { source.wide(at) } else { source.narrow(at) };
+        Ok(value.unwrap_or_else(Value::undefined))
+    }
+}
+
+/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one
+/// that ends before it. Where all was checked before, ends are not looked at.
+#[inline(always)]
+fn sound_target(bytes: &[u8], at: usize, wide: bool, is_checked: bool) -> Option<usize> {
+    let (target, room) = if wide {
+        let word = u32_at(bytes, at)?;
+        let distance = (word & 0x3FFF_FFFF) as usize * 2;
+        (wide_target(bytes, at, word)?, if word < 0x8000_0000 { 4 } else { distance })
+    } else {
+        let word = u16_at(bytes, at)?;
+        let distance = usize::from(word & 0x3FFF) * 2;
+        (narrow_target(bytes, at, word)?, if word < 0x8000 { 2 } else { distance })
+    };
+    (is_checked || fits(bytes, target, room)).then_some(target)
+}
+
+/// Whether a value takes no more bytes than these.
+#[inline(always)]
+fn fits(bytes: &[u8], at: usize, room: usize) -> bool {
+    let Some(&first) = bytes.get(at) else { return false };
+    // The size is 0 where more than the first byte decides.
+    let size = usize::from(FIXED_SIZE[usize::from(first)]);
+    if size > 0 {
+        return size <= room;
+    }
+    match bytes.get(at + 1) {
+        Some(&len) if first & 0xEF == 0x4F && len < 0x80 => usize::from(len) + 2 <= room,
+        _ => end(bytes, at).is_some_and(|end| end - at <= room),
+    }
+}
+
+/// Where a collection ends, or a long string or data.
+#[inline(never)]
+fn end(bytes: &[u8], at: usize) -> Option<usize> {
+    if bytes.get(at)? >> 4 <= tag::DATA {
+        return varint(bytes, at + 1).map(|(len, start)| start + len);
+    }
+    Layout::from_header(bytes, at).map(|layout| layout.end)
+}
+
+pub(super) struct Items<'de, 'r> {
+    pub(super) slots: Slots<'de>,
+    pub(super) len: usize,
+    pub(super) depth: usize,
+    pub(super) reading: &'r Reading<'de>,
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
+    type Error = Error;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if self.slots.count == 0 {
+            return Ok(None);
+        }
+        self.slots.count -= 1;
+        let value = self.reading.take(&mut self.slots)?;
+        match seed.deserialize(Nested { value, depth: self.depth, reading: self.reading }) {
+            Ok(item) => Ok(Some(item)),
+            Err(error) => Err(error.in_item(self.len - self.slots.count - 1)),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.slots.count)
+    }
+}
+
+pub(super) struct Pairs<'de, 'r> {
+    /// The slots that are left; none in a dict with a parent.
+    pub(super) slots: Slots<'de>,
+    pub(super) inherited: Option<Box<Inherited<'de>>>,
+    pub(super) depth: usize,
+    pub(super) reading: &'r Reading<'de>,
+}
+
+/// The pairs of a dict with a parent.
+pub(super) struct Inherited<'de> {
+    pub(super) rest: DictIter<'de>,
+    /// The pair of which the name was read last.
+    pub(super) name: &'de str,
+    pub(super) value: Value<'de>,
+}
+
+impl<'de, 'r> Pairs<'de, 'r> {
+    #[inline(always)]
+    fn take_name(&mut self) -> Result<Option<&'de str>> {
+        if self.slots.count == 0 {
+            return self.take_inherited();
+        }
+        self.slots.count -= 1;
+        if let Some(name) = self.reading.known_name(&self.slots) {
+            self.slots.first += 2;
+            return Ok(Some(name));
+        }
+        let key = self.reading.take(&mut self.slots)?;
+        match key.as_str() {
+            Some(name) => {
+                self.reading.remember(self.slots.count, name);
+                Ok(Some(name))
+            }
+            None => name(DictKey { value: key }).map(Some),
+        }
+    }
+
+    #[inline(never)]
+    fn take_inherited(&mut self) -> Result<Option<&'de str>> {
+        let next = self.inherited.as_mut().and_then(|inherited| inherited.rest.next());
+        let (Some((key, value)), Some(inherited)) = (next, &mut self.inherited) else {
+            self.reading.leave();
+            return Ok(None);
+        };
+        (inherited.name, inherited.value) = (name(key)?, value);
+        Ok(Some(inherited.name))
+    }
+
+    #[inline(always)]
+    fn take_value(&mut self) -> Result<Nested<'de, 'r>> {
+        let value = match &self.inherited {
+            None => self.reading.take(&mut self.slots)?,
+            Some(inherited) => inherited.value,
+        };
+        Ok(Nested { value, depth: self.depth, reading: self.reading })
+    }
+
+    /// The error, with the name that was read last.
+    #[cold]
+    fn in_pair(&self, error: Error) -> Error {
+        if let Some(inherited) = &self.inherited {
+            return error.in_key(inherited.name);
+        }
+        let mut slots = self.slots;
+        slots.first -= if slots.wide { 8 } else { 4 };
+        error.in_key(name(DictKey { value: slots.take_slot() }).unwrap_or_default())
+    }
+}
+
+impl<'de> MapAccess<'de> for Pairs<'de, '_> {
+    type Error = Error;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        let Some(name) = self.take_name()? else { return Ok(None) };
+        seed.deserialize(KeyDeserializer { name }).map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        let value = self.take_value()?;
+        seed.deserialize(value).map_err(|error| self.in_pair(error))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inherited.is_none().then_some(self.slots.count)
+    }
+}
+
+#[inline(never)]
+fn name(key: DictKey<'_>) -> Result<&str> {
+    let message = "a key is not UTF-8, or a shared key has no name in the table";
+    key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
+}
+
+/// A key of a dict: a string, or what a string says where a map has keys of another type.
+pub(super) struct KeyDeserializer<'de> {
+    pub(super) name: &'de str,
+}
+
+macro_rules! parsed_keys {
+    ($($name:ident $visit:ident;)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match self.name.parse() {
+                Ok(key) => visitor.$visit(key),
+                Err(_) => Err(Error::invalid_value(Unexpected::Str(self.name), &visitor)),
+            }
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for KeyDeserializer<'de> {
+    type Error = Error;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(self.name)
+    }
+
+    parsed_keys! {
+        deserialize_bool visit_bool;
+        deserialize_i8 visit_i8;
+        deserialize_i16 visit_i16;
+        deserialize_i32 visit_i32;
+        deserialize_i64 visit_i64;
+        deserialize_i128 visit_i128;
+        deserialize_u8 visit_u8;
+        deserialize_u16 visit_u16;
+        deserialize_u32 visit_u32;
+        deserialize_u64 visit_u64;
+        deserialize_u128 visit_u128;
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        BorrowedStrDeserializer::new(self.name).deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
     }
 }

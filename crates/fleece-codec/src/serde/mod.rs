@@ -1,22 +1,20 @@
 //! The bridge to `serde`: Rust types to documents and back.
 
-mod access;
 mod de;
-mod keys;
-mod reading;
 mod ser;
 mod value;
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+use serde::{Deserialize, Serialize};
 
 use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
 use crate::{Doc, Result};
-use alloc::string::ToString;
-use alloc::vec::Vec;
-use core::fmt::Display;
-use de::Nested;
-use reading::Reading;
-use serde::{Deserialize, Serialize};
+use de::{Nested, Reading};
 
 /// Makes a document of any type that can be serialized: the same as its JSON text would make, with
 /// bytes as data.

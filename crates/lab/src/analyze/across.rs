@@ -1,22 +1,27 @@
-//! Compares a method with itself at another value of a param that is a word or a path: the same job
-//! in another directory, or with another placement. Numeric params are not compared, because their
-//! effect is a curve.
+//! Comparisons beside those of a point's table: of a method with itself at another value of a
+//! param, of the metrics that methods report themselves, and of a method over all points.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::compare::Pair;
 use super::family::{by_group, choice};
-use super::{ALPHA, Comparison, Family, ParamComparison};
-use crate::metric::WALL;
+use super::values::{at_last_look, numbered_log_ratios};
+use super::{ALPHA, Change, Comparison, Family, Overall, OwnComparison, ParamComparison, Verdict};
+use crate::metric::{WALL, is_known};
 use crate::param::{Point, Value};
-use crate::run::Run;
+use crate::run::{Cell, Run};
+use crate::stats::{self, pseudomedian};
+
+// Compares a method with itself at another value of a param that is a word or a path: the same job
+// in another directory, or with another placement. Numeric params are not compared, because their
+// effect is a curve.
 
 /// Params that distinguish jobs, and the rows of `numbers`; they are not compared.
 const JOBS: [&str; 2] = ["job", "row"];
 
 /// Compares each measured cell with that of the same method at the first value of the param, all
 /// other values being equal; by one measure for all comparisons that involve one of these cells.
-pub(super) fn compare_all(
+pub(super) fn compare_across(
     run: &Run,
     wrong: &[Option<String>],
     families: &[Family],
@@ -105,6 +110,133 @@ fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison>
         value: value(pair.cell)?,
         reference_value: value(pair.reference)?,
         comparison,
+    })
+}
+
+// Compares the methods of each point in the metrics that they report themselves. Whether more or
+// less of these is better is not known, so that the verdict says only which it is.
+
+/// By point, metric and method.
+pub(super) fn compare_own(run: &Run, families: &[Family]) -> Vec<OwnComparison> {
+    let mut all = Vec::new();
+    let mut known = BTreeSet::new();
+    for family in families {
+        let Some(reference) = family.reference else { continue };
+        let cells: Vec<usize> =
+            family.compared.iter().copied().filter(|cell| *cell != reference).collect();
+        for metric in own_metrics(&run.cells[reference]) {
+            let has_it = |cell: &&usize| run.cells[**cell].counted(metric).next().is_some();
+            let having: Vec<usize> = cells.iter().filter(has_it).copied().collect();
+            let alpha = ALPHA / having.len().max(1) as f64;
+            for cell in having {
+                // A pair that is in several families is compared in the first of them.
+                if known.insert((metric, cell, reference)) {
+                    let pair = Pair { run, point: &family.point, cell, reference, alpha };
+                    all.push(compare_metric(&pair, metric));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn own_metrics(cell: &Cell) -> impl Iterator<Item = &str> {
+    let own = cell.values.keys().map(String::as_str).filter(|name| !is_known(name));
+    own.filter(|name| cell.counted(name).next().is_some())
+}
+
+fn compare_metric(pair: &Pair<'_>, metric: &str) -> OwnComparison {
+    let found = pair.compare(metric);
+    OwnComparison {
+        change: match found.verdict {
+            Verdict::Faster => Change::Less,
+            Verdict::Slower => Change::More,
+            Verdict::Same => Change::Same,
+            _ => Change::Undecided,
+        },
+        method: found.method,
+        reference: found.reference,
+        point: found.point,
+        metric: found.metric,
+        sessions: found.sessions,
+        ratio: found.ratio,
+        low: found.low,
+        high: found.high,
+        level: found.level,
+        reason: found.reason,
+    }
+}
+
+// One figure for each method over all points: the geometric mean of its ratios to the reference.
+
+/// The methods that were compared with one reference at every point of the run, the smallest ratio
+/// first. A run of one point has none.
+pub(super) fn overall(run: &Run, families: &[Family]) -> Vec<Overall> {
+    if families.len() < 2 || !run.in_rounds() {
+        return Vec::new();
+    }
+    let name = |cell: usize| run.cells[cell].method.as_str();
+    let mut pairs: BTreeMap<&str, Vec<[usize; 2]>> = BTreeMap::new();
+    let mut reference = None;
+    for family in families {
+        let Some(of_family) = family.reference else { return Vec::new() };
+        if *reference.get_or_insert(name(of_family)) != name(of_family) {
+            return Vec::new();
+        }
+        for cell in family.compared.iter().filter(|cell| **cell != of_family) {
+            pairs.entry(name(*cell)).or_default().push([*cell, of_family]);
+        }
+    }
+    let metric = families[0].metric;
+    let metric = if families.iter().all(|f| f.metric == metric) { metric } else { WALL };
+    pairs.retain(|_, pairs| pairs.len() == families.len());
+    let alpha = ALPHA / pairs.len().max(1) as f64;
+    let mut all: Vec<Overall> = pairs
+        .into_values()
+        .filter_map(|mut pairs| {
+            pairs.sort_unstable();
+            pairs.dedup();
+            of_pairs(run, &pairs, metric, alpha)
+        })
+        .collect();
+    all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    all
+}
+
+/// The value of a session is the mean over the points of the pseudomedians of the logs of its
+/// rounds' ratios.
+fn of_pairs(run: &Run, pairs: &[[usize; 2]], metric: &'static str, alpha: f64) -> Option<Overall> {
+    if pairs.len() < 2 {
+        return None;
+    }
+    let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+    for [cell, reference] in pairs {
+        let logs =
+            numbered_log_ratios([*cell, *reference].map(|cell| (&run.cells[cell], metric))).ok()?;
+        for (session, logs) in logs {
+            let (points, sum) = sums.entry(session).or_default();
+            *points += 1;
+            *sum += pseudomedian(&logs)?;
+        }
+    }
+    let shared = sums.into_iter().filter(|(_, (points, _))| *points == pairs.len());
+    let mut shared: Vec<(u32, f64)> =
+        shared.map(|(session, (points, sum))| (session, sum / points as f64)).collect();
+    let level = at_last_look(run, &mut shared, alpha);
+    let values: Vec<f64> = shared.into_iter().map(|(_, value)| value).collect();
+    let shift = stats::of_values(&values, level.unwrap_or(alpha)).filter(|shift| shift.n > 0)?;
+    let interval = shift.interval.filter(|_| level.is_some());
+    let [cell, reference] = pairs[0];
+    Some(Overall {
+        method: run.cells[cell].method.clone(),
+        reference: run.cells[reference].method.clone(),
+        metric,
+        points: pairs.len(),
+        sessions: shift.n,
+        ratio: shift.estimate.exp(),
+        low: interval.map(|(low, _)| low.exp()),
+        high: interval.map(|(_, high)| high.exp()),
+        level: 1.0 - level.unwrap_or(alpha),
     })
 }
 

@@ -1,9 +1,7 @@
 //! Compares one cell with another in one metric, round by round.
 
-use super::bounds::{blocks, bounds, knows_delays};
-use super::look::{self, Compared, sessions_needed};
-use super::values::{Rounds, of_samples};
-use super::wait::waited;
+use super::values::{self, Compared, Rounds, of_samples, sessions_needed};
+use super::wait::{blocks, bounds, knows_delays, waited};
 use super::{ALPHA, Comparison, Doubt, Verdict};
 use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
@@ -69,7 +67,9 @@ impl Pair<'_> {
     /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
     /// the waits were, or there is a sign of one.
     pub(super) fn may_have_waited(&self) -> bool {
-        let Ok(compared) = look::compared(self.run, self.cells(), WALL, 1.0) else { return false };
+        let Ok(compared) = values::compared(self.run, self.cells(), WALL, 1.0) else {
+            return false;
+        };
         let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
         let waited = |cell: &usize| waited(&self.run.cells[*cell], counts);
         self.knows_delays() || self.cells().iter().any(waited)
@@ -128,7 +128,8 @@ impl Pair<'_> {
     /// Whether one of the two waits for something else than a CPU, so that their CPU time says
     /// nothing about their wall time.
     fn one_blocks(&self, wall: &Comparison) -> bool {
-        let compared = look::compared(self.run, [wall.cell, wall.reference_cell], WALL, self.alpha);
+        let compared =
+            values::compared(self.run, [wall.cell, wall.reference_cell], WALL, self.alpha);
         let Ok(compared) = compared else { return true };
         let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
         self.cells().iter().any(|cell| blocks(&self.run.cells[*cell], counts))
@@ -171,7 +172,7 @@ impl Pair<'_> {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let compared = look::compared(self.run, self.cells(), metric, self.alpha);
+        let compared = values::compared(self.run, self.cells(), metric, self.alpha);
         let found = compared.and_then(|compared| {
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)

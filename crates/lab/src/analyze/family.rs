@@ -1,19 +1,18 @@
-//! The cells of one point: which cells are compared, with which other cell, by which metric, and
-//! which method is best.
+//! The cells of one point: which cells are compared, with which other cell, by which metric, which
+//! methods are best, and which no other one beats.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
-use super::best::{Best, best};
 use super::compare::Pair;
-use super::look::sessions_since;
-use super::pareto::pareto;
 use super::unusable::Unusable;
+use super::values::sessions_since;
 use super::wait::{computes_alone, has_time_without_wait};
 use super::{ALPHA, Comparison, Family, Verdict};
-use crate::metric::{CPU, WALL, WALL_LESS_WAIT};
+use crate::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
-use crate::run::{Cell, Measure, Role, Run, Status};
-use crate::stats;
+use crate::run::{Cell, Design, Measure, Pass, Role, Run, Sample, Status};
+use crate::stats::{self, nearest_rank};
 
 /// The tables of a run, with what is known about the best of each.
 pub(super) struct Tables {
@@ -312,6 +311,224 @@ fn correct(comparisons: &mut [Comparison], family: &[usize]) {
     }
 }
 
+// The best methods of a table: the winner, and those not shown slower.
+
+#[derive(Default)]
+pub(super) struct Best {
+    /// The winner, then the methods not shown slower.
+    pub(super) winners: Vec<usize>,
+    /// Methods that are not shown slower either, but about which too little is known.
+    pub(super) undecided: Vec<usize>,
+    /// In a run of sequential design, the methods that are shown slower than another.
+    pub(super) beaten: Vec<usize>,
+    /// Whether some of the others may still be shown to differ.
+    pub(super) is_open: bool,
+}
+
+/// The best methods of a table, from its comparisons with the reference and between all others.
+pub(super) fn best(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    match run.plan.design {
+        Design::Fixed => once(run, family, comparisons),
+        Design::Sequential => at_looks(run, family, comparisons),
+    }
+}
+
+/// The comparison that decides between two methods of a table, at the level at which all of its
+/// pairs hold together.
+fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Comparison {
+    let k = family.compared.len() as f64;
+    let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
+    let pair = Pair { run, point: &family.point, cell, reference, alpha };
+    pair.decision(family.metric_between([cell, reference]))
+}
+
+/// With an upper bound from this value on, too little is known to call a method as fast as the
+/// winner.
+const MAY_TAKE: f64 = 2.0;
+
+/// The winner and the methods not shown slower than it; then those for which too little is known in
+/// comparison with it. The winner is the method with the smallest ratio of those shown faster than
+/// the reference, or the reference. Which of several equal methods wins is chance, so that each of
+/// the pairs has its share of the level.
+fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    let Some(reference) = family.reference else { return Best::default() };
+    let decided = comparisons.iter().copied().filter(|c| c.decides && c.ratio.is_some());
+    let ratio = |c: &&Comparison| c.ratio.unwrap_or(f64::INFINITY);
+    let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
+    let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let winner = smallest.map_or(reference, |c| c.cell);
+    // Ratios by different metrics say nothing about each other.
+    let is_alike = |c: &Comparison| smallest.is_none_or(|winner| winner.metric == c.metric);
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted() && is_alike(c));
+    let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
+    let others = std::iter::once((reference, Some((1.0, 1.0))))
+        .chain(decided.map(|c| (c.cell, bounds(c))))
+        .filter(|(cell, _)| *cell != winner);
+    let (mut best, mut undecided) = (vec![winner], Vec::new());
+    for (cell, bounds) in others {
+        // By the intervals of both relative to the reference, which hold together.
+        let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
+        match beside_winner(run, family, winner, cell, beside_reference) {
+            Some(Verdict::Slower) => {}
+            Some(_) => best.push(cell),
+            None => undecided.push(cell),
+        }
+    }
+    Best { winners: best, undecided, ..Best::default() }
+}
+
+/// The verdict on a cell in comparison with the winner, none where too little is known. It is
+/// decided by the sessions that both share, else by the comparisons of both with the reference.
+fn beside_winner(
+    run: &Run,
+    family: &Family,
+    winner: usize,
+    cell: usize,
+    beside_reference: Option<(f64, f64)>,
+) -> Option<Verdict> {
+    let direct = &directly(run, family, [cell, winner]);
+    // A doubtful direct comparison is not replaced by one that would be equally doubtful.
+    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
+    let is_slower =
+        direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
+    if is_slower {
+        return Some(Verdict::Slower);
+    }
+    let bounds = direct.low.zip(direct.high).or(beside_reference);
+    bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
+}
+
+/// What is shown slower than any other method is not the best, and this does not change when it has
+/// left. The winner is the one of the others with the smallest ratio that is shown faster than the
+/// reference, or the reference.
+fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    let Some(reference) = family.reference else { return Best::default() };
+    let cells = &family.compared;
+    let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
+    let pairs: Vec<Comparison> = pairs.map(|pair| directly(run, family, pair)).collect();
+    let beaten: Vec<usize> = pairs.iter().filter_map(slower_one).collect();
+    let beaten: Vec<usize> = cells.iter().copied().filter(|cell| beaten.contains(cell)).collect();
+    let may_win = |cell: usize| !beaten.contains(&cell);
+
+    let ratio = |c: &&&Comparison| c.ratio.unwrap_or(f64::INFINITY);
+    let faster = comparisons.iter().filter(|c| c.decides && c.verdict == Verdict::Faster);
+    let smallest = |of: &dyn Fn(usize) -> bool| {
+        let all = faster.clone().filter(|c| of(c.cell));
+        all.min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|c| c.cell)
+    };
+    let any_faster = || smallest(&|_| true).filter(|_| !may_win(reference));
+    let winner = smallest(&may_win).or_else(any_faster).unwrap_or(reference);
+
+    let mut found = Best { winners: vec![winner], beaten: beaten.clone(), ..Best::default() };
+    let is_between = |c: &&Comparison, a: usize, b: usize| {
+        [[a, b], [b, a]].contains(&[c.cell, c.reference_cell])
+    };
+    for cell in cells.iter().copied().filter(|cell| *cell != winner && may_win(*cell)) {
+        let direct = pairs.iter().find(|c| is_between(c, cell, winner));
+        let high =
+            direct.and_then(|c| if c.cell == cell { c.high } else { c.low.map(|low| 1.0 / low) });
+        if high.is_some_and(|high| high <= MAY_TAKE) {
+            found.winners.push(cell);
+        } else {
+            found.undecided.push(cell);
+        }
+    }
+    let goes_on = |cell: usize| may_win(cell) && run.cells[cell].status == Status::Measured;
+    found.is_open = pairs
+        .iter()
+        .any(|c| c.verdict == Verdict::Undecided && goes_on(c.cell) && goes_on(c.reference_cell));
+    found
+}
+
+/// The slower one of a pair, where that is shown.
+fn slower_one(pair: &Comparison) -> Option<usize> {
+    match pair.verdict {
+        Verdict::Slower => Some(pair.cell),
+        Verdict::Faster => Some(pair.reference_cell),
+        _ => None,
+    }
+}
+
+// The methods that no other one of the table beats in time, CPU time and peak memory at once.
+
+/// The limits of what counts as equal in time and in memory. The peak of a small process varies by
+/// some pages between starts.
+const EQUAL_TIME: f64 = 0.01;
+const EQUAL_MEMORY: f64 = 0.05;
+
+/// The methods for which no other is at least as good in all metrics and better in one, by the p50
+/// of the sessions that both have: what the machine did in the others is no difference between
+/// them. A method that lacks a metric of another one is not among them, and beats no method that
+/// has it.
+pub(super) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
+    let metrics = [(time, EQUAL_TIME), (CPU, EQUAL_TIME), (PEAK_RSS, EQUAL_MEMORY)];
+    let all: Vec<Method> = compared
+        .iter()
+        .map(|cell| Method::of(&run.cells[*cell], metrics.map(|(name, _)| name)))
+        .collect();
+    let is_beaten = |one: &Method| {
+        let by = |other: &Method| {
+            let orders: Vec<Ordering> = (metrics.iter().enumerate())
+                .map(|(m, (_, equal))| order(one.middle(m, other), other.middle(m, one), *equal))
+                .collect();
+            orders.contains(&Ordering::Greater) && !orders.contains(&Ordering::Less)
+        };
+        all.iter().any(by)
+    };
+    let is_known = |one: &Method| {
+        let is_lacked = |m: usize, method: &Method| method.metrics[m].is_empty();
+        (0..metrics.len())
+            .all(|m| !is_lacked(m, one) || all.iter().all(|other| is_lacked(m, other)))
+    };
+    let unbeaten = compared.iter().zip(&all).filter(|(_, one)| is_known(one) && !is_beaten(one));
+    unbeaten.map(|(cell, _)| *cell).collect()
+}
+
+struct Method {
+    sessions: BTreeSet<u32>,
+    /// By metric, the values in ascending order with their sessions; none for a value of the
+    /// counting pass, which follows all sessions.
+    metrics: [Vec<(Option<u32>, f64)>; 3],
+}
+
+impl Method {
+    fn of(cell: &Cell, metrics: [&str; 3]) -> Method {
+        let values = |metric: &str| {
+            let session = |sample: &Sample| match sample.pass {
+                Pass::Timing => Some(sample.session),
+                Pass::Counting => None,
+            };
+            let values = cell.counted(metric).map(|(sample, value)| (session(sample), value));
+            let mut values: Vec<(Option<u32>, f64)> = values.collect();
+            values.sort_by(|a, b| a.1.total_cmp(&b.1));
+            values
+        };
+        let timed = cell.samples.iter().filter(|sample| sample.counts());
+        Method { sessions: timed.map(|s| s.session).collect(), metrics: metrics.map(values) }
+    }
+
+    /// The p50 of the sessions that the other one has, too.
+    fn middle(&self, metric: usize, other: &Method) -> Option<f64> {
+        let is_shared = |session: &Option<u32>| session.is_none_or(|s| other.sessions.contains(&s));
+        let all = &self.metrics[metric];
+        if self.sessions == other.sessions {
+            return Some(all[nearest_rank(all.len(), 50.0)? - 1].1);
+        }
+        let shared = || all.iter().filter(|(session, _)| is_shared(session));
+        let middle = nearest_rank(shared().count(), 50.0)? - 1;
+        shared().nth(middle).map(|(_, value)| *value)
+    }
+}
+
+fn order(one: Option<f64>, other: Option<f64>, equal: f64) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) if (one - other).abs() <= equal * other.abs() => Ordering::Equal,
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (Some(_), None) => Ordering::Less,
+        (None, _) => Ordering::Equal,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,5 +539,23 @@ mod tests {
         let groups = by_group(&sets, |_| Vec::new(), |sets, _| sets.to_vec());
         let together = vec![0, 1, 3];
         assert_eq!(groups, [together.clone(), together.clone(), vec![2], together]);
+    }
+}
+
+#[cfg(test)]
+mod best_tests {
+    use super::*;
+    use crate::analyze::family::families;
+    use crate::analyze::tests::{cell, close, run};
+    use crate::analyze::unusable::wrong_answers;
+
+    #[test]
+    fn the_level_is_shared_by_all_pairs_of_a_table() {
+        for (methods, pairs) in [(2, 1.0), (3, 3.0), (4, 6.0)] {
+            let cells = (0..methods).map(|i| cell(&format!("m{i}"), [1.0; 10]));
+            let run = run(cells.collect());
+            let family = families(&run, &wrong_answers(&run)).remove(0);
+            close(Some(directly(&run, &family, [1, 0]).level), 1.0 - ALPHA / pairs, 1e-12);
+        }
     }
 }

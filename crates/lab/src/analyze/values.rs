@@ -1,11 +1,15 @@
-//! The values of a cell as a whole: one value per session, in logs.
+//! The values of a cell: one per session in logs, those of the sessions that it shares with another
+//! cell, and the distribution of each metric.
 
 use std::collections::BTreeSet;
 
-use super::unusable::Unusable;
-use crate::metric::WALL;
-use crate::run::{Cell, Sample};
-use crate::stats::{RUNS_A_SIDE, median, pseudomedian};
+use super::unusable::{Unusable, answer};
+use super::{ALPHA, CellSummary, Percentile, Summary};
+use crate::metric::{METRICS, WALL, is_known, unit};
+use crate::run::{Cell, Pass, Run, Sample};
+use crate::stats::{
+    LOOKS, Pooled, RUNS_A_SIDE, SESSIONS_NEEDED, last_look, median, nearest_rank, pseudomedian,
+};
 
 /// The same number as the sessions of a worker have.
 const ROUNDS_OF_A_BLOCK: usize = 5;
@@ -182,6 +186,211 @@ impl Rounds {
     }
 }
 
+// Which of the sessions that two cells share are compared, and at which level: all of them, or
+// those of the last look of a run whose results decide when it ends.
+
+/// The sessions by which two cells are compared.
+pub(super) struct Compared {
+    /// ln(method / reference) of each round, by session.
+    pub(super) logs: Vec<Vec<f64>>,
+    /// The α of the interval; none where the sessions are too few for one.
+    pub(super) alpha: Option<f64>,
+    /// The place of the last of these sessions in the run, where later ones do not count.
+    last: Option<u32>,
+}
+
+/// The first sessions that both share, as many as the last look has; all of them in a run of a
+/// fixed design.
+pub(super) fn compared(
+    run: &Run,
+    cells: [usize; 2],
+    metric: &str,
+    alpha: f64,
+) -> Result<Compared, String> {
+    compared_metrics(run, cells.map(|cell| (cell, metric)), alpha)
+}
+
+/// The same where each of the two cells has a metric of its own.
+pub(super) fn compared_metrics(
+    run: &Run,
+    [(cell, metric), (reference, of_reference)]: [(usize, &str); 2],
+    alpha: f64,
+) -> Result<Compared, String> {
+    let both = [(&run.cells[cell], metric), (&run.cells[reference], of_reference)];
+    Ok(until_look(run, numbered_log_ratios(both)?, alpha))
+}
+
+/// The same of values that are not those of a metric.
+pub(super) fn compared_rounds(
+    run: &Run,
+    rounds: [Rounds; 2],
+    metric: &str,
+    alpha: f64,
+) -> Result<Compared, String> {
+    Ok(until_look(run, ratios(rounds, metric)?, alpha))
+}
+
+fn until_look(run: &Run, mut shared: Vec<(u32, Vec<f64>)>, alpha: f64) -> Compared {
+    let alpha = at_last_look(run, &mut shared, alpha);
+    let is_fixed = run.plan.design.is_fixed();
+    let last = shared.last().filter(|_| !is_fixed).map(|(session, _)| place(run, *session));
+    let logs = shared.into_iter().map(|(_, logs)| logs).collect();
+    Compared { logs, alpha, last }
+}
+
+/// Keeps, of the values of sessions, those that the last look has, all in a run of a fixed design.
+/// Returns the α of their interval; none where the sessions are too few for one.
+pub(super) fn at_last_look<T>(run: &Run, shared: &mut Vec<(u32, T)>, alpha: f64) -> Option<f64> {
+    if run.plan.design.is_fixed() {
+        return Some(alpha);
+    }
+    shared.sort_by_key(|(session, _)| place(run, *session));
+    let look = last_look(shared.len(), alpha)?;
+    shared.truncate(look.sessions);
+    Some(look.alpha)
+}
+
+impl Compared {
+    /// Whether the sample is not of a later session.
+    pub(super) fn is_before_end(&self, run: &Run, sample: &Sample) -> bool {
+        self.has_session(run, sample.session)
+    }
+
+    pub(super) fn has_session(&self, run: &Run, session: u32) -> bool {
+        self.last.is_none_or(|last| place(run, session) <= last)
+    }
+}
+
+/// The number of sessions that an interval needs.
+pub(super) fn sessions_needed(run: &Run) -> usize {
+    if run.plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
+}
+
+/// By cell: how many sessions before the newest one of the run it took part last; none for a cell
+/// without samples.
+pub(super) fn sessions_since(run: &Run) -> Vec<Option<u32>> {
+    let newest = |cell: &Cell| {
+        let timed = cell.samples.iter().filter(|sample| sample.pass == Pass::Timing);
+        timed.map(|sample| place(run, sample.session)).max()
+    };
+    let newest: Vec<Option<u32>> = run.cells.iter().map(newest).collect();
+    let of_run = newest.iter().flatten().max().copied();
+    newest.into_iter().map(|newest| Some(of_run? - newest?)).collect()
+}
+
+/// When the session was measured, counted in sessions: one that was interrupted is taken again
+/// under a higher number, in the same place.
+fn place(run: &Run, session: u32) -> u32 {
+    session % run.plan.sessions.max(1)
+}
+
+// The distribution of each metric of a cell.
+
+const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
+
+pub(super) fn cell_summary(
+    run: &Run,
+    index: usize,
+    wrong_answer: bool,
+    pareto: bool,
+) -> CellSummary {
+    let cell = &run.cells[index];
+    let known = METRICS.iter().map(|metric| metric.name);
+    let custom = cell.values.keys().map(String::as_str);
+    let custom = custom.filter(|name| !is_known(name));
+    let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
+    let counted = Counted::new(cell);
+    CellSummary {
+        cell: index,
+        metrics: known.chain(custom).filter_map(|name| summary(&counted, name)).collect(),
+        not_counted: cell.samples.iter().filter(taken_in_vain).count(),
+        pareto,
+        answer: answer(cell).map(str::to_owned),
+        wrong_answer,
+    }
+}
+
+/// None if no sample that is shown has the metric.
+fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
+    let samples = counted.of(metric);
+    let sessions = Sessions::new(samples.iter().map(|(sample, value)| (sample.session, *value)));
+    let sessions = sessions.slices();
+    let pooled = Pooled::new(&sessions);
+    let sorted = pooled.sorted();
+    let n = sorted.len();
+    Some(Summary {
+        metric: metric.to_owned(),
+        unit: unit(metric),
+        n,
+        sessions: sessions.len(),
+        ops: samples.iter().map(|(sample, _)| sample.ops).max().unwrap_or(1),
+        constant: n > 1 && sorted[0] >= sorted[n - 1],
+        percentiles: percentiles(&pooled)?,
+    })
+}
+
+/// The samples of a cell whose figures are shown, found once for all of its metrics.
+struct Counted<'a> {
+    cell: &'a Cell,
+    timing: Vec<SampleKey>,
+    counting: Vec<SampleKey>,
+}
+
+/// What the summary of a metric needs of a sample: less memory to go through than the samples.
+#[derive(Clone, Copy)]
+struct SampleKey {
+    index: usize,
+    session: u32,
+    ops: u64,
+}
+
+impl Counted<'_> {
+    fn new(cell: &Cell) -> Counted<'_> {
+        let key =
+            |(index, s): (usize, &Sample)| SampleKey { index, session: s.session, ops: s.ops };
+        let of_pass = |pass: Pass| {
+            let samples = cell.samples.iter().enumerate();
+            let samples = samples.filter(|(_, sample)| sample.counts_in(pass));
+            samples.map(key).collect()
+        };
+        let mut timing: Vec<SampleKey> = of_pass(Pass::Timing);
+        timing.extend(cell.estimate().map(|index| key((index, &cell.samples[index]))));
+        Counted { cell, timing, counting: of_pass(Pass::Counting) }
+    }
+
+    /// The same as [`Cell::shown`].
+    fn of(&self, metric: &str) -> Vec<(SampleKey, f64)> {
+        let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
+        let values = |keys: &[SampleKey]| -> Vec<(SampleKey, f64)> {
+            let value = |key: &SampleKey| Some((*key, *column.get(key.index)?));
+            keys.iter().filter_map(value).filter(|(_, value)| !value.is_nan()).collect()
+        };
+        let counting = values(&self.counting);
+        if counting.is_empty() { values(&self.timing) } else { counting }
+    }
+}
+
+/// Maximum number of operations per sample.
+pub(super) fn most_ops(cell: &Cell, metric: &str) -> u64 {
+    cell.counted(metric).map(|(sample, _)| sample.ops).max().unwrap_or(1)
+}
+
+/// p0 p25 p50 p75 p90 p99 p100; none if there are no values.
+pub(super) fn percentiles(pooled: &Pooled<'_>) -> Option<Vec<Percentile>> {
+    let percentile = |p: f64| {
+        let (low, high) = pooled.interval(p, ALPHA);
+        Some(Percentile { p, value: pooled.percentile(p)?, low, high })
+    };
+    PERCENTILES.into_iter().map(percentile).collect()
+}
+
+/// The p50 of a metric.
+pub(super) fn middle(cell: &Cell, metric: &str) -> Option<f64> {
+    let mut values: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+    let rank = nearest_rank(values.len(), 50.0)?;
+    Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,5 +434,30 @@ mod tests {
         let reason = |what| Err(format!("there is no round in which both were {what}"));
         assert_eq!(of(WALL), reason("measured"));
         assert_eq!(of("cpu_ns"), reason("cpu_ns"));
+    }
+}
+
+#[cfg(test)]
+mod summary_tests {
+    use super::*;
+    use crate::analyze::tests::cell;
+
+    #[test]
+    fn one_sample_is_no_constant() {
+        let is_constant = |walls: &[f64]| {
+            let cell = cell("a", walls.iter().copied());
+            summary(&Counted::new(&cell), "wall_ns").unwrap().constant
+        };
+        assert!(is_constant(&[2.0, 2.0]));
+        assert!(!is_constant(&[2.0]) && !is_constant(&[2.0, 3.0]));
+    }
+
+    #[test]
+    fn the_largest_number_of_operations_of_a_sample_is_found() {
+        let mut cell = cell("a", [1.0; 3]);
+        for (sample, ops) in cell.samples.iter_mut().zip([4, 7, 5]) {
+            sample.ops = ops;
+        }
+        assert_eq!([most_ops(&cell, "wall_ns"), most_ops(&cell, "syscalls")], [7, 1]);
     }
 }

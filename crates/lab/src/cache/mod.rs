@@ -1,5 +1,8 @@
-//! The page-cache state of files: requested, verified and changed, all without root. The state is
-//! read from the file itself, not taken from a method's report.
+//! The page-cache state of files: requested, verified and changed, all without root, and how much
+//! memory there is for it. The state is read from the file itself, not taken from a method's
+//! report.
+
+mod kernel;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -10,13 +13,6 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::CacheState;
 use crate::stop::Stop;
-
-mod available;
-mod folio;
-mod kernel;
-
-pub use available::available_bytes;
-pub use folio::folio_share;
 
 /// How many pages of a file are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,6 +162,187 @@ fn expect_truth(file: &File, metadata: &Metadata) -> Result<()> {
         return Ok(());
     }
     bail!("the kernel reports it only to the owner of the file and to those who may write to it")
+}
+
+/// The memory that programs and the page cache can use without evicting anything else, in the
+/// machine and in this process's control group.
+pub fn available_bytes() -> Option<u64> {
+    let (machine, group) = (available_in_machine(), available_in_group());
+    machine.into_iter().chain(group).min()
+}
+
+/// The files of a control group that describe its memory, with the names of the two versions.
+struct Group {
+    root: &'static str,
+    limit: &'static str,
+    usage: &'static str,
+    /// The lines of `memory.stat` that count pages of files: these are reclaimed when memory runs
+    /// short.
+    files: [&'static str; 2],
+}
+
+const VERSION_1: Group = Group {
+    root: "/sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    files: ["total_inactive_file", "total_active_file"],
+};
+
+const VERSION_2: Group = Group {
+    root: "/sys/fs/cgroup",
+    limit: "memory.max",
+    usage: "memory.current",
+    files: ["inactive_file", "active_file"],
+};
+
+/// The smallest remainder of all limits from the process's group up to the root.
+fn available_in_group() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let (version, own) = memory_group(&groups)?;
+    let root = Path::new(version.root);
+    let own = root.join(own);
+    own.ancestors()
+        .take_while(|group| group.starts_with(root))
+        .filter_map(|g| version.left(g))
+        .min()
+}
+
+/// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, relative to
+/// its root. Version 1 names the controller; where it has none for memory, version 2 limits it.
+fn memory_group(groups: &str) -> Option<(&'static Group, &str)> {
+    let fields = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let of = |name: &'static str| {
+        let found = fields().find(|(names, _)| names.split(',').any(|one| one == name));
+        found.map(|(_, path)| path.trim_start_matches('/'))
+    };
+    of("memory").map(|own| (&VERSION_1, own)).or_else(|| of("").map(|own| (&VERSION_2, own)))
+}
+
+impl Group {
+    fn left(&self, group: &Path) -> Option<u64> {
+        let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+        let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+        let stat = text("memory.stat").unwrap_or_default();
+        let line = |name: &str| {
+            let value = stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            value.and_then(|bytes| bytes.parse::<u64>().ok()).unwrap_or_default()
+        };
+        let files: u64 = self.files.iter().map(|name| line(name)).sum();
+        Some(number(self.limit)?.saturating_sub(number(self.usage)?.saturating_sub(files)))
+    }
+}
+
+fn available_in_machine() -> Option<u64> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+// The size of the pieces (folios) in which the page cache holds a file. Large ones are read
+// faster, and which method of reading is the fastest can depend on them.
+
+/// The share of the cached pages, 0 … 1, that is in large folios. It needs Linux and the rights of
+/// root, because it inspects physical pages; a sample of the pages is inspected.
+#[cfg(target_os = "linux")]
+pub fn folio_share(path: &Path) -> Result<f64> {
+    linux::folio_share(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn folio_share(_path: &Path) -> Result<f64> {
+    anyhow::bail!("only Linux reports how its page cache is made up")
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+    use std::path::Path;
+
+    use anyhow::{Context, Result, bail};
+
+    use super::kernel::Mapping;
+    use super::open;
+
+    /// The maximum number of inspected pages.
+    const SAMPLE: usize = 4096;
+
+    /// Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst).
+    const PRESENT: u64 = 1 << 63;
+    const FRAME: u64 = (1 << 55) - 1;
+    /// Bits of /proc/kpageflags: the page is the head, or another one, of a compound page.
+    const COMPOUND: u64 = 1 << 15 | 1 << 16;
+
+    pub(super) fn folio_share(path: &Path) -> Result<f64> {
+        let file = open(path)?;
+        let pagemap = numbers("/proc/self/pagemap")?;
+        let flags = numbers("/proc/kpageflags")?;
+        let len = file.metadata()?.len() as usize;
+        if len == 0 {
+            bail!("{} is empty", path.display());
+        }
+        let page_size = rustix::param::page_size();
+        let (mut looked_at, mut large) = (0u32, 0u32);
+        for page in spread(len.div_ceil(page_size)) {
+            // One page at a time: in a larger mapping the kernel would map whole folios, which
+            // would count as this process's memory.
+            let mapping = Mapping::new(&file, (page * page_size) as u64, page_size)
+                .with_context(|| format!("mapping {}", path.display()))?;
+            if !mapping.is_resident(0)? {
+                continue;
+            }
+            mapping.populate(0).context("placing a page (needs Linux 5.14)")?;
+            let entry = number_at(&pagemap, mapping.address() / page_size)?;
+            // Evicted again at this moment.
+            if entry & PRESENT == 0 {
+                continue;
+            }
+            let frame = entry & FRAME;
+            if frame == 0 {
+                bail!("/proc/self/pagemap hides the physical pages; needs CAP_SYS_ADMIN");
+            }
+            looked_at += 1;
+            large += u32::from(number_at(&flags, frame as usize)? & COMPOUND != 0);
+        }
+        if looked_at == 0 {
+            bail!("no page of {} was found cached", path.display());
+        }
+        Ok(f64::from(large) / f64::from(looked_at))
+    }
+
+    /// All of few pages, else this many at even distances.
+    fn spread(pages: usize) -> impl Iterator<Item = usize> {
+        let n = pages.min(SAMPLE);
+        (0..n).map(move |i| (i as u128 * pages as u128 / n as u128) as usize)
+    }
+
+    fn numbers(path: &str) -> Result<File> {
+        File::open(path).with_context(|| format!("opening {path} (needs root)"))
+    }
+
+    fn number_at(file: &File, index: usize) -> Result<u64> {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, index as u64 * 8).context("reading the table of pages")?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_sample_is_spread_over_all_pages() {
+            let check = |pages: usize, len: usize, last: usize| {
+                let sample: Vec<usize> = spread(pages).collect();
+                assert_eq!((sample.len(), sample.last().copied().unwrap_or(0)), (len, last));
+                assert!(sample.is_sorted_by(|a, b| a < b));
+            };
+            check(0, 0, 0);
+            check(1, 1, 0);
+            check(SAMPLE, SAMPLE, SAMPLE - 1);
+            check(10 * SAMPLE + 3, SAMPLE, 10 * SAMPLE - 8);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -336,5 +513,42 @@ mod tests {
             }
             Err(error) => assert!(format!("{error:#}").contains("needs"), "{error:#}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod available_tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_group_is_reported_by_the_version_that_has_its_controller() {
+        let check = |groups: &str, expected: Option<(&str, &str)>| {
+            let found = memory_group(groups).map(|(version, own)| (version.root, own));
+            assert_eq!(found, expected, "{groups}");
+        };
+        check("0::/user.slice/a:b\n", Some(("/sys/fs/cgroup", "user.slice/a:b")));
+        check("4:memory:/small\n1:cpu,cpuacct:/\n0::/\n", Some(("/sys/fs/cgroup/memory", "small")));
+        check("9:hugetlb,memory:/\n", Some(("/sys/fs/cgroup/memory", "")));
+        check("5:cpu:/a\n0::/b\n", Some(("/sys/fs/cgroup", "b")));
+        check("5:cpu:/memory\n", None);
+        check("no group\n", None);
+    }
+
+    #[test]
+    fn pages_of_files_do_not_count_against_the_limit_of_a_group() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        write("memory.limit_in_bytes", "1000\n");
+        write("memory.usage_in_bytes", "800\n");
+        write("memory.stat", "inactive_file 7\ntotal_inactive_file 300\ntotal_active_file 100\n");
+        assert_eq!(VERSION_1.left(group.path()), Some(600));
+        write("memory.max", "max\n");
+        write("memory.current", "800\n");
+        assert_eq!(VERSION_2.left(group.path()), None, "no limit");
+        write("memory.max", "500\n");
+        write("memory.stat", "inactive_file 100\nactive_file 100\n");
+        assert_eq!(VERSION_2.left(group.path()), Some(0), "above its limit");
     }
 }

@@ -2,31 +2,25 @@
 //! the program's allocator or a preloaded library, and the events of the processor's own counters.
 //! None of this is active while times are taken.
 
-mod allocator;
-mod event;
-mod in_process;
-mod names;
-mod outside;
+mod allocations;
+pub(crate) mod event;
+mod process_events;
 #[cfg(target_os = "linux")]
 mod ptrace;
-mod shim;
-pub(crate) mod tracepoint;
 #[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod tracer;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
-pub(crate) use self::allocator::METRICS as ALLOCATION_METRICS;
-pub use self::allocator::{Allocations, CountingAllocator};
-pub(crate) use self::event::Target;
+use syscalls::Sysno;
+
+pub use self::allocations::{Allocations, CountingAllocator};
+pub(crate) use self::allocations::{METRICS as ALLOCATION_METRICS, Shim};
 use self::event::{Event, Kind};
-pub(crate) use self::event::{NEEDS_RIGHTS, PerfEvent, open_on_cpu};
-pub(crate) use self::in_process::{Mark, OwnCounts, mark};
-pub use self::names::is_system_call;
-pub(crate) use self::names::name;
-pub(crate) use self::outside::Outside;
-pub(crate) use self::shim::Shim;
+pub(crate) use self::event::{NEEDS_RIGHTS, PerfEvent, Target, open_on_cpu};
+pub(crate) use self::process_events::{Mark, Outside, OwnCounts, mark};
 pub(crate) use self::tracer::{Tracer, Window};
 pub(crate) use self::tree::settle;
 use crate::metric::SYSCALLS;
@@ -51,7 +45,7 @@ impl Sources {
     /// Tries to open each event on this process.
     pub fn look() -> Sources {
         let mut sources = Sources::default();
-        match tracepoint::id() {
+        match event::tracepoint_id() {
             Ok(id) => sources.try_out(Kind::tracepoint(id)),
             Err(why) => drop(sources.missing.insert(SYSCALLS, why)),
         }
@@ -99,6 +93,20 @@ impl Sources {
     }
 }
 
+/// `read`, or `syscall_9999` for a call without a known name.
+pub(crate) fn name(number: u64) -> String {
+    match usize::try_from(number).ok().and_then(Sysno::new) {
+        Some(known) => known.name().to_owned(),
+        None => format!("syscall_{number}"),
+    }
+}
+
+/// Whether a system call is named so, here or by its number alone.
+pub fn is_system_call(name: &str) -> bool {
+    let number = name.strip_prefix("syscall_").map(str::parse::<u64>);
+    Sysno::from_str(name).is_ok() || matches!(number, Some(Ok(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +136,24 @@ mod tests {
         let words = sources.to_variable();
         let kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
         assert_eq!(kinds, sources.kinds, "{words}");
+    }
+}
+
+#[cfg(test)]
+mod names_tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_names() {
+        assert_eq!(name(libc::SYS_read as u64), "read");
+        assert_eq!(name(libc::SYS_getppid as u64), "getppid");
+        assert_eq!(name(9999), "syscall_9999");
+        assert_eq!(name(u64::MAX), format!("syscall_{}", u64::MAX));
+        for known in ["read", "getppid", "syscall_9999"] {
+            assert!(is_system_call(known), "{known}");
+        }
+        for other in ["", "secret", "syscall_", "syscall_x"] {
+            assert!(!is_system_call(other), "{other}");
+        }
     }
 }

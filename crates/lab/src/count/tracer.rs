@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use super::in_process::Mark;
+use super::process_events::Mark;
 use super::ptrace::{self, Info, News, Stop};
 use super::{Calls, tree};
 use crate::{clock, counters, proc_fs};

@@ -1,29 +1,26 @@
 //! The only reader of the kernel's counters for another process: CPU, waiting, memory, device
 //! bytes, faults, switches. The files stay open, and a reading does not allocate.
 
+#[cfg(not(target_os = "linux"))]
+mod no_taskstats;
+mod reading;
+#[cfg(target_os = "linux")]
+mod taskstats;
+
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+pub use self::reading::{Reading, TaskTree};
+pub(crate) use self::reading::{is_nearly_all, overlap_ns};
+use self::reading::{parse_io, parse_schedstat, parse_stat, parse_status};
 use crate::clock::{self, CpuClock};
 use crate::proc_fs;
 use crate::protocol::Totals;
 
 #[cfg(not(target_os = "linux"))]
-mod no_taskstats;
-mod parse;
-mod reading;
-mod task_tree;
-#[cfg(target_os = "linux")]
-mod taskstats;
-
-#[cfg(not(target_os = "linux"))]
 pub(crate) use self::no_taskstats::TaskEnds;
-pub use self::reading::Reading;
-pub(crate) use self::reading::is_nearly_all;
-pub use self::task_tree::TaskTree;
-pub(crate) use self::task_tree::overlap_ns;
 #[cfg(target_os = "linux")]
 pub(crate) use self::taskstats::TaskEnds;
 
@@ -131,7 +128,7 @@ impl Counters {
 
     fn read_status(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
         if let Some(text) = pread(self.status.as_ref(), buffer) {
-            parse::status(text, reading);
+            parse_status(text, reading);
         }
         if self.clear_refs.is_none() {
             reading.peak_rss_bytes = None;
@@ -142,11 +139,11 @@ impl Counters {
         let mut buffer = [0u8; BUFFER_LEN];
         let mut reading = Reading::default();
         if let Some(text) = pread(self.io.as_ref(), &mut buffer) {
-            parse::io(text, &mut reading);
+            parse_io(text, &mut reading);
         }
         self.read_status(&mut buffer, &mut reading);
         let running = pread(self.stat.as_ref(), &mut buffer).is_some_and(|text| {
-            parse::stat(text, cpu(), &mut reading);
+            parse_stat(text, cpu(), &mut reading);
             !reading.at_rest
         });
         self.read_times(&mut buffer, &mut reading);
@@ -165,7 +162,7 @@ impl Counters {
     fn read_times(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
         reading.cpu_ns = self.cpu.and_then(|clock| clock.read_ns().ok());
         if let Some(text) = pread(self.schedstat.as_ref(), buffer) {
-            parse::schedstat(text, reading);
+            parse_schedstat(text, reading);
         }
     }
 
@@ -177,7 +174,7 @@ impl Counters {
         while clock::now_ns() - started < self.rest_limit_ns {
             std::thread::yield_now();
             let Some(text) = pread(self.stat.as_ref(), buffer) else { return false };
-            parse::stat(text, cpu(), &mut look);
+            parse_stat(text, cpu(), &mut look);
             if look.at_rest {
                 return true;
             }
@@ -221,7 +218,7 @@ pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
     let path = proc_fs::of(process, &format!("task/{thread}/schedstat")).ok()?;
     let text = std::fs::read(path).ok()?;
     let mut reading = Reading::default();
-    parse::schedstat(&text, &mut reading);
+    parse_schedstat(&text, &mut reading);
     reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
 }
 
@@ -242,7 +239,7 @@ impl OwnWait {
 
     pub fn read_ns(&self) -> Option<u64> {
         let mut reading = Reading::default();
-        parse::schedstat(pread(self.0.as_ref(), &mut [0; 128])?, &mut reading);
+        parse_schedstat(pread(self.0.as_ref(), &mut [0; 128])?, &mut reading);
         reading.run_queue_wait_ns
     }
 }
@@ -288,7 +285,7 @@ fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
 pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
     let text = std::fs::read(proc_fs::of(process, "status").ok()?).ok()?;
     let mut reading = Reading::default();
-    parse::status(&text, &mut reading);
+    parse_status(&text, &mut reading);
     reading.peak_rss_bytes
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use super::task_tree::EndedTask;
+use super::reading::EndedTask;
 
 /// There is none.
 pub(crate) enum TaskEnds {}

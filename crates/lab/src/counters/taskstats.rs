@@ -13,7 +13,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
 };
 
-use super::task_tree::EndedTask;
+use super::reading::EndedTask;
 
 /// The ends of tasks, as the kernel reports them while [`TaskEnds::listen`] is in force.
 pub(crate) struct TaskEnds {

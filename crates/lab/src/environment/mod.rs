@@ -1,28 +1,22 @@
 //! The state of the machine, the kernel, the file system and the build: all that may change the
 //! numbers. An unknown fact is null; no function here fails, and no process is started.
 
+mod noise;
+mod processor;
+mod storage;
+mod system;
+mod tree;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use self::noise::{Noise, Shares};
+pub use self::system::optimised;
+pub use self::tree::digest;
+use self::tree::{Facts, Tree};
 use crate::run::{Environment, REVISIONS};
-
-mod control_group;
-mod kernel;
-mod memory;
-mod mount;
-mod noise;
-mod processor;
-mod program;
-mod storage;
-mod tree;
-
-pub use noise::{Noise, Shares};
-pub use program::optimised;
-
-pub use tree::digest;
-use tree::{Facts, Tree};
 
 /// All facts at present, including those of the file system and the device that hold the file, if
 /// one is named.
@@ -46,11 +40,11 @@ pub fn places<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<&'a Path> {
 fn capture_from(tree: &Tree, data_file: Option<&Path>) -> Environment {
     let mut facts = Facts::new();
     processor::add(tree, &mut facts);
-    memory::add(tree, &mut facts);
-    kernel::add(tree, &mut facts);
-    control_group::add(tree, &mut facts);
+    system::add_memory(tree, &mut facts);
+    system::add_kernel(tree, &mut facts);
+    system::add_control_group(tree, &mut facts);
     storage::add(tree, data_file, &mut facts);
-    program::add(&mut facts);
+    system::add_program(&mut facts);
     noise::add(tree, &mut facts);
     Environment { fingerprint: fingerprint(&facts), facts }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::control_group::Quota;
+use super::system::Quota;
 use super::tree::{Facts, Tree};
 
 /// A reading of the CPU times of the machine, with which a later one is compared.

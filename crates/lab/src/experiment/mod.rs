@@ -1,20 +1,14 @@
 //! The definition of an experiment: an `Experiment` is a job, its params and the methods that
 //! compete.
 
-mod ending;
-mod points;
-mod printed_metric;
-#[cfg(test)]
-mod tests;
-
 use std::any::Any;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, ensure};
+use regex_lite::Regex;
 
-pub use self::ending::Ending;
-pub use self::printed_metric::PrintedMetric;
-use crate::param::{Param, Point, Value};
+use crate::metric;
+use crate::param::{Kind, Param, Point, Value};
 use crate::run::Role;
 use crate::stop::Stop;
 
@@ -388,3 +382,127 @@ impl std::error::Error for Skip {}
 pub fn skip(reason: impl Into<String>) -> anyhow::Error {
     Skip(reason.into()).into()
 }
+
+/// Where all combinations are not more than these, they are not reduced first.
+const PLAIN_MAX: usize = 10_000;
+
+impl Experiment {
+    /// All combinations of the values of its params. Where these are very many, a param that no
+    /// method reads at a job, or under the other words of the point, has its first value there.
+    /// None if there are more than `max`.
+    pub fn combinations(&self, axes: &[(&str, Vec<Value>)], max: usize) -> Option<Vec<Point>> {
+        if count(axes) <= max.min(PLAIN_MAX) {
+            return Some(Point::product(axes));
+        }
+        let is_word = |name: &str| {
+            let param = self.params.iter().find(|param| param.name == name);
+            param.is_some_and(|param| matches!(param.kind, Kind::Word(_)))
+        };
+        let words: Vec<_> = axes.iter().filter(|(name, _)| is_word(name)).cloned().collect();
+        if count(&words) > max {
+            return None;
+        }
+        let mut points = Vec::new();
+        for job in Point::product(&words) {
+            let read = |name: &str| {
+                let mut there = self.methods.iter().filter(|method| method.competes_at(&job));
+                there.any(|method| method.reads.contains(&name))
+            };
+            let values = |(name, values): &(&str, Vec<Value>)| match job.get(name) {
+                Some(word) => vec![word.clone()],
+                None if read(name) => values.clone(),
+                None => values.iter().take(1).cloned().collect(),
+            };
+            let axes: Vec<(&str, Vec<Value>)> =
+                axes.iter().map(|axis| (axis.0, values(axis))).collect();
+            if points.len().saturating_add(count(&axes)) > max {
+                return None;
+            }
+            points.extend(Point::product(&axes));
+        }
+        Some(points)
+    }
+
+    /// The points at which at least one of the chosen methods competes. Each point keeps only those
+    /// params that one of the experiment's methods reads there, and occurs once.
+    pub fn points(&self, points: Vec<Point>, chosen: &[Method]) -> Vec<Point> {
+        let mut kept: Vec<Point> = Vec::new();
+        for point in points {
+            if !chosen.iter().any(|method| method.competes_at(&point)) {
+                continue;
+            }
+            // A program of the user reads all params that exist.
+            let there = || self.methods.iter().filter(|method| method.competes_at(&point));
+            let point = point.only(|name| there().any(|method| method.reads.contains(&name)));
+            if !kept.contains(&point) {
+                kept.push(point);
+            }
+        }
+        kept
+    }
+}
+
+fn count(axes: &[(&str, Vec<Value>)]) -> usize {
+    axes.iter().fold(1, |count: usize, (_, values)| count.saturating_mul(values.len()))
+}
+
+/// Work that is done once: on an explicit call of [`Ending::end`], else on drop.
+#[derive(Default)]
+pub struct Ending(Option<Box<dyn FnOnce() -> Result<()>>>);
+
+impl Ending {
+    pub fn new(work: impl FnOnce() -> Result<()> + 'static) -> Ending {
+        Ending(Some(Box::new(work)))
+    }
+
+    pub fn end(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), |work| work())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // A caller that needs the result calls `end` itself.
+        let _ = self.end();
+    }
+}
+
+/// A metric whose value a plain command prints to its standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrintedMetric {
+    pub name: String,
+    pattern: String,
+}
+
+impl PrintedMetric {
+    /// The value is the first group of this regular expression, where it matches first; without a
+    /// group it is all that matches.
+    pub fn new(name: &str, pattern: &str) -> Result<PrintedMetric> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let begins = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
+        ensure!(
+            begins && name.len() <= 40 && name.bytes().all(is_plain),
+            "metric {name:?}: a name is made of at most 40 small letters, digits and _"
+        );
+        ensure!(
+            !metric::is_known(name) && name != metric::EXIT_CODE,
+            "metric {name}: it means something else; name it otherwise"
+        );
+        let metric = PrintedMetric { name: name.to_owned(), pattern: pattern.to_owned() };
+        metric.regex()?;
+        Ok(metric)
+    }
+
+    pub(crate) fn regex(&self) -> Result<Regex> {
+        let PrintedMetric { name, pattern } = self;
+        Regex::new(pattern).map_err(|error| anyhow!("metric {name}: {pattern:?}: {error}"))
+    }
+
+    pub(crate) fn pattern(&self) -> &str {
+        &self.pattern
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,15 +8,12 @@ use std::process::ExitStatus;
 use regex_lite::Regex;
 use rustix::process::Pid;
 
-use super::expanded::ExpandedCommand;
-use super::figures::figures;
-use super::input::{input, path};
-use super::keeper;
+use super::expanded::{ExpandedCommand, Output, figures, input, input_path};
 use super::orphans::{self, EarlierProcesses};
-use super::output::Output;
-use super::process::{ChildStdio, Process, describe};
-use super::waits::{WaitWatch, is_serial};
-use super::{Child, CommandWaits, Limits, RawSample, Ready, RunError, Runner};
+use super::process::{ChildStdio, Process, WaitWatch, describe, is_serial};
+use super::{
+    Child, CommandWaits, Limits, RawSample, Ready, RunError, Runner, TracedRunner, keeper,
+};
 use crate::clock::{self, TreeUsage};
 use crate::counters::{Counters, Reading};
 use crate::experiment::{Command, ExitCodes, LeftProcesses, PrintedMetric};
@@ -319,7 +316,7 @@ impl Child for CommandRunner {
             .collect::<anyhow::Result<_>>()
             .map_err(|error| RunError::Failed(format!("{error:#}")))?;
         let data = arguments.text("file").ok().or(self.expanded.input.as_deref());
-        let data = data.and_then(|file| std::fs::metadata(path(file, &self.limits)).ok());
+        let data = data.and_then(|file| std::fs::metadata(input_path(file, &self.limits)).ok());
         self.bytes = data.filter(std::fs::Metadata::is_file).map_or(0, |file| file.len());
         Ok(Ready::default())
     }
@@ -349,6 +346,22 @@ impl Runner for CommandRunner {
     /// Each sample is a process of its own: earlier samples came from other processes.
     fn has_died(&self) -> bool {
         true
+    }
+}
+
+/// A plain command is a new process for each sample.
+impl TracedRunner for CommandRunner {
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn go(
+        &mut self,
+        n: u64,
+        _ops: u64,
+        started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
+        self.run(n, started)
     }
 }
 

@@ -1,22 +1,18 @@
-//! The processes of the methods in the counting pass: which process counts which events, and in
-//! which interval.
+//! The processes of the methods in the counting pass: which process counts which events, in which
+//! interval, and those in which allocations are counted.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::allocations;
-use super::expanded::ExpandedCommand;
-use super::input::input;
-use super::keeper;
+use super::expanded::{ExpandedCommand, Output, input};
 use super::orphans::{self, EarlierProcesses};
-use super::output::Output;
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
-use super::{Child, Counted, CountingRunner, Limits, Ready, RunError, Traced};
+use super::{Child, Counted, CountingRunner, Limits, Ready, RunError, Traced, keeper};
 use crate::clock;
-use crate::count::{self, Calls, Outside, Sources, Tracer, Window};
+use crate::count::{self, Calls, Outside, Shim, Sources, Tracer, Window};
 use crate::counters::Counters;
 use crate::experiment::{Command, LeftProcesses};
 use crate::metric::{PEAK_RSS, SYSCALLS};
@@ -44,7 +40,7 @@ impl Child for BuiltIn {
 
     fn missing(&self) -> Vec<(&'static str, String)> {
         let why = "its work is done by processes that it starts, which it does not see allocate";
-        if self.starts_others { allocations::missing(why) } else { Vec::new() }
+        if self.starts_others { missing_allocations(why) } else { Vec::new() }
     }
 
     fn bye(&mut self) {
@@ -78,7 +74,7 @@ pub(super) struct Foreign {
     outside: Result<Outside, String>,
     of_protocol: Option<u64>,
     peak_of: PeakOf,
-    allocations: Result<allocations::Worker, String>,
+    allocations: Result<AllocationWorker, String>,
 }
 
 impl Foreign {
@@ -86,7 +82,7 @@ impl Foreign {
         worker: WorkerClient,
         sources: &Sources,
         peak_of: PeakOf,
-        allocations: Result<allocations::Worker, RunError>,
+        allocations: Result<AllocationWorker, RunError>,
     ) -> Result<Foreign, RunError> {
         Ok(Foreign {
             worker,
@@ -94,7 +90,7 @@ impl Foreign {
             outside: Err(String::new()),
             of_protocol: None,
             peak_of,
-            allocations: allocations::or_why(allocations)?,
+            allocations: or_why(allocations)?,
         })
     }
 
@@ -137,7 +133,7 @@ impl Child for Foreign {
         count::settle(self.worker.pid());
         self.outside = Outside::new(&self.sources, self.worker.pid());
         if let Ok(worker) = &mut self.allocations
-            && let Err(why) = allocations::or_why(worker.prepare(arguments))?
+            && let Err(why) = or_why(worker.prepare(arguments))?
         {
             self.allocations = Err(why);
         }
@@ -148,7 +144,7 @@ impl Child for Foreign {
         let outside = self.outside.as_ref().err().into_iter();
         let outside =
             outside.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
-        let allocations = self.allocations.as_ref().err().map(|why| allocations::missing(why));
+        let allocations = self.allocations.as_ref().err().map(|why| missing_allocations(why));
         outside.chain(allocations.into_iter().flatten()).collect()
     }
 
@@ -170,7 +166,7 @@ impl CountingRunner for Foreign {
 
     fn allocations(&mut self, n: u64, ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
         let Ok(worker) = &mut self.allocations else { return Ok(Vec::new()) };
-        match allocations::or_why(worker.count(n, ops))? {
+        match or_why(worker.count(n, ops))? {
             Ok(counts) => Ok(counts),
             Err(why) => {
                 self.allocations = Err(why);
@@ -286,7 +282,7 @@ impl Child for Program {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        let allocations = self.uncountable.as_deref().map(allocations::missing);
+        let allocations = self.uncountable.as_deref().map(missing_allocations);
         let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
         allocations.unwrap_or_default().into_iter().chain(peak).collect()
     }
@@ -325,8 +321,8 @@ impl CountingRunner for Program {
         let (stdout, _) =
             output.stdout().map_err(|error| RunError::Failed(format!("its output: {error}")))?;
         let stdio = ChildStdio::Given(stdin, stdout);
-        let counted = allocations::of_command(&self.expanded, n, stdio, &self.limits);
-        match allocations::or_why(counted)? {
+        let counted = allocations_of_command(&self.expanded, n, stdio, &self.limits);
+        match or_why(counted)? {
             Ok(counts) => Ok(counts),
             Err(why) => {
                 self.uncountable = Some(why);
@@ -399,6 +395,108 @@ fn traced(calls: Result<Calls, String>, done: Done) -> (Traced, Option<u64>) {
     (Traced { done, calls: calls.map(by_name) }, of_protocol)
 }
 
+// The allocations of foreign programs, counted in separate processes: the library that is
+// preloaded for it makes system calls at each start, which must not be in the other counts.
+
+type Counts = Vec<(&'static str, u64)>;
+
+/// A worker with the preloaded library. It takes each sample again.
+pub(super) struct AllocationWorker {
+    worker: WorkerClient,
+    shim: Shim,
+}
+
+impl AllocationWorker {
+    /// Starts the process, whose hello is awaited when it prepares.
+    pub(super) fn spawn(
+        argv: &[String],
+        limits: &Limits,
+        other_variables: Option<(&'static str, String)>,
+    ) -> Result<AllocationWorker, RunError> {
+        let shim = Shim::new().map_err(RunError::Failed)?;
+        let variables: Vec<_> = variables(&shim).into_iter().chain(other_variables).collect();
+        let worker = WorkerClient::spawn(argv, &variables, limits.clone())?;
+        Ok(AllocationWorker { worker, shim })
+    }
+
+    pub(super) fn prepare(&mut self, arguments: &Point) -> Result<(), RunError> {
+        self.worker.prepare(arguments)?;
+        self.shim.counts_still(self.worker.pid()).map_err(RunError::Failed)
+    }
+
+    pub(super) fn count(&mut self, n: u64, ops: u64) -> Result<Counts, RunError> {
+        count::settle(self.worker.pid());
+        self.shim.start();
+        let done = self.worker.ask(n, ops, false)?;
+        count::settle(self.worker.pid());
+        let counts = self.shim.stop();
+        if done.ops != ops {
+            let why = format!("it did {} operations when {ops} were asked for", done.ops);
+            return Err(RunError::Failed(why));
+        }
+        Ok(counts.to_vec())
+    }
+
+    pub(super) fn bye(&mut self) {
+        self.worker.bye();
+    }
+}
+
+/// Runs a plain command with the preloaded library, from its start to its end.
+pub(super) fn allocations_of_command(
+    command: &ExpandedCommand,
+    n: u64,
+    stdio: ChildStdio,
+    limits: &Limits,
+) -> Result<Counts, RunError> {
+    let ExpandedCommand { argv, accepts, .. } = command;
+    let failed =
+        |error: &dyn std::fmt::Display| RunError::Failed(format!("waiting for it: {error}"));
+    let shim = Shim::new().map_err(RunError::Failed)?;
+    shim.start();
+    let variables: Vec<_> = command.variables(n).into_iter().chain(variables(&shim)).collect();
+    let mut process = Process::spawn(argv, stdio, &variables, limits.dir.as_deref())?;
+    process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
+    let counts = shim.stop();
+    let number = process.child.id();
+    let status = process.end().map_err(|error| failed(&error))?;
+    if !accepts.contain(status.code()) {
+        let tail = process.quoted_tail();
+        return Err(RunError::Failed(format!(
+            "with the library that counts, it {}{tail}",
+            describe(status)
+        )));
+    }
+    shim.counts(number, &file_of(command.name())).map_err(RunError::Failed)?;
+    Ok(counts.to_vec())
+}
+
+fn variables(shim: &Shim) -> Vec<(&'static str, String)> {
+    [(COUNTING_VARIABLE, String::new())].into_iter().chain(shim.variables()).collect()
+}
+
+/// The executable of a command: the path itself, or the one that `execvp` would find.
+fn file_of(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").filter(|_| !name.contains('/')).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
+    found.unwrap_or_else(|| Path::new(name).to_owned())
+}
+
+/// The reason why there are no counts; a stop request is returned as an error.
+pub(super) fn or_why<T>(counted: Result<T, RunError>) -> Result<Result<T, String>, RunError> {
+    match counted {
+        Ok(counted) => Ok(Ok(counted)),
+        Err(RunError::Stopped) => Err(RunError::Stopped),
+        Err(RunError::Failed(why) | RunError::Skipped(why)) => Ok(Err(why)),
+    }
+}
+
+/// The metrics that are missing for this reason.
+pub(super) fn missing_allocations(why: &str) -> Vec<(&'static str, String)> {
+    let text = format!("not countable: {why}; a worker may tell its own");
+    count::ALLOCATION_METRICS.map(|metric| (metric, text.clone())).to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -418,5 +516,19 @@ mod tests {
         built_in.bye();
         foreign.bye();
         assert_eq!(are_asked([&built_in.worker, &foreign.worker]), [true; 2]);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod allocations_tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_command_is_found_as_it_is_when_it_starts() {
+        let sh = file_of("sh");
+        assert!(sh.is_absolute() && sh.ends_with("sh"), "{}", sh.display());
+        for name in ["./sh", "bin/sh", "/no/such/program", "no-such-program"] {
+            assert_eq!(file_of(name), Path::new(name));
+        }
     }
 }

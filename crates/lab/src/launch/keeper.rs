@@ -7,19 +7,19 @@
 
 use std::fs::{self, File};
 use std::io::{self, PipeWriter};
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{mem, process};
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::output::memory;
+use super::expanded::memory;
 use crate::stop::Stop;
 use crate::{clock, proc_fs};
 

@@ -1,48 +1,35 @@
 //! Starts the processes of the methods and ensures that none is left running. No other code in the
 //! project starts processes.
 
-mod allocations;
 mod command;
 mod counting;
 mod expanded;
-mod figures;
-mod filter;
-mod fresh;
-mod input;
+mod helpers;
 mod keeper;
 mod orphans;
-mod output;
 mod process;
-mod run_to_end;
 mod runner;
-mod server_process;
-mod tracing;
-mod waits;
-mod with_hooks;
-mod withheld;
 mod worker_client;
 
 use std::path::{Path, PathBuf};
 
-use crate::count::Sources;
-use crate::experiment::{How, Method, OldSide};
-use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
-pub use crate::stop::Stop;
-
-pub use self::filter::filter;
-pub use self::input::is_read_once;
+pub use self::expanded::is_read_once;
+pub use self::helpers::{
+    HOOK, Hook, ServerProcess, become_program, end_with_the_lab, filter, hook, output, run_to_end,
+};
 pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::orphans::Orphans;
-pub use self::run_to_end::{HOOK, Hook, hook, output, run_to_end};
+pub use self::process::withhold;
+use self::runner::{BUILT_IN, Limits};
 pub use self::runner::{
     Child, ColdStart, CommandWaits, Counted, CountingRunner, Launch, RawSample, Ready, RunError,
     Runner, Traced, TracedRunner,
 };
-pub use self::server_process::{ServerProcess, become_program, end_with_the_lab};
-pub use self::withheld::withhold;
-
-use self::runner::{BUILT_IN, Limits};
 use self::worker_client::WorkerClient;
+use crate::count::Sources;
+use crate::experiment::{How, Method, OldSide};
+use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
+pub use crate::stop::Stop;
 
 /// Starts real processes.
 pub struct Launcher {
@@ -75,7 +62,7 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start(experiment, &inner, has_digest)?;
-                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
+                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
@@ -84,7 +71,7 @@ impl Launch for Launcher {
             How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         Ok(if self.fresh {
-            Box::new(fresh::FreshRunner::new(argv, limits))
+            Box::new(worker_client::FreshRunner::new(argv, limits))
         } else {
             let variables = Vec::from_iter(digest_variable(has_digest));
             Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
@@ -112,7 +99,7 @@ impl Launch for Launcher {
                 let peak_of =
                     if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
                 let known = digest_variable(has_digest);
-                let allocations = allocations::Worker::spawn(argv, &limits, known);
+                let allocations = counting::AllocationWorker::spawn(argv, &limits, known);
                 Box::new(counting::Foreign::new(worker, sources, peak_of, allocations)?)
             }
             How::Command(command) => {
@@ -121,7 +108,7 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start_counting(experiment, &inner, sources, has_digest)?;
-                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
+                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
@@ -146,7 +133,7 @@ impl Launch for Launcher {
             How::Hooked { how, hooks } => {
                 let inner = Method { how: (**how).clone(), ..method.clone() };
                 let started = self.start_traced(experiment, &inner)?;
-                return Ok(Box::new(with_hooks::WithHooks::new(started, hooks, method, limits)));
+                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
             How::Old { how, side } => {
                 let (mut launcher, method) = self.of_old_side(how, side, method);
@@ -155,7 +142,7 @@ impl Launch for Launcher {
             How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         let worker = WorkerClient::start(&argv, &[], limits)?;
-        Ok(Box::new(tracing::TracedWorker { worker }))
+        Ok(Box::new(worker_client::TracedWorker { worker }))
     }
 }
 

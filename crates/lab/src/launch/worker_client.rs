@@ -1,16 +1,16 @@
-//! A method in a long-lived process that speaks the line protocol.
+//! A method in a process that speaks the line protocol: one that lasts, or a new one for each
+//! sample.
 
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStdin, ChildStdout};
 
 use super::process::{ChildStdio, Process, set_nonblocking};
-use super::{BUILT_IN, Child, Limits, RawSample, Ready, RunError, Runner};
-use crate::clock;
+use super::{BUILT_IN, Child, ColdStart, Limits, RawSample, Ready, RunError, Runner, TracedRunner};
 use crate::counters::{Counters, Reading};
-use crate::metric;
 use crate::param::Point;
-use crate::protocol::{Done, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
+use crate::protocol::{Done, FRESH_VARIABLE, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
+use crate::{clock, metric};
 
 /// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
@@ -302,4 +302,116 @@ fn impossible(done: &Done, n: u64, most: u64) -> Option<String> {
 fn out_of_turn(expected: &str, reply: &Reply) -> RunError {
     let said = reply.to_string();
     RunError::Failed(format!("protocol: said {} instead of {expected}", quote(said.trim_end())))
+}
+
+// A method whose every sample is taken in a new process, as the first one of that process.
+
+pub(super) struct FreshRunner {
+    argv: Vec<String>,
+    limits: Limits,
+    arguments: Point,
+    missing: Vec<(&'static str, String)>,
+    has_died: bool,
+}
+
+impl FreshRunner {
+    pub(super) fn new(argv: Vec<String>, limits: Limits) -> FreshRunner {
+        FreshRunner {
+            argv,
+            limits,
+            arguments: Point::default(),
+            missing: Vec::new(),
+            has_died: false,
+        }
+    }
+}
+
+impl Child for FreshRunner {
+    /// The first process determines what applies to all: whether the method is available, and its
+    /// digest.
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        let mut worker = WorkerClient::start(&self.argv, &[], self.limits.clone())?;
+        let ready = worker.prepare(arguments)?;
+        self.missing = worker.missing();
+        self.arguments = arguments.clone();
+        worker.bye();
+        Ok(ready)
+    }
+
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        self.missing.clone()
+    }
+}
+
+impl Runner for FreshRunner {
+    /// Does one operation, whatever number is requested: a second one would not be the first
+    /// access.
+    fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
+        let fresh = [(FRESH_VARIABLE, "yes".to_owned())];
+        let start_ns = clock::now_ns();
+        let mut worker = WorkerClient::start(&self.argv, &fresh, self.limits.clone())?;
+        let hello_ns = worker.hello_ns();
+        let prepare_ns = clock::now_ns();
+        worker.prepare(&self.arguments)?;
+        let fresh =
+            ColdStart { startup_ns: hello_ns - start_ns, prepare_ns: clock::now_ns() - prepare_ns };
+        let taken = worker.go(n, 1);
+        self.has_died = worker.has_died();
+        let taken = taken?;
+        worker.bye();
+        Ok(RawSample { fresh: Some(fresh), ..taken })
+    }
+
+    fn has_died(&self) -> bool {
+        self.has_died
+    }
+}
+
+// The processes of the methods in the recorded round: their ids must be known while they run.
+
+/// A method in a long-lived process.
+pub(super) struct TracedWorker {
+    pub(super) worker: WorkerClient,
+}
+
+impl Child for TracedWorker {
+    fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
+        self.worker.prepare(arguments)
+    }
+
+    fn bye(&mut self) {
+        self.worker.bye();
+    }
+}
+
+impl TracedRunner for TracedWorker {
+    fn pid(&self) -> Option<u32> {
+        Some(self.worker.pid())
+    }
+
+    fn go(
+        &mut self,
+        n: u64,
+        ops: u64,
+        _started: &mut dyn FnMut(u32),
+    ) -> Result<RawSample, RunError> {
+        let done = self.worker.ask(n, ops, true)?;
+        Ok(RawSample { done, marks: self.worker.take_marks(), ..RawSample::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Stop;
+
+    #[test]
+    fn what_is_missing_of_the_first_process_is_missing_of_all() {
+        let limits = Limits { answer_ns: 0, dir: None, stop: Stop::default() };
+        let missing = vec![("cpu_ns", "it has no CPU".to_owned())];
+        let mut runner = FreshRunner::new(Vec::new(), limits);
+        assert_eq!(runner.missing(), []);
+        runner.missing.clone_from(&missing);
+        assert_eq!(runner.missing(), missing);
+    }
 }

@@ -1,16 +1,20 @@
-//! The state that the three passes over a run (the sessions, the counting, the timeline) share.
+//! The job of a measurement, who observes the growing run, and what its passes share: their state,
+//! and the order of a round.
 
 use std::thread::available_parallelism;
 
 use anyhow::Result;
 
-use super::job::{Job, Progress, Record};
+use crate::analyze::Decided;
 use crate::cache;
-use crate::experiment::{Data, How, Method};
+use crate::experiment::{Data, Experiment, How, Method};
 use crate::launch::{Launch, RunError, Stop};
 use crate::param::Point;
 use crate::protocol::Done;
+use crate::random::SplitMix64;
 use crate::run::{CacheState, Cell, Pass, Run, Sample, Warning};
+
+// The state that the three passes over a run (the sessions, the counting, the timeline) share.
 
 pub(crate) struct Bench<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -193,6 +197,110 @@ impl<'a> Bench<'a> {
     }
 }
 
+// The measurement job, and the observer of the growing run.
+
+/// The methods and points to measure, and the means to do so.
+pub struct Job<'a> {
+    pub experiment: &'a Experiment,
+    /// The chosen methods of the experiment, and the user's own; the first is the reference.
+    pub methods: Vec<Method>,
+    /// Before the run has this number of sessions, neither a decision nor its time ends it.
+    pub least_sessions: u32,
+}
+
+/// Receives the run as it grows: implemented by the store and the progress line. What is not
+/// implemented does nothing.
+pub trait Record {
+    /// The run has its cells and no samples yet; the implementation sets its id.
+    fn begin(&mut self, run: &mut Run) -> Result<()>;
+    /// The status, language or digest of a cell has changed.
+    fn cell(&mut self, _run: &Run, _cell: usize) -> Result<()> {
+        Ok(())
+    }
+    /// The cell has a new last sample.
+    fn sample(&mut self, _run: &Run, _cell: usize) -> Result<()> {
+        Ok(())
+    }
+    /// The session was interrupted: its samples, which are in the run, no longer count.
+    fn set_aside(&mut self, _run: &Run, _session: u32) -> Result<()> {
+        Ok(())
+    }
+    /// The plan has changed: the deciding measure was chosen.
+    fn planned(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
+    /// Called between samples, with the run until now.
+    fn progress(&mut self, _run: &Run, _progress: &Progress<'_>) {}
+    /// The environment, the notes and `complete` are final.
+    fn finish(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The current state of the measurement.
+#[derive(Clone, Debug)]
+pub enum Progress<'a> {
+    Preparing {
+        method: &'a str,
+        done: usize,
+        of: usize,
+    },
+    /// The round, counted over all sessions.
+    Round {
+        round: u32,
+        /// The maximum number of rounds.
+        rounds: u32,
+        spent_ns: u64,
+        /// Remaining time of the rounds; none before the first one has been taken.
+        left_ns: Option<u64>,
+    },
+    /// The time of the run is too short for its first look, after this number of sessions, and it
+    /// goes on for about this long until then.
+    Longer {
+        sessions: u32,
+        ns: u64,
+    },
+    /// The time will not suffice for the sessions of a verdict: a limit that would, and the one
+    /// that was given, if any.
+    Short {
+        sessions: u32,
+        limit_ns: u64,
+        given_ns: Option<u64>,
+    },
+    /// After a session of a run of sequential design in which verdicts may have changed.
+    Looked {
+        decided: &'a Decided,
+        /// By cell, whether it takes part in no later session.
+        left: &'a [bool],
+    },
+    Counting {
+        round: u32,
+        rounds: u32,
+    },
+    Tracing {
+        method: &'a str,
+        done: usize,
+        of: usize,
+    },
+}
+
+// The random order of the methods in a round; it depends only on the stored seed.
+
+/// A uniformly random order of `0..n` for this round of this session.
+pub(crate) fn order(seed: u64, session: u32, round: u32, n: usize) -> Vec<usize> {
+    let mut random = SplitMix64(
+        seed ^ (u64::from(session) << 32 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+    );
+    // The first outputs of neighbouring seeds are well mixed, but not independent of the seed's
+    // bits.
+    random.draw();
+    let mut order: Vec<usize> = (0..n).collect();
+    for i in (1..n).rev() {
+        order.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,5 +309,45 @@ mod tests {
     fn a_method_may_need_sixteen_times_its_file() {
         assert_eq!([0, 100, 101, 1601].map(|size| fitting(Some(1600), size)), [1600, 1, 0, 0]);
         assert_eq!([fitting(Some(1600), 20), fitting(None, 20)], [5, 1]);
+    }
+}
+
+#[cfg(test)]
+mod order_tests {
+    use super::*;
+
+    #[test]
+    fn the_order_depends_on_seed_session_and_round_alone() {
+        assert_eq!(order(7, 1, 2, 10), order(7, 1, 2, 10));
+        let others = [order(8, 1, 2, 10), order(7, 2, 2, 10), order(7, 1, 3, 10)];
+        assert!(others.iter().all(|other| *other != order(7, 1, 2, 10)));
+    }
+
+    #[test]
+    fn every_method_takes_every_place_equally_often() {
+        const N: usize = 6;
+        const ROUNDS: u32 = 6000;
+        let mut places = [[0u32; N]; N];
+        let mut follows = [[0u32; N]; N];
+        for round in 0..ROUNDS {
+            let order = order(42, 0, round, N);
+            for (place, method) in order.iter().enumerate() {
+                places[*method][place] += 1;
+            }
+            for pair in order.windows(2) {
+                follows[pair[0]][pair[1]] += 1;
+            }
+        }
+        let chi_square = |counts: &[u32], expected: f64| -> f64 {
+            counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum()
+        };
+        // 25 degrees of freedom: above 52.6 with a probability of 0.001.
+        let all: Vec<u32> = places.iter().flatten().copied().collect();
+        assert!(chi_square(&all, f64::from(ROUNDS) / N as f64) < 52.6, "{places:?}");
+        // Each ordered pair is adjacent in 1 / N of the rounds; with 29 degrees of freedom the
+        // bound is 58.3.
+        let pairs: Vec<u32> =
+            (0..N * N).filter(|i| i / N != i % N).map(|i| follows[i / N][i % N]).collect();
+        assert!(chi_square(&pairs, f64::from(ROUNDS) / N as f64) < 58.3, "{follows:?}");
     }
 }

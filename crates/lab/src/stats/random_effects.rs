@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
-use super::moments::moments;
+use super::moments;
 
 /// Fewer groups give no prediction interval: it would be useless.
 pub const GROUPS_PREDICTED: usize = 4;

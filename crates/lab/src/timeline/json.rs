@@ -7,8 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::recording::Fault;
-use super::spans::{Category, Process, Span, Thread, Timeline};
+use super::spans::{Category, Fault, Process, Span, Thread, Timeline};
 
 #[derive(Serialize)]
 struct Event<'a> {

@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::build::Child;
-use super::recording::{Call, Fault, Recording, State, Task};
+use super::spans::{Call, Child, Fault, Recording, State, Task, nested, state_spans};
 use super::*;
 
 fn span(name: &str, category: Category, start_ns: u64, end_ns: u64) -> Span {
@@ -111,9 +110,9 @@ proptest! {
         let mut changes: Vec<(u64, State)> =
             changes.into_iter().map(|(at, i)| (at, all[usize::from(i)])).collect();
         changes.sort_by_key(|change| change.0);
-        let states = states::spans(&changes, 50);
+        let states = state_spans(&changes, 50);
         prop_assert!(states.windows(2).all(|two| two[0].end_ns == two[1].start_ns));
-        let spans = nest::nested(outer.collect(), states);
+        let spans = nested(outer.collect(), states);
         prop_assert!(spans.is_sorted_by_key(|span| span.start_ns));
         for (i, a) in spans.iter().enumerate() {
             for b in &spans[i + 1..] {

@@ -1,32 +1,16 @@
 //! Draws ranks: pure arithmetic on the numbers of records, the first of which is 0. It knows no
 //! files.
 
-mod bernoulli;
-mod exactly;
-mod partition;
-mod replacement;
+mod ranks;
 mod reservoir;
-mod rest;
 mod strata;
-mod systematic;
-mod weighted;
-
-#[cfg(test)]
-mod tests;
-
-pub use bernoulli::Bernoulli;
-pub use exactly::Exactly;
-pub(crate) use partition::{Partition, random_shares, shares};
-pub(crate) use replacement::Slots;
-pub use replacement::WithReplacement;
-pub use reservoir::Reservoir;
-pub(crate) use rest::Rest;
-pub(crate) use strata::{Quota, Sizes, Strata, key_seed};
-pub use systematic::Systematic;
-pub use weighted::WeightedReservoir;
-pub(crate) use weighted::check_weight;
 
 use crate::{Error, ErrorKind, Result};
+pub use ranks::{Bernoulli, Exactly, Systematic, WithReplacement};
+pub(crate) use ranks::{Rest, Slots};
+pub(crate) use reservoir::check_weight;
+pub use reservoir::{Reservoir, WeightedReservoir};
+pub(crate) use strata::{Partition, Quota, Sizes, Strata, key_seed, random_shares, shares};
 
 /// Reserves memory for `n` items. As `n` comes from the user, it may exceed the memory, which is an
 /// error.
@@ -39,3 +23,6 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, n: u64) -> Result<()> {
         Error::new(ErrorKind::BadRequest, text)
     })
 }
+
+#[cfg(test)]
+mod tests;

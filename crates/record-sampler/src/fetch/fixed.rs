@@ -5,11 +5,10 @@ use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
-use super::part::{IN_FLIGHT, Part};
-use super::{Choice, Method, Ranks, copy, next_below};
+use super::{Choice, IN_FLIGHT, Method, Part, Ranks, copy, next_below};
 use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
 use crate::sink::{Place, Sink};
-use crate::watch::Watch;
+use crate::work::Watch;
 use crate::{Error, ErrorKind, Result};
 
 const SEQUENTIAL_BYTES: usize = 256 << 10;

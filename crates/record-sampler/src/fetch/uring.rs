@@ -10,11 +10,10 @@ use std::sync::OnceLock;
 
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::part::{IN_FLIGHT, Part};
-use super::{Ranks, next_below};
+use super::{IN_FLIGHT, Part, Ranks, next_below};
 use crate::input::{Advice, Open, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};
-use crate::watch::Watch;
+use crate::work::Watch;
 use crate::{Error, ErrorKind, Result};
 
 /// Each read in flight has a buffer for a record.

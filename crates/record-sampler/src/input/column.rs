@@ -1,9 +1,9 @@
-//! One column of a record: the key of its stratum, or its weight.
+//! One column of a record: the key of its stratum, or its weight. Its name is found in a line of
+//! the header.
 
 use std::borrow::Cow;
 
-use super::Names;
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// A column of CSV, of lines with fields or of Parquet, or a member of the objects of JSON Lines.
 ///
@@ -262,6 +262,24 @@ fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
     }
     field.extend_from_slice(&text[at..]);
     (field, None)
+}
+
+/// The line of a header that names the columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Names<'a> {
+    /// The whole header if it is a record, else its last line; `None` without a header of text.
+    pub(crate) fn new(header: &'a [u8], rule: &HeaderRule) -> Option<Names<'a>> {
+        match rule {
+            HeaderRule::None | HeaderRule::Bytes(_) | HeaderRule::Magic(_) => None,
+            HeaderRule::Record => Some(Names(header)),
+            HeaderRule::Lines(_) | HeaderRule::Prefix(_) => {
+                let mut lines = header.split_inclusive(|byte| *byte == b'\n');
+                Some(Names(lines.next_back().unwrap_or_default()))
+            }
+        }
+    }
 }
 
 #[cfg(test)]

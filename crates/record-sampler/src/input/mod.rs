@@ -1,14 +1,7 @@
 //! Inputs: files that can be read at any offset, and streams that can be read only once.
 
-mod advice;
-mod cache;
 mod column;
 mod compressed;
-mod digest;
-mod handle;
-mod header;
-mod map;
-mod names;
 mod plain_file;
 mod records;
 mod scan;
@@ -21,29 +14,23 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use advice::{Advice, advise};
-pub(crate) use cache::cached_share;
+use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 pub use column::Column;
-pub(crate) use column::Picker;
 #[cfg(feature = "parquet")]
 pub(crate) use column::weight;
+pub(crate) use column::{Names, Picker};
 use compressed::Encoding;
-pub(crate) use digest::digest;
-use handle::Descriptors;
-pub(crate) use handle::Handle;
+use plain_file::Descriptors;
 #[cfg(all(feature = "uring", target_os = "linux"))]
-pub(crate) use handle::Open;
-pub(crate) use header::Header;
-pub(crate) use map::{Density, fault_bytes, map};
-pub(crate) use names::Names;
+pub(crate) use plain_file::Open;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::read_exactly;
-pub(crate) use plain_file::{BOM, PlainFile, without_bom};
-pub(crate) use records::{BufferedRecord, Records};
+pub(crate) use plain_file::{
+    Advice, BOM, Handle, PlainFile, advise, cached_share, digest, without_bom,
+};
+pub(crate) use records::{BufferedRecord, Header, Records};
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
-pub(crate) use window::{Access, PAGE_BYTES, Window};
-
-use crate::{Error, ErrorKind, Format, HeaderRule, Result};
+pub(crate) use window::{Access, Density, PAGE_BYTES, Window, fault_bytes, map};
 
 /// The records to choose from: those of all inputs, in order.
 ///

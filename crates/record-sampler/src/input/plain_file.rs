@@ -1,13 +1,18 @@
-//! A regular file as it was when it was opened.
+//! A regular file as it was when it was opened: its descriptor, how much of it is in the page
+//! cache, and advice about reads to come.
 
+use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io;
+use std::num::NonZero;
+use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::digest::digest;
-use super::handle::{Descriptors, Handle};
+use rustix::process::{Resource, getrlimit};
+
 use crate::{Error, ErrorKind, Format, Result};
 
 /// A regular file, with its size and time when it was opened.
@@ -111,4 +116,215 @@ pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> 
         io::ErrorKind::UnexpectedEof => file.cut(),
         _ => Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error),
     })
+}
+
+// Of many files only some descriptors stay open, and the other files are opened again when they are
+// read.
+
+/// The most files that stay open for as long as the population lives.
+const MOST_PINNED: u64 = 256;
+/// The most files that were opened again and are not closed yet.
+const MOST_REOPENED: usize = 4;
+
+/// A file that can be read at any time, whether it is open now or not.
+pub(crate) struct Handle {
+    /// It stays open, and has this descriptor.
+    pinned: Option<File>,
+    path: PathBuf,
+    /// The device and the inode, by which another file of the same name is recognised.
+    identity: (u64, u64),
+    reopened: Arc<Reopened>,
+}
+
+/// The descriptors of a population.
+#[derive(Clone)]
+pub(crate) struct Descriptors {
+    pinned: Arc<AtomicUsize>,
+    most_pinned: usize,
+    reopened: Arc<Reopened>,
+}
+
+/// Files that were opened again, the last one at the end.
+type Reopened = Mutex<VecDeque<((u64, u64), Arc<File>)>>;
+
+/// An open file.
+pub(crate) enum Open<'a> {
+    Pinned(&'a File),
+    Reopened(Arc<File>),
+}
+
+impl Deref for Open<'_> {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        match self {
+            Open::Pinned(file) => file,
+            Open::Reopened(file) => file,
+        }
+    }
+}
+
+impl Descriptors {
+    /// A quarter of the descriptors that this process may have is used at most: the caller needs
+    /// some, too.
+    pub(crate) fn new() -> Descriptors {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        Descriptors {
+            pinned: Arc::default(),
+            most_pinned: (limit / 4).min(MOST_PINNED) as usize,
+            reopened: Arc::default(),
+        }
+    }
+
+    /// A handle of this open file, which is closed if too many are open already.
+    pub(crate) fn handle(&self, file: File, path: &Path, metadata: &Metadata) -> Handle {
+        let is_pinned = self.pinned.fetch_add(1, Ordering::Relaxed) < self.most_pinned;
+        self.new_handle(is_pinned.then_some(file), path, metadata)
+    }
+
+    /// A handle of a file that cannot be opened again, as it has no path.
+    fn handle_without_path(&self, file: File, metadata: &Metadata) -> Handle {
+        self.new_handle(Some(file), Path::new(""), metadata)
+    }
+
+    fn new_handle(&self, pinned: Option<File>, path: &Path, metadata: &Metadata) -> Handle {
+        let reopened = Arc::clone(&self.reopened);
+        Handle { pinned, path: path.to_owned(), identity: identity(metadata), reopened }
+    }
+}
+
+impl Handle {
+    pub(crate) fn has_path(&self) -> bool {
+        !self.path.as_os_str().is_empty()
+    }
+
+    pub(crate) fn get(&self) -> io::Result<Open<'_>> {
+        if let Some(file) = &self.pinned {
+            return Ok(Open::Pinned(file));
+        }
+        let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, file)) = reopened.iter().find(|(identity, _)| *identity == self.identity) {
+            return Ok(Open::Reopened(Arc::clone(file)));
+        }
+        let file = File::open(&self.path)?;
+        if identity(&file.metadata()?) != self.identity {
+            return Err(io::Error::other("another file has taken its name while it was read"));
+        }
+        let file = Arc::new(file);
+        if reopened.len() == MOST_REOPENED {
+            reopened.pop_front();
+        }
+        reopened.push_back((self.identity, Arc::clone(&file)));
+        Ok(Open::Reopened(file))
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// The share of the file's pages that are cached, which querying does not change, or `None` if the
+/// system cannot report it (Linux before 6.5, other systems). Of a large file only some places are
+/// checked, as checking all takes milliseconds.
+#[cfg(target_os = "linux")]
+pub(crate) fn cached_share(file: &File, size: u64) -> Option<f64> {
+    const PAGE: u64 = 4096;
+    const PLACES: u64 = 64;
+    const PLACE_BYTES: u64 = 32 * PAGE;
+    if size <= PLACES * PLACE_BYTES {
+        let pages = size.div_ceil(PAGE).max(1);
+        return Some(cached_pages(file, 0, size)? as f64 / pages as f64);
+    }
+    let mut cached = 0;
+    for place in 0..PLACES {
+        let offset = (size - PLACE_BYTES) / (PLACES - 1) * place / PAGE * PAGE;
+        cached += cached_pages(file, offset, PLACE_BYTES)?;
+    }
+    Some(cached as f64 * PAGE as f64 / (PLACES * PLACE_BYTES) as f64)
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "a system call without a wrapper")]
+fn cached_pages(file: &File, offset: u64, len: u64) -> Option<u64> {
+    use std::os::fd::AsRawFd;
+
+    let range = [offset, len];
+    // cached, dirty, writeback, evicted, recently evicted
+    let mut counts = [0u64; 5];
+    let (range, result) = (range.as_ptr(), counts.as_mut_ptr());
+    // SAFETY: cachestat(2), number 451 on all architectures, reads two and writes five 64-bit
+    // numbers.
+    let failed = unsafe { libc::syscall(451, file.as_raw_fd(), range, result, 0) };
+    (failed == 0).then_some(counts[0])
+}
+
+/// Not supported here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn cached_share(_: &File, _: u64) -> Option<f64> {
+    None
+}
+
+/// How a part of a file will be read. The advice affects speed only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Advice {
+    /// At random, so that the system should not read ahead.
+    Random,
+    /// Soon: a read is started without waiting for it.
+    WillNeed,
+}
+
+/// Gives advice for a part of the file; without a length, for the rest of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, advice: Advice) {
+    let advice = match advice {
+        Advice::Random => rustix::fs::Advice::Random,
+        Advice::WillNeed => rustix::fs::Advice::WillNeed,
+    };
+    if let Ok(open) = file.handle.get() {
+        let _ = rustix::fs::fadvise(&*open, offset, len, advice);
+    }
+}
+
+/// Other systems do without it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn advise(_: &PlainFile, _: u64, _: Option<NonZero<u64>>, _: Advice) {}
+
+/// FNV-1a over 8 bytes at a time, with a final mix. It protects against mistakes, not against
+/// malice.
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut hash = 0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64;
+    let mut add = |word: [u8; 8]| {
+        hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(PRIME);
+        hash ^= hash >> 29;
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        add(*word);
+    }
+    if !rest.is_empty() {
+        let mut padded = [0; 8];
+        padded[..rest.len()].copy_from_slice(rest);
+        add(padded);
+    }
+    hash ^ (hash >> 32)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_was_just_written_is_cached_and_a_hole_is_not() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![1; 20 << 20]).unwrap();
+        if let Some(share) = cached_share(&file, 20 << 20) {
+            assert!(share > 0.5, "{share}");
+            file.set_len(200 << 20).unwrap();
+            let share = cached_share(&file, 200 << 20).unwrap();
+            assert!((0.01..0.3).contains(&share), "{share}");
+        }
+    }
 }

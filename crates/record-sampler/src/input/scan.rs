@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::compressed::decoder;
 use super::{BufferedRecord, Handle, Header, Names, PlainFile, Population, Records, Source};
-use crate::watch::{Watch, Watched};
+use crate::work::{Watch, Watched};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// Iterates over the records from first to last.

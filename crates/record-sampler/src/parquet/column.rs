@@ -1,14 +1,16 @@
-//! Reads the column of the keys or weights alone, and chooses rows by it.
+//! Reads the column of the keys or weights alone, and chooses rows by its values.
 
+use std::io::Write;
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{DataType, Int96};
 use parquet::errors::ParquetError;
+use parquet::schema::types::ColumnDescriptor;
 
-use super::cell::{Cell, Kind};
-use super::failure::contained;
-use super::sources::{Group, Sources, too_short};
+use super::sources::{Group, Sources, contained, too_short};
 use crate::draw::{Sizes, Strata, WeightedReservoir};
-use crate::input::Column;
+use crate::input::{Column, weight};
 use crate::random::Rng;
 use crate::random_access::too_few_weighted;
 use crate::sampler::{Amount, Sampler};
@@ -195,4 +197,213 @@ fn each<T: DataType>(
         done += read as u64;
     }
     Ok(Ok(()))
+}
+
+/// More digits than fit into the integers that hold decimals.
+const MOST_DIGITS: i32 = 38;
+
+/// The logical type of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Signed,
+    Unsigned,
+    Real,
+    Text,
+    /// With this many digits after the point.
+    Decimal(usize),
+    /// Neither a number nor the text of one.
+    Other,
+}
+
+impl Kind {
+    fn from_column(column: &ColumnDescriptor) -> Result<Kind> {
+        let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+        let is_decimal =
+            matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
+        if is_decimal {
+            let (digits, scale) = (column.type_precision(), column.type_scale());
+            let places = usize::try_from(scale).ok().filter(|_| scale <= MOST_DIGITS);
+            let places = places.filter(|_| digits <= MOST_DIGITS).ok_or_else(|| {
+                let text =
+                    format!("it has {digits} digits, {scale} of them after the point: too many");
+                Error::new(ErrorKind::BadColumn, text)
+            })?;
+            return Ok(Kind::Decimal(places));
+        }
+        let is_unsigned = match logical {
+            Some(LogicalType::Integer(integer)) => !integer.is_signed,
+            _ => matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64),
+        };
+        Ok(match column.physical_type() {
+            Type::INT32 | Type::INT64 if is_unsigned => Kind::Unsigned,
+            Type::INT32 | Type::INT64 => Kind::Signed,
+            Type::FLOAT | Type::DOUBLE => Kind::Real,
+            Type::BYTE_ARRAY => Kind::Text,
+            Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => Kind::Other,
+        })
+    }
+
+    fn short(self, value: i32) -> Cell<'static> {
+        match self {
+            Kind::Unsigned => Cell::Unsigned(u64::from(value as u32)),
+            kind => kind.long(i64::from(value)),
+        }
+    }
+
+    pub(super) fn long(self, value: i64) -> Cell<'static> {
+        match self {
+            Kind::Unsigned => Cell::Unsigned(value as u64),
+            Kind::Decimal(places) => Cell::Decimal(i128::from(value), places),
+            _ => Cell::Signed(value),
+        }
+    }
+
+    pub(super) fn bytes(self, value: &[u8]) -> Result<Cell<'_>> {
+        let Kind::Decimal(places) = self else { return Ok(Cell::Bytes(value)) };
+        let Some(at) = size_of::<i128>().checked_sub(value.len()) else {
+            let text = format!("a decimal of {} bytes, which has too many digits", value.len());
+            return Err(Error::new(ErrorKind::BadColumn, text));
+        };
+        // The first byte has the sign.
+        let is_negative = value.first().is_some_and(|byte| *byte >= 0x80);
+        let mut wide = if is_negative { [0xff; 16] } else { [0; 16] };
+        wide[at..].copy_from_slice(value);
+        Ok(Cell::Decimal(i128::from_be_bytes(wide), places))
+    }
+}
+
+/// A value of a column, as the key of a stratum or as a weight.
+#[derive(Clone, Copy)]
+pub(super) enum Cell<'a> {
+    Null,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Single(f32),
+    Double(f64),
+    Decimal(i128, usize),
+    Stamp(&'a Int96),
+    Bytes(&'a [u8]),
+}
+
+impl Cell<'_> {
+    /// The JSON form of the value; a string without its quotes.
+    pub(super) fn text<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+        buffer.clear();
+        // Writing to memory cannot fail.
+        let _ = match self {
+            Cell::Null => return b"null",
+            Cell::Bytes(bytes) => return bytes,
+            Cell::Bool(value) => write!(buffer, "{value}"),
+            Cell::Signed(value) => write!(buffer, "{value}"),
+            Cell::Unsigned(value) => write!(buffer, "{value}"),
+            Cell::Single(value) => write_real(widened(*value), buffer),
+            Cell::Double(value) => write_real(*value, buffer),
+            Cell::Decimal(value, places) => write!(buffer, "{}", decimal(*value, *places)),
+            Cell::Stamp(value) => write!(buffer, "{value}"),
+        };
+        buffer
+    }
+
+    pub(super) fn weight(&self, buffer: &mut Vec<u8>) -> Result<f64> {
+        match self {
+            Cell::Signed(value) => Ok(*value as f64),
+            Cell::Unsigned(value) => Ok(*value as f64),
+            Cell::Single(value) => Ok(f64::from(*value)),
+            Cell::Double(value) => Ok(*value),
+            Cell::Null => Err(Error::new(ErrorKind::BadWeight, "a weight of null: not a number")),
+            _ => weight(self.text(buffer)),
+        }
+    }
+}
+
+/// As the reader of JSON Lines writes a number: `null` for NaN and infinity.
+fn write_real(value: f64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
+    serde_json::to_writer(buffer, &value).map_err(Into::into)
+}
+
+/// With all of its digits: JSON has one kind of number.
+fn widened(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
+}
+
+fn decimal(value: i128, places: usize) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let digits = format!("{:0>width$}", value.unsigned_abs(), width = places + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - places);
+    let point = if places > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    fn kind(column: &str) -> String {
+        let schema = parse_message_type(&format!("message row {{ required {column}; }}")).unwrap();
+        let kind = Kind::from_column(&SchemaDescriptor::new(Arc::new(schema)).column(0));
+        kind.map_or_else(|error| error.to_string(), |kind| format!("{kind:?}"))
+    }
+
+    #[test]
+    fn what_a_column_stands_for_follows_from_its_types() {
+        for (column, expected) in [
+            ("int32 a", "Signed"),
+            ("int32 a (UINT_32)", "Unsigned"),
+            ("int64 a (INTEGER(64,false))", "Unsigned"),
+            ("int64 a (TIMESTAMP(MILLIS,true))", "Signed"),
+            ("float a", "Real"),
+            ("binary a (UTF8)", "Text"),
+            ("binary a", "Text"),
+            ("boolean a", "Other"),
+            ("int96 a", "Other"),
+            ("fixed_len_byte_array(2) a (FLOAT16)", "Other"),
+            ("fixed_len_byte_array(5) a (DECIMAL(10,2))", "Decimal(2)"),
+            ("int32 a (DECIMAL(9,0))", "Decimal(0)"),
+        ] {
+            assert_eq!(kind(column), expected, "{column}");
+        }
+        let wide = "it has 60 digits, 40 of them after the point: too many";
+        assert_eq!(kind("fixed_len_byte_array(32) a (DECIMAL(60,40))"), wide);
+    }
+
+    #[test]
+    fn a_cell_is_a_text_and_a_number() {
+        let check = |cell: Cell<'_>, text: &str, number: Option<f64>| {
+            let mut buffer = Vec::new();
+            assert_eq!(String::from_utf8_lossy(cell.text(&mut buffer)), text);
+            assert_eq!(cell.weight(&mut buffer).ok(), number, "{text}");
+        };
+        check(Kind::Unsigned.short(-1), "4294967295", Some(4_294_967_295.0));
+        check(Kind::Unsigned.long(-1), "18446744073709551615", Some(18_446_744_073_709_551_615.0));
+        check(Kind::Signed.short(-1), "-1", Some(-1.0));
+        check(Kind::Decimal(2).short(-5), "-0.05", Some(-0.05));
+        check(Kind::Decimal(0).long(70), "70", Some(70.0));
+        check(Kind::Decimal(3).bytes(&[0x01, 0x00]).unwrap(), "0.256", Some(0.256));
+        check(Kind::Decimal(1).bytes(&[0xff]).unwrap(), "-0.1", Some(-0.1));
+        check(Kind::Decimal(1).bytes(&[]).unwrap(), "0.0", Some(0.0));
+        check(Kind::Text.bytes(b" 2.5").unwrap(), " 2.5", Some(2.5));
+        check(Kind::Text.bytes(b"\"x").unwrap(), "\"x", None);
+        check(Cell::Double(0.1), "0.1", Some(0.1));
+        check(Cell::Double(2e-5), "0.00002", Some(2e-5));
+        check(Cell::Double(1e16), "1e+16", Some(1e16));
+        check(Cell::Double(-0.0), "-0.0", Some(-0.0));
+        check(Cell::Double(f64::INFINITY), "null", Some(f64::INFINITY));
+        check(Cell::Single(0.5), "0.5", Some(0.5));
+        check(Cell::Single(0.1), "0.1", Some(f64::from(0.1f32)));
+        check(Cell::Single(1e15), "1000000000000000.0", Some(f64::from(1e15f32)));
+        check(Cell::Single(3e20), "3e+20", Some(f64::from(3e20f32)));
+        check(Cell::Bool(true), "true", None);
+        check(Cell::Null, "null", None);
+        for cell in [Cell::Double(f64::NAN), Cell::Single(f32::NAN), Cell::Single(f32::INFINITY)] {
+            assert_eq!(cell.text(&mut Vec::new()), b"null");
+        }
+        assert!(Kind::Decimal(1).bytes(&[0; 17]).is_err());
+        assert_eq!(decimal(i128::MIN, 38), "-1.70141183460469231731687303715884105728");
+    }
 }

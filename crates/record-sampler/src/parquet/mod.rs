@@ -2,31 +2,23 @@
 //! column by column, without assembling rows. Row groups without a chosen row are not read, nor are
 //! such pages if there is a page index. A column of keys or weights is read alone before.
 
-mod cell;
-mod chunks;
 mod column;
-mod columns;
-mod failure;
-mod levels;
 mod part;
-mod row_group_writer;
 mod rows;
 mod sources;
 
 use std::io::Write;
 use std::path::Path;
 
-use self::failure::malformed;
 pub use self::part::ParquetPart;
-use self::row_group_writer::{Destination, writers};
-use self::sources::Sources;
+use self::rows::{Destination, writers};
+use self::sources::{Sources, malformed};
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, Ranks};
 use crate::input::Population;
 use crate::random::Rng;
-use crate::random_access;
 use crate::sampler::{Sampler, Stats, Weight};
-use crate::{Error, ErrorKind, Format, Result};
+use crate::{Error, ErrorKind, Format, Result, random_access};
 
 impl Sampler {
     /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::column::Picked;
-use super::row_group_writer::Destination;
+use super::rows::Destination;
 use super::sources::{Group, Sources};
 use super::{copy, guarded};
 use crate::draw::check_weight;

@@ -1,22 +1,28 @@
 //! Parquet files with one schema as one population: their footers, and readers of their columns.
+//! What the Parquet library is given is checked before, and its errors and panics become errors of
+//! this crate.
 
+use std::io::{self, BufReader, Read};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use parquet::basic::Compression;
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::offset_index::PageLocation;
-use parquet::file::reader::SerializedPageReader;
+use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 use parquet::schema::types::SchemaDescriptor;
 
-use super::chunks::Chunks;
-use super::failure::{contained, malformed};
-use super::levels::Counted;
-use crate::input::Population;
+use crate::input::{Handle, PlainFile, Population};
 use crate::sampler::Sampler;
+use crate::work::Watch;
 use crate::{Error, ErrorKind, Result};
 
 /// At least one file.
@@ -226,4 +232,251 @@ fn are_sound(pages: &[PageLocation], start: u64, rows: usize) -> bool {
 
 pub(super) fn too_short(row: u64) -> ParquetError {
     ParquetError::EOF(format!("a column ends before row {row} of its row group"))
+}
+
+// The bytes of a file for the Parquet library: counted, checked, and only those it requests.
+
+/// The size of a page header, with statistics.
+const HEADER_BYTES: usize = 256;
+
+#[derive(Clone)]
+pub(super) struct Chunks(Arc<Inner>);
+
+struct Inner {
+    file: Arc<Handle>,
+    size: u64,
+    watch: Watch,
+    bytes_read: AtomicU64,
+    /// The library converts errors to text, so the original is kept here.
+    error: Mutex<Option<Error>>,
+}
+
+impl Chunks {
+    pub(super) fn new(file: &PlainFile, watch: Watch) -> Chunks {
+        let (bytes_read, error) = (AtomicU64::new(0), Mutex::new(None));
+        let (file, size) = (Arc::clone(&file.handle), file.size);
+        Chunks(Arc::new(Inner { file, size, watch, bytes_read, error }))
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.0.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// The cause of an error of the library: a read error, or an invalid file.
+    pub(super) fn explain(&self, error: &ParquetError) -> Error {
+        let kept = self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.unwrap_or_else(|| unsound(error))
+    }
+}
+
+impl Inner {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = loop {
+            match self.file.get().and_then(|open| open.read_at(buffer, offset)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
+        let text = format!("reading at offset {offset}");
+        let checked =
+            read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
+                self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+                self.watch.advance(n as u64)?;
+                Ok(n)
+            });
+        checked.map_err(|error| {
+            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.0.size
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = BufReader<At>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::with_capacity(HEADER_BYTES, At { chunks: self.clone(), offset: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.size);
+        if end.is_none() {
+            let text = format!("{length} bytes at offset {start} of {}", self.0.size);
+            return Err(ParquetError::EOF(text));
+        }
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(length).map_err(|_| {
+            ParquetError::General(format!("no memory for {length} bytes at offset {start}"))
+        })?;
+        buffer.resize(length, 0);
+        At { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
+        Ok(buffer.into())
+    }
+}
+
+/// A position to continue reading from.
+pub(super) struct At {
+    chunks: Chunks,
+    offset: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.chunks.0.read_at(buffer, self.offset)?;
+        self.offset += n as u64;
+        Ok(n)
+    }
+}
+
+// The repetition levels of a page are counted before they are used: with fewer than declared, the
+// library would skip rows for ever.
+
+type ParquetResult<T> = std::result::Result<T, ParquetError>;
+
+pub(super) struct Counted<P> {
+    pages: P,
+    /// Bits of a level; 0 if there are none.
+    width: u32,
+}
+
+impl<P: PageReader> Counted<P> {
+    pub(super) fn new(pages: P, max_level: i16) -> Counted<P> {
+        Counted { pages, width: i16::BITS - max_level.leading_zeros() }
+    }
+}
+
+impl<P: PageReader> Iterator for Counted<P> {
+    type Item = ParquetResult<Page>;
+
+    fn next(&mut self) -> Option<ParquetResult<Page>> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl<P: PageReader> PageReader for Counted<P> {
+    fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        if page.as_ref().is_some_and(|page| self.width > 0 && is_short(page, self.width)) {
+            let text = "a page has fewer repetition levels than values";
+            return Err(ParquetError::EOF(text.to_owned()));
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> ParquetResult<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.pages.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> ParquetResult<Option<Page>> {
+        self.pages.take_deferred_dictionary()
+    }
+
+    fn at_record_boundary(&mut self) -> ParquetResult<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// Other defects are left to the library, which detects them.
+fn is_short(page: &Page, width: u32) -> bool {
+    let (levels, values) = match page {
+        Page::DataPage { buf, num_values, rep_level_encoding: Encoding::RLE, .. } => {
+            let Some((len, rest)) = buf.split_first_chunk() else { return false };
+            (rest.get(..u32::from_le_bytes(*len) as usize), *num_values)
+        }
+        Page::DataPageV2 { buf, num_values, rep_levels_byte_len, .. } => {
+            (buf.get(..*rep_levels_byte_len as usize), *num_values)
+        }
+        _ => return false,
+    };
+    levels.is_some_and(|levels| !has(levels, width as usize, u64::from(values)))
+}
+
+/// Whether there are this many levels: runs of one level, or of bit-packed ones, eight to a group,
+/// as the format describes its "RLE/bit-packing hybrid". The last group may be truncated.
+fn has(mut bytes: &[u8], width: usize, wanted: u64) -> bool {
+    let mut count = 0u64;
+    while count < wanted {
+        let (header, rest) = number(bytes);
+        if header == 0 {
+            return false;
+        }
+        let (levels, size) = if header & 1 == 1 {
+            let size = usize::try_from(header >> 1).unwrap_or(usize::MAX).saturating_mul(width);
+            let size = size.min(rest.len());
+            ((size * 8 / width) as u64, size)
+        } else {
+            (header >> 1, width.div_ceil(8).min(rest.len()))
+        };
+        count = count.saturating_add(levels);
+        bytes = &rest[size..];
+    }
+    true
+}
+
+/// A varint, seven bits per byte, the lowest first, and the bytes behind it; 0 if there is none.
+fn number(bytes: &[u8]) -> (u64, &[u8]) {
+    let mut number = 0;
+    for (place, byte) in bytes.iter().enumerate().take(9) {
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return (number, &bytes[place + 1..]);
+        }
+    }
+    (0, &[])
+}
+
+/// Calls the library. It has panicked on hostile bytes before, which must become an error as well.
+pub(super) fn contained<T>(
+    call: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err(ParquetError::General("the library gave up".to_owned())))
+}
+
+pub(super) fn malformed(text: &str) -> Error {
+    Error::new(ErrorKind::Malformed, text)
+}
+
+/// The error for an invalid file.
+fn unsound(error: &ParquetError) -> Error {
+    malformed(&format!("not a sound Parquet file: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It has exactly this many levels.
+    fn check(bytes: &[u8], width: usize, levels: u64) {
+        assert!(has(bytes, width, levels), "{bytes:?}");
+        assert!(!has(bytes, width, levels + 1), "{bytes:?}");
+    }
+
+    #[test]
+    fn levels_are_counted_by_their_runs() {
+        check(&[], 1, 0);
+        check(&[6, 0], 1, 3);
+        check(&[0xac, 1, 0], 1, 86);
+        check(&[5, 0xff, 0xff], 1, 16);
+        check(&[5, 0xff, 0xff, 0xff, 0xff, 10, 0], 2, 21);
+        check(&[5, 0xff, 0xff, 0xff], 3, 8);
+        check(&[8, 0, 0, 8, 0], 1, 4);
+        check(&[0xff; 20], 1, 0);
+        check(&[3], 1, 0);
+    }
 }

@@ -3,17 +3,14 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
-use crate::Result;
-use crate::draw::{Partition, shares};
+use crate::draw::{Partition, Quota, Sizes, shares};
 use crate::fetch::{Method, Ranks, fetch_places, probe};
-use crate::groups;
 use crate::input::Population;
-use crate::probability::WithProbability;
 use crate::random::Rng;
-use crate::random_access::{self, Ranked};
+use crate::random_access::{self, Ranked, too_few};
 use crate::shuffle::{MappedShuffler, Shuffle, Shuffler};
-use crate::sink::{List, Output, Parts, Place, Sink};
-use crate::{streaming, threads};
+use crate::sink::{List, Output, Parts, Place, Sink, WithProbability};
+use crate::{Result, streaming, work};
 
 /// More of them do not make a random order faster.
 const MOST_THREADS: usize = 8;
@@ -49,7 +46,7 @@ impl Sampler {
         let result = if let Method::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if let Some(column) = &self.groups {
-            groups::write(self, population, column, sink)
+            streaming::write_groups(self, population, column, sink)
         } else if self.is_mergeable {
             self.write_mergeable(population, sink)
         } else if self.is_one_pass(population) {
@@ -149,7 +146,7 @@ impl Sampler {
     ) -> Result<Stats> {
         let (seed, memory) = (self.seed, self.memory);
         let shuffle = Shuffle { records, bytes: ranked.bytes_of(records), seed, memory };
-        let threads = threads::available(MOST_THREADS);
+        let threads = work::available(MOST_THREADS);
         let mapped = MappedShuffler::new(&shuffle, ranked.bytes_of(ranked.total), threads);
         if let Some(mut shuffler) = mapped
             && ranked.map_all(population)?
@@ -200,5 +197,32 @@ impl Sampler {
         let bytes_read = bytes_read + fetch_places(population, &places, sink)?;
         let reason = "requested; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason, note: None })
+    }
+}
+
+impl Sampler {
+    /// How many records to draw of each stratum. `sizes` counts them, if that is needed.
+    pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<Sizes>) -> Result<Quota> {
+        match self.amount {
+            Amount::Exactly(n) | Amount::AtMost(n) if !self.is_proportional => Ok(Quota::Each(n)),
+            Amount::Share(p) => {
+                let sizes = sizes()?;
+                let n = (p * sizes.total() as f64).round() as u64;
+                Ok(sizes.quota(n))
+            }
+            Amount::Exactly(n) | Amount::AtMost(n) => {
+                let sizes = sizes()?;
+                let total = sizes.total();
+                if n > total && self.amount.least() > 0 {
+                    return Err(too_few(n, total));
+                }
+                Ok(sizes.quota(n.min(total)))
+            }
+        }
+    }
+
+    /// It is an error if a stratum has fewer records than this.
+    pub(crate) fn least_of_each(&self) -> u64 {
+        if self.is_proportional { 0 } else { self.amount.least() }
     }
 }

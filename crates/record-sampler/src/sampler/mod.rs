@@ -1,17 +1,16 @@
-//! The front of the crate: the request. Its validation and execution are in the submodules.
+//! The front of the crate: the request, with all its choices, and its validation. Its execution is
+//! in the submodules.
 
-mod check;
-mod choices;
 mod distributed;
 mod drawing;
-mod strata;
 
 use std::sync::Arc;
 
 use crate::fetch::Method;
-use crate::input::Column;
+use crate::input::{Column, Population};
 use crate::sink::Probabilities;
-use crate::watch::Watch;
+use crate::work::Watch;
+use crate::{Error, ErrorKind, Result};
 
 /// How many records to choose, and how.
 ///
@@ -196,5 +195,445 @@ impl Sampler {
     /// ```
     pub fn probability(p: f64) -> Sampler {
         Sampler::new(Amount::Share(p))
+    }
+}
+
+// How records are chosen and fetched.
+
+impl Sampler {
+    /// Sets the seed, which is 0 by default.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |seed| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     Sampler::exactly(5).seed(seed).records(&mut population).unwrap()
+    /// };
+    /// assert_eq!(draw(1), draw(1));
+    /// assert_ne!(draw(1), draw(2));
+    /// ```
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Sampler {
+        self.seed = seed;
+        self
+    }
+
+    /// Returns the records in random order instead of that of the population.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"abcdefghij"[..], Format::Fixed(1));
+    /// let records = Sampler::exactly(10).shuffled().records(&mut population)?;
+    /// assert!(!records.is_sorted());
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shuffled(mut self) -> Sampler {
+        self.is_shuffled = true;
+        self
+    }
+
+    /// Sets the memory for records in random order, in bytes, instead of 256 MiB. What it does not
+    /// hold is kept in a temporary file without a name, in the directory that `TMPDIR` names. The
+    /// order does not depend on it.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |memory| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     let sampler = Sampler::probability(1.0).shuffled().with_memory(memory);
+    ///     sampler.records(&mut population).unwrap()
+    /// };
+    /// assert_eq!(draw(100), draw(1 << 20));
+    /// ```
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Sampler {
+        self.memory = bytes;
+        self
+    }
+
+    /// Draws `n` records at equal distances, as nearly as whole numbers allow, from a random start.
+    /// Each record has the same probability, but neighbours are never drawn together. The records
+    /// must be counted, which is impossible for a stream.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// # let path = std::env::temp_dir().join(format!("systematic-{}", std::process::id()));
+    /// std::fs::write(&path, b"0123456789").unwrap();
+    /// let mut population = Population::open([&path], Format::Fixed(1))?;
+    /// let drawn = Sampler::exactly(5).seed(2).systematic().records(&mut population)?.concat();
+    /// assert!(drawn == b"02468" || drawn == b"13579");
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn systematic(mut self) -> Sampler {
+        self.is_systematic = true;
+        self
+    }
+
+    /// Returns the records that would not have been chosen.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let draw = |sampler: Sampler| {
+    ///     let mut population = Population::open(["Cargo.toml"], Format::Lines).unwrap();
+    ///     sampler.records(&mut population).unwrap().len()
+    /// };
+    /// let all = draw(Sampler::at_most(u64::MAX));
+    /// assert_eq!(draw(Sampler::exactly(3).inverted()), all - 3);
+    /// ```
+    #[must_use]
+    pub fn inverted(mut self) -> Sampler {
+        self.is_inverted = true;
+        self
+    }
+
+    /// Draws each of the `n` records from all of them.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"a\n"[..], Format::Lines);
+    /// let records = Sampler::exactly(3).with_replacement().records(&mut population)?;
+    /// assert_eq!(records, [b"a\n"; 3]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_replacement(mut self) -> Sampler {
+        self.with_replacement = true;
+        self
+    }
+
+    /// Chooses records as if one after the other, with probabilities proportional to the numbers in
+    /// this column.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "{\"w\": 0}\n{\"w\": 2.5}\n";
+    /// let mut population = Population::stream(text.as_bytes(), Format::JsonLines);
+    /// let records = Sampler::exactly(1).weighted_by("w").records(&mut population)?;
+    /// assert_eq!(records, [b"{\"w\": 2.5}\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn weighted_by(mut self, column: impl Into<Column>) -> Sampler {
+        self.weight = Some(Weight::Column(column.into()));
+        self
+    }
+
+    /// As `weighted_by`, with weights that a function computes.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"short\n\nlonger\n"[..], Format::Lines);
+    /// let weight = |line: &[u8]| line.len() as f64 - 1.0;
+    /// let records = Sampler::exactly(2).weighted_with(weight).records(&mut population)?;
+    /// assert_eq!(records, [&b"short\n"[..], b"longer\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn weighted_with(
+        mut self,
+        weight: impl Fn(&[u8]) -> f64 + Send + Sync + 'static,
+    ) -> Sampler {
+        self.weight = Some(Weight::Function(Arc::new(weight)));
+        self
+    }
+
+    /// Draws this many records of each stratum: of the records with the same text in this column.
+    /// With `probability`, that share of each stratum in whole records.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "kind,n\na,1\na,2\nb,3\n";
+    /// let population = Population::stream(text.as_bytes(), Format::Csv { delimiter: b',' });
+    /// let sampler = Sampler::exactly(1).per("kind");
+    /// assert_eq!(sampler.records(&mut population.with_header())?.len(), 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn per(mut self, column: impl Into<Column>) -> Sampler {
+        self.key = Some(column.into());
+        self
+    }
+
+    /// As [`per`](Self::per), with the number of records of all strata together: each stratum has
+    /// its share of them in whole records, by the largest remainders. With
+    /// [`split`](Self::split), each stratum is divided by the shares, and what is left of it at
+    /// random.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// # let path = std::env::temp_dir().join(format!("stratified-{}", std::process::id()));
+    /// std::fs::write(&path, "a,1\na,2\na,3\na,4\nb,5\nb,6\n").unwrap();
+    /// let mut population = Population::open([&path], Format::Csv { delimiter: b',' })?;
+    /// let sampler = Sampler::exactly(3).stratified_by(record_sampler::Column::Number(1));
+    /// let records = sampler.records(&mut population)?;
+    /// assert_eq!(records.iter().filter(|record| record.starts_with(b"a")).count(), 2);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stratified_by(mut self, column: impl Into<Column>) -> Sampler {
+        self.is_proportional = true;
+        self.per(column)
+    }
+
+    /// Draws whole groups, each with all its records: of the records with the same text in this
+    /// column. The number or probability is that of groups.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let text = "{\"user\": 1}\n{\"user\": 2}\n{\"user\": 1}\n";
+    /// let mut population = Population::stream(text.as_bytes(), Format::JsonLines);
+    /// let records = Sampler::probability(0.5).groups("user").records(&mut population)?;
+    /// let of_the_first = records.iter().filter(|record| *record == b"{\"user\": 1}\n").count();
+    /// assert!(of_the_first == 0 || of_the_first == 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn groups(mut self, column: impl Into<Column>) -> Sampler {
+        self.groups = Some(column.into());
+        self
+    }
+
+    /// Adds to each record the probability with which it is in the sample: to CSV as a last column,
+    /// to JSON Lines as a last member, to lines behind a tab, named `inclusion_probability`. The
+    /// sum of a value divided by it is an estimate of its total over all records without bias
+    /// (Horvitz and Thompson, 1952). It is that of its stratum, or of its group. Records drawn by
+    /// weight have probabilities without a closed form, and those drawn with replacement are not in
+    /// a sample once: both are errors.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::stream(&b"{\"n\":1}\n{}\n"[..], Format::JsonLines);
+    /// let records = Sampler::exactly(2).with_probability().records(&mut population)?;
+    /// assert_eq!(records[0], b"{\"n\":1,\"inclusion_probability\":1}\n");
+    /// assert_eq!(records[1], b"{\"inclusion_probability\":1}\n");
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_probability(mut self) -> Sampler {
+        self.adds_probability = true;
+        self
+    }
+
+    /// Fetches the records by this method instead of the one with the least expected cost.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Method, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let sampler = Sampler::exactly(2).by(Method::Probe { min_len: 1 });
+    /// assert_eq!(sampler.records(&mut population)?.len(), 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn by(mut self, method: Method) -> Sampler {
+        self.method = method;
+        self
+    }
+
+    /// Allows [`Method::Auto`] to map a file: faster for many records of a fixed size in a cached
+    /// file. If another process truncates the file meanwhile, this one gets SIGBUS, which ends it
+    /// unless it handles the signal.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
+    /// let sampler = Sampler::exactly(3).with_mapping();
+    /// assert_eq!(sampler.records(&mut population)?.len(), 3);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_mapping(mut self) -> Sampler {
+        self.may_map = true;
+        self
+    }
+
+    /// Uses the index of a file of lines, `FILE.nlx`, and creates it if there is none that matches.
+    ///
+    /// ```
+    /// # let dir = std::env::temp_dir().join(format!("index-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let file = dir.join("lines");
+    /// use record_sampler::{Format, Population, Sampler};
+    /// std::fs::write(&file, "a\nb\n".repeat(100_000)).unwrap();
+    /// for expected in ["made", "used"] {
+    ///     let mut population = Population::open([&file], Format::Lines)?;
+    ///     let stats = Sampler::exactly(1).with_index().write(&mut population, &mut Vec::new())?;
+    ///     assert!(stats.reason.contains(expected), "{}", stats.reason);
+    /// }
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_index(mut self) -> Sampler {
+        self.keeps_index = true;
+        self
+    }
+
+    /// Calls this now and then with the number of further bytes processed; `false` ends the work
+    /// with an error of the kind `Stopped`. Several threads may call it.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let error = Sampler::exactly(1).watched(|_| false).records(&mut population).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Stopped);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    #[must_use]
+    pub fn watched(mut self, on_progress: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
+        self.watch = Watch(Some(Arc::new(on_progress)));
+        self
+    }
+}
+
+// The validation of a request.
+
+impl Sampler {
+    fn check(&self, population: &Population) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        self.check_amount()?;
+        self.check_choices()?;
+        if self.groups.is_some() && (self.is_shuffled || self.is_mergeable) {
+            return bad("whole groups are written in the order of the files, in one process");
+        }
+        if self.is_mergeable {
+            self.check_mergeable()?;
+        }
+        self.check_mapping(population)?;
+        self.check_probability()?;
+        self.check_share(population)?;
+        if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
+            return bad("a systematic sample needs the number of records: give a file");
+        }
+        population.header.check(population.format)?;
+        if self.keeps_index && population.format.lines_each().is_none() {
+            return bad("only files of lines have an index");
+        }
+        if self.keeps_index && !population.has_paths() {
+            return bad("only files that are not compressed, and named by a path, have an index");
+        }
+        #[cfg(all(feature = "uring", target_os = "linux"))]
+        if self.method == Method::Uring
+            && (population.format.is_text() || population.files().is_none())
+        {
+            return bad("a ring of reads is for records of a fixed size in files");
+        }
+        if let Method::Probe { min_len } = self.method {
+            let is_lines = population.format.is_lines() && population.files().is_some();
+            let is_plain = self.choices().iter().all(|is_asked| !is_asked);
+            let is_plain = is_plain && population.header.is_none();
+            if !(is_lines && is_plain && matches!(self.amount, Amount::Exactly(_)) && min_len > 0) {
+                return bad(
+                    "probing gives exactly n lines of files without header, and nothing else",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A share in whole records is known when all are counted.
+    fn check_share(&self, population: &Population) -> Result<()> {
+        let Some(share) = self.share else { return Ok(()) };
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if !(0.0..=1.0).contains(&share) {
+            return bad("a share must be from 0 to 1");
+        }
+        let is_by_column = self.weight.is_some() || self.key.is_some() || self.groups.is_some();
+        if is_by_column || self.is_mergeable {
+            return bad("a share of all records is drawn plainly: of strata give a probability");
+        }
+        if self.method == Method::Stream || !population.can_be_reread() {
+            return bad("a share of all records needs their number: give a file");
+        }
+        Ok(())
+    }
+
+    fn check_probability(&self) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if !self.adds_probability {
+            return Ok(());
+        }
+        if self.weight.is_some() || self.with_replacement {
+            return bad("records drawn by weight or with replacement have no probability that is \
+                        known");
+        }
+        if matches!(self.method, Method::Probe { .. }) {
+            return bad("probing does not count records, and so knows no probability");
+        }
+        if self.is_shuffled && self.key.is_some() {
+            return bad("the probabilities of strata are added in the order of the files");
+        }
+        Ok(())
+    }
+
+    /// Where records are not fetched from anywhere in a file, none can be fetched from a mapping.
+    fn check_mapping(&self, population: &Population) -> Result<()> {
+        let Sampler { weight, key, groups, .. } = self;
+        let is_scanned = weight.is_some() || key.is_some() || groups.is_some();
+        let Population { format, .. } = population;
+        let is_scanned = is_scanned || format.is_text() && format.lines_each().is_none();
+        if self.method == Method::Mmap && (is_scanned || population.files().is_none()) {
+            let text = "mapping is for lines and records of a fixed size in files that are not \
+                        compressed, without weights and keys";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
+    }
+
+    fn choices(&self) -> [bool; 6] {
+        let Sampler { weight, key, groups, with_replacement, is_inverted, .. } = self;
+        let is_by_column = [weight.is_some(), key.is_some(), groups.is_some()];
+        let [by_weight, by_key, by_group] = is_by_column;
+        [by_weight, by_key, by_group, *with_replacement, *is_inverted, self.is_systematic]
+    }
+
+    pub(crate) fn check_choices(&self) -> Result<()> {
+        if self.choices().iter().filter(|is_asked| **is_asked).count() > 1 {
+            let text = "weights, strata, groups, replacement, inversion and systematic samples \
+                        do not go together";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
+    }
+
+    /// Whether the records can be divided into these shares for this many outputs.
+    pub(crate) fn check_split(&self, shares: &[f64], outputs: usize) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if shares.len() != outputs || shares.is_empty() {
+            return bad("a split needs a share for each output");
+        }
+        let is_sound = |share: &f64| share.is_finite() && *share >= 0.0;
+        if !shares.iter().all(is_sound) || shares.iter().sum::<f64>() <= 0.0 {
+            return bad("the shares of a split must be 0 or more, and not all 0");
+        }
+        let [by_weight, by_key, by_group, with_replacement, is_inverted, is_systematic] =
+            self.choices();
+        let is_asked = by_weight || by_group || with_replacement || is_inverted || is_systematic;
+        if is_asked || self.is_mergeable || self.adds_probability || by_key && self.is_shuffled {
+            return bad(
+                "a split takes all records: it goes with strata or a random order, and with no \
+                 other choice",
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_amount(&self) -> Result<()> {
+        let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
+        if let Amount::Share(p) = self.amount {
+            if !(0.0..=1.0).contains(&p) {
+                return bad("a probability must be from 0 to 1");
+            }
+            if self.is_systematic {
+                return bad("a systematic sample has a number of records, not a probability");
+            }
+            if self.weight.is_some() || self.with_replacement {
+                return bad("a probability goes neither with weights nor with replacement");
+            }
+        }
+        Ok(())
     }
 }

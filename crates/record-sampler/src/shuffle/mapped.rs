@@ -1,14 +1,19 @@
 //! Records of mapped files in random order: only their places are kept, divided by their keys.
 //! Records are copied from the mapping when it is their turn, several buckets at once.
 
-use super::entries::{Bucket, ENTRY_BYTES, IS_APART, LEN_BITS};
-use super::order::Order;
-use super::spill::Spill;
-use super::turns::Turns;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::hint::black_box;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::spill::{Order, Spill, read, sort};
 use super::{LEAST_ROOM, Shuffle};
 use crate::fetch::fetch_places;
 use crate::input::Population;
-use crate::sink::{Place, Sink};
+use crate::sink::{Place, Run, Sink};
+use crate::work::{join, start};
 use crate::{Error, ErrorKind, Result};
 
 /// Sorting and dividing are fastest if a bucket, and a line of each bucket, fit into caches.
@@ -113,6 +118,244 @@ impl Sink for MappedShuffler {
             bucket.spill(&mut self.spill)?;
         }
         bucket.entries.push((key, place.at << LEN_BITS | len));
+        Ok(())
+    }
+}
+
+// Places of records with their keys, divided into buckets.
+
+/// A key, and a place: the offset, and in the lowest bits the length.
+pub(super) type Entry = (u64, u64);
+
+const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+const LEN_BITS: u32 = 20;
+/// Instead of a length: the record is listed apart.
+const IS_APART: u64 = (1 << LEN_BITS) - 1;
+
+/// Entries with a range of keys, in memory and in the temporary file.
+pub(super) struct Bucket {
+    pub(super) entries: Vec<Entry>,
+    /// The offset and the number of entries of what was moved to the temporary file.
+    chunks: Vec<(u64, usize)>,
+}
+
+/// The offset and the length of an entry.
+#[inline]
+fn place_of(entry: &Entry) -> (u64, u64) {
+    (entry.1 >> LEN_BITS, entry.1 & IS_APART)
+}
+
+impl Bucket {
+    pub(super) fn with_capacity(entries: usize) -> Bucket {
+        Bucket { entries: Vec::with_capacity(entries), chunks: Vec::new() }
+    }
+
+    #[cold]
+    pub(super) fn spill(&mut self, spill: &mut Option<Spill>) -> Result<()> {
+        let spill = match spill {
+            Some(spill) => spill,
+            None => spill.insert(Spill::create()?),
+        };
+        let words = self.entries.iter().flat_map(|(key, place)| [*key, *place]);
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        self.chunks.push((spill.append(&bytes)?, self.entries.len()));
+        self.entries.clear();
+        Ok(())
+    }
+
+    /// All entries, in their order.
+    pub(super) fn load(self, file: Option<&File>, seed: u64) -> Result<Vec<Entry>> {
+        let Bucket { mut entries, chunks } = self;
+        let mut bytes = Vec::new();
+        for (offset, n) in chunks {
+            bytes.resize(n * ENTRY_BYTES as usize, 0);
+            if let Some(file) = file {
+                read(file, &mut bytes, offset)?;
+            }
+            let (words, _) = bytes.as_chunks::<8>();
+            let (pairs, _) = words.as_chunks::<2>();
+            let pairs = pairs.iter().map(|pair| pair.map(u64::from_le_bytes));
+            entries.extend(pairs.map(|[key, place]| (key, place)));
+        }
+        sort(&mut entries, seed);
+        Ok(entries)
+    }
+}
+
+// Records are copied from mapped files in the order of their entries: one bucket a thread, whose
+// records are passed on in the order of the buckets.
+
+/// The size of a run of copied records: it stays in a cache until it is written.
+const RUN_BYTES: usize = 256 << 10;
+/// The runs of a bucket that may wait.
+const RUNS: usize = 16;
+/// The number of records whose cache misses overlap.
+const AT_ONCE: usize = 64;
+
+/// The mapped files.
+pub(super) struct Turns<'a> {
+    pub(super) maps: &'a [&'a [u8]],
+    /// Where each file begins, as if all were one.
+    pub(super) starts: Vec<u64>,
+    pub(super) record_end: Option<u8>,
+}
+
+/// What comes next.
+enum Turn {
+    Copied(Copied),
+    /// A record that is listed apart, at this offset.
+    Apart(u64),
+}
+
+/// Records one after the other.
+#[derive(Default)]
+struct Copied {
+    bytes: Vec<u8>,
+    lens: Vec<u32>,
+    /// A record does not end as the others do.
+    has_open: bool,
+}
+
+/// A bucket, and where its records go.
+type Job = (Bucket, SyncSender<Result<Turn>>);
+type Load<'a> = &'a (dyn Fn(Bucket) -> Result<Vec<Entry>> + Sync);
+
+impl Turns<'_> {
+    /// Passes on the records of all buckets.
+    pub(super) fn pass_on(
+        &self,
+        buckets: Vec<Bucket>,
+        load: Load<'_>,
+        threads: usize,
+        sink: &mut dyn Sink,
+        mut fetch_apart: impl FnMut(u64, &mut dyn Sink) -> Result<()>,
+    ) -> Result<()> {
+        let (jobs, taken) = sync_channel::<Job>(2 * threads);
+        let (taken, spare) = (Mutex::new(taken), Mutex::new(Vec::new()));
+        let mut take = |turn: Turn, sink: &mut dyn Sink| match turn {
+            Turn::Apart(at) => fetch_apart(at, sink),
+            Turn::Copied(copied) => copied.pass_on(sink, &spare),
+        };
+        thread::scope(|scope| {
+            let worker = |_| start(scope, || self.work(&taken, load, &spare));
+            let workers: Vec<_> = (0..threads).map_while(worker).collect();
+            if workers.is_empty() {
+                return buckets.into_iter().try_for_each(|bucket| {
+                    self.copy(&load(bucket)?, &spare, &mut |turn| take(turn, sink))
+                });
+            }
+            let result = deal(buckets, &jobs, 2 * threads, |turn| take(turn, sink));
+            // The threads end when the channel of jobs is closed.
+            drop(jobs);
+            workers.into_iter().for_each(join);
+            result
+        })
+    }
+
+    fn work(&self, jobs: &Mutex<Receiver<Job>>, load: Load<'_>, spare: &Mutex<Vec<Copied>>) {
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok((bucket, done)) = job else { return };
+            let mut send = |turn| done.send(Ok(turn)).map_err(|_| Error::stopped());
+            let result = load(bucket).and_then(|entries| self.copy(&entries, spare, &mut send));
+            if let Err(error) = result {
+                // The receiver is gone if the work was cancelled.
+                let _ = done.send(Err(error));
+            }
+        }
+    }
+
+    /// Copies the records of these entries.
+    fn copy(
+        &self,
+        entries: &[Entry],
+        spare: &Mutex<Vec<Copied>>,
+        send: &mut dyn FnMut(Turn) -> Result<()>,
+    ) -> Result<()> {
+        let mut copied = Copied::new(spare);
+        for batch in entries.chunks(AT_ONCE) {
+            self.touch(batch);
+            for entry in batch {
+                let (at, len) = place_of(entry);
+                if len == IS_APART {
+                    send(Turn::Copied(std::mem::take(&mut copied)))?;
+                    send(Turn::Apart(at))?;
+                } else {
+                    copied.push(self.record(at, len)?, self.record_end);
+                }
+            }
+            if copied.bytes.len() >= RUN_BYTES {
+                send(Turn::Copied(std::mem::replace(&mut copied, Copied::new(spare))))?;
+            }
+        }
+        send(Turn::Copied(copied))
+    }
+
+    /// Loads the first and the last byte of each record.
+    fn touch(&self, entries: &[Entry]) {
+        let ends = entries.iter().map(|entry| {
+            let (at, len) = place_of(entry);
+            let record = self.record(at, if len == IS_APART { 0 } else { len });
+            record.map_or(0, |record| record.first().unwrap_or(&0) ^ record.last().unwrap_or(&0))
+        });
+        black_box(ends.fold(0, |sum, end| sum ^ end));
+    }
+
+    #[inline]
+    fn record(&self, at: u64, len: u64) -> Result<&[u8]> {
+        let number = match self.maps.len() {
+            1 => 0,
+            _ => self.starts.partition_point(|start| *start <= at).saturating_sub(1),
+        };
+        let from = (at - self.starts[number]) as usize;
+        let record = self.maps[number].get(from..from + len as usize);
+        record.ok_or_else(|| Error::new(ErrorKind::Changed, "ended while it was read"))
+    }
+}
+
+/// Distributes the buckets, and passes on their records in order.
+fn deal(
+    buckets: Vec<Bucket>,
+    jobs: &SyncSender<Job>,
+    most_open: usize,
+    mut take: impl FnMut(Turn) -> Result<()>,
+) -> Result<()> {
+    let mut open: VecDeque<Receiver<Result<Turn>>> = VecDeque::new();
+    let mut buckets = buckets.into_iter();
+    loop {
+        for bucket in buckets.by_ref().take(most_open - open.len()) {
+            let (done, receiver) = sync_channel(RUNS);
+            jobs.send((bucket, done))
+                .map_err(|_| Error::new(ErrorKind::Stopped, "a thread is gone"))?;
+            open.push_back(receiver);
+        }
+        let Some(first) = open.pop_front() else { return Ok(()) };
+        first.into_iter().try_for_each(|turn| take(turn?))?;
+    }
+}
+
+impl Copied {
+    fn new(spare: &Mutex<Vec<Copied>>) -> Copied {
+        let spare = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| Copied {
+            bytes: Vec::with_capacity(RUN_BYTES + (RUN_BYTES >> 3)),
+            ..Copied::default()
+        })
+    }
+
+    #[inline]
+    fn push(&mut self, record: &[u8], record_end: Option<u8>) {
+        self.bytes.extend_from_slice(record);
+        self.lens.push(record.len() as u32);
+        self.has_open |= record_end.is_some_and(|end| record.last() != Some(&end));
+    }
+
+    fn pass_on(mut self, sink: &mut dyn Sink, spare: &Mutex<Vec<Copied>>) -> Result<()> {
+        sink.run(&Run { bytes: &self.bytes, lens: &self.lens, has_open: self.has_open })?;
+        self.bytes.clear();
+        self.lens.clear();
+        self.has_open = false;
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(self);
         Ok(())
     }
 }

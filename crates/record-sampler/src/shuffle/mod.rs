@@ -1,15 +1,8 @@
 //! Records in random order, in bounded memory: they are taken in the order of the inputs, and what
 //! memory does not hold is kept in a temporary file until it is their turn.
 
-mod buckets;
-mod entries;
 mod mapped;
-mod order;
 mod spill;
-mod turns;
-
-#[cfg(test)]
-mod tests;
 
 use std::hint::black_box;
 
@@ -17,11 +10,9 @@ use crate::fetch::fetch_places;
 use crate::input::Population;
 use crate::sink::{Place, Sink};
 use crate::{Error, ErrorKind, Result};
-use buckets::{Bucket, Buckets, HEAD_BYTES, IS_AFTER_CRLF, IS_PLACE, stored};
 pub(crate) use mapped::MappedShuffler;
-pub(crate) use order::random_order;
-use order::{Order, sort};
-use spill::Spill;
+pub(crate) use spill::random_order;
+use spill::{Bucket, Buckets, HEAD_BYTES, IS_AFTER_CRLF, IS_PLACE, Order, Spill, sort, stored};
 
 /// A longer record of a file is read again when it is its turn.
 const LONG_BYTES: usize = 256 << 10;
@@ -307,3 +298,6 @@ impl Sink for Spool {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

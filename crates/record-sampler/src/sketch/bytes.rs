@@ -3,8 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::stratum::{Candidate, Stratum};
-use super::{FileHeader, Request, Sketch};
+use super::{Candidate, FileHeader, Request, Sketch, Stratum};
 use crate::input::{Column, digest};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 

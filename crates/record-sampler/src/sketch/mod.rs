@@ -2,22 +2,16 @@
 //! where they are read from.
 
 mod bytes;
-mod key;
-mod stratum;
 
-#[cfg(test)]
-mod tests;
-
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::input::{Column, Header};
+use crate::random::{Rng, ln};
 use crate::sink::{Output, Place, Probabilities, Sink};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
-
-pub(crate) use key::Keys;
-use stratum::{Candidate, Stratum};
 
 /// The sample of a part of the population, which can be merged with those of the other parts.
 ///
@@ -312,4 +306,201 @@ fn merged_header(
     add(&first, &name(&first))?;
     add(&second, &name(&second)).map_err(|error| error.with_path(&name(&second)))?;
     Ok(Some(first))
+}
+
+// The key of a record is a random number that depends on nothing but the seed, the number of the
+// file, the offset in it and the weight, so that it does not matter who computes it.
+
+/// The random numbers of the records of one file: 64 bits for each offset.
+pub(crate) struct Keys {
+    first: u64,
+    second: u64,
+}
+
+impl Keys {
+    /// Two numbers, as by a single one the numbers of two of many files could be the same with
+    /// another start.
+    pub(crate) fn new(seed: u64, file: u64) -> Keys {
+        let mut rng = Rng::new(Rng::new(seed).next_u64().wrapping_add(file));
+        Keys { first: rng.next_u64(), second: rng.next_u64() }
+    }
+
+    /// A number in (0, 1], a multiple of 2⁻⁵³.
+    fn unit(&self, offset: u64) -> f64 {
+        const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+        let spread = self.first.wrapping_add(offset.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let bits = mixed(mixed(spread) ^ self.second);
+        ((bits >> 11) + 1) as f64 * STEP
+    }
+
+    /// The key of the record at this offset, unless it is above the limit: exponentially
+    /// distributed, with the weight as its rate. The records with the least keys are a sample as if
+    /// drawn one after the other by weight (Efraimidis and Spirakis, 2006).
+    #[inline]
+    pub(crate) fn key(&self, offset: u64, weight: f64, limit: f64) -> Option<f64> {
+        const MARGIN: f64 = 1.0 + 1e-9;
+        let unit = self.unit(offset);
+        // −ln u is at least 1 − u, so that most records need no logarithm. The margin covers
+        // rounding.
+        if 1.0 - unit > limit * weight * MARGIN {
+            return None;
+        }
+        let key = (0.0 - ln(unit)) / weight;
+        (key <= limit).then_some(key)
+    }
+}
+
+/// The output function of `SplitMix64`.
+fn mixed(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The records with the least keys of one stratum.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stratum {
+    seen: u64,
+    /// Those with a weight above 0.
+    weighed: u64,
+    /// The one with the largest key first.
+    kept: BinaryHeap<Candidate>,
+}
+
+/// A record that may be in the sample.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) key: f64,
+    /// The number of its file among the inputs, and the offset in it.
+    pub(crate) file: u64,
+    pub(crate) offset: u64,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+/// Of equal keys the first record wins.
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_place = || (self.file, self.offset).cmp(&(other.file, other.offset));
+        self.key.total_cmp(&other.key).then_with(by_place)
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
+
+impl Stratum {
+    /// A record with a larger key is not needed.
+    #[inline]
+    fn limit(&self, n: u64) -> f64 {
+        if (self.kept.len() as u64) < n {
+            return f64::INFINITY;
+        }
+        // Without any record to draw, no key is small enough.
+        self.kept.peek().map_or(f64::NEG_INFINITY, |largest| largest.key)
+    }
+
+    /// Takes a record whose key is within the limit.
+    fn keep(&mut self, n: u64, record: Candidate) {
+        if (self.kept.len() as u64) < n {
+            self.kept.push(record);
+        } else if let Some(mut largest) = self.kept.peek_mut()
+            && record < *largest
+        {
+            *largest = record;
+        }
+    }
+
+    fn merge(&mut self, other: Stratum, n: u64) -> Result<()> {
+        self.seen = self.seen.saturating_add(other.seen);
+        self.weighed = self.weighed.saturating_add(other.weighed);
+        let mut kept = std::mem::take(&mut self.kept).into_vec();
+        kept.extend(other.kept);
+        kept.sort_unstable();
+        if let Some(pair) = kept.windows(2).find(|pair| pair[0] == pair[1]) {
+            let Candidate { file, offset, .. } = pair[0];
+            let text = format!(
+                "the record at offset {offset} of file number {file} is in both sketches: a part \
+                 was counted twice"
+            );
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        kept.truncate(n.try_into().unwrap_or(usize::MAX));
+        self.kept = BinaryHeap::from(kept);
+        Ok(())
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Candidate> {
+        self.kept.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod key_tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_fixed_for_ever() {
+        let key = |seed, file, offset| Keys::new(seed, file).key(offset, 1.0, f64::INFINITY);
+        let keys = [key(0, 0, 0), key(1, 0, 0), key(0, 1, 0), key(0, 0, 1)].map(Option::unwrap);
+        assert_eq!(keys.map(f64::to_bits), FIXED);
+    }
+
+    const FIXED: [u64; 4] = [
+        4_594_831_184_175_250_872,
+        4_608_227_774_905_423_979,
+        4_590_266_826_590_222_293,
+        4_596_668_473_906_141_674,
+    ];
+
+    #[test]
+    fn numbers_of_neighbours_are_uniform_and_independent() {
+        // Offsets of lines of 1 and of 64 bytes, and the same offset of many files.
+        let by_offset = |step: u64| {
+            let keys = Keys::new(5, 9);
+            move |i: u64| keys.unit(i * step)
+        };
+        check(by_offset(1));
+        check(by_offset(64));
+        check(|i| Keys::new(5, i).unit(0));
+        check(|i| Keys::new(i, 0).unit(0));
+    }
+
+    /// Chi-square over the cells of a number and its successor: 255 degrees of freedom.
+    fn check(unit: impl Fn(u64) -> f64) {
+        const N: u64 = 256_000;
+        let mut cells = [0u32; 256];
+        for i in 0..N {
+            let place = |i| ((unit(i) * 16.0) as usize).min(15);
+            cells[place(2 * i) * 16 + place(2 * i + 1)] += 1;
+        }
+        let expected = N as f64 / 256.0;
+        let chi: f64 = cells.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
+        // Beyond these once in 10⁷.
+        assert!((148.0..392.0).contains(&chi), "{chi}");
+    }
+
+    #[test]
+    fn the_shortcut_leaves_out_nothing_that_is_within_the_limit() {
+        let keys = Keys::new(1, 2);
+        for (weight, limit) in [(1.0, 1e-3), (1e-9, 1e6), (1e200, 1e-203), (3.0, 0.0), (0.5, 8.0)] {
+            for offset in 0..20_000 {
+                let key = keys.key(offset, weight, f64::INFINITY).unwrap();
+                assert_eq!(keys.key(offset, weight, limit), (key <= limit).then_some(key));
+            }
+        }
+    }
 }

@@ -1,21 +1,27 @@
 //! `--output`: the file appears when it is complete and correct. With `--resume`, a partial
 //! download is kept until then, and the next run continues it.
+//!
+//! Between two runs there are two files: `FILE.part` with the bytes received, and `FILE.part.note`,
+//! which describes them. A file with one of these names that this program did not write is never
+//! changed.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use byte_stream::{ErrorKind, Stream};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use sha2::{Digest, Sha256};
 
-use super::line::Line;
 use super::name::quoted;
-use super::part::{Note, Noted, Part};
-use super::{Cat, report, with_digest};
+use super::{Cat, Line, report, with_digest};
 use crate::atomic_file::{AtomicFile, Target};
 
 impl Cat {
@@ -172,5 +178,274 @@ fn kept(part: &Part) -> String {
 fn with(noted: &Mutex<Option<Noted>>, then: impl FnOnce(&mut Noted)) {
     if let Some(noted) = noted.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         then(noted);
+    }
+}
+
+/// The note is updated after this many bytes: at most these are fetched twice if the program is
+/// killed.
+const NOTED_BYTES: u64 = 1 << 20;
+/// The length of the part's last bytes, by which a later run recognizes the part.
+const TAIL_BYTES: u64 = 4096;
+const MAGIC: &str = "bytelab download 1";
+/// Stands in place of an `ETag`, which begins with a quotation mark.
+const NO_ETAG: &str = "none";
+
+/// Which bytes the part contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    /// The digest of the URL; the URL itself may contain secrets.
+    url: String,
+    /// Without it nothing can be resumed, and the note only records that the part is ours.
+    pub(super) etag: Option<String>,
+    /// The size of the whole resource, if it is known.
+    pub(super) size: Option<u64>,
+    pub(super) len: u64,
+    tail: String,
+}
+
+impl Note {
+    pub(super) fn new(url: &OsString, etag: Option<&str>, size: Option<u64>) -> Note {
+        let etag = etag.map(str::to_owned);
+        Note { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
+    }
+
+    fn is_of(&self, url: &OsString) -> bool {
+        self.url == digest_of(url)
+    }
+
+    /// The numbers have a fixed width, so that a new note of the same version overwrites the old
+    /// one in a single write.
+    fn to_text(&self) -> String {
+        let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
+        let etag = self.etag.as_deref().unwrap_or(NO_ETAG);
+        let Note { url, len, tail, .. } = self;
+        format!("{MAGIC}\nurl {url}\netag {etag}\nsize {size}\nlength {len:020}\ntail {tail}\n")
+    }
+
+    fn from_text(text: &str) -> Option<Note> {
+        let mut lines = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.lines();
+        let mut field = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let url = field("url")?.to_owned();
+        let etag = Some(field("etag")?).filter(|etag| *etag != NO_ETAG).map(str::to_owned);
+        let size = match field("size")? {
+            "unknown" => None,
+            size => Some(size.parse().ok()?),
+        };
+        let len = field("length")?.parse().ok()?;
+        Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
+    }
+
+    /// Overwrites an earlier note. If the program is killed now, the remainder of a longer note
+    /// follows the last field.
+    fn write(&self, file: &File) -> io::Result<()> {
+        let text = self.to_text();
+        file.write_all_at(text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+/// The two files. The note is locked, so that no other run uses them.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    note_path: PathBuf,
+    note: File,
+    /// The note that an earlier run left.
+    pub(super) left: Option<Note>,
+}
+
+impl Part {
+    pub(super) fn open(target: &Target) -> Result<Part> {
+        let with = |end: &str| {
+            let mut name = OsString::from(target.path());
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let (path, note_path) = (with(".part"), with(".part.note"));
+        let (note, is_new) = locked(&note_path).with_context(|| quoted(&note_path))?;
+        let known = known(&path, &note_path, &note, is_new);
+        if is_new && known.is_err() {
+            let _ = fs::remove_file(&note_path);
+        }
+        let (file, left) = known?;
+        target.dress(&file)?;
+        Ok(Part { path, file, note_path, note, left })
+    }
+
+    /// Truncates the part to this length; the next bytes are appended there.
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)?;
+        self.file.seek(SeekFrom::Start(len)).map(drop)
+    }
+
+    /// Discards the existing bytes. From now on a later run recognizes the part as ours, whenever
+    /// the program is killed.
+    fn begin(&mut self, url: &OsString) -> io::Result<()> {
+        Note::new(url, None, None).write(&self.note)?;
+        self.cut(0)
+    }
+
+    /// Whether a later run can resume the part.
+    fn has_version(&self) -> bool {
+        let text = text_of(&self.note).unwrap_or_default();
+        Note::from_text(&text).is_some_and(|note| note.etag.is_some())
+    }
+
+    /// Keeps the note up to date from now on.
+    fn noted(&self, note: Note) -> io::Result<Noted> {
+        let mut noted =
+            Noted { part: self.file.try_clone()?, file: self.note.try_clone()?, note, at: 0 };
+        noted.write()?;
+        Ok(noted)
+    }
+
+    /// Removes both files, so that nothing is left for a later run.
+    pub(super) fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.note_path);
+    }
+}
+
+/// Opens the part and reads the note; fails if one of the files is not ours.
+fn known(
+    path: &Path,
+    note_path: &Path,
+    note: &File,
+    note_is_new: bool,
+) -> Result<(File, Option<Note>)> {
+    let left = Note::from_text(&text_of(note)?);
+    if left.is_none() && note.metadata()?.len() > 0 {
+        bail!(not_ours(note_path));
+    }
+    let file = match options().create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options().open(path),
+        Ok(file) => return Ok((file, None)),
+        error => error,
+    };
+    let file = file.with_context(|| quoted(path))?;
+    let len = file.metadata()?.len();
+    let is_ours = match &left {
+        Some(left) => len >= left.len && tail(&file, left.len)? == left.tail,
+        // The files were created, and the program was killed before any bytes arrived.
+        None => !note_is_new && len == 0,
+    };
+    if !is_ours || !file.metadata()?.is_file() {
+        bail!(not_ours(path));
+    }
+    Ok((file, left.filter(|left| left.len > 0 && left.etag.is_some())))
+}
+
+fn text_of(mut note: &File) -> io::Result<String> {
+    let mut text = Vec::new();
+    note.rewind()?;
+    note.take(1 << 20).read_to_end(&mut text)?;
+    Ok(String::from_utf8(text).unwrap_or_default())
+}
+
+/// Does not follow links: a link with such a name is not ours.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options
+}
+
+/// Updates the note while the part grows.
+pub(super) struct Noted {
+    part: File,
+    file: File,
+    note: Note,
+    /// The length recorded in the note.
+    at: u64,
+}
+
+impl Noted {
+    /// Errors are ignored: without the note the part cannot be resumed, but the download is not
+    /// affected.
+    fn grown(&mut self) {
+        let len = self.part.metadata().map_or(0, |part| part.len());
+        if len >= self.at.saturating_add(NOTED_BYTES) {
+            let _ = self.write();
+        }
+    }
+
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        let len = self.part.metadata()?.len();
+        self.note.tail = tail(&self.part, len)?;
+        (self.note.len, self.at) = (len, len);
+        self.note.write(&self.file)
+    }
+}
+
+/// The locked note, and whether this run created it. Fails if another run holds it.
+fn locked(path: &Path) -> Result<(File, bool)> {
+    loop {
+        let (note, is_new) = match options().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                (options().open(path), false)
+            }
+            made => (made, true),
+        };
+        let note = match note {
+            // Another run has just ended.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_new => continue,
+            note => note?,
+        };
+        match flock(&note, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => bail!("another run downloads to this file"),
+            locked => locked?,
+        }
+        // A note that another run has removed since it was opened protects nothing.
+        let held = note.metadata()?;
+        let there = fs::symlink_metadata(path).ok().map(|there| (there.dev(), there.ino()));
+        if there == Some((held.dev(), held.ino())) {
+            return Ok((note, is_new));
+        }
+    }
+}
+
+fn digest_of(url: &OsString) -> String {
+    hex(url.as_encoded_bytes())
+}
+
+fn tail(part: &File, len: u64) -> io::Result<String> {
+    let mut bytes = vec![0; len.min(TAIL_BYTES) as usize];
+    let start = len - bytes.len() as u64;
+    part.read_exact_at(&mut bytes, start)?;
+    Ok(hex(&bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn not_ours(path: &Path) -> String {
+    let name = quoted(path);
+    format!(
+        "{name} is not as a download with --resume has left it; remove it, or name another output"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_comes_back_and_another_text_is_none() {
+        for (etag, size) in [(None, None), (Some("\"v\""), None), (Some("\"none\""), Some(11))] {
+            let note = Note::new(&"http://u:secret@host/?key=secret".into(), etag, size);
+            let text = note.to_text();
+            assert_eq!(Note::from_text(&text), Some(note));
+            assert!(!text.contains("secret"));
+            for cut in 0..text.len() - "\n".len() {
+                let short = Note::from_text(&text[..cut]);
+                assert!(short.is_none_or(|short| short.tail.len() < 64), "{cut}");
+            }
+        }
+        assert_eq!(Note::from_text("mine"), None);
     }
 }

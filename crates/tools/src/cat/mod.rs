@@ -2,34 +2,30 @@
 //! does all the I/O.
 
 mod download;
-mod http;
-mod line;
 mod name;
-mod part;
+mod options;
 mod show;
-mod sums;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use byte_stream::{Error, ErrorKind, Options, Output, Stream};
+use byte_stream::{Error, ErrorKind, Options, Output, Progress, Stream};
 use clap::{ArgAction, Args, Command, FromArgMatches};
+use indicatif::{ProgressBar, ProgressStyle};
 use lab::param::parse_bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use self::http::{Http, HttpArgs};
-use self::line::Line;
 use self::name::name;
+use self::options::{Http, HttpArgs, Sums, digest};
 use self::show::{ShowArgs, Shown};
-use self::sums::{Sums, digest};
-use crate::clean::clean;
+use crate::clean;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
@@ -320,4 +316,41 @@ fn is_url(input: &OsStr) -> bool {
         start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
     starts_with(b"http://") || starts_with(b"https://")
+}
+
+/// The progress line of `--progress` on standard error; if that is not a terminal, one line at the
+/// end.
+struct Line {
+    bar: ProgressBar,
+    name: String,
+}
+
+impl Line {
+    fn new(input: &OsString) -> Line {
+        let name = name::name(input);
+        let bar = ProgressBar::no_length();
+        let template = "{msg} {bytes}/{total_bytes} {wide_bar} {binary_bytes_per_sec} {eta}";
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(name.clone());
+        Line { bar, name }
+    }
+
+    /// The callback that is called for each chunk.
+    fn shows(&self) -> impl FnMut(Progress) + Send + 'static {
+        let bar = self.bar.clone();
+        move |progress| {
+            if bar.length() != progress.total_bytes {
+                bar.set_length(progress.total_bytes.unwrap_or(0));
+            }
+            bar.set_position(progress.done_bytes);
+        }
+    }
+
+    fn end(self, bytes: Option<u64>) {
+        self.bar.finish_and_clear();
+        if let Some(bytes) = bytes.filter(|_| !io::stderr().is_terminal()) {
+            let _ = writeln!(io::stderr(), "bytelab cat: {}: {bytes} bytes", self.name);
+        }
+    }
 }

@@ -1,16 +1,74 @@
-//! `encode`, `decode` and `get`: JSON to Fleece and back.
+//! `encode`, `decode` and `get`: JSON to Fleece and back, and their arguments.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use fleece_codec::json::{self, ParseOptions, PrintOptions};
 use fleece_codec::{Doc, Encoder, Error, Path, SharedKeys, Value};
 
-use super::args::{Database, Decode, Encode};
-use super::cblite;
-use super::file::{self, Input};
-use super::open::opened;
-use super::refused::refused;
+use super::document::{self, Input, opened, refused};
+
+#[derive(Args)]
+pub(super) struct Encode {
+    pub(super) file: Option<PathBuf>,
+    /// Where to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// The input has one JSON text on each line; the document is an array of them
+    #[arg(long)]
+    pub(super) json_lines: bool,
+    #[command(flatten)]
+    pub(super) keys: Keys,
+}
+
+#[derive(Args)]
+pub(super) struct Decode {
+    pub(super) file: Option<PathBuf>,
+    /// Where to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the items of the array, one on each line
+    #[arg(long)]
+    pub(super) json_lines: bool,
+    /// Indent by two spaces
+    #[arg(long, conflicts_with = "json_lines")]
+    pub(super) pretty: bool,
+    /// Do not check the document: for trusted data
+    #[arg(long)]
+    pub(super) trusted: bool,
+    #[command(flatten)]
+    pub(super) keys: Keys,
+}
+
+#[derive(Args)]
+pub(super) struct Database {
+    /// A Couchbase Lite database; the document is read with the shared keys of the database
+    #[arg(long, value_name = "FILE.cblite2", requires = "doc", conflicts_with_all = ["file", "shared_keys"])]
+    pub(super) cblite: Option<PathBuf>,
+    /// The id of a document in the database's default collection
+    #[arg(long, value_name = "ID", requires = "cblite")]
+    pub(super) doc: Option<String>,
+}
+
+#[derive(Args)]
+pub(super) struct Keys {
+    /// A table of shared keys: the names of numeric dict keys; `encode` creates the file and adds
+    /// names
+    #[arg(long, value_name = "FILE")]
+    pub(super) shared_keys: Option<PathBuf>,
+}
+
+impl Keys {
+    pub(super) fn load(&self) -> Result<Option<SharedKeys>> {
+        let Some(path) = &self.shared_keys else { return Ok(None) };
+        let state = std::fs::read(path)
+            .with_context(|| format!("reading the shared keys {}", path.display()))?;
+        let keys = SharedKeys::from_state(&state);
+        keys.map(Some).map_err(|error| refused(&format!("{}: {error}", path.display())))
+    }
+}
 
 pub(super) fn encode(args: &Encode) -> Result<()> {
     let keys = match &args.keys.shared_keys {
@@ -32,10 +90,10 @@ pub(super) fn encode(args: &Encode) -> Result<()> {
         encoder.finish().map_err(|error| refused(&format!("{}: {error}", input.name)))?;
     // The keys are written first: a document with unknown keys would be lost.
     if let (Some(path), Some(keys)) = (&args.keys.shared_keys, encoder.take_shared_keys()) {
-        file::replace(path, &keys.to_state()?)
+        document::replace(path, &keys.to_state()?)
             .with_context(|| format!("writing the shared keys {}", path.display()))?;
     }
-    file::write(args.output.as_ref(), &document)
+    document::write(args.output.as_ref(), &document)
 }
 
 fn encode_lines(input: &Input, encoder: &mut Encoder) -> Result<()> {
@@ -72,7 +130,7 @@ pub(super) fn decode(args: &Decode) -> Result<()> {
     let input = Input::read(args.file.as_ref())?;
     let doc = readable(&input, args.trusted, args.keys.load()?)?;
     let text = print(args, &input, doc.root())?;
-    file::write(args.output.as_ref(), text.as_bytes())
+    document::write(args.output.as_ref(), text.as_bytes())
 }
 
 pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> Result<()> {
@@ -80,7 +138,7 @@ pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> 
     let parsed = if is_pointer { None } else { Some(Path::new(path)) };
     let parsed = parsed.transpose().with_context(|| format!("the path {path}"))?;
     let (input, keys) = match (&database.cblite, &database.doc) {
-        (Some(file), Some(id)) => cblite::read(file, id)?,
+        (Some(file), Some(id)) => document::read_document(file, id)?,
         _ => (Input::read(args.file.as_ref())?, args.keys.load()?),
     };
     let doc = readable(&input, args.trusted, keys)?;
@@ -94,7 +152,7 @@ pub(super) fn get(path: &str, raw: bool, database: &Database, args: &Decode) -> 
         Some(text) => format!("{text}\n"),
         None => print(args, &input, value)?,
     };
-    file::write(args.output.as_ref(), text.as_bytes())
+    document::write(args.output.as_ref(), text.as_bytes())
 }
 
 /// Without a name for each numeric key, the document cannot be read. So if there is no table, the

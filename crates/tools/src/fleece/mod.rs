@@ -1,15 +1,9 @@
 //! `bytelab fleece`: converts, checks and inspects Fleece documents. The library implements the
 //! format.
 
-mod args;
-mod cblite;
 mod convert;
-mod dump;
-mod file;
-mod open;
-mod refused;
-mod stats;
-mod walk;
+mod document;
+mod inspect;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -21,11 +15,9 @@ use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
 use fleece_codec::Doc;
 
-use self::args::{Database, Decode, Encode, Keys};
-use self::file::Input;
-use self::open::opened;
-use self::refused::Refused;
-use crate::clean::clean;
+use self::convert::{Database, Decode, Encode, Keys};
+use self::document::{Input, Refused, opened};
+use crate::clean;
 use crate::standard_streams::printed;
 
 #[derive(Args)]
@@ -93,10 +85,10 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
         }
         Task::Check { files, keys } => return check(files, keys),
         Task::Dump { file, keys } => {
-            look(file.as_ref(), keys, |doc, out| dump::write(doc, &mut *out))
+            look(file.as_ref(), keys, |doc, out| inspect::dump(doc, &mut *out))
         }
         Task::Stats { file, keys } => {
-            look(file.as_ref(), keys, |doc, out| stats::write(doc, &mut *out))
+            look(file.as_ref(), keys, |doc, out| inspect::stats(doc, &mut *out))
         }
     };
     match ended {

@@ -1,30 +1,26 @@
 //! `bytelab sample`: draws random records of files and streams, with the library `record-sampler`.
 
 mod args;
-mod manifest;
 mod output;
-mod sigbus;
 mod source;
-mod url;
-mod values;
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
-use crate::clean::clean;
+use crate::clean;
 use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
-use manifest::Manifest;
-use output::Output;
+use output::{Manifest, Output};
 
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
@@ -57,7 +53,7 @@ pub fn run(args: &SampleArgs) -> ExitCode {
 
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(lab::clock::now_ns);
-    sigbus::report()?;
+    report_sigbus()?;
     let manifest = args.manifest.as_ref();
     let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
     let paths = source::expanded(&args.files)?;
@@ -141,7 +137,7 @@ fn single(
 
 /// Either all outputs appear, or none of them does.
 fn split(
-    parts: &values::Parts,
+    parts: &args::Parts,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
@@ -187,4 +183,32 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
         first.reason
     );
     Ok(())
+}
+
+/// The message for a mapped file that another process truncates: the kernel then ends this process
+/// with SIGBUS.
+const MESSAGE: &[u8] =
+    b"bytelab sample: a mapped file was truncated or unreadable; --method pread does not map files\n";
+
+/// From now on, SIGBUS ends the process with a line on standard error and exit status 1.
+#[expect(unsafe_code, reason = "handles a signal")]
+fn report_sigbus() -> Result<()> {
+    // SAFETY: all fields of a sigaction may be zero.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as *const () as usize;
+    // SAFETY: the action is initialised, and its handler calls only functions that are allowed
+    // there.
+    let failed = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(std::io::Error::last_os_error()).context("catching SIGBUS")
+}
+
+#[expect(unsafe_code, reason = "handles a signal")]
+extern "C" fn handler(_: libc::c_int) {
+    // SAFETY: write(2) may be called in a handler; the message is static.
+    unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+    // SAFETY: _exit(2) may be called in a handler.
+    unsafe { libc::_exit(1) };
 }

@@ -1,11 +1,16 @@
-//! An output of `bytelab sample`: a file that appears complete, and whose errors contain its name.
+//! The outputs of `bytelab sample`: files that appear complete, and whose errors contain their
+//! names; one of them is the manifest.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use record_sampler::Stats;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
+use super::source::expanded;
 use crate::atomic_file::AtomicFile;
 
 pub(super) struct Output {
@@ -52,5 +57,90 @@ impl Write for &Output {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What `--manifest` writes: all that is needed to repeat a sample and to verify its inputs.
+pub(super) struct Manifest {
+    output: Output,
+    inputs: Vec<PathBuf>,
+    seed: u64,
+}
+
+impl Manifest {
+    /// Before the sample is drawn, so that a manifest that cannot be written costs no time.
+    pub(super) fn create(path: &Path, files: &[PathBuf], seed: u64) -> Result<Manifest> {
+        let inputs = expanded(files)?;
+        let are_files = !inputs.is_empty() && inputs.iter().all(|input| input.is_file());
+        ensure!(are_files, "--manifest lists files with their digests: name files, not streams");
+        Ok(Manifest { output: Output::create(path)?, inputs, seed })
+    }
+
+    /// Reads the inputs once more, for their digests.
+    pub(super) fn finish(self, stats: &[Stats]) -> Result<()> {
+        let Manifest { output, inputs, seed } = self;
+        let inputs = inputs.iter().map(|input| described(input)).collect::<Result<Vec<Value>>>()?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let document = json!({
+            "program": concat!("bytelab ", env!("CARGO_PKG_VERSION")),
+            "directory": std::env::current_dir().ok().map(text),
+            "command": command(std::env::args_os().map(PathBuf::from).map(text), seed),
+            "seed": seed,
+            "inputs": inputs,
+            "records_seen": stats.first().and_then(|stats| stats.seen),
+            "records_taken": stats.iter().map(|stats| stats.taken).collect::<Vec<u64>>(),
+        });
+        let mut bytes = serde_json::to_vec_pretty(&document)?;
+        bytes.push(b'\n');
+        (&output).write_all(&bytes)?;
+        output.finish()
+    }
+}
+
+/// The arguments that draw the same sample again.
+fn command(arguments: impl Iterator<Item = String>, seed: u64) -> Vec<String> {
+    let mut command: Vec<String> = arguments.collect();
+    if let Some(first) = command.first_mut() {
+        "bytelab".clone_into(first);
+    }
+    let is_seeded = command.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
+    if !is_seeded {
+        command.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    command
+}
+
+fn described(path: &Path) -> Result<Value> {
+    let name = || path.display().to_string();
+    let mut file = File::open(path).with_context(name)?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 256 << 10];
+    let mut size = 0u64;
+    loop {
+        let n = file.read(&mut buffer).with_context(name)?;
+        if n == 0 {
+            break;
+        }
+        digest.update(&buffer[..n]);
+        size += n as u64;
+    }
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    let digest = digest.finalize().iter().fold(String::new(), hex);
+    Ok(json!({ "path": name(), "size_bytes": size, "sha256": digest }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn the_command_has_the_seed_that_was_used() {
+        let check = |typed: &str, expected: &str| {
+            let words = typed.split(' ').map(str::to_owned);
+            assert_eq!(command(words, 7).join(" "), expected);
+        };
+        check("/usr/bin/bytelab sample a -n 1", "bytelab sample a -n 1 --seed 7");
+        check("bytelab sample a -n 1 --seed 7", "bytelab sample a -n 1 --seed 7");
+        check("bytelab sample --seed=7 a -n 1", "bytelab sample --seed=7 a -n 1");
     }
 }

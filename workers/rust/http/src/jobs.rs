@@ -1,8 +1,7 @@
 //! What a client must be able to do: to hand the bytes of one resource to a fold; and the job that
 //! is made of it.
 
-use crate::digest::{Digest, combined};
-use crate::fold::{Fold, Sum};
+use crate::fold::{Digest, Fold, Sum, combined};
 use crate::protocol::Arguments;
 
 pub(crate) type Result<T> = std::result::Result<T, String>;

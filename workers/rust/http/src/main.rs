@@ -4,8 +4,6 @@
 #[path = "../../src/protocol.rs"]
 mod protocol;
 
-#[path = "../../../../crates/bytelab/src/experiments/reading/digest.rs"]
-mod digest;
 #[path = "../../../../crates/bytelab/src/experiments/reading/fold.rs"]
 #[expect(dead_code, reason = "no client reads a resource in parts that are folded apart")]
 mod fold;

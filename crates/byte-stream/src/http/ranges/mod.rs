@@ -1,12 +1,6 @@
 //! Fetches a large resource in parts, several at once, and lends them in order. All parts are of
 //! one version; otherwise it is an error.
 
-mod plan;
-#[cfg(feature = "async")]
-mod task;
-#[cfg(test)]
-mod tests;
-
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,18 +9,16 @@ use std::thread::JoinHandle;
 
 use rustix::event::PollFlags;
 
-use crate::cancel::{self, Cancel};
-use crate::choice::Choice;
-use crate::wait::{Mode, now};
-use crate::{Error, ErrorKind, Result};
-
-use self::plan::Plan;
 #[cfg(feature = "async")]
 pub(crate) use self::task::TaskRanges;
 use super::client::Client;
-use super::raw::{Raw, Version};
-use super::response::Response;
+use super::head::Response;
+use super::raw::{Raw, Version, changed};
 use super::settings::Settings;
+use crate::cancel::{self, Cancel};
+use crate::choice::{Cached, Choice, Kind, Strategy};
+use crate::wait::{Mode, now};
+use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Ranges {
     shared: Arc<PartQueue>,
@@ -278,3 +270,196 @@ impl PartQueue {
         self.not_full.notify_all();
     }
 }
+
+/// What is fetched.
+struct Plan {
+    version: Version,
+    /// The answer to the request for the first part.
+    response: Response,
+    first: u64,
+    size: u64,
+    part_bytes: u64,
+    connections: usize,
+}
+
+impl Plan {
+    fn parts(&self) -> u64 {
+        (self.size - self.first).div_ceil(self.part_bytes)
+    }
+
+    /// The first byte of a part, and the first byte behind it.
+    fn part(&self, index: u64) -> (u64, u64) {
+        let start = self.first + index * self.part_bytes;
+        (start, self.size.min(start.saturating_add(self.part_bytes)))
+    }
+
+    fn choice(&self) -> Choice {
+        let Plan { part_bytes, connections, size, first, .. } = *self;
+        Choice {
+            strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
+            kind: Kind::Http,
+            size_bytes: Some(size - first),
+            cached: Cached::Unknown,
+        }
+    }
+
+    /// Receives a part by a connection that may have received others.
+    async fn fetch(
+        &self,
+        raw: &mut Option<Raw>,
+        client: &Client,
+        index: u64,
+        part: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (start, end) = self.part(index);
+        let raw = match raw {
+            // The request for part 0 was sent when the stream was opened.
+            Some(raw) if index == 0 => raw,
+            Some(raw) => {
+                raw.go_on_with(start, end).await?;
+                raw
+            }
+            None => {
+                let opened = Raw::part(client.clone(), start, end, self.version.clone()).await?;
+                raw.insert(opened)
+            }
+        };
+        if *raw.version() != self.version {
+            return Err(changed());
+        }
+        part.clear();
+        part.reserve_exact((end - start) as usize);
+        while raw.advance().await? {
+            part.extend_from_slice(raw.chunk());
+        }
+        if part.len() as u64 != end - start {
+            let text = "a part does not have the requested length";
+            return Err(Error::new(ErrorKind::Protocol, text));
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a resource, fetched at once by one task and lent in order.
+#[cfg(feature = "async")]
+mod task {
+    use std::collections::VecDeque;
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll};
+
+    use super::super::client::Client;
+    use super::super::head::Response;
+    use super::super::raw::{Raw, Version};
+    use super::Plan;
+    use crate::Result;
+    use crate::choice::Choice;
+
+    pub(crate) struct TaskRanges {
+        plan: Arc<Plan>,
+        client: Client,
+        /// The parts behind the lent one, in order.
+        parts: VecDeque<Part>,
+        /// Connections and buffers of parts that were fetched, for the next ones.
+        raws: Vec<Raw>,
+        spare: Vec<Vec<u8>>,
+        /// The part that is lent.
+        part: Vec<u8>,
+        /// The index of the next part to fetch.
+        next: u64,
+    }
+
+    type Fetched = Result<(Option<Raw>, Vec<u8>)>;
+
+    #[expect(clippy::large_enum_variant, reason = "there are no more than connections")]
+    enum Part {
+        Fetching(Pin<Box<dyn Future<Output = Fetched> + Send>>),
+        Fetched(Fetched),
+    }
+
+    impl Part {
+        fn poll(&mut self, context: &mut Context<'_>) {
+            if let Part::Fetching(fetch) = self
+                && let Poll::Ready(fetched) = fetch.as_mut().poll(context)
+            {
+                *self = Part::Fetched(fetched);
+            }
+        }
+    }
+
+    impl TaskRanges {
+        /// `raw` has requested the first part.
+        pub(super) fn new(raw: Raw, plan: Plan) -> TaskRanges {
+            TaskRanges {
+                plan: Arc::new(plan),
+                client: raw.client().clone(),
+                parts: VecDeque::new(),
+                raws: vec![raw],
+                spare: Vec::new(),
+                part: Vec::new(),
+                next: 0,
+            }
+        }
+
+        pub(crate) fn chunk(&self) -> &[u8] {
+            &self.part
+        }
+
+        pub(crate) fn choice(&self) -> Choice {
+            self.plan.choice()
+        }
+
+        pub(crate) fn version(&self) -> &Version {
+            &self.plan.version
+        }
+
+        pub(crate) fn response(&self) -> &Response {
+            &self.plan.response
+        }
+
+        pub(crate) async fn advance(&mut self) -> Result<bool> {
+            self.spare.push(std::mem::take(&mut self.part));
+            self.start();
+            let Some(fetched) = poll_fn(|context| self.poll_first(context)).await else {
+                return Ok(false);
+            };
+            let (raw, part) = fetched?;
+            self.raws.extend(raw);
+            self.part = part;
+            Ok(true)
+        }
+
+        /// Starts to fetch as many parts as there may be connections.
+        fn start(&mut self) {
+            while self.parts.len() < self.plan.connections && self.next < self.plan.parts() {
+                let (plan, client, index) = (self.plan.clone(), self.client.clone(), self.next);
+                let mut raw = self.raws.pop();
+                let mut part = self.spare.pop().unwrap_or_default();
+                self.next += 1;
+                self.parts.push_back(Part::Fetching(Box::pin(async move {
+                    plan.fetch(&mut raw, &client, index, &mut part).await?;
+                    Ok((raw, part))
+                })));
+            }
+        }
+
+        /// Goes on with all parts until the first one is there; `None` if there is none.
+        fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<Option<Fetched>> {
+            for part in &mut self.parts {
+                part.poll(context);
+            }
+            match self.parts.pop_front() {
+                None => Poll::Ready(None),
+                Some(Part::Fetched(fetched)) => Poll::Ready(Some(fetched)),
+                Some(part) => {
+                    self.parts.push_front(part);
+                    Poll::Pending
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

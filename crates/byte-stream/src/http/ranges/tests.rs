@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 
 use super::{PartQueue, Plan};
 use crate::Stream;
+use crate::http::head::Response;
 use crate::http::raw::{Raw, Version};
-use crate::http::response::Response;
 use crate::wait::{Mode, now};
 
 const PART: u64 = 1000;

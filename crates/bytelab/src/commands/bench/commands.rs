@@ -1,6 +1,7 @@
 //! From the typed texts to the methods: parameters are put in, and each text becomes words or a
 //! script.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 
@@ -9,12 +10,10 @@ use lab::experiment::LeftProcesses;
 
 use super::args::BenchArgs;
 use super::definition::{AtRevision, Failures, Method, Script};
+use super::input::absolute_path;
 use super::parameters::{Parameter, Values, combinations, filled, has};
-use super::path::of_any;
-use super::revisions::{REV, Revision, TREE};
-use super::shell::{Shell, reason};
-use super::typed::{Text, Typed, is_used, typed};
-use crate::commands::context::note;
+use super::programs::{REV, Revision, TREE, of_worktree};
+use crate::commands::note;
 
 /// What is measured, and what surrounds it.
 pub(super) struct Commands {
@@ -164,7 +163,7 @@ impl Builder<'_> {
             revision,
         };
         if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
-            self.for_shell.push((name.clone(), reason(&text).unwrap_or_default()));
+            self.for_shell.push((name.clone(), needs_shell_for(&text).unwrap_or_default()));
         }
         self.methods.push(Method { name, ..method });
         Ok(())
@@ -299,7 +298,7 @@ fn output_of(text: &str, values: &Values<'_>) -> Result<String> {
     match text {
         "null" | "pipe" | "inherit" => Ok(text.to_owned()),
         "" => bail!("--output: name null, pipe, inherit or a file"),
-        file => of_any("--output", &filled(file, values)),
+        file => absolute_path("--output", &filled(file, values)),
     }
 }
 
@@ -308,7 +307,9 @@ fn script(text: &str, shell: &Shell) -> Result<Script> {
     ensure!(!text.trim().is_empty(), "the command is empty");
     match shell {
         Shell::Always(shell) => Ok(Script::Shell(text.to_owned(), shell.clone())),
-        Shell::IfNeeded if reason(text).is_some() => Ok(Script::Shell(text.to_owned(), None)),
+        Shell::IfNeeded if needs_shell_for(text).is_some() => {
+            Ok(Script::Shell(text.to_owned(), None))
+        }
         Shell::IfNeeded | Shell::Never => {
             let words = shlex::split(text).context("a quote is not closed")?;
             ensure!(words.first().is_some_and(|word| !word.is_empty()), "the command is empty");
@@ -359,4 +360,234 @@ fn line_of(text: &str) -> String {
     }
     let end = (0..=NAME_BYTES).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
     format!("{}…", &line[..end])
+}
+
+// The commands as they were typed, each with the texts around it.
+
+/// One command as it was typed.
+pub(super) struct Typed<'a> {
+    pub(super) command: Text<'a>,
+    pub(super) name: Option<&'a str>,
+    pub(super) prepare: Option<&'a str>,
+    pub(super) conclude: Option<&'a str>,
+    pub(super) output: Option<&'a str>,
+    /// Whether its program is that of a revision, where its path is relative.
+    pub(super) of_revision: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Text<'a> {
+    Whole(&'a str),
+    Words(&'a [String]),
+}
+
+impl Typed<'_> {
+    /// The command with these values, as one text.
+    pub(super) fn text(&self, values: &Values<'_>) -> Result<String> {
+        match self.command {
+            Text::Whole(text) => Ok(filled(text, values)),
+            Text::Words(words) => {
+                let words: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+                Ok(shlex::try_join(words.iter().map(String::as_str))?)
+            }
+        }
+    }
+
+    /// The command with the program of the worktree, where its own has a relative path.
+    pub(super) fn in_worktree<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = if self.of_revision { of_worktree(text) } else { None };
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    pub(super) fn has_own_program(&self) -> bool {
+        let text = match self.command {
+            Text::Whole(text) => Some(text),
+            Text::Words(words) => words.first().map(String::as_str),
+        };
+        text.and_then(of_worktree).is_some()
+    }
+}
+
+/// All commands as they were typed; the reference first.
+pub(super) fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
+    let around = &args.commands_around;
+    let mut commands: Vec<Text<'_>> = Vec::new();
+    commands.extend(around.reference.as_deref().map(Text::Whole));
+    commands.extend(args.commands.iter().map(|text| Text::Whole(text)));
+    if !args.words.is_empty() {
+        commands.push(Text::Words(&args.words));
+    }
+    let without_reference = commands.len() - usize::from(around.reference.is_some());
+    ensure!(
+        around.command_name.len() <= without_reference,
+        "--command-name: {} names for {without_reference} commands",
+        around.command_name.len()
+    );
+    let show = args.streams.show_output.then_some("inherit");
+    let mut typed = Vec::new();
+    for (i, command) in commands.iter().enumerate() {
+        let of_all = |flag: &str, texts: &'_ [String]| -> Result<Option<usize>> {
+            match texts.len() {
+                0 => Ok(None),
+                1 => Ok(Some(0)),
+                n if n == commands.len() => Ok(Some(i)),
+                n => bail!(
+                    "{flag} is given {n} times for {} commands: once, or once for each",
+                    commands.len()
+                ),
+            }
+        };
+        let name = match (&around.reference, i) {
+            (Some(_), 0) => around.reference_name.as_ref(),
+            (Some(_), i) => around.command_name.get(i - 1),
+            (None, i) => around.command_name.get(i),
+        };
+        let prepare = of_all("--prepare", &around.prepare)?;
+        let conclude = of_all("--conclude", &around.conclude)?;
+        let output = of_all("--output", &args.streams.output)?;
+        typed.push(Typed {
+            command: *command,
+            name: name.map(String::as_str),
+            prepare: prepare.map(|i| around.prepare[i].as_str()),
+            conclude: conclude.map(|i| around.conclude[i].as_str()),
+            output: output.map(|i| args.streams.output[i].as_str()).or(show),
+            of_revision: false,
+        });
+    }
+    Ok(typed)
+}
+
+/// Whether a text has the parameter.
+pub(super) fn is_used(args: &BenchArgs, name: &str) -> bool {
+    let around = &args.commands_around;
+    let texts = args.commands.iter().chain(&args.words).chain(&around.prepare);
+    let texts = texts.chain(&around.conclude).chain(&around.reference);
+    let env = around.env.iter().map(|(_, value)| value);
+    texts.chain(&args.streams.output).chain(env).any(|text| has(text, name))
+}
+
+// Whether a command that was typed as one text needs a shell, or is only words.
+
+/// How the text of a command becomes a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shell {
+    /// /bin/sh where the text needs it.
+    IfNeeded,
+    Never,
+    /// This one for every text; `None` is /bin/sh.
+    Always(Option<String>),
+}
+
+impl Shell {
+    /// From the value of `--shell`.
+    pub(super) fn named(text: &str) -> Shell {
+        match text {
+            "none" => Shell::Never,
+            "default" | "sh" | "/bin/sh" => Shell::Always(None),
+            other => Shell::Always(Some(other.to_owned())),
+        }
+    }
+}
+
+/// Words of the shell's grammar, and commands that only the shell itself can do.
+const OF_SHELL: [&str; 43] = [
+    "!", "{", "}", "[[", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function",
+    "if", "select", "then", "until", "while", ".", ":", "alias", "break", "cd", "command",
+    "continue", "eval", "exec", "exit", "export", "getopts", "hash", "jobs", "read", "readonly",
+    "return", "set", "shift", "source", "times", "trap", "ulimit", "umask", "wait",
+];
+
+/// What in the text only a shell understands; none if splitting it into words means the same.
+pub(super) fn needs_shell_for(text: &str) -> Option<String> {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if OF_SHELL.contains(&first) || is_assignment(first) {
+        return Some(first.to_owned());
+    }
+    let mut quote = None;
+    let mut begins_word = true;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let is_special = match quote {
+            Some('\'') => false,
+            Some(_) => "$`".contains(c),
+            None => "|&;<>()$`*?[\n".contains(c) || "~#".contains(c) && begins_word,
+        };
+        if is_special {
+            return Some(if c == '\n' { "a line feed".to_owned() } else { c.to_string() });
+        }
+        begins_word = quote.is_none() && c.is_ascii_whitespace();
+        match (quote, c) {
+            (None | Some('"'), '\\') if chars.next() == Some('\n') => {
+                return Some("a line feed".to_owned());
+            }
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `NAME=value` before a command.
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_text_of_words_needs_no_shell() {
+        for text in [
+            "gzip -c x",
+            "echo 'a | b' \"c; d\" e\\&f",
+            "grep -e '$x' --color=~/x a#b",
+            "awk '{ print $1 }' {x,y}",
+            "./a=b c=d",
+            "dd if=/dev/zero of=x",
+            "",
+            "echo é",
+        ] {
+            assert_eq!(needs_shell_for(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_shell_expands_or_joins_needs_one() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(needs_shell_for(text).as_deref(), Some(expected), "{text}");
+        };
+        check("a | b", "|");
+        check("a&&b", "&");
+        check("a >x", ">");
+        check("a <x", "<");
+        check("sleep 1; true", ";");
+        check("echo $HOME", "$");
+        check("echo \"$HOME\"", "$");
+        check("echo \"`x`\"", "`");
+        check("cat *.c", "*");
+        check("cat ?", "?");
+        check("cat [ab]", "[");
+        check("cat ~/x", "~");
+        check("cat x # y", "#");
+        check("(a)", "(");
+        check("a\nb", "a line feed");
+        check("a \\\n b", "a line feed");
+        check("exit 1", "exit");
+        check("  cd /", "cd");
+        check("! true", "!");
+        check("LC_ALL=C sort x", "LC_ALL=C");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_panic(text in r#"['"\\|&;<>()$`*?\[~# a=\n\u{e9}-]{0,24}"#) {
+            let _ = needs_shell_for(&text);
+        }
+    }
 }

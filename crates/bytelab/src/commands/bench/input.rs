@@ -1,22 +1,21 @@
-//! `--input FILE`. What can be read only once, such as a pipe, is copied before the first run: each
-//! run then reads all of it.
+//! `--input FILE`, and the paths of the command line. What can be read only once, such as a pipe,
+//! is copied before the first run: each run then reads all of it.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, absolute};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lab::clock;
 use lab::launch::{Stop, is_read_once};
-use lab::path_text::to_path;
+use lab::path_text::{from_path, to_path};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
 use super::args::BenchArgs;
-use super::path::{existing, of_any};
-use crate::commands::context::note;
+use crate::commands::note;
 use crate::experiments::TemporaryFolder;
 
 /// A larger one is not copied.
@@ -37,7 +36,7 @@ impl Input {
     pub(super) fn of(args: &BenchArgs, stop: &Stop) -> Result<Input> {
         let given = args.streams.input.as_deref().filter(|input| *input != "null");
         let Some(given) = given else { return Ok(Input::default()) };
-        let path = existing("--input", given)?;
+        let path = existing_path("--input", given)?;
         let found =
             std::fs::metadata(to_path(&path)).with_context(|| format!("--input {given}"))?;
         ensure!(!found.is_dir(), "--input {given}: it is a directory");
@@ -54,7 +53,7 @@ impl Input {
         let copy = folder.path.join("input");
         copied(Path::new(&*to_path(&path)), &copy, stop)
             .with_context(|| format!("--input {given}"))?;
-        let path = of_any("--input", &lab::path_text::from_path(&copy))?;
+        let path = absolute_path("--input", &lab::path_text::from_path(&copy))?;
         Ok(Input { path: Some(path), _copy: Some(folder) })
     }
 }
@@ -105,4 +104,34 @@ fn copied(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
         );
         copy.write_all(&buffer[..n])?;
     }
+}
+
+// Paths of the command line as text: a definition is text, and its commands may work elsewhere.
+
+/// The absolute path of a file that must exist.
+pub(super) fn existing_path(flag: &str, file: &str) -> Result<String> {
+    std::fs::metadata(to_path(file)).with_context(|| format!("{flag} {file}"))?;
+    absolute_path(flag, file)
+}
+
+/// The absolute path of a file that may not exist.
+pub(super) fn absolute_path(flag: &str, file: &str) -> Result<String> {
+    let path = absolute(to_path(file)).with_context(|| format!("{flag} {file}"))?;
+    Ok(path_text(&path))
+}
+
+/// The folder where commands work: that of `--cwd`, else the current one.
+pub(super) fn working_folder(given: Option<&Path>) -> Result<String> {
+    let Some(dir) = given else {
+        return Ok(path_text(
+            &std::env::current_dir().context("the working directory: change to one that exists")?,
+        ));
+    };
+    let found = std::fs::metadata(dir).with_context(|| format!("--cwd {}", dir.display()))?;
+    ensure!(found.is_dir(), "--cwd {}: it is not a directory", dir.display());
+    Ok(path_text(&absolute(dir).with_context(|| format!("--cwd {}", dir.display()))?))
+}
+
+fn path_text(path: &Path) -> String {
+    from_path(path).into_owned()
 }

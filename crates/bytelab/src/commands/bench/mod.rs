@@ -4,14 +4,9 @@
 mod args;
 mod commands;
 mod definition;
-mod export;
 mod input;
 mod parameters;
-mod path;
 mod programs;
-mod revisions;
-mod shell;
-mod typed;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,19 +19,15 @@ use lab::param::Point;
 use lab::run::{REVISIONS, Run, Warning};
 
 pub(crate) use self::args::BenchArgs;
-use self::args::{RunsArgs, Style};
+use self::args::{Exports, RunsArgs, Style};
 use self::commands::Commands;
 use self::definition::{Definition, string};
-use self::export::Exports;
-use self::input::Input;
-use self::path::existing;
-use self::programs::Digests;
-use self::revisions::{Revision, Revisions};
-use super::context::Context;
-use super::exit;
+use self::input::{Input, existing_path};
+use self::programs::{Digests, Revision, Revisions};
 use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
 use super::output::print;
 use super::run::measure;
+use super::{Context, exit};
 use crate::console;
 use crate::experiments::{Catalogue, custom};
 use crate::measuring::{MethodFailed, RunRequest, Time};
@@ -153,12 +144,12 @@ fn with_advice(error: anyhow::Error, args: &BenchArgs) -> anyhow::Error {
 }
 
 fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
-    let dir = path::folder(args.commands_around.cwd.as_deref())?;
+    let dir = input::working_folder(args.commands_around.cwd.as_deref())?;
     Ok(Definition {
         dir,
         env: commands.env.clone(),
         plan: plan(args, commands.methods.len()),
-        data: args.runs.data.as_deref().map(|file| existing("--data", file)).transpose()?,
+        data: args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?,
         same_output: args.streams.same_output,
         metrics: args.streams.metric.clone(),
         setup: commands.setup.clone(),

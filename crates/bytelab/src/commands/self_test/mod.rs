@@ -2,10 +2,7 @@
 //! runs through the same lab as every experiment.
 
 mod bench;
-mod counting;
 mod pairs;
-mod repeat_check;
-mod timeline;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,14 +13,17 @@ use clap::{ArgGroup, Args};
 use lab::analyze::{Comparison, Verdict, analyze};
 use lab::clock;
 use lab::launch::Stop;
-use lab::run::{CacheState, Run};
+use lab::run::{CacheState, Run, Warning};
+use lab::timeline::{Category, Timeline};
 
 use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
 use self::pairs::{Kind, Pairs};
-use super::context::Context;
-use super::exit;
+use super::{Context, exit};
 use crate::console;
-use crate::experiments::self_test::{COLD_BYTES, SWITCHES, TOUCHED_BYTES, more, percents};
+use crate::experiments::self_test::{
+    ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
+    TOUCHED_BYTES, more, percents,
+};
 
 /// The maximum for a race of the same program twice and one that does 5 % more.
 const MOST_SESSIONS: u32 = 160;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
     let checks = match (args.aa, args.aa_check) {
         (count, _) if !args.ab.is_empty() => pairs(count.unwrap_or(100))?.found(&args.ab)?,
         (Some(count), _) => pairs(count)?.false_alarms(&args.kinds)?,
-        (None, Some(times)) => vec![repeat_check::check(&bench, times)?],
+        (None, Some(times)) => vec![pairs::repeat_check(&bench, times)?],
         (None, None) => bench.all()?,
     };
     let mut out = console::stdout();
@@ -108,7 +108,7 @@ impl Bench {
         let known = self.measure(&["empty", "touch", "switch"], effort(20))?;
         let cold = self.measure(&["cold-read"], Effort { cache: CacheState::Cold, ..effort(5) })?;
         let race = self.race(effort(20))?;
-        let counted = self.measure(counting::METHODS, Effort { counting: 2, ..effort(1) })?;
+        let counted = self.measure(METHODS, Effort { counting: 2, ..effort(1) })?;
         Ok(vec![
             clock_check(),
             empty_check(&known),
@@ -118,12 +118,12 @@ impl Bench {
             cpu_check(&race),
             same_check(&race),
             slower_check(&race),
-            counting::calls_check(&counted),
-            counting::threads_check(&counted),
-            counting::allocations_check(&counted),
-            counting::allocations_of_threads_check(&counted),
-            counting::foreign_allocations_check(&counted),
-            timeline::threads_check(self.timeline(&["threads"])?.as_ref()),
+            calls_check(&counted),
+            threads_check(&counted),
+            allocations_check(&counted),
+            allocations_of_threads_check(&counted),
+            foreign_allocations_check(&counted),
+            timeline_check(self.timeline(&["threads"])?.as_ref()),
         ])
     }
 
@@ -265,6 +265,134 @@ fn less_wait(run: &Run, method: &str) -> Option<f64> {
         cell.counted("wall_ns").zip(wait).map(|((_, wall_ns), ns)| wall_ns - ns).collect();
     left.sort_by(f64::total_cmp);
     left.get(left.len() / 2).copied()
+}
+
+// Compares the counting pass with known numbers of system calls and of allocations.
+
+const METHODS: &[&str] = &[
+    "empty",
+    "calls",
+    "threads",
+    "allocate",
+    "allocate-in-threads",
+    "idle-threads",
+    "foreign",
+    "foreign-idle",
+    "foreign-in-threads",
+    "foreign-idle-threads",
+];
+
+/// A million calls must be counted as a million, and none as none.
+fn calls_check(run: &Run) -> Check {
+    let [calls, empty] = ["calls", "empty"].map(|method| median(run, method, "syscalls"));
+    let found =
+        format!("{CALLS} system calls were counted as {}, none as {}", show(calls), show(empty));
+    let passed = calls == Some(f64::from(CALLS)) && empty == Some(0.0);
+    Check::new("system calls", passed, or_why_uncounted(found, run, "calls"))
+}
+
+/// A thread makes a few calls of its own at its start and at its end.
+fn threads_check(run: &Run) -> Check {
+    const OWN_MAX: u32 = 40;
+    let known = THREADS * CALLS_PER_THREAD;
+    let total = median(run, "threads", "syscalls");
+    let by_name = find(run, "threads").and_then(|cell| cell.syscalls_by_name.as_ref());
+    let named = by_name.and_then(|calls| calls.get("getppid").copied());
+    let found = format!(
+        "{known} system calls of {THREADS} threads were counted as {}, by name as {}",
+        show(total),
+        show(named)
+    );
+    let range = f64::from(known)..f64::from(known + THREADS * OWN_MAX);
+    let passed =
+        total.is_some_and(|total| range.contains(&total)) && named == Some(f64::from(known));
+    Check::new("of threads", passed, or_why_uncounted(found, run, "threads"))
+}
+
+/// The counts must be exact to the byte, and so must the peak.
+fn allocations_check(run: &Run) -> Check {
+    let known = f64::from(ALLOCATIONS);
+    let bytes = known * ALLOCATED_BYTES as f64;
+    let [n, allocated, peak] = ["allocations", "allocated_bytes", "peak_live_bytes"]
+        .map(|metric| median(run, "allocate", metric));
+    let none = median(run, "empty", "allocations");
+    let found = format!(
+        "{known} of {ALLOCATED_BYTES} bytes were counted as {} with {} bytes, at most {} at once; none \
+         as {}",
+        show(n),
+        show(allocated),
+        show(peak),
+        show(none)
+    );
+    let passed = (n, allocated, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
+    Check::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
+}
+
+/// The allocations of idle threads are subtracted, as the start of a thread allocates.
+fn allocations_of_threads_check(run: &Run) -> Check {
+    let more = more_than_idle(run, "allocate-in-threads", "idle-threads");
+    let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
+    Check::new("allocating threads", passed, or_why_uncounted(found, run, "idle-threads"))
+}
+
+/// For a program that is counted by a preloaded library; the allocations of its start are
+/// subtracted.
+fn foreign_allocations_check(run: &Run) -> Check {
+    let alone = judge(ALLOCATIONS, more_than_idle(run, "foreign", "foreign-idle"), "of one thread");
+    let threads = more_than_idle(run, "foreign-in-threads", "foreign-idle-threads");
+    let threads = judge(THREADS * ALLOCATIONS, threads, "of three threads");
+    let found = format!("{}; {}", alone.1, threads.1);
+    let passed = alone.0 && threads.0;
+    Check::new("foreign programs", passed, or_why_uncounted(found, run, "foreign"))
+}
+
+/// The difference in allocations and bytes between one method and another.
+fn more_than_idle(run: &Run, method: &str, idle: &str) -> [Option<f64>; 2] {
+    ["allocations", "allocated_bytes"].map(|metric| {
+        let [all, own] = [method, idle].map(|method| median(run, method, metric));
+        all.zip(own).map(|(all, own)| all - own)
+    })
+}
+
+fn judge(known: u32, [n, bytes]: [Option<f64>; 2], whose: &str) -> (bool, String) {
+    let known = f64::from(known);
+    let passed = n == Some(known) && bytes == Some(known * ALLOCATED_BYTES as f64);
+    (passed, format!("{known} {whose} were counted as {} with {} bytes", show(n), show(bytes)))
+}
+
+/// Appends the reason why they were not counted.
+fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
+    let about = |note: &&Warning| {
+        note.missing_metric().is_some_and(|(name, _)| ["syscalls", "allocations"].contains(&name))
+            && note.method.as_deref().is_none_or(|name| name == method)
+    };
+    match run.notes.iter().find(about) {
+        Some(note) => format!("{found}: {note}"),
+        None => or_why(found, run, method),
+    }
+}
+
+/// The timeline must contain the scheduling of each of the three threads that a sample starts. If
+/// threads are only polled, those that live for less than a polling interval may be missing.
+fn timeline_check(timeline: Option<&Timeline>) -> Check {
+    let name = "timeline";
+    let process = timeline.and_then(|timeline| timeline.processes.first());
+    let (Some(timeline), Some(process)) = (timeline, process) else {
+        return Check::new(name, false, "nothing was recorded".to_owned());
+    };
+    let scheduled = |tid: u32| {
+        let thread = process.threads.iter().find(|thread| thread.tid == tid);
+        thread.is_some_and(|t| t.spans.iter().any(|s| s.category == Category::Scheduling))
+    };
+    let others = process.threads.iter().filter(|t| t.tid != process.pid && scheduled(t.tid));
+    // The warm-up and the sample each have their own threads.
+    let (known, found) = (2 * THREADS as usize, others.count());
+    let scheduling = timeline.facts.get("scheduling").and_then(|fact| fact.as_str());
+    let sampled = scheduling.is_some_and(|source| source.starts_with("sampled"));
+    let passed = scheduled(process.pid) && (found == known || (sampled && found < known));
+    let how = if sampled { "looked at" } else { "reported by the kernel" };
+    let found = format!("{found} of {known} threads are in it, their scheduling {how}");
+    Check::new(name, passed, found)
 }
 
 #[cfg(test)]

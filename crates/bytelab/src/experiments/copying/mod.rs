@@ -1,30 +1,20 @@
 #![doc = include_str!("README.md")]
 
-mod ends;
 mod job;
-
-mod command;
 #[cfg(target_os = "linux")]
 mod kernel;
-mod languages;
-mod library;
 mod plain;
-#[cfg(target_os = "linux")]
-mod uring;
 
-#[cfg(test)]
-mod tests;
-
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use lab::experiment::{Data, Experiment, Method};
+use lab::experiment::{Build, Data, Experiment, How, Method, Task};
 use lab::param::{Kind, Param, Point};
 use lab::stop::Stop;
 
-use super::shared::made_file;
-
-pub(crate) use self::languages::{FILTER, filtering, language_of};
+use self::job::{Copying, Cpu, contender, task};
+use super::shared::{made_file, must_be_installed, run_command};
 
 const NOTHING_MOVED: &str = "with output=null nothing is moved: /dev/null looks at no byte, and a method that reads none \
      is the fastest; compare methods with --output pipe, socket or file";
@@ -57,14 +47,14 @@ fn params() -> Vec<Param> {
 
 /// The first one is the reference.
 fn methods() -> Vec<Method> {
-    let mut methods = command::methods();
+    let mut methods = commands();
     methods.extend(plain::methods());
     #[cfg(target_os = "linux")]
     methods.extend(kernel::methods());
     #[cfg(target_os = "linux")]
-    methods.push(uring::method());
-    methods.push(library::method());
-    methods.extend(languages::methods());
+    methods.push(kernel::uring());
+    methods.push(byte_stream());
+    methods.extend(in_languages());
     methods
 }
 
@@ -83,3 +73,138 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     let (files, payload_bytes) = (files.clone(), Some(size));
     Ok(Data { arguments, files, payload_bytes, notes, ..Data::default() })
 }
+
+/// Plain commands, each started again for every copy with our descriptors as standard input and
+/// output.
+fn commands() -> Vec<Method> {
+    vec![
+        contender("cat", "/bin/cat, its start included; the reference", &[], |point| {
+            command(point, &["/bin/cat"])
+        }),
+        contender(
+            "dd",
+            "dd with blocks of `buffer` bytes, its start included",
+            &["buffer"],
+            |point| {
+                let block = format!("bs={}", point.number("buffer")?);
+                command(point, &["dd", &block, "status=none"])
+            },
+        ),
+        if_installed("gcat", "gnu-cat", "GNU cat of another version, named gcat", |point| {
+            command(point, &["gcat"])
+        }),
+        if_installed(
+            "coreutils",
+            "uutils-cat",
+            "cat of uutils coreutils, its start included",
+            |point| command(point, &["coreutils", "cat"]),
+        ),
+        if_installed("pv", "pv", "pv --quiet, its start included", |point| {
+            command(point, &["pv", "--quiet"])
+        }),
+        contender("cp", "cp /dev/stdin /dev/stdout, its start included", &[], |point| {
+            command(point, &["cp", "/dev/stdin", "/dev/stdout"])
+        })
+        .job("input=file output=file"),
+    ]
+}
+
+/// A program that few machines have. If it is installed, it takes part without being named.
+fn if_installed(program: &str, name: &str, about: &str, build: Build) -> Method {
+    let default = must_be_installed(program).is_ok();
+    Method { default, ..contender(name, about, &[], build) }
+}
+
+struct Command(Vec<String>);
+
+fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
+    must_be_installed(argv[0])?;
+    task(point, Command(argv.iter().map(|word| (*word).to_owned()).collect()))
+}
+
+impl Copying for Command {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
+        run_command(&self.0, input, output).map(Some)
+    }
+}
+
+/// `bytelab __filter LANGUAGE COMMAND…` implements the line protocol for a program that copies.
+pub(crate) const FILTER: &str = "__filter";
+
+/// The programs of `workers/LANGUAGE`, which all take the argument `copying`. `LANGUAGE-WAY` is a
+/// program that can copy in several ways, and also takes the way and the buffer size as arguments.
+const LANGUAGES: &[(&str, &str)] = &[
+    ("c", "C: read and write"),
+    ("cpp", "C++: cin.read and cout.write"),
+    ("go", "Go: io.Copy"),
+    ("java", "Java: read and write of System.in and System.out's files"),
+    ("python", "Python: shutil.copyfileobj"),
+    ("node", "Node: process.stdin.pipe(process.stdout)"),
+    ("haskell-hgetbuf", "Haskell: hGetBuf and hPutBuf with one static buffer"),
+    ("haskell-strict-hget", "Haskell: hGet and hPut of strict ByteStrings"),
+    ("haskell-lazy-interact", "Haskell: interact of a lazy ByteString, whose chunks are of 32 KiB"),
+    (
+        "haskell-hgetbuf-unbuffered",
+        "Haskell: hGetBuf and hPutBuf with one static buffer, NoBuffering",
+    ),
+    ("haskell-strict-unbuffered", "Haskell: hGet and hPut of strict ByteStrings, NoBuffering"),
+    ("haskell-char8-unbuffered", "Haskell: the same by Data.ByteString.Char8, NoBuffering"),
+    ("haskell-lazy-unbuffered", "Haskell: hGet and hPut of lazy ByteStrings, NoBuffering"),
+    ("swift-read-write", "Swift: read(2) and write(2) with one static buffer"),
+    ("swift-file-handle", "Swift: FileHandle.read(upToCount:) and write(contentsOf:)"),
+];
+
+/// Programs in other languages that copy in the way that is idiomatic there: `bytelab __filter`
+/// starts them for each copy, with our descriptors as standard input and output.
+fn in_languages() -> Vec<Method> {
+    let method = |(name, about): &(&str, &str)| {
+        let language = language_of(name);
+        let way = name[language.len()..].trim_start_matches('-');
+        let worker = format!("{{workers/{language}}}");
+        let mut argv = vec!["{bytelab}", FILTER, name, &worker, "copying"];
+        argv.extend(Some(way).filter(|way| !way.is_empty()));
+        let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
+        Method {
+            how: How::worker(argv),
+            // Most of their time is start-up.
+            default: false,
+            ..contender(name, &format!("{about}, its start included"), reads, filter)
+        }
+    };
+    LANGUAGES.iter().map(method).collect()
+}
+
+pub(crate) fn language_of(name: &str) -> &str {
+    name.split_once('-').map_or(name, |(language, _)| language)
+}
+
+/// The method that `bytelab __filter METHOD COMMAND…` measures.
+pub(crate) fn filtering(experiment: &Experiment, name: &str) -> Option<Method> {
+    let found = experiment.methods.iter().find(|method| method.name == name)?;
+    Some(Method { how: How::BuiltIn(filter as Build), ..found.clone() })
+}
+
+/// The command follows the word `__filter` and the method's name in this process's arguments. A
+/// program that reads `buffer` takes it as its last argument.
+fn filter(point: &Point) -> Result<Box<dyn Task>> {
+    let buffer = point.number("buffer").ok().map(|bytes| bytes.to_string());
+    let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();
+    command(point, &argv.iter().map(String::as_str).collect::<Vec<&str>>())
+}
+
+/// The `copy` function of byte-stream, which selects the system call itself.
+fn byte_stream() -> Method {
+    contender("byte-stream", "byte-stream's copy", &[], |point| task(point, Ours))
+}
+
+struct Ours;
+
+impl Copying for Ours {
+    fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
+        byte_stream::copy(&input, &output)?;
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,11 +14,9 @@ use lab::path_text::{from_path, to_path};
 use lab::run::Role;
 use lab::template;
 
-use super::file::{File, MethodTable, RoleWord};
-use super::names::{self, HERE, PROGRAM, Placeholders};
-use super::origin::FileOrigin;
+use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, ShellWord, Words};
+use super::names::{self, FileOrigin, HERE, PROGRAM, Placeholders};
 use super::place::Mistake;
-use super::values::{At, Hook, HookTable, ShellWord, Words};
 
 /// A longer name is a mistake.
 const NAME_BYTES: usize = 4096;

@@ -3,16 +3,9 @@
 mod check;
 mod data;
 mod file;
-mod measuring;
 mod methods;
 mod names;
-mod origin;
-mod params;
 mod place;
-mod values;
-
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,9 +16,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::experiment::Experiment;
 use lab::run::Definition;
 
-pub(crate) use self::names::PROGRAM;
-use self::origin::FileOrigin;
-pub(crate) use self::origin::ReservedNames;
+use self::names::FileOrigin;
+pub(crate) use self::names::{PROGRAM, ReservedNames};
 
 /// The file that `bytelab init` writes.
 pub(crate) const EXAMPLE: &str = include_str!("example.toml");
@@ -140,3 +132,6 @@ fn read(path: &Path) -> Result<String> {
         anyhow!("{name}:{line}: it is not UTF-8 text")
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
-//! The operations of a contender, and the jobs that use them. This file is also a part of
-//! `workers/rust`: it depends neither on the lab nor on the rest of the experiment.
+//! The operations of a contender, the jobs that use them, and the contender `serde_json`, whose
+//! tree other formats use, too. This file is also a part of `workers/rust`: it depends neither on
+//! the lab nor on the rest of the experiment.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -220,4 +221,68 @@ fn mixed(sum: u64, next: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// `serde_json`: text into its own tree.
+pub(crate) struct SerdeJson;
+
+impl Format for SerdeJson {
+    type Doc<'a> = Value;
+    type Path = Vec<Step>;
+
+    const IS_JSON: bool = true;
+
+    fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn parse<'a>(bytes: &'a [u8], _: &'a mut Vec<u8>) -> Result<Value> {
+        serde_json::from_slice(bytes).map_err(message)
+    }
+
+    fn path(steps: &[Step]) -> Vec<Step> {
+        steps.to_vec()
+    }
+
+    fn find(doc: &Value, path: &Vec<Step>) -> Option<u64> {
+        find_in_tree(doc, path)
+    }
+
+    fn visit(doc: &Value) -> u64 {
+        visit_tree(doc)
+    }
+
+    fn print(doc: &Value) -> Result<Vec<u8>> {
+        serde_json::to_vec(doc).map_err(message)
+    }
+}
+
+pub(crate) fn find_in_tree(doc: &Value, path: &[Step]) -> Option<u64> {
+    let mut value = doc;
+    for step in path {
+        value = match step {
+            Step::Key(key) => value.get(key)?,
+            Step::Index(index) => value.get(index)?,
+        };
+    }
+    Some(match value {
+        Value::String(text) => mark_of_text(text.as_bytes()),
+        Value::Number(number) => mark_of_number(number.as_f64()?),
+        Value::Bool(value) => u64::from(*value),
+        Value::Array(_) | Value::Object(_) => 1,
+        Value::Null => 0,
+    })
+}
+
+pub(crate) fn visit_tree(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Number(number) => number.as_f64().map_or(0, whole),
+        Value::Bool(value) => u64::from(*value),
+        Value::Array(items) => items.iter().fold(0, |sum, item| sum.wrapping_add(visit_tree(item))),
+        Value::Object(pairs) => pairs.iter().fold(0, |sum, (key, value)| {
+            sum.wrapping_add(key.len() as u64).wrapping_add(visit_tree(value))
+        }),
+        Value::Null => 0,
+    }
 }

@@ -1,19 +1,10 @@
 #![doc = include_str!("README.md")]
 
 mod data;
+mod documents;
 mod fleece;
 mod jobs;
-mod json;
-mod languages;
-mod parser_files;
-mod people;
-mod random;
-mod shapes;
 mod typed;
-mod write;
-
-#[cfg(test)]
-mod tests;
 
 use anyhow::Result;
 use lab::experiment::{Build, Experiment, How, Method, Task, Work};
@@ -37,7 +28,7 @@ fn params() -> Vec<Param> {
     vec![
         Param::new("job", Kind::Word(jobs::JOBS), "bytes-to-name,bytes-to-all,json-to-all")
             .help("what is done with the document"),
-        Param::new("shape", Kind::Word(shapes::SHAPES), "people").help("which document is made"),
+        Param::new("shape", Kind::Word(documents::SHAPES), "people").help("which document is made"),
         Param::new("people", Kind::Count(1, 1_000_000), "1000")
             .help("how many people are in it; of the other shapes there is one size"),
         Param::new("text", Kind::Word(&["minified", "pretty"]), "minified")
@@ -50,7 +41,7 @@ fn params() -> Vec<Param> {
 fn methods() -> Vec<Method> {
     let text = "text, parsed into";
     let mut methods = vec![
-        built_in("serde_json", "text, parsed into serde_json's tree", prepare::<json::SerdeJson>),
+        built_in("serde_json", "text, parsed into serde_json's tree", prepare::<jobs::SerdeJson>),
         built_in("fleece", "fleece-codec: checked and read in place", prepare::<fleece::Fleece>),
         built_in(
             "fleece-key",
@@ -88,7 +79,7 @@ fn methods() -> Vec<Method> {
             "FlatBuffers, checked and read in place; knows people only",
         )),
     ];
-    methods.extend(languages::METHODS.iter().map(of_language));
+    methods.extend(IN_LANGUAGES.iter().map(of_language));
     methods
 }
 
@@ -100,6 +91,19 @@ fn of_people(method: Method) -> Method {
 fn built_in(name: &str, about: &str, build: Build) -> Method {
     method(name, about, How::BuiltIn(build))
 }
+
+/// What users of other languages call to get from JSON to values. The programs of `workers/`: the
+/// language is what stands before the slash. With them, the methods and a line on each.
+const IN_LANGUAGES: &[(&str, &str, &str)] = &[
+    ("cpp/simdjson", "simdjson", "C++: simdjson's dom::parser, used again, into its tree"),
+    ("cpp/yyjson", "yyjson", "C++: yyjson_read, into its immutable tree"),
+    ("go", "json", "Go: encoding/json, into any"),
+    ("java/json", "jackson", "Java: Jackson's ObjectMapper.readTree, into JsonNode"),
+    ("node", "json", "Node: JSON.parse, into objects and arrays"),
+    ("python", "json", "Python: json.loads, into dicts and lists"),
+    ("python/json", "orjson", "Python: orjson.loads, into dicts and lists"),
+    ("python/json", "msgpack", "Python: MessagePack by msgpack.unpackb, into dicts and lists"),
+];
 
 /// A worker in another language, a name for what it uses and a line on that.
 fn of_language((worker, name, about): &(&str, &str, &str)) -> Method {
@@ -139,3 +143,6 @@ impl Task for Decoding {
         self.0.size_bytes().map(|bytes| ("size_bytes", bytes as f64)).into_iter().collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,8 @@ use lab::clock::now_ns;
 use lab::experiment::{Method, Task, Work, skip};
 use lab::run::CacheState;
 
-use super::place::changing;
-use super::random::{BLOCK, Blocks, DIGEST_BLOCKS, open};
+use super::data::changing;
+use super::read::{BLOCK, Blocks, DIGEST_BLOCKS, open};
 
 /// The minimum number of reads in a cold sample.
 const COLD_MIN: u64 = 16;

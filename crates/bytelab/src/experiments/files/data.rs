@@ -1,18 +1,20 @@
-//! What exists before any method starts: the run's folder, and in it the files that the contenders
-//! share.
+//! What the methods of this experiment work on: the run's folder in a directory of the user's, the
+//! files in it that the contenders share, and the folder of each process.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use anyhow::{Context, Result};
-use lab::experiment::{Data, Skip, skip};
+use anyhow::{Context, Result, bail, ensure};
+use lab::experiment::{Build, Data, Method, Skip, skip};
 use lab::param::{Point, bytes};
 use lab::random::XorShift64;
 use lab::stop::Stop;
 
-use super::folder::{Folder, folder};
+use crate::experiments::shared::Buffer;
+use crate::experiments::shared::locked_folder::{make_locked, remove_leftovers};
 
 /// The jobs that need no file.
 const WITHOUT_FILES: [&str; 2] = ["call", "map"];
@@ -30,7 +32,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     data.arguments.set("folder", folder.path.clone());
     data.notes.clone_from(&folder.notes);
     data.directory = Some(dir);
-    if let Some(made) = shared(point, job, &folder, stop) {
+    if let Some(made) = make_shared(point, job, &folder, stop) {
         match made {
             Ok(path) => {
                 data.arguments.set("shared", path.clone());
@@ -50,7 +52,12 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
 }
 
 /// Creates, once, the files that the job's methods share.
-fn shared(point: &Point, job: &str, folder: &Arc<Folder>, stop: &Stop) -> Option<Result<PathBuf>> {
+fn make_shared(
+    point: &Point,
+    job: &str,
+    folder: &Arc<Folder>,
+    stop: &Stop,
+) -> Option<Result<PathBuf>> {
     let (name, number) = match job {
         "read" => ("read", "size"),
         "random" => ("random", "span"),
@@ -96,7 +103,7 @@ fn file(path: &Path, size: u64, stop: &Stop) -> Result<()> {
 }
 
 /// Bytes that no device can compress or deduplicate.
-pub(super) fn random_block(random: &mut XorShift64) -> Vec<u8> {
+fn random_block(random: &mut XorShift64) -> Vec<u8> {
     let mut block = Vec::with_capacity(1 << 20);
     while block.len() < 1 << 20 {
         block.extend_from_slice(&random.draw().to_ne_bytes());
@@ -167,9 +174,208 @@ impl<T> OrRefuse<T> for rustix::io::Result<T> {
     }
 }
 
+/// ext4 does not reuse an inode for some minutes after it was freed, and checks each of them when
+/// it searches for a free one.
+const RECENT_S: i64 = 6 * 60;
+
+/// Touched at the end of a run, so that the next run knows when files were last removed.
+const ENDED: &str = "files-ended";
+
+/// The folder of one run in a directory of the user's: the run creates, locks and removes it when
+/// its last user is dropped. The folder of a killed run is removed by the next run, which finds out
+/// through the lock that the owner has ended.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    ended: PathBuf,
+    /// Warnings about the directory.
+    notes: Vec<String>,
+    /// Holds the lock, which the kernel releases however the process ends.
+    _lock: File,
+}
+
+/// The folders of this process, so that all points of one directory share a folder.
+static FOLDERS: Mutex<Vec<(PathBuf, Weak<Folder>)>> = Mutex::new(Vec::new());
+
+/// The run's folder in this directory. `data_dir` stores what the next run must know.
+fn folder(dir: &Path, data_dir: &Path) -> Result<Arc<Folder>> {
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = folders.iter().find(|(known, _)| known == dir);
+    if let Some(folder) = known.and_then(|(_, folder)| folder.upgrade()) {
+        return Ok(folder);
+    }
+    let folder = Arc::new(Folder::make(dir, data_dir)?);
+    folders.retain(|(known, _)| known != dir);
+    folders.push((dir.to_owned(), Arc::downgrade(&folder)));
+    Ok(folder)
+}
+
+impl Folder {
+    fn make(dir: &Path, data_dir: &Path) -> Result<Folder> {
+        let name = dir.display();
+        let kind = match fs::metadata(dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                bail!("{name} does not exist; give a directory with --dir")
+            }
+            other => other.with_context(|| format!("looking at {name}"))?.file_type(),
+        };
+        ensure!(kind.is_dir(), "{name} is not a directory; give one with --dir");
+        let left = remove_leftovers(dir);
+        let (path, lock) = make_locked(dir).with_context(|| {
+            format!("making a folder in {name}; give a directory that you may write to with --dir")
+        })?;
+        let ended = data_dir.join(ENDED);
+        let mut folder = Folder { path, ended, notes: Vec::new(), _lock: lock };
+        if left > 0 {
+            folder.notes.push(format!("{name}: what {left} killed runs had left was removed"));
+        }
+        if is_ext(dir) && (left > 0 || folder.is_recent()) {
+            folder.notes.push(format!(
+                "{name}: files were removed here less than {} minutes ago: ext4 does not use their \
+                 inodes again so soon, and to create a file may take several times as long",
+                RECENT_S / 60
+            ));
+        }
+        Ok(folder)
+    }
+
+    /// Whether the last run ended recently. The new folder's own time is used as the current time.
+    fn is_recent(&self) -> bool {
+        let changed = |path: &Path| fs::metadata(path).map(|metadata| metadata.mtime());
+        match (changed(&self.ended), changed(&self.path)) {
+            (Ok(ended), Ok(now)) => (0..RECENT_S).contains(&(now - ended)),
+            _ => false,
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The next run tries again to remove what cannot be removed now.
+        let _ = fs::remove_dir_all(&self.path);
+        let _ = fs::write(&self.ended, "");
+    }
+}
+
+/// Whether the directory is on ext2, ext3 or ext4, which share one magic number.
+#[cfg(target_os = "linux")]
+fn is_ext(dir: &Path) -> bool {
+    const EXT4: u32 = 0xef53;
+    rustix::fs::statfs(dir).is_ok_and(|stat| stat.f_type as u32 == EXT4)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_ext(_dir: &Path) -> bool {
+    false
+}
+
+/// A method that reads cached data.
+pub(super) fn cached(
+    job: &'static str,
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    build: Build,
+) -> Method {
+    Method::built_in(name, about, build).job(job).reads(&["job"]).reads(reads)
+}
+
+/// A method that may read from the device, even if only the file system's own blocks.
+pub(super) fn changing(
+    job: &'static str,
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    build: Build,
+) -> Method {
+    Method { bypasses_cache: true, ..cached(job, name, about, reads, build) }
+}
+
+/// A folder for this process in the folder of the run.
+pub(super) fn own_folder(point: &Point) -> Result<PathBuf> {
+    let folder = point.path("folder")?;
+    let path = folder.join(std::process::id().to_string());
+    fs::create_dir_all(&path).or_refuse(|| format!("making {}", path.display()))?;
+    Ok(path)
+}
+
+/// The files that the job's methods share; skips with the reason if they could not be created.
+pub(super) fn shared(point: &Point) -> Result<PathBuf> {
+    match point.text("refused") {
+        Ok(reason) => Err(skip(reason)),
+        Err(_) => point.path("shared"),
+    }
+}
+
+/// The folders of a method that creates files: a new one for each sample, and none is removed,
+/// because ext4 checks every inode that was freed in the last minutes when it searches for a free
+/// one.
+pub(super) struct Fresh {
+    own: PathBuf,
+    n: u64,
+    /// The folder of the next sample.
+    pub(super) folder: PathBuf,
+}
+
+impl Fresh {
+    pub(super) fn new(point: &Point) -> Result<Fresh> {
+        let own = own_folder(point)?;
+        let mut fresh = Fresh { folder: own.clone(), own, n: 0 };
+        fresh.next()?;
+        Ok(fresh)
+    }
+
+    pub(super) fn next(&mut self) -> Result<()> {
+        let folder = self.own.join(self.n.to_string());
+        fs::create_dir(&folder).or_refuse(|| format!("making {}", folder.display()))?;
+        self.n += 1;
+        self.folder = folder;
+        Ok(())
+    }
+}
+
+/// The times of the phases of each operation in the last sample.
+pub(super) struct Phases<const N: usize> {
+    names: [&'static str; N],
+    ns: [Vec<u64>; N],
+}
+
+impl<const N: usize> Phases<N> {
+    pub(super) fn new(names: [&'static str; N]) -> Phases<N> {
+        Phases { names, ns: std::array::from_fn(|_| Vec::new()) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ns.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes the moments that delimit the phases: one more than there are phases.
+    pub(super) fn push(&mut self, moments: &[u64]) {
+        for (ns, pair) in self.ns.iter_mut().zip(moments.windows(2)) {
+            ns.push(pair[1].saturating_sub(pair[0]));
+        }
+    }
+
+    /// The medians by nearest rank; none without operations.
+    pub(super) fn medians(&mut self) -> Vec<(&'static str, f64)> {
+        let median = |ns: &mut Vec<u64>| {
+            ns.sort_unstable();
+            ns.get(ns.len().saturating_sub(1) / 2).map(|ns| *ns as f64)
+        };
+        let all = self.names.into_iter().zip(&mut self.ns);
+        all.filter_map(|(name, ns)| Some((name, median(ns)?))).collect()
+    }
+}
+
+/// The buffer with which a file of this size is read or written, of the usual length. It starts at
+/// a page: a `pread` of 4 KiB into a buffer 16 bytes behind a page start took three times as long.
+pub(super) fn buffer(size: u64) -> Result<Buffer> {
+    const LEN_MAX: u64 = 128 << 10;
+    Buffer::new(usize::try_from(size.clamp(1, LEN_MAX))?)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::folder::ENDED;
     use super::*;
 
     #[test]
@@ -200,5 +406,84 @@ mod tests {
             let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
             assert_eq!(left, [ENDED]);
         }
+    }
+}
+
+#[cfg(test)]
+mod folder_tests {
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::*;
+
+    #[test]
+    fn the_points_of_a_directory_share_a_folder_that_is_gone_with_the_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = folder(dir.path(), dir.path()).unwrap();
+        let second = folder(dir.path(), dir.path()).unwrap();
+        assert_eq!(first.path, second.path);
+        fs::write(first.path.join("file"), "x").unwrap();
+        drop(first);
+        assert!(second.path.join("file").exists());
+        let path = second.path.clone();
+        drop(second);
+        assert!(!path.exists());
+        assert!(dir.path().join(ENDED).exists());
+    }
+
+    #[test]
+    fn a_folder_of_the_dead_is_removed_and_one_of_the_living_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in [".bytelab-files-1-0", ".bytelab-files-2-7", ".bytelab-files-x-1", "other"] {
+            fs::create_dir_all(path(name).join("sub")).unwrap();
+            fs::write(path(name).join("sub/file"), "x").unwrap();
+        }
+        fs::write(path(".bytelab-files-3-0"), "a file").unwrap();
+        let living = File::open(path(".bytelab-files-2-7")).unwrap();
+        flock(&living, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let made = Folder::make(dir.path(), dir.path()).unwrap();
+        assert!(made.notes[0].ends_with("what 1 killed runs had left was removed"));
+        assert!(!path(".bytelab-files-1-0").exists());
+        for name in [".bytelab-files-2-7", ".bytelab-files-x-1", "other"] {
+            assert!(path(name).join("sub/file").exists(), "{name}");
+        }
+        assert!(path(".bytelab-files-3-0").exists());
+        // Its own folder is locked: another run does not remove it.
+        assert_eq!(remove_leftovers(dir.path()), 0);
+        assert!(made.path.exists());
+    }
+
+    #[test]
+    fn what_is_no_directory_is_reported_in_one_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        for (path, expected) in [
+            (dir.path().join("missing"), "does not exist; give a directory with --dir"),
+            (file, "is not a directory; give one with --dir"),
+        ] {
+            let error = format!("{:#}", Folder::make(&path, dir.path()).unwrap_err());
+            assert_eq!(error, format!("{} {expected}", path.display()));
+        }
+        // No user can create a folder there, not even root.
+        let error = format!("{:#}", Folder::make(Path::new("/proc"), dir.path()).unwrap_err());
+        assert!(error.starts_with("making a folder in /proc; give a directory"), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod place_tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_between_moments_and_have_medians() {
+        let mut phases = Phases::new(["a_ns", "b_ns"]);
+        assert_eq!(phases.medians(), []);
+        for moments in [[0, 10, 30], [100, 105, 200], [300, 301, 302]] {
+            phases.push(&moments);
+        }
+        assert_eq!(phases.medians(), [("a_ns", 5.0), ("b_ns", 20.0)]);
+        phases.clear();
+        assert_eq!(phases.medians(), []);
     }
 }

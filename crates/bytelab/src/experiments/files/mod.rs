@@ -1,20 +1,11 @@
 #![doc = include_str!("README.md")]
 
-mod data;
-mod folder;
-mod place;
-
-mod call;
 #[cfg(target_os = "linux")]
 mod cold;
-mod create;
-mod durable;
+mod data;
 mod names;
-mod random;
 mod read;
-
-#[cfg(test)]
-mod tests;
+mod write;
 
 use lab::experiment::{Experiment, Method};
 use lab::param::{Kind, Param};
@@ -63,7 +54,7 @@ fn params() -> Vec<Param> {
         ),
         Param::new("size", Kind::Bytes(0, 1 << 40), "0,1,4KiB,64KiB,1MiB,64MiB")
             .help("size of a file (read, create, unlink), of a mapping (map)"),
-        Param::new("span", Kind::Bytes(random::BLOCK as u64, 1 << 40), "64MiB")
+        Param::new("span", Kind::Bytes(read::BLOCK as u64, 1 << 40), "64MiB")
             .help("size of the file that is read at random"),
         Param::new("entries", Kind::Count(0, 10_000_000), "10000")
             .help("entries of the directory that is read"),
@@ -73,12 +64,15 @@ fn params() -> Vec<Param> {
 /// The first one of each job is its reference.
 fn methods() -> Vec<Method> {
     let mut methods = read::methods();
-    methods.extend(random::methods());
+    methods.extend(read::at_random());
     #[cfg(target_os = "linux")]
     methods.extend(cold::methods());
-    methods.extend(create::methods());
-    methods.extend(durable::methods());
+    methods.extend(write::creating());
+    methods.extend(write::durable());
     methods.extend(names::methods());
-    methods.extend(call::methods());
+    methods.extend(names::calls());
     methods
 }
+
+#[cfg(test)]
+mod tests;

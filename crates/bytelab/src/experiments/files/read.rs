@@ -1,19 +1,22 @@
-//! A whole file is read: opened and closed each time, or kept open.
+//! Files are read: a whole file, which is opened and closed each time or kept open; and 4 KiB at
+//! random offsets of a cached file.
 
-use std::fs::File;
+#![expect(unsafe_code, reason = "maps a file")]
+
+use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::Read;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use lab::experiment::{Method, Task, Work};
+use lab::experiment::{Method, Task, Work, skip};
 use lab::param::Point;
+use lab::random::XorShift64;
+use memmap2::Mmap;
 
-use crate::experiments::shared::window::window;
-
-use super::place::{buffer, cached, shared};
-use crate::experiments::shared::aligned_buffer::Buffer;
+use super::data::{buffer, cached, shared};
+use crate::experiments::shared::{Buffer, window};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -71,7 +74,7 @@ impl<S: Source> Task for Reading<S> {
 }
 
 /// Depends on every byte and its position: FNV-1a.
-pub(super) struct Digest(pub(super) u64);
+struct Digest(u64);
 
 impl Default for Digest {
     fn default() -> Digest {
@@ -80,7 +83,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -130,5 +133,155 @@ impl Source for Pread {
 
     fn size(&self) -> u64 {
         self.1.size
+    }
+}
+
+pub(super) const BLOCK: usize = 4096;
+
+/// The number of blocks in the digest.
+pub(super) const DIGEST_BLOCKS: usize = 64;
+
+/// Reads of 4 KiB at random offsets of a cached file; every block is read once before any block is
+/// read again.
+pub(super) fn at_random() -> Vec<Method> {
+    let (pread, mapped) =
+        ("pread of 4 KiB, all cached", "4 KiB copied out of a mapping, all cached");
+    vec![
+        cached("random", "random-pread", pread, &["dir", "span"], |point| {
+            let blocks = Blocks::from_point(point)?;
+            let file = open(&blocks.path, 0)?;
+            window(Box::new(Random { blocks, from: file }))
+        }),
+        cached("random", "random-mmap", mapped, &["dir", "span"], |point| {
+            let blocks = Blocks::from_point(point)?;
+            let file = open(&blocks.path, 0)?;
+            // SAFETY: the file is in the run's own folder, where no other process changes it.
+            let map = unsafe { Mmap::map(&file) };
+            let map = map.with_context(|| format!("mapping {}", blocks.path.display()))?;
+            window(Box::new(Random { blocks, from: map }))
+        }),
+    ]
+}
+
+pub(super) fn open(path: &Path, flags: i32) -> Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    file.map_err(|error| match flags {
+        0 => anyhow::Error::new(error).context(format!("opening {}", path.display())),
+        _ => skip(format!("O_DIRECT is refused for {}: {error}", path.display())),
+    })
+}
+
+/// A way to read a block.
+pub(super) trait From {
+    fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+}
+
+impl From for File {
+    fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_exact_at(buffer, offset).with_context(|| format!("reading at offset {offset}"))
+    }
+}
+
+impl From for Mmap {
+    fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let start = usize::try_from(offset)?;
+        let block = self.get(start..start + buffer.len()).context("the file is too short")?;
+        buffer.copy_from_slice(block);
+        Ok(())
+    }
+}
+
+/// The blocks of a file in a random order, which is the same for all methods.
+pub(super) struct Blocks {
+    pub(super) path: PathBuf,
+    pub(super) order: Vec<u32>,
+    pub(super) next: usize,
+    /// Starts at a page, as `O_DIRECT` requires.
+    buffer: Buffer,
+}
+
+impl Blocks {
+    pub(super) fn from_point(point: &Point) -> Result<Blocks> {
+        let path = shared(point)?;
+        let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
+        Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
+    }
+
+    pub(super) fn next(&mut self, mut from: impl From) -> Result<()> {
+        let offset = u64::from(self.order[self.next % self.order.len()]) * BLOCK as u64;
+        self.next += 1;
+        let read = from.block(offset, &mut self.buffer);
+        read.with_context(|| self.path.display().to_string())
+    }
+
+    pub(super) fn digest(
+        &mut self,
+        mut next: impl FnMut(&mut Blocks) -> Result<()>,
+    ) -> Result<u64> {
+        let mut digest = Digest::default();
+        self.next = 0;
+        for _ in 0..DIGEST_BLOCKS.min(self.order.len()) {
+            next(self)?;
+            digest.add(&self.buffer);
+        }
+        Ok(digest.0)
+    }
+}
+
+impl<F: From> From for &mut F {
+    fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        (*self).block(offset, buffer)
+    }
+}
+
+impl From for &File {
+    fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_exact_at(buffer, offset).with_context(|| format!("reading at offset {offset}"))
+    }
+}
+
+/// The shuffle of Fisher and Yates, by xorshift64 from a fixed seed.
+fn order(n: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n.max(1)).collect();
+    let mut random = XorShift64(0x9e37_79b9_7f4a_7c15);
+    for i in (1..order.len()).rev() {
+        order.swap(i, (random.draw() % (i as u64 + 1)) as usize);
+    }
+    order
+}
+
+struct Random<F> {
+    blocks: Blocks,
+    from: F,
+}
+
+impl<F: From> Task for Random<F> {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        for _ in 0..ops {
+            self.blocks.next(&mut self.from)?;
+            std::hint::black_box(&self.blocks.buffer[..]);
+        }
+        Ok(Work { ops, bytes: ops * BLOCK as u64, answer: None })
+    }
+
+    fn digest(&mut self) -> Result<Option<u64>> {
+        let from = &mut self.from;
+        self.blocks.digest(|blocks| blocks.next(&mut *from)).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_every_block_once_and_is_not_the_plain_one() {
+        for n in [1, 2, 1000] {
+            let mut blocks = order(n);
+            assert_eq!(blocks, order(n));
+            assert!(n < 3 || blocks.windows(2).any(|pair| pair[0] > pair[1]));
+            blocks.sort_unstable();
+            assert_eq!(blocks, (0..n).collect::<Vec<_>>());
+        }
     }
 }

@@ -1,30 +1,16 @@
 #![doc = include_str!("README.md")]
 
-mod caches;
-mod chain;
-mod kernel;
-mod pages;
-mod set;
-mod team;
-
-mod arithmetic;
 mod bandwidth;
-mod core;
-mod fault;
 mod latency;
-mod loaded;
-mod naive;
-mod tlb;
-
-#[cfg(test)]
-mod tests;
+mod pages;
+mod processor;
 
 use std::sync::LazyLock;
 
 use lab::experiment::{Data, Experiment, Method};
 use lab::param::{Kind, Param};
 
-pub(crate) use self::caches::announced;
+pub(crate) use self::pages::announced;
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -56,15 +42,15 @@ fn params() -> Vec<Param> {
             .help("threads at once, each on a CPU and with a set of its own (bandwidth)"),
         Param::new("span", Kind::Bytes(8192, 1 << 40), "64KiB..64MiB")
             .help("over how much memory the lines are spread, one in each 4 KiB (tlb)"),
-        loaded::PAUSE,
-        core::param(),
-        arithmetic::NUMBER,
+        latency::PAUSE,
+        processor::pair_param(),
+        processor::NUMBER,
     ]
 }
 
 /// One thread, and one for each CPU.
 static THREADS: LazyLock<String> =
-    LazyLock::new(|| match super::shared::cpus::allowed().map_or(1, |cpus| cpus.len()) {
+    LazyLock::new(|| match super::shared::allowed_cpus().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),
         n => format!("1,{n}"),
     });
@@ -73,11 +59,14 @@ static THREADS: LazyLock<String> =
 fn methods() -> Vec<Method> {
     let mut methods = latency::methods();
     methods.extend(bandwidth::methods());
-    methods.extend(loaded::methods());
-    methods.extend(tlb::methods());
-    methods.extend(fault::methods());
-    methods.extend(core::methods());
-    methods.extend(naive::methods());
-    methods.extend(arithmetic::methods());
+    methods.extend(latency::under_load());
+    methods.extend(latency::tlb_reach());
+    methods.extend(pages::faults());
+    methods.extend(processor::core_to_core());
+    methods.extend(bandwidth::naive());
+    methods.extend(processor::arithmetic());
     methods
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,24 @@
-//! A working set: its own memory, in pages of the requested kind; the kernel's choice is verified.
+//! The memory that the methods work in: sets in pages of the requested kind, which is verified; the
+//! data caches that the system reports; and the cost of the first access to a page.
 
-use anyhow::Result;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
 use lab::cache::available_bytes;
-use lab::experiment::skip;
-use lab::param::{Kind, Param, bytes};
+use lab::experiment::{Build, Method, Task, Work, skip};
+use lab::param::{Kind, Param, Point, bytes};
 use memmap2::MmapMut;
 
 pub(super) const PARAM: Param = Param::new("pages", Kind::Word(&["small", "huge"]), "small,huge")
     .help("pages that the memory lies in: the smallest, or those the processor needs fewest entries for");
 
+/// The minimum duration of a sample, so that the clock and the first misses have little influence.
+pub(super) const WINDOW_NS: u64 = 300_000;
+
 /// A set uses at most this part of the free memory, so that other programs are not disturbed.
 const SHARE_MAX: u64 = 4;
 
+/// A working set with its own memory.
 pub(super) struct Pages {
     map: MmapMut,
     start: usize,
@@ -131,13 +138,13 @@ pub(super) fn fits(len: u64) -> Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn huge_page_bytes() -> Option<u64> {
+fn huge_page_bytes() -> Option<u64> {
     let path = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
     std::fs::read_to_string(path).ok()?.trim().parse().ok().filter(|page: &u64| *page >= 4096)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn huge_page_bytes() -> Option<u64> {
+fn huge_page_bytes() -> Option<u64> {
     None
 }
 
@@ -157,6 +164,156 @@ fn huge_bytes(smaps: &str, start: usize, end: usize) -> u64 {
         }
     }
     sum
+}
+
+/// A data cache as the operating system reports it. The steps of a ladder are compared with these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cache {
+    pub(crate) level: u64,
+    pub(crate) bytes: u64,
+    pub(crate) line_bytes: u64,
+}
+
+/// The caches by level; empty if the system does not report them.
+pub(crate) fn announced() -> &'static [Cache] {
+    static CACHES: LazyLock<Vec<Cache>> = LazyLock::new(read);
+    &CACHES
+}
+
+pub(super) fn line_bytes() -> u64 {
+    // No known processor has a larger line.
+    let line = announced().first().map(|cache| cache.line_bytes);
+    line.filter(|line| [64, 128].contains(line)).unwrap_or(DEFAULT_LINE)
+}
+
+const DEFAULT_LINE: u64 =
+    if cfg!(all(target_vendor = "apple", target_arch = "aarch64")) { 128 } else { 64 };
+
+/// The size of the largest cache; if none is reported, a size that is large enough for most
+/// processors.
+pub(super) fn last_bytes() -> u64 {
+    announced().iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
+}
+
+#[cfg(target_os = "linux")]
+fn read() -> Vec<Cache> {
+    let text = |index: u32, name: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
+        std::fs::read_to_string(path).map(|text| text.trim().to_owned()).ok()
+    };
+    let cache = |index| {
+        let kind = text(index, "type")?;
+        let cache = Cache {
+            level: text(index, "level")?.parse().ok()?,
+            bytes: lab::param::parse_bytes(&text(index, "size")?).ok()?,
+            line_bytes: text(index, "coherency_line_size")?.parse().ok()?,
+        };
+        (kind != "Instruction").then_some(cache)
+    };
+    let mut caches: Vec<Cache> = (0..10).filter_map(cache).collect();
+    caches.sort_unstable_by_key(|cache| cache.level);
+    caches
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read() -> Vec<Cache> {
+    Vec::new()
+}
+
+/// The cost of the first access to a page: the kernel allocates a page, clears it and maps it.
+pub(super) fn faults() -> Vec<Method> {
+    let fault = |name: &str, about: &str, build: Build| {
+        Method::built_in(name, about, build).job("page-fault").reads(&["job", "pages"])
+    };
+    vec![
+        fault("map-anew", "a new mapping, each page of which is touched", build::<false>),
+        fault("give-back", "the same mapping after MADV_DONTNEED", build::<true>),
+    ]
+}
+
+struct Touch {
+    map: Option<MmapMut>,
+    len: usize,
+    page: usize,
+    keep: bool,
+}
+
+fn build<const KEEP: bool>(point: &Point) -> Result<Box<dyn Task>> {
+    let (page, pages) = match point.text("pages")? {
+        "huge" => (huge_page_bytes().context("no huge pages").map_err(|e| skip(e.to_string()))?, 8),
+        _ => (small_page_bytes(), 512),
+    };
+    fits(page * (pages + 1))?;
+    let (page, len) = (usize::try_from(page)?, usize::try_from(page * pages)?);
+    let mut touch = Touch { map: None, len, page, keep: KEEP };
+    touch.before()?;
+    Ok(Box::new(touch))
+}
+
+#[cfg(target_os = "linux")]
+fn small_page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+#[cfg(not(target_os = "linux"))]
+fn small_page_bytes() -> u64 {
+    16384
+}
+
+impl Touch {
+    /// The offset of the first whole page.
+    fn start(&self, map: &MmapMut) -> usize {
+        map.as_ptr().align_offset(self.page)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn make_ready(&mut self) -> Result<()> {
+        use memmap2::{Advice, UncheckedAdvice};
+        if let Some(map) = self.map.as_ref().filter(|_| self.keep) {
+            #[expect(unsafe_code, reason = "what is given back reads as zeros afterwards")]
+            // SAFETY: no reference into the mapping exists.
+            unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) }.context("giving it back")?;
+            return Ok(());
+        }
+        self.map = None;
+        let map = MmapMut::map_anon(self.len + self.page)
+            .map_err(|error| skip(format!("no memory: {error}")))?;
+        let small = self.page < 1 << 20;
+        let advice = if small { Advice::NoHugePage } else { Advice::HugePage };
+        match map.advise(advice) {
+            Err(error) if !small => {
+                return Err(skip(format!("the kernel refuses huge pages: {error}")));
+            }
+            _ => {}
+        }
+        self.map = Some(map);
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn make_ready(&mut self) -> Result<()> {
+        if self.keep {
+            return Err(skip("this system does not drop pages at MADV_DONTNEED"));
+        }
+        self.map = Some(MmapMut::map_anon(self.len + self.page).context("mapping memory")?);
+        Ok(())
+    }
+}
+
+impl Task for Touch {
+    fn before(&mut self) -> Result<()> {
+        self.make_ready()
+    }
+
+    fn run(&mut self, _ops: u64) -> Result<Work> {
+        let (len, page) = (self.len, self.page);
+        let start = self.map.as_ref().map_or(0, |map| self.start(map));
+        let map = self.map.as_mut().context("there is no mapping")?;
+        for byte in map[start..start + len].iter_mut().step_by(page) {
+            *byte = 1;
+        }
+        Ok(Work { ops: (len / page) as u64, bytes: len as u64, answer: None })
+    }
 }
 
 #[cfg(test)]

@@ -2,17 +2,15 @@
 //! `Fold`. Here a source becomes a `Task`, and `parallel` sources become threads.
 
 use std::fs::File;
-use std::io;
 use std::path::PathBuf;
-use std::thread;
+use std::{io, thread};
 
 use anyhow::{Context, Result, ensure};
 use lab::cache;
 use lab::experiment::{Build, How, Method, Task, Work, skip};
 use lab::param::Point;
 
-use super::digest::{Digest, combined};
-use super::fold::{Fold, Sum};
+use super::fold::{Digest, Fold, Sum, combined};
 
 /// A way to read one file, with its reusable resources.
 pub(super) trait Source: Send {

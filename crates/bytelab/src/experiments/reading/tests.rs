@@ -8,8 +8,7 @@ use lab::experiment::{Experiment, How, Method, Skip, Task, Work};
 use lab::param::{Point, Value};
 use tempfile::TempDir;
 
-use super::digest::{Digest, combined};
-use super::fold::Fold;
+use super::fold::{Digest, Fold, combined};
 use super::source::{Input, Reading, Source};
 use super::{experiment, http};
 
@@ -129,8 +128,8 @@ fn serve(source: &str, arguments: &mut Point) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("www")).unwrap();
     if source == "https" {
-        http::certificate::make(dir.path()).unwrap();
-        arguments.set("certificates", http::certificate::certificate_of(dir.path()));
+        http::serve::make_certificate(dir.path()).unwrap();
+        arguments.set("certificates", http::serve::certificate_of(dir.path()));
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

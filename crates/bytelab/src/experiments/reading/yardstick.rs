@@ -9,9 +9,9 @@ use lab::param::Point;
 use memmap2::MmapMut;
 
 use super::fold::Fold;
+use super::libraries::Lent;
 use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
-use super::stream::Lent;
-use crate::experiments::shared::aligned_buffer::Buffer;
+use crate::experiments::shared::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     let memory = "the same fold over bytes already in memory: the limit";

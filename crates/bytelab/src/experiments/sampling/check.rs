@@ -1,19 +1,18 @@
 //! Checks that the drawn records are a sample: the right number, all of them from the file, without
 //! repetition, in the file's order, and from all parts of it. Two correct samples differ from each
-//! other.
+//! other. A plain loop reads the records.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::io::{Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use byte_stream::decode::Encoding;
-use record_sampler::{Format, Layout};
+use record_sampler::{Format, HeaderRule, Layout};
 
 use super::data;
-use super::one_by_one::OneByOne;
 
 /// The properties that a sample must have.
 pub(super) struct Claim<'a> {
@@ -144,4 +143,90 @@ fn check_parts(parts: &[u64], drawn: u64) -> Result<()> {
     let chi: f64 = parts.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum();
     ensure!(chi < 90.0, "some parts of the file are favoured: {parts:?}");
     Ok(())
+}
+
+/// The records of a file or of a sample, one by one: it reads record after record, as a plain loop
+/// does, and knows no other way.
+pub(super) struct OneByOne<R> {
+    reader: BufReader<R>,
+    format: Format,
+    /// The lines before the records, or their bytes.
+    pub(super) header: Vec<u8>,
+    /// A line that begins the next record.
+    line: Vec<u8>,
+}
+
+impl<R: Read> OneByOne<R> {
+    pub(super) fn new(reader: R, layout: &Layout) -> Result<OneByOne<R>> {
+        let reader = BufReader::with_capacity(1 << 17, reader);
+        let (header, line) = (Vec::new(), Vec::new());
+        let mut records = OneByOne { reader, format: layout.format, header, line };
+        records.read_header(&layout.header)?;
+        Ok(records)
+    }
+
+    fn read_header(&mut self, rule: &HeaderRule) -> Result<()> {
+        match rule {
+            HeaderRule::None => {}
+            HeaderRule::Lines(lines) => {
+                for _ in 0..*lines {
+                    self.reader.read_until(b'\n', &mut self.header)?;
+                }
+            }
+            HeaderRule::Prefix(prefix) => {
+                while self.reader.fill_buf()?.starts_with(prefix.as_bytes()) {
+                    self.reader.read_until(b'\n', &mut self.header)?;
+                }
+            }
+            HeaderRule::Magic(bytes) => {
+                self.header.resize(bytes.len(), 0);
+                self.reader.read_exact(&mut self.header).context("the header")?;
+            }
+            rule => bail!("a plain loop does not read {rule:?}"),
+        }
+        Ok(())
+    }
+
+    /// Replaces `record` by the next one: false at the end.
+    pub(super) fn next(&mut self, record: &mut Vec<u8>) -> Result<bool> {
+        match self.format {
+            Format::Lines | Format::JsonLines | Format::Fields { .. } => {
+                record.clear();
+                Ok(self.reader.read_until(b'\n', record)? > 0)
+            }
+            Format::LineGroups { lines } => {
+                record.clear();
+                for _ in 0..lines {
+                    self.reader.read_until(b'\n', record)?;
+                }
+                Ok(!record.is_empty())
+            }
+            Format::Marked { mark } => self.next_marked(mark, record),
+            Format::Fixed(bytes) => {
+                record.resize(usize::try_from(bytes)?, 0);
+                if self.reader.fill_buf()?.is_empty() {
+                    return Ok(false);
+                }
+                self.reader.read_exact(record).context("ends with a part of a record")?;
+                Ok(true)
+            }
+            format => bail!("a plain loop does not read {format:?}"),
+        }
+    }
+
+    fn next_marked(&mut self, mark: u8, record: &mut Vec<u8>) -> Result<bool> {
+        record.clear();
+        record.append(&mut self.line);
+        loop {
+            self.line.clear();
+            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(!record.is_empty());
+            }
+            if self.line.first() == Some(&mark) && !record.is_empty() {
+                return Ok(true);
+            }
+            ensure!(!record.is_empty() || self.line.first() == Some(&mark), "begins with no mark");
+            record.append(&mut self.line);
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! The life of a thread that does no work: create, start, end, join. And work given to an existing
 //! thread, which avoids the creation.
 
+#![expect(unsafe_code, reason = "pthread_create and its attributes have no safe form")]
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::{io, ptr};
 
 use anyhow::{Context, Result, anyhow};
 use lab::clock::now_ns;
@@ -10,9 +15,8 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 use tokio::runtime::{Builder, Runtime};
 
-use super::awake::KeepAwake;
-use super::placement::CpuPlacement;
-use crate::experiments::shared::cpus::{pin, start_on};
+use super::placement::{CpuPlacement, KeepAwake};
+use crate::experiments::shared::{pin, start_on};
 
 /// The minimum number of lives in a sample, so that its medians are of more than one.
 const LIVES_MIN: u64 = 20;
@@ -33,34 +37,34 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-pub(super) fn method(name: &str, about: &str, build: Build) -> Method {
+fn method(name: &str, about: &str, build: Build) -> Method {
     Method::built_in(name, about, build).job("life").reads(&["job", "placement"])
 }
 
 /// When the thread or job reported its start and its end.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ThreadTimes {
-    pub(super) first_ns: u64,
-    pub(super) last_ns: u64,
+struct ThreadTimes {
+    first_ns: u64,
+    last_ns: u64,
 }
 
 impl ThreadTimes {
     /// The whole work of such a thread.
-    pub(super) fn now() -> ThreadTimes {
+    fn now() -> ThreadTimes {
         let first_ns = now_ns();
         ThreadTimes { first_ns, last_ns: now_ns() }
     }
 }
 
 /// A way to run a job in another thread.
-pub(super) trait Life {
+trait Life {
     type Handle;
     fn create(&mut self) -> Result<Self::Handle>;
     fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes>;
 }
 
 /// Prepares lives on the CPUs of the point.
-pub(super) fn lives<L: Life + 'static>(
+fn lives<L: Life + 'static>(
     point: &Point,
     new: impl FnOnce(CpuPlacement) -> Result<L>,
 ) -> Result<Box<dyn Task>> {
@@ -123,7 +127,7 @@ impl<L: Life> Task for Lives<L> {
 }
 
 /// The median by nearest rank; 0 without values.
-pub(super) fn median(values: &mut [u64]) -> f64 {
+fn median(values: &mut [u64]) -> f64 {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or_default() as f64
 }
@@ -206,4 +210,89 @@ impl Life for Blocking {
     fn join(&mut self, handle: Self::Handle) -> Result<ThreadTimes> {
         self.0.block_on(handle).context("the blocking task")
     }
+}
+
+/// A thread created by the C library, pinned before it starts.
+pub(super) fn pthread() -> Method {
+    method("pthread", "pthread_create and pthread_join", |point| lives(point, Pthread::new))
+}
+
+struct Pthread {
+    attributes: Box<MaybeUninit<libc::pthread_attr_t>>,
+    /// Where the thread records its times; boxed, so that the address is stable.
+    inside: Box<ThreadTimes>,
+}
+
+impl Pthread {
+    fn new(place: CpuPlacement) -> Result<Pthread> {
+        let mut pthread =
+            Pthread { attributes: Box::new(MaybeUninit::uninit()), inside: Box::default() };
+        // SAFETY: the memory is valid for attributes.
+        check(unsafe { libc::pthread_attr_init(pthread.attributes.as_mut_ptr()) })
+            .context("pthread_attr_init")?;
+        // A new thread starts on the CPU of its creator, and an affinity costs time: glibc delays
+        // the thread until its affinity is set.
+        if let Some((_, cpu)) = place.cpus.filter(|(own, other)| own != other) {
+            pthread.place(cpu).context("pthread_attr_setaffinity_np")?;
+        }
+        Ok(pthread)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn place(&mut self, cpu: usize) -> io::Result<()> {
+        // SAFETY: a bit set, for which zeros are valid.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: a CPU that this process may use is below the number of bits.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+        let size = size_of::<libc::cpu_set_t>();
+        let attributes = self.attributes.as_mut_ptr();
+        // SAFETY: the attributes are initialised, and the set has this size.
+        check(unsafe { libc::pthread_attr_setaffinity_np(attributes, size, &raw const set) })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn place(&mut self, _cpu: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Drop for Pthread {
+    fn drop(&mut self) {
+        // SAFETY: they were initialised. glibc and musl also accept attributes whose initialisation
+        // failed: they free only what was set, which is nothing without an affinity.
+        unsafe { libc::pthread_attr_destroy(self.attributes.as_mut_ptr()) };
+    }
+}
+
+impl Life for Pthread {
+    type Handle = libc::pthread_t;
+
+    fn create(&mut self) -> Result<libc::pthread_t> {
+        let mut thread = MaybeUninit::uninit();
+        let attributes = self.attributes.as_ptr();
+        let inside = ptr::from_mut(self.inside.as_mut()).cast();
+        // SAFETY: the attributes are initialised, and `inside` lives until the thread is joined.
+        let created =
+            unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, body, inside) };
+        check(created).context("pthread_create")?;
+        // SAFETY: pthread_create has set it.
+        Ok(unsafe { thread.assume_init() })
+    }
+
+    fn join(&mut self, started: libc::pthread_t) -> Result<ThreadTimes> {
+        // SAFETY: the thread was created and not joined before.
+        check(unsafe { libc::pthread_join(started, ptr::null_mut()) }).context("pthread_join")?;
+        Ok(*self.inside)
+    }
+}
+
+extern "C" fn body(inside: *mut c_void) -> *mut c_void {
+    // SAFETY: `create` passed a pointer to a `ThreadTimes` that no other code uses before the join.
+    unsafe { inside.cast::<ThreadTimes>().write(ThreadTimes::now()) };
+    ptr::null_mut()
+}
+
+/// These functions return their error number.
+fn check(error: i32) -> io::Result<()> {
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }

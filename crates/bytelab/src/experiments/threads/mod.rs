@@ -1,28 +1,14 @@
 #![doc = include_str!("README.md")]
 
-mod awake;
-mod placement;
-mod signal;
-
-mod channel;
-mod condvar;
-mod descriptor;
-#[cfg(target_os = "linux")]
-mod futex;
-#[cfg(target_os = "linux")]
-mod semaphore;
-mod spin;
-mod wakeup;
-
 mod life;
+mod placement;
 #[cfg(target_os = "linux")]
 mod pool;
 mod process;
-mod pthread;
+#[cfg(target_os = "linux")]
+mod semaphore;
+mod signal;
 mod switch;
-
-#[cfg(test)]
-mod tests;
 
 #[cfg(target_os = "linux")]
 use std::sync::LazyLock;
@@ -61,27 +47,30 @@ fn params() -> Vec<Param> {
 /// From 1 to 8 for each CPU, doubling.
 #[cfg(target_os = "linux")]
 static BUSY: LazyLock<String> = LazyLock::new(|| {
-    let cpus = super::shared::cpus::allowed().map_or(1, |cpus| cpus.len());
+    let cpus = super::shared::allowed_cpus().map_or(1, |cpus| cpus.len());
     format!("1..{}", (8 * cpus).clamp(8, 4096))
 });
 
 /// The first one of each job is its reference.
 fn methods() -> Vec<Method> {
     let mut methods = life::methods();
-    methods.insert(1, pthread::method_of_life());
+    methods.insert(1, life::pthread());
     #[cfg(target_os = "linux")]
     {
         methods.extend(semaphore::methods());
-        methods.extend(futex::methods());
+        methods.extend(semaphore::futexes());
     }
-    methods.extend(condvar::methods());
-    methods.extend(channel::methods());
-    methods.extend(descriptor::methods());
-    methods.extend(spin::methods());
-    methods.extend(wakeup::methods());
+    methods.extend(signal::condvar());
+    methods.extend(signal::channels());
+    methods.extend(signal::descriptors());
+    methods.extend(signal::spinning());
+    methods.extend(signal::wakeups());
     #[cfg(target_os = "linux")]
     methods.extend(pool::methods());
     methods.extend(switch::methods());
     methods.extend(process::methods());
     methods
 }
+
+#[cfg(test)]
+mod tests;

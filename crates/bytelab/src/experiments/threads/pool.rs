@@ -12,7 +12,7 @@ use lab::experiment::{Build, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
 use super::semaphore::Semaphore;
-use crate::experiments::shared::cpus::{allowed, start_on};
+use crate::experiments::shared::{allowed_cpus, start_on};
 
 /// The number of threads in the pool; more if more must be busy.
 const THREADS: usize = 16;
@@ -30,7 +30,7 @@ pub(super) fn methods() -> Vec<Method> {
             "per-cpu",
             "as many threads as CPUs do all procedures, the next one each",
             |point| {
-                let cpus = allowed()?.len();
+                let cpus = allowed_cpus()?.len();
                 Ok(Box::new(Pool::new(point, |busy| busy.min(cpus))?))
             },
         ),

@@ -1,19 +1,25 @@
 //! The two ends of a counting signal, which one thread gives and another takes. A method of
 //! `handover` is a way to create such a pair, and is measured here; `uncontended` is the same with
-//! one thread.
+//! one thread. The ways are those of the standard library and of tokio, descriptors, and no sleep
+//! at all; semaphores are apart.
 
-use std::sync::Arc;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lab::clock;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 
-use super::awake::KeepAwake;
-use super::placement::CpuPlacement;
-use crate::experiments::shared::window::window;
+use super::placement::{CpuPlacement, KeepAwake};
+use crate::experiments::shared::window;
 
 /// The end that signals.
 pub(super) trait Give: Send + 'static {
@@ -61,7 +67,7 @@ pub(super) fn between_threads<G: Give, T: Take>(
 }
 
 /// The same if both directions are created together, like those of a socket.
-pub(super) fn hand_over<G: Give, T: Take>(
+fn hand_over<G: Give, T: Take>(
     point: &Point,
     (give, mut partner_take): (G, T),
     (mut partner_give, take): (G, T),
@@ -146,5 +152,332 @@ impl<G: Give, T: Take> Task for Alone<G, T> {
             self.1.take()?;
         }
         Ok(Work { ops, bytes: 0, answer: None })
+    }
+}
+
+/// The mutex and the condition variable of the standard library.
+pub(super) fn condvar() -> Vec<Method> {
+    let about = "std::sync::Mutex and Condvar";
+    vec![
+        handover("condvar", about, |point| between_threads(point, || Ok(condvar_pair()))),
+        uncontended("condvar-alone", about, |_| with_oneself(condvar_pair())),
+        uncontended("mutex-alone", "std::sync::Mutex: lock and unlock", |_| {
+            window(Box::new(Lock(Mutex::new(0))))
+        }),
+    ]
+}
+
+#[derive(Default)]
+struct Counter {
+    signals: Mutex<u64>,
+    more: Condvar,
+}
+
+fn condvar_pair() -> (Arc<Counter>, Arc<Counter>) {
+    let counter = Arc::new(Counter::default());
+    (Arc::clone(&counter), counter)
+}
+
+impl Give for Arc<Counter> {
+    fn give(&mut self) -> Result<()> {
+        *self.signals.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.more.notify_one();
+        Ok(())
+    }
+}
+
+impl Take for Arc<Counter> {
+    fn take(&mut self) -> Result<()> {
+        let signals = self.signals.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = |signals: &mut u64| *signals == 0;
+        let signals = self.more.wait_while(signals, none);
+        *signals.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Ok(())
+    }
+}
+
+struct Lock(Mutex<u64>);
+
+impl Task for Lock {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        for _ in 0..ops {
+            // Prevents the compiler from merging the locks of several rounds.
+            let lock = std::hint::black_box(&self.0);
+            *lock.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        }
+        Ok(Work { ops, bytes: 0, answer: None })
+    }
+}
+
+/// The channel of the standard library.
+pub(super) fn channels() -> Vec<Method> {
+    let about = "std::sync::mpsc: send and recv";
+    vec![
+        handover("channel", about, |point| between_threads(point, || Ok(channel()))),
+        uncontended("channel-alone", about, |_| with_oneself(channel())),
+    ]
+}
+
+impl Give for Sender<()> {
+    fn give(&mut self) -> Result<()> {
+        self.send(()).context("the other thread has ended")
+    }
+}
+
+impl Take for Receiver<()> {
+    fn take(&mut self) -> Result<()> {
+        self.recv().context("the other thread has ended")
+    }
+}
+
+/// A signal is a write to a descriptor, and waiting is a read from it: eventfd, pipe, sockets.
+pub(super) fn descriptors() -> Vec<Method> {
+    let mut methods = Vec::new();
+    #[cfg(target_os = "linux")]
+    methods.extend([
+        handover("eventfd", "eventfd: write and read 8 bytes", |point| {
+            between_threads(point, event::pair)
+        }),
+        uncontended("eventfd-alone", "eventfd: write and read 8 bytes", |_| {
+            with_oneself(event::pair()?)
+        }),
+    ]);
+    methods.extend([
+        handover("pipe", "a byte through a pipe", |point| between_threads(point, pipe)),
+        uncontended("pipe-alone", "a byte through a pipe", |_| with_oneself(pipe()?)),
+        handover("unix-socket", "a byte through a pair of Unix stream sockets", |point| {
+            sockets(point, UnixStream::pair().context("a pair of sockets")?)
+        }),
+        handover("tcp", "a byte through TCP over the loopback, TCP_NODELAY", |point| {
+            sockets(point, tcp().context("a connection over the loopback")?)
+        }),
+    ]);
+    methods
+}
+
+/// An end from which a byte is read, or to which it is written.
+struct Byte<F>(F);
+
+impl<F: Write + Send + 'static> Give for Byte<F> {
+    fn give(&mut self) -> Result<()> {
+        self.0.write_all(&[1]).context("writing a byte")
+    }
+}
+
+/// The same for the other direction.
+struct FromByte<F>(F);
+
+impl<F: Read + Send + 'static> Take for FromByte<F> {
+    fn take(&mut self) -> Result<()> {
+        self.0.read_exact(&mut [0]).context("reading a byte")
+    }
+}
+
+fn pipe() -> Result<(Byte<std::io::PipeWriter>, FromByte<std::io::PipeReader>)> {
+    let (reader, writer) = std::io::pipe().context("making a pipe")?;
+    Ok((Byte(writer), FromByte(reader)))
+}
+
+/// A socket that can be duplicated, once for each direction.
+trait Socket: Read + Write + Send + Sized + 'static {
+    fn again(&self) -> std::io::Result<Self>;
+}
+
+impl Socket for UnixStream {
+    fn again(&self) -> std::io::Result<Self> {
+        self.try_clone()
+    }
+}
+
+impl Socket for TcpStream {
+    fn again(&self) -> std::io::Result<Self> {
+        self.try_clone()
+    }
+}
+
+fn sockets<S: Socket>(
+    point: &Point,
+    (own, other): (S, S),
+) -> Result<Box<dyn lab::experiment::Task>> {
+    let (own_read, other_read) = (own.again()?, other.again()?);
+    hand_over(point, (Byte(own), FromByte(other_read)), (Byte(other), FromByte(own_read)))
+}
+
+fn tcp() -> std::io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let own = TcpStream::connect(listener.local_addr()?)?;
+    let (other, _) = listener.accept()?;
+    own.set_nodelay(true)?;
+    other.set_nodelay(true)?;
+    Ok((own, other))
+}
+
+#[cfg(target_os = "linux")]
+mod event {
+    use std::os::fd::OwnedFd;
+    use std::sync::Arc;
+
+    use anyhow::{Context, Result};
+    use rustix::event::{EventfdFlags, eventfd};
+    use rustix::io::{read, retry_on_intr, write};
+
+    use super::{Give, Take};
+
+    pub(super) struct Event(Arc<OwnedFd>);
+
+    pub(super) fn pair() -> Result<(Event, Event)> {
+        // As a semaphore: a read decrements the counter by one, even if it is larger.
+        let fd = eventfd(0, EventfdFlags::SEMAPHORE | EventfdFlags::CLOEXEC);
+        let fd = Arc::new(fd.context("making an eventfd")?);
+        Ok((Event(Arc::clone(&fd)), Event(fd)))
+    }
+
+    impl Give for Event {
+        fn give(&mut self) -> Result<()> {
+            let one = 1u64.to_ne_bytes();
+            retry_on_intr(|| write(&self.0, &one)).map(drop).context("writing to an eventfd")
+        }
+    }
+
+    impl Take for Event {
+        fn take(&mut self) -> Result<()> {
+            let mut count = [0; 8];
+            let read = retry_on_intr(|| read(&self.0, &mut count));
+            read.map(drop).context("reading from an eventfd")
+        }
+    }
+}
+
+/// This many polls take a few hundred nanoseconds: longer than a signal needs from CPU to CPU.
+const LOOKS: u32 = 100;
+
+/// No sleep: a thread polls a counter until it changes.
+pub(super) fn spinning() -> Vec<Method> {
+    let about = "looks at a counter, sched_yield after 100 looks";
+    vec![
+        handover("spin", about, |point| between_threads(point, || Ok(spin_pair()))),
+        uncontended("spin-alone", about, |_| with_oneself(spin_pair())),
+    ]
+}
+
+/// Alone in its two cache lines, as adjacent lines are prefetched in pairs.
+#[derive(Default)]
+#[repr(align(128))]
+struct CacheLine(AtomicU64);
+
+struct SpinGiver(Arc<CacheLine>);
+
+struct SpinTaker {
+    line: Arc<CacheLine>,
+    taken: u64,
+}
+
+fn spin_pair() -> (SpinGiver, SpinTaker) {
+    let line = Arc::new(CacheLine::default());
+    (SpinGiver(Arc::clone(&line)), SpinTaker { line, taken: 0 })
+}
+
+impl Give for SpinGiver {
+    fn give(&mut self) -> Result<()> {
+        self.0.0.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Take for SpinTaker {
+    fn take(&mut self) -> Result<()> {
+        let mut looks = 0;
+        while self.line.0.load(Ordering::Acquire) == self.taken {
+            looks += 1;
+            if looks % LOOKS == 0 {
+                // The other thread may need this CPU.
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        self.taken += 1;
+        Ok(())
+    }
+}
+
+/// Asynchronous tasks that wake each other, on tokio runtimes of one thread.
+pub(super) fn wakeups() -> Vec<Method> {
+    let tasks = handover("tokio-tasks", "tokio Notify between two tasks of one thread", |_| {
+        Ok(Box::new(TwoTasks::new()?))
+    });
+    vec![
+        handover("tokio-notify", "tokio Notify between the runtimes of two threads", |point| {
+            between_threads(point, notify_pair)
+        }),
+        // No other thread is woken: it shows the cost of the others without the kernel.
+        Method { reads: vec!["job"], ..tasks }.as_yardstick(),
+    ]
+}
+
+struct NotifyGiver(Arc<Notify>);
+
+struct NotifyTaker {
+    runtime: Runtime,
+    notify: Arc<Notify>,
+}
+
+fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread().build().context("starting tokio")
+}
+
+fn notify_pair() -> Result<(NotifyGiver, NotifyTaker)> {
+    let notify = Arc::new(Notify::new());
+    Ok((NotifyGiver(Arc::clone(&notify)), NotifyTaker { runtime: runtime()?, notify }))
+}
+
+impl Give for NotifyGiver {
+    fn give(&mut self) -> Result<()> {
+        self.0.notify_one();
+        Ok(())
+    }
+}
+
+impl Take for NotifyTaker {
+    fn take(&mut self) -> Result<()> {
+        self.runtime.block_on(self.notify.notified());
+        Ok(())
+    }
+}
+
+/// One operation is one wake-up; two operations are a round trip.
+struct TwoTasks {
+    runtime: Runtime,
+    there: Arc<Notify>,
+    back: Arc<Notify>,
+    /// It ends with the runtime.
+    _partner: tokio::task::JoinHandle<()>,
+}
+
+impl TwoTasks {
+    fn new() -> Result<TwoTasks> {
+        let runtime = runtime()?;
+        let (there, back) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (its_there, its_back) = (Arc::clone(&there), Arc::clone(&back));
+        let partner = runtime.spawn(async move {
+            loop {
+                its_there.notified().await;
+                its_back.notify_one();
+            }
+        });
+        Ok(TwoTasks { runtime, there, back, _partner: partner })
+    }
+}
+
+impl Task for TwoTasks {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        let round_trips = ops.div_ceil(2);
+        self.runtime.block_on(async {
+            for _ in 0..round_trips {
+                self.there.notify_one();
+                self.back.notified().await;
+            }
+        });
+        Ok(Work { ops: 2 * round_trips, bytes: 0, answer: None })
     }
 }

@@ -1,6 +1,7 @@
 //! The context switch: a token is passed between two threads, or two processes, on one CPU, and
 //! each reads its working set before it passes the token on. The cost of the pipe and of the
 //! reading without a switch is measured after each sample and subtracted.
+
 #![expect(unsafe_code, reason = "fork, waitpid and _exit have no safe form")]
 
 use std::hint::black_box;
@@ -12,7 +13,7 @@ use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::{Kind, Param, Point};
 
-use crate::experiments::shared::cpus::{allowed, pin, start_on};
+use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
 pub(super) const SET: Param = Param::new("set", Kind::Bytes(0, 1 << 30), "0,16KiB,64KiB")
     .help("what each of the two reads between two switches");
@@ -54,7 +55,7 @@ type Start<P> = fn(PipeReader, PipeWriter, usize, usize) -> Result<P>;
 
 fn ring<P: Partner + 'static>(point: &Point, start: Start<P>) -> Result<Box<dyn Task>> {
     let len = usize::try_from(point.number("set")?)? / size_of::<u64>();
-    let cpu = *allowed()?.last().context("there is no CPU to pin to")?;
+    let cpu = *allowed_cpus()?.last().context("there is no CPU to pin to")?;
     pin(cpu)?;
     let (its_from, to) = pipe().context("making a pipe")?;
     let (from, its_to) = pipe().context("making a pipe")?;

@@ -3,9 +3,6 @@
 //! time, or derived from these files. The samples are times, unless `new/raw.csv` gives another
 //! unit: a benchmark may measure cycles or instructions instead.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,8 +10,7 @@ use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
 
-use super::draft::{Draft, Execution, ONE, own_metric, param_value};
-use super::format::{Folder, Format, Source};
+use super::draft::{Draft, Execution, Folder, Format, ONE, Source, own_metric, param_value};
 use super::read;
 
 #[derive(Deserialize)]
@@ -311,3 +307,6 @@ impl Throughput {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

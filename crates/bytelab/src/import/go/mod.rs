@@ -2,28 +2,21 @@
 //! samples, and each further block of its package is a session. A line `key: value` is
 //! configuration of the lines after it. Lines of other kinds are the output of tests.
 
-mod lines;
-mod test2json;
-#[cfg(test)]
-mod tests;
-
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::param::Point;
 use lab::run::Run;
+use serde::Deserialize;
 
-use self::lines::{Pending, ResultLine, configuration};
-use self::test2json::Stream;
-pub(super) use self::test2json::is_test2json;
-use super::draft::{CELLS_MAX, Draft, Execution, own_metric, param_value};
-use super::format::{Format, Source};
+use super::draft::{CELLS_MAX, Draft, Execution, Format, Source, own_metric, param_value};
 use super::read;
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     let mut draft = Draft::new(Format::Go, "go");
-    let streams = test2json::streams(&mut draft, text)?;
+    let streams = streams(&mut draft, text)?;
     let mut reader = Reader::default();
     for stream in &streams {
         reader.stream(&mut draft, stream)?;
@@ -386,3 +379,189 @@ fn values(rest: &str) -> Result<Vec<(String, f64)>> {
     ensure!(!values.is_empty(), "no value behind the number of iterations");
     Ok(values)
 }
+
+// The kinds of lines: a result, the name of a benchmark whose result comes later, and
+// configuration.
+
+/// `BenchmarkCopy/size=4096-2  2000  44.11 ns/op  92860.87 MB/s`.
+#[derive(Clone, Copy)]
+struct ResultLine<'a> {
+    /// The name without `Benchmark`.
+    name: &'a str,
+    iterations: u64,
+    /// Values, each with its unit.
+    rest: &'a str,
+}
+
+/// The benchmark that runs: its name is printed before it starts, and its result when it has ended,
+/// and what it prints itself is between them.
+#[derive(Default)]
+struct Pending<'a> {
+    name: Option<&'a str>,
+    /// Whether a result must follow: `-v` prints names of which none has to.
+    is_due: bool,
+    /// The names whose result did not come.
+    lost: Vec<&'a str>,
+}
+
+impl<'a> Pending<'a> {
+    /// The result that the line is, or with which it ends.
+    fn result(&mut self, line: &'a str) -> Option<ResultLine<'a>> {
+        if let Some(whole) = whole(line) {
+            if self.name != Some(whole.name) {
+                self.end();
+            }
+            self.name = None;
+            return Some(whole);
+        }
+        let printed = match self.announced(line) {
+            Some((name, printed)) => {
+                self.end();
+                (self.name, self.is_due) = (Some(name), !printed.is_empty());
+                printed
+            }
+            None => line,
+        };
+        self.name?;
+        let (iterations, rest) = at_the_end(printed)?;
+        Some(ResultLine { name: self.name.take()?, iterations, rest })
+    }
+
+    /// The name that go prints at the start of a benchmark, with a tab behind it; `-v` also prints
+    /// names alone on a line.
+    fn announced(&self, line: &'a str) -> Option<(&'a str, &'a str)> {
+        let (name, printed) = name(line)?;
+        let is_alone = printed.is_empty() && !name.is_empty() && !(self.is_open() && self.is_due);
+        (is_alone || printed.trim_start_matches(' ').starts_with('\t')).then_some((name, printed))
+    }
+
+    fn is_open(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// No result of this benchmark will come.
+    fn end(&mut self) {
+        if let Some(name) = self.name.take().filter(|name| self.is_due && !name.is_empty()) {
+            self.lost.push(name);
+        }
+    }
+}
+
+/// The name at the beginning of a line, without `Benchmark`, and what is behind it.
+fn name(line: &str) -> Option<(&str, &str)> {
+    let line = line.strip_prefix("Benchmark")?;
+    let (name, rest) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
+    (!name.starts_with(char::is_lowercase)).then_some((name, rest))
+}
+
+fn whole(line: &str) -> Option<ResultLine<'_>> {
+    let (name, rest) = name(line)?;
+    let (iterations, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    Some(ResultLine { name, iterations: iterations.parse().ok()?, rest })
+}
+
+/// The number of iterations and the values behind it.
+fn at_the_end(printed: &str) -> Option<(u64, &str)> {
+    let mut rest = printed.trim_start();
+    loop {
+        let (word, behind) = rest.split_at(rest.find(char::is_whitespace)?);
+        let mut next = behind.split_whitespace();
+        let value = next.next().is_some_and(|word| word.parse::<f64>().is_ok());
+        let unit = next.next().filter(|_| value).unwrap_or_default();
+        // go prints a tab there, but who copies text may lose it.
+        let is_result = unit == "ns/op" || unit.contains('/') && behind.starts_with('\t');
+        if let (Ok(iterations), true) = (word.parse(), is_result) {
+            return Some((iterations, behind));
+        }
+        rest = behind.trim_start();
+    }
+}
+
+/// What the go command, its tools and its tests report with a colon behind it: no keys.
+const REPORTED: [&str; 8] =
+    ["coverage", "go", "ld", "panic", "signal", "testing", "vet", "warning"];
+
+/// A line `key: value`, as `golang.org/x/perf/benchfmt` defines it: the key begins with a lowercase
+/// letter, and has neither spaces nor uppercase letters. A key without a value is removed.
+fn configuration(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let is_key = key.starts_with(char::is_lowercase)
+        && key.chars().all(|c| (c.is_alphanumeric() && !c.is_uppercase()) || "-_./".contains(c));
+    let is_key = is_key && !REPORTED.contains(&key);
+    let is_apart = value.is_empty() || value.starts_with([' ', '\t']);
+    (is_key && is_apart).then(|| (key, value.trim()))
+}
+
+// The events of `go test -json` (`test2json`): one JSON document on each line. The output of a
+// package is split over many events, between which are those of other packages.
+
+/// The output of the tests of one package.
+struct Stream<'a> {
+    /// Empty: the file is the output.
+    package: Cow<'a, str>,
+    text: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Event {
+    action: String,
+    #[serde(default)]
+    time: Option<String>,
+    #[serde(default)]
+    package: String,
+    #[serde(default)]
+    import_path: String,
+    #[serde(default)]
+    output: String,
+}
+
+/// Whether the lines are events. A benchmark may print a line that looks like one, but that is of
+/// no package. Those of `go tool test2json` are of none either, but the text begins with them.
+pub(super) fn is_test2json(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).enumerate();
+    let Some((at, line)) = lines.find(|(_, line)| line.starts_with('{')) else { return false };
+    let is_event = |event: Event| {
+        let has_package = !event.package.is_empty() || !event.import_path.is_empty();
+        has_package || at == 0 && ["start", "run", "output"].contains(&event.action.as_str())
+    };
+    serde_json::from_str::<Event>(line).is_ok_and(is_event)
+}
+
+/// The output of each package, in the order in which they begin.
+fn streams<'a>(draft: &mut Draft, text: &'a str) -> Result<Vec<Stream<'a>>> {
+    if !is_test2json(text) {
+        return Ok(vec![Stream { package: Cow::Borrowed(""), text: Cow::Borrowed(text) }]);
+    }
+    let mut streams: Vec<Stream<'_>> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let (mut others, mut started) = (0, None);
+    for (at, line) in text.lines().enumerate() {
+        if !line.starts_with('{') {
+            others += usize::from(!line.trim().is_empty());
+            continue;
+        }
+        let event: Event = read::json(line).with_context(|| format!("event on line {}", at + 1))?;
+        started = started.or(event.time);
+        if event.action == "output" {
+            let at = *known.entry(event.package.clone()).or_insert(streams.len());
+            if at == streams.len() {
+                let package = Cow::Owned(event.package);
+                streams.push(Stream { package, text: Cow::Owned(event.output) });
+            } else {
+                streams[at].text.to_mut().push_str(&event.output);
+            }
+        } else if event.action == "build-fail" {
+            let package = event.import_path;
+            draft.note(None, format!("go test reports a failure: build of {package:?}"));
+        }
+    }
+    draft.started(started.as_deref().and_then(read::utc));
+    if others > 0 {
+        draft.note(None, format!("lines that are no events are not read: {others}"));
+    }
+    Ok(streams)
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,9 +9,8 @@ use lab::run::{Run, Status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Execution, own_metric};
-use super::format::{Format, Source};
-use super::{document, read};
+use super::draft::{Draft, Execution, Format, Source, own_metric};
+use super::read;
 
 #[derive(Deserialize)]
 struct Document {
@@ -20,7 +19,7 @@ struct Document {
 }
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
-    let (text, note) = document::without_nan(text);
+    let (text, note) = read::without_nan(text);
     let document: Document = read::json(&text)?;
     let context = &document.context;
     let word = |key: &str| context.get(key).and_then(Value::as_str);

@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use lab::metric::unit;
 use serde::Serialize;
 
-use super::cells::{Exported, Number, WALL};
-use super::entries::Entries;
+use super::format::{Entries, Exported, Number, WALL};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {

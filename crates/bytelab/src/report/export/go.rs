@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use lab::metric::{Better, METRICS, Metric, unit};
 use lab::run::Status;
 
-use super::cells::{Entry, Exported, Number, WALL, path, percent_encoded};
+use super::format::{Entry, Exported, Number, WALL, path, percent_encoded};
 use super::{Format, Kind};
 use crate::report::model::words::clean;
 

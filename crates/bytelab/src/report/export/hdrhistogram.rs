@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
-use super::cells::{Exported, WALL, path, percent_encoded};
+use super::format::{Exported, WALL, path, percent_encoded};
 use super::{Format, Kind};
 use crate::report::model::words::clean;
 

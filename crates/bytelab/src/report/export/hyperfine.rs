@@ -8,8 +8,7 @@ use lab::run::Sample;
 use lab::stats::{median, moments};
 use serde::Serialize;
 
-use super::cells::{CPU, Entry, Exported, Number, WALL};
-use super::entries::Entries;
+use super::format::{CPU, Entries, Entry, Exported, Number, WALL};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {

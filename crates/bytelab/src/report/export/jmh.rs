@@ -9,8 +9,7 @@ use lab::run::Sample;
 use lab::stats::{moments, nearest_rank};
 use serde::Serialize;
 
-use super::cells::{Entry, Exported, Number, WALL};
-use super::entries::Entries;
+use super::format::{Entries, Entry, Exported, Number, WALL};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {

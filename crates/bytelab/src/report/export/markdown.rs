@@ -1,20 +1,25 @@
-//! The tables for GitHub: separated by pipes, with the Markdown and HTML markup in names escaped.
+//! Markdown: the tables for GitHub, separated by pipes, with the Markdown and HTML markup in names
+//! escaped; the table of `bytelab numbers`; and the result of a check.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use lab::analyze::{Analysis, Checked};
+use lab::metric;
 use lab::run::Run;
 
-use super::cells::Exported;
-use super::markup::{self, escaped};
+use super::format::Exported;
 use super::{Format, Kind};
-use crate::report::model::rows::Rows;
+use crate::report::model::compare::{Against, Sides, against, interval, outcome_word};
+use crate::report::model::numbers::{self, FOR_MARKDOWN, legend, measured_on, numbers, table};
+use crate::report::model::rows::{self, Rows};
 use crate::report::model::sweep::{self, Group};
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
-use crate::report::model::{answer, rows, size_sweep};
-use crate::report::text::foot::Footnotes;
-use crate::report::text::page::{Layout, Page};
-use crate::report::text::{self, across, own, results, thresholds};
+use crate::report::model::table::{Column, Row, Style, Table};
+use crate::report::model::units::{amount, point as shown, ratio};
+use crate::report::model::words::clean;
+use crate::report::model::{Varying, View, answer, view};
+use crate::report::text::foot::{self, Footnotes};
+use crate::report::text::{self, Layout, Page, results};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -28,14 +33,14 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     let Exported { run, analysis, options, .. } = *exported;
     let varying = Varying::of_run(run);
     if view(run) == View::Rows {
-        out.write_all(super::numbers::markdown(run, analysis, &[]).as_bytes())?;
+        out.write_all(numbers_table(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
     }
     head(run, &varying, out)?;
     let all = rows::arranged(run, analysis, options.table);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
-    as_it_is(out, |page| text::size_sweep::write(page, run))?;
+        all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
+    as_it_is(out, |page| text::sweep::write_size_sweep(page, run))?;
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {
         match group {
@@ -57,9 +62,9 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     if rungs.is_empty() && !over_points.is_empty() {
         writeln!(out, "\n{}", escaped(&over_points))?;
     }
-    as_it_is(out, |page| own::write(page, analysis, options.table.own, &varying))?;
-    as_it_is(out, |page| across::write(page, analysis, &varying))?;
-    as_it_is(out, |page| thresholds::write(page, analysis, &varying))?;
+    as_it_is(out, |page| foot::own(page, analysis, options.table.own, &varying))?;
+    as_it_is(out, |page| foot::across(page, analysis, &varying))?;
+    as_it_is(out, |page| foot::thresholds(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
     let varying = &varying;
@@ -81,14 +86,14 @@ fn point(rows: &Rows<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\n**{}**", escaped(title))?;
     }
     if rows.iter().next().is_some() {
-        write!(out, "\n{}", markup::table(&results::whole(rows), escaped))?;
+        write!(out, "\n{}", markdown_table(&results::whole(rows), escaped))?;
     }
     writeln!(out, "\n{}", escaped(&answer::of_family(rows)))
 }
 
 fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
-    text::head::write(&mut page, run, varying);
+    text::run::head(&mut page, run, varying);
     let text = page.into_text();
     for (at, line) in text.lines().enumerate() {
         if at > 0 {
@@ -110,4 +115,110 @@ fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()
     let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(ticks.max(2) + 1);
     writeln!(out, "\n{fence}text\n{}\n{fence}", text.trim_matches('\n'))
+}
+
+/// A table with each text escaped by `escaped`.
+pub(super) fn markdown_table(table: &Table, escaped: impl Fn(&str) -> String) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let heading = |column: &Column| escaped(column.heading.join(" ").trim());
+    let rule = |column: &Column| if column.is_left { "---" } else { "---:" }.to_owned();
+    let cells = |row: &Row| line(row.cells.iter().map(|cell| escaped(cell.text.trim())).collect());
+    line(table.columns.iter().map(heading).collect())
+        + &line(table.columns.iter().map(rule).collect())
+        + &table.rows.iter().map(cells).collect::<String>()
+}
+
+/// One line in which no text is markup, a link, or a mention that would notify a user.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '@' => escaped.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' | '$' => {
+                escaped.extend(['\\', c]);
+            }
+            c => escaped.push(c),
+        }
+    }
+    // Otherwise both would become links.
+    escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+}
+
+/// The table in Markdown, for a wiki.
+pub(crate) fn numbers_table(run: &Run, analysis: &Analysis, columns: &[numbers::Column]) -> String {
+    let columns = if columns.is_empty() { FOR_MARKDOWN } else { columns };
+    let numbers = numbers(run);
+    let table = table(&numbers, columns);
+    let mut text = markdown_table(&table, |cell| cell.replace('|', "\\|"));
+    text.extend(["\n", &escaped(&format!("Measured on: {}.", measured_on(run))), "\n"]);
+    let refused = numbers.iter().filter_map(|number| {
+        let reason = number.figures.as_ref().err()?;
+        Some((format!("{}: ", number.row.title.trim()), reason.clone()))
+    });
+    let mut notes = refused.chain(numbers::all_notes(run, analysis, &numbers)).peekable();
+    if notes.peek().is_some() {
+        text.push('\n');
+    }
+    for (about, note) in notes {
+        text.extend(["- ", &escaped(&about), &escaped(&note), "\n"]);
+    }
+    text.extend(["\n", &escaped(&legend(columns)), "\n"]);
+    text
+}
+
+/// The result of a check as Markdown for GitHub's step summary.
+/// A section to append to `GITHUB_STEP_SUMMARY`.
+pub(crate) fn check(sides: &Sides<'_>, checked: &Checked) -> String {
+    let mut text = format!("### bytelab check: {}\n\n", outcome_word(checked.outcome).0);
+    text += &escaped_for_summary(against(sides).trim());
+    let [before, now] = match sides.against {
+        Against::Baseline { .. } => ["baseline", "now"],
+        Against::Old(_) => ["old", "new"],
+    };
+    let left = ["outcome", "method", "point", "metric"].map(Column::left);
+    let right = [before, now, "ratio"].map(Column::right);
+    let last = [Column::left("interval"), Column::right("allowed"), Column::left("")];
+    let mut table = Table::new(left.into_iter().chain(right).chain(last).collect());
+    for line in &checked.lines {
+        let unit = metric::unit(&line.metric);
+        let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
+        let cells = [
+            outcome_word(line.outcome).0.to_owned(),
+            line.method.clone(),
+            shown(&line.point),
+            line.metric.clone(),
+            value(line.baseline),
+            value(line.now),
+            line.ratio.map_or(String::new(), |value| ratio(value, 3)),
+            interval(line).unwrap_or_default(),
+            format!("{} %", line.allowed_percent),
+            match (&line.reason, &line.reference) {
+                (Some(reason), _) => reason.clone(),
+                (None, Some(reference)) => format!("beside {reference}"),
+                (None, None) => String::new(),
+            },
+        ];
+        table.row(Style::Plain, cells);
+    }
+    format!("{text}\n\n{}\n", markdown_table(&table, escaped_for_summary))
+}
+
+/// Escapes line ends, column separators, tags and Markdown markup.
+fn escaped_for_summary(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '!' | '@' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }

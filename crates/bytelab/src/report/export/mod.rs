@@ -2,10 +2,6 @@
 //! contain only counted samples: no warm-up, and none in another cache state than the requested
 //! one.
 
-mod cells;
-pub(crate) mod check;
-mod columns;
-mod entries;
 mod format;
 mod github_action;
 mod go;
@@ -13,31 +9,25 @@ mod google_benchmark;
 mod hdrhistogram;
 mod hyperfine;
 mod jmh;
-mod json;
-mod markdown;
-mod markup;
-pub(crate) mod numbers;
+pub(crate) mod markdown;
 mod openmetrics;
-mod options;
 mod parquet;
 mod separated;
 mod tables;
-
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write};
 
 use anyhow::Result;
 use lab::analyze::Analysis;
 use lab::run::Run;
+use serde::Serialize;
 
-use self::cells::Exported;
-pub(crate) use self::format::{Format, Kind};
-pub(crate) use self::options::{Options, Parameters};
+use self::format::Exported;
+pub(crate) use self::format::{Format, Kind, Options, Parameters};
+use crate::report::json::to as write_json;
 
 pub(crate) const FORMATS: [&Format; 14] = [
-    &json::FORMAT,
+    &JSON_FORMAT,
     &separated::CSV_FORMAT,
     &separated::TSV_FORMAT,
     &parquet::FORMAT,
@@ -67,3 +57,30 @@ pub(crate) fn write(
     out.flush()?;
     Ok(left_out)
 }
+
+/// Our own document: the stored run with every sample, and nothing derived from it. `show --json`
+/// prints derived values, and not all of the run.
+const JSON_FORMAT: Format = Format {
+    name: "json",
+    about: "bytelab's own: the whole run, for `bytelab import`",
+    extensions: &[],
+    kind: Kind::Json,
+    write: |exported, out| Ok(write_document(exported.run, out)?),
+};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    /// Identifies this document to readers.
+    bytelab: &'static str,
+    #[serde(flatten)]
+    run: &'a Run,
+}
+
+fn write_document(run: &Run, mut out: impl Write) -> io::Result<Vec<String>> {
+    write_json(&mut out, &Document { bytelab: "run", run })?;
+    writeln!(out)?;
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use lab::metric::{METRICS, unit};
 
-use super::cells::{Entry, Exported, Number};
+use super::format::{Entry, Exported, Number};
 use super::{Format, Kind};
 
 pub(super) const FORMAT: Format = Format {

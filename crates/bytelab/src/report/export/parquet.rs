@@ -3,6 +3,9 @@
 
 use super::{Format, Kind};
 
+#[cfg(feature = "parquet")]
+pub(super) use self::with_the_library::write;
+
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
     about: "a row per sample, in typed columns",
@@ -13,16 +16,13 @@ pub(super) const FORMAT: Format = Format {
 
 #[cfg(not(feature = "parquet"))]
 pub(super) fn write(
-    _: &super::cells::Exported<'_>,
+    _: &super::format::Exported<'_>,
     _: impl std::io::Write,
 ) -> anyhow::Result<Vec<String>> {
     anyhow::bail!(
         "this bytelab is built without Parquet; cargo install --path crates/bytelab --features parquet, or export csv"
     )
 }
-
-#[cfg(feature = "parquet")]
-pub(super) use self::with_the_library::write;
 
 #[cfg(feature = "parquet")]
 mod with_the_library {
@@ -36,8 +36,8 @@ mod with_the_library {
     use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
     use parquet::schema::types::Type;
 
-    use crate::report::export::cells::Exported;
-    use crate::report::export::columns::{Columns, Field, Kind};
+    use crate::report::export::format::Exported;
+    use crate::report::export::format::{ColumnKind, Columns, Field};
 
     /// The number of rows held in memory.
     const GROUP_ROWS: usize = 1 << 16;
@@ -66,13 +66,13 @@ mod with_the_library {
     fn schema(columns: &Columns<'_>) -> Result<Type> {
         let fields = columns.names.iter().zip(&columns.kinds).map(|(name, kind)| {
             let (physical, logical) = match kind {
-                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-                Kind::Whole => {
+                ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+                ColumnKind::Whole => {
                     let unsigned = LogicalType::integer(64, false);
                     (Physical::INT64, Some(unsigned))
                 }
-                Kind::Number => (Physical::DOUBLE, None),
-                Kind::Flag => (Physical::BOOLEAN, None),
+                ColumnKind::Number => (Physical::DOUBLE, None),
+                ColumnKind::Flag => (Physical::BOOLEAN, None),
             };
             let field = Type::primitive_type_builder(name, physical)
                 .with_repetition(Repetition::OPTIONAL)
@@ -98,12 +98,12 @@ mod with_the_library {
     }
 
     impl Column {
-        fn new(kind: Kind) -> Column {
+        fn new(kind: ColumnKind) -> Column {
             let values = match kind {
-                Kind::Text => Values::Text(Vec::new()),
-                Kind::Whole => Values::Whole(Vec::new()),
-                Kind::Number => Values::Number(Vec::new()),
-                Kind::Flag => Values::Flag(Vec::new()),
+                ColumnKind::Text => Values::Text(Vec::new()),
+                ColumnKind::Whole => Values::Whole(Vec::new()),
+                ColumnKind::Number => Values::Number(Vec::new()),
+                ColumnKind::Flag => Values::Flag(Vec::new()),
             };
             Column { present: Vec::new(), values }
         }

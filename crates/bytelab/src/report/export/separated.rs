@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::cells::{Exported, Number};
-use super::columns::{Columns, Field};
+use super::format::{Columns, Exported, Field, Number};
 use super::{Format, Kind};
 
 pub(super) const CSV_FORMAT: Format = Format {

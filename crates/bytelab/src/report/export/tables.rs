@@ -5,12 +5,11 @@ use std::io::{self, Write};
 
 use lab::run::Run;
 
-use super::cells::Exported;
+use super::format::Exported;
 use super::{Format, Kind};
 use crate::report::model::table::{Row, Table};
-use crate::report::model::varying::Varying;
 use crate::report::model::words::clean;
-use crate::report::model::{answer, rows};
+use crate::report::model::{Varying, answer, rows};
 use crate::report::text::results;
 
 pub(super) const ASCIIDOC_FORMAT: Format = Format {

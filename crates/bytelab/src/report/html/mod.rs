@@ -3,30 +3,22 @@
 //! program.
 
 mod document;
-mod environment;
-pub(super) mod fleet;
-mod library;
-mod notes;
-mod percentiles;
 mod results;
 pub(super) mod served;
 pub(super) mod study;
-mod table;
-#[cfg(test)]
-mod tests;
-mod verdict;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use lab::analyze::Analysis;
 use lab::run::Run;
 use sha2::{Digest, Sha256};
 
 use self::document::Html;
-use self::library::base64;
 use crate::report::model::charts::{self, Charts};
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
+use crate::report::model::fleet::{self, FleetReport, caption, sentences};
+use crate::report::model::units::{self, point as shown};
 use crate::report::model::words::{measured, minute, revisions};
-use crate::report::model::{answer, numbers, rows, size_sweep, units};
+use crate::report::model::{Varying, View, answer, numbers, rows, sweep, view};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, the data of the charts, the charts.
@@ -68,15 +60,15 @@ pub(crate) fn html(shown: &[(Run, Analysis)], places: &[&str]) -> String {
     if !charts.points.is_empty() {
         sections(&mut html, &charts);
     }
-    notes::write(&mut html, shown);
-    environment::write(&mut html, shown);
-    percentiles::write(&mut html, shown);
+    results::warnings(&mut html, shown);
+    results::environment(&mut html, shown);
+    results::percentiles(&mut html, shown);
     html.raw("<p class=\"small\">Charts by plotly.js (MIT license), which lies in this file. Made by bytelab; ");
     html.raw("<code>bytelab show --json</code> gives the samples.</p>\n</main>\n");
     html.raw("<script type=\"application/json\" id=\"charts-data\">");
     html.json(&charts);
     html.raw("</script>\n<script type=\"text/plain\" id=\"library\">");
-    html.0 += &library::packed();
+    html.0 += &packed_library();
     html.raw("</script>\n");
     for script in SCRIPTS {
         html.raw("<script>");
@@ -92,7 +84,7 @@ pub(crate) fn policy() -> String {
     let mut policy =
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src".to_owned();
     let hashes = SCRIPTS.map(|script| Sha256::digest(script.as_bytes()));
-    for hash in hashes.iter().map(AsRef::as_ref).chain([library::HASH]) {
+    for hash in hashes.iter().map(AsRef::as_ref).chain([LIBRARY_HASH]) {
         policy.extend([" 'sha256-", &base64(hash), "'"]);
     }
     policy
@@ -123,7 +115,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
     let question = if first.question.is_empty() { &first.experiment } else { &first.question };
     html.element("<h1>", question, "</h1>\n");
     if shown.len() > 1 {
-        verdict::write(html, shown, places);
+        results::verdict(html, shown, places);
         html.raw("<details>\n<summary>The answer of each run alone</summary>\n");
     }
     for (run, analysis) in shown {
@@ -156,7 +148,7 @@ fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String>
         return numbers::answers(run);
     }
     let all = rows::all(run, analysis);
-    let mut sentences = size_sweep::sentences(run);
+    let mut sentences = sweep::plateaus(run);
     let has_ladder = !sentences.is_empty();
     match all.as_slice() {
         [rows] => sentences.push(answer::of_family(rows)),
@@ -195,5 +187,76 @@ fn sections(html: &mut Html, charts: &Charts) {
             units::count(charts.left_out as f64)
         );
         html.element("<p class=\"small\">", &text, "</p>\n");
+    }
+}
+
+/// The charting library of the page: plotly.js, from the crate of that name, compressed by the
+/// build script.
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"));
+/// With it the page's policy allows the script to run.
+static LIBRARY_HASH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.sha256"));
+
+/// The script that the page unpacks and runs, in base64 of gzip.
+fn packed_library() -> String {
+    base64(LIBRARY)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The page of groups of runs beside each other. It needs no script.
+/// The whole file. `figures` has the SVG of each point: what is unknown in it is escaped text.
+pub(crate) fn fleet_page(report: &FleetReport<'_>, figures: &[String]) -> String {
+    let title = format!("{} by {}", report.experiment, report.by);
+    let mut html = Html(String::new());
+    head_without_script(&mut html, &title);
+    html.raw("<header>\n<p class=\"kicker\">bytelab</p>\n");
+    html.element("<h1>", &title, "</h1>\n");
+    html.element("<p>", report.question, "</p>\n</header>\n");
+    for (point, figure) in report.fleet.points.iter().zip(figures) {
+        html.raw("<section>\n");
+        html.element("<h2>", &caption(report, point), "</h2>\n");
+        html.element("<p class=\"facts\">", &shown(&point.point), "</p>\n");
+        html.raw("<ul>\n");
+        for sentence in sentences(report, point) {
+            html.element("<li>", &sentence, "</li>\n");
+        }
+        html.raw("</ul>\n<figure>\n<div class=\"scroll\">\n");
+        html.0 += figure;
+        html.raw("</div>\n<figcaption>Dot: the ratio; line: its 95 % interval.");
+        html.raw("</figcaption>\n</figure>\n");
+        document::write_table(
+            &mut html,
+            "",
+            "ratios to the reference",
+            &fleet::table(report, point),
+        );
+        html.raw("</section>\n");
+    }
+    html.raw("</main>\n</body>\n</html>\n");
+    html.0
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod library_tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_library_is_whole_and_alone() {
+        let mut script = String::new();
+        GzDecoder::new(LIBRARY).read_to_string(&mut script).unwrap();
+        assert!(script.trim_start().starts_with("/**\n* plotly.js v"), "{script:.100}");
+        assert!(script.trim_end().ends_with("return Plotly;\n}));"));
+        assert_eq!(Sha256::digest(&script).as_slice(), LIBRARY_HASH);
+        assert!(packed_library().len() < 2_500_000, "{}", packed_library().len());
     }
 }

@@ -1,20 +1,24 @@
-//! The table of results: a row for each method at each point of each run.
+//! The sections of the page: the table of results, with a row for each method at each point of each
+//! run; the answer of several runs; all percentiles, the warnings, and the machines and systems.
 
-use lab::analyze::Analysis;
-use lab::metric::{heading, unit};
+use std::collections::BTreeMap;
+
+use lab::analyze::{Analysis, Effect, MetricChange, Summary, compare_sides, refusal};
+use lab::metric::{self, heading, unit};
 use lab::param::{Point, Value};
-use lab::run::Run;
+use lab::run::{Role, Run};
 
 use super::Html;
-use super::table::{self, ROWS_MAX};
-use crate::report::model::measured::measured_for;
+use super::document::{self, ROWS_MAX};
+use crate::report::model::compare::{Side, answer, bounds, notes, verdict_word};
 use crate::report::model::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
+    measured_for,
 };
-use crate::report::model::table::{Cell, Column, Filled, Table};
-use crate::report::model::units::{Unit, amount, ratio};
-use crate::report::model::varying::Varying;
-use crate::report::model::{charts, numbers};
+use crate::report::model::table::{Cell, CellKind, Column, Filled, Standing, Table};
+use crate::report::model::units::{NONE, Unit, amount, ratio};
+use crate::report::model::words::shortened;
+use crate::report::model::{Varying, charts, numbers};
 
 /// One row with the run and the point that it belongs to.
 struct ResultRow<'a> {
@@ -47,8 +51,8 @@ pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
         let left = lines.len().saturating_sub(ROWS_MAX);
         let lines = &lines[..lines.len() - left];
         let table = results_table(lines, &Varying::of_points(&points), shown.len() > 1);
-        table::write(html, "results", caption, &table);
-        table::left_out(html, left);
+        document::write_table(html, "results", caption, &table);
+        document::left_out(html, left);
     }
     for (run, analysis) in shown {
         if let Some(text) = measured_for(run, analysis, &Varying::of_run(run)) {
@@ -69,7 +73,7 @@ pub(super) fn numbers(html: &mut Html, shown: &[(Run, Analysis)]) {
             .filter(|heading| heading.is_empty())
             .for_each(|heading| "grade".clone_into(heading));
         let id = if i == 0 { "results" } else { "" };
-        table::write(html, id, &charts::name(run), &table);
+        document::write_table(html, id, &charts::name(run), &table);
     }
 }
 
@@ -203,5 +207,261 @@ fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
         html.element("<li>", line, "</li>\n");
     }
     html.raw("</ul>\n");
-    table::left_out(html, lines.len().saturating_sub(ROWS_MAX));
+    document::left_out(html, lines.len().saturating_sub(ROWS_MAX));
+}
+
+/// The answer of several runs: what one side takes for what the other takes.
+/// `places` are the params in which the two sides may differ.
+pub(super) fn verdict(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
+    let Some([a, b]) = sides(shown) else {
+        html.raw(
+            "<p class=\"warning\">Runs side by side, without a verdict between them: two runs, ",
+        );
+        html.raw("or runs of two labels, are compared.</p>\n");
+        return;
+    };
+    if let Some(why) = refusal(&a.runs, &b.runs) {
+        html.element("<p class=\"warning\">Not compared: ", &why, ".</p>\n");
+        return;
+    }
+    let sides = compare_sides(&a.runs, &b.runs, places);
+    html.element("<p class=\"answer\">", &answer(&a, &b, &sides), "</p>\n");
+    let lines: Vec<&MetricChange> = sides.lines.iter().filter(|line| line.decides).collect();
+    if !lines.is_empty() {
+        let caption = format!("A: {}. B: {}.", a.name, b.name);
+        let left = lines.len().saturating_sub(ROWS_MAX);
+        document::write_table(html, "", &caption, &changes(&lines[..lines.len() - left]));
+        document::left_out(html, left);
+    }
+    for note in notes(&a, &b) {
+        html.element("<p class=\"small\">Note: ", &note, "</p>\n");
+    }
+}
+
+/// Two runs, or the runs of two labels.
+fn sides(shown: &[(Run, Analysis)]) -> Option<[Side; 2]> {
+    let mut sides: Vec<(Option<&str>, Side)> = Vec::new();
+    for (run, _) in shown {
+        let label = run.label.as_deref();
+        let known = sides.iter_mut().find(|(own, _)| shown.len() > 2 && *own == label);
+        if let Some((_, side)) = known {
+            side.runs.push(run.clone());
+            continue;
+        }
+        let name = match label {
+            _ if shown.len() == 2 => charts::name(run),
+            Some(label) => format!("label {label}"),
+            None => "without a label".to_owned(),
+        };
+        sides.push((label, Side { name, runs: vec![run.clone()] }));
+    }
+    let sides: Vec<Side> = sides.into_iter().map(|(_, side)| side).collect();
+    sides.try_into().ok()
+}
+
+fn changes(lines: &[&MetricChange]) -> Table {
+    let points: Vec<_> = lines.iter().map(|line| &line.point).collect();
+    let varying = Varying::of_points(&points);
+    let method = |line: &&MetricChange| format!("{}{}", line.method, varying.of(&line.point));
+    let p50 = |line: &MetricChange, half: &lab::analyze::SideSummary| {
+        let p50 = half.percentiles.iter().find(|percentile| percentile.p >= 50.0);
+        let unit = metric::unit(&line.metric);
+        p50.map_or_else(Cell::none, |p50| Cell::number(amount(unit, p50.value), p50.value))
+    };
+    let value = |effect: Option<&Effect>| match effect.and_then(|effect| effect.ratio) {
+        Some(value) => Cell::number(ratio(value, 3), value),
+        None => Cell::none(),
+    };
+    let interval = |effect: Option<&Effect>| -> Cell {
+        let Some(effect) = effect else { return "".into() };
+        let text = bounds(effect.low, effect.high);
+        match effect.low.zip(effect.high) {
+            Some((low, high)) => Cell::number(text, high - low),
+            None => text.into(),
+        }
+    };
+    let judged = |line: &&MetricChange| -> Cell {
+        let effect = line.relative.as_ref().unwrap_or(&line.absolute);
+        let standing = if line.role == Role::Contender {
+            Standing::Compared(effect.verdict)
+        } else {
+            Standing::Yardstick
+        };
+        Cell { kind: CellKind::Verdict(standing), ..Cell::from(verdict_word(effect)) }
+    };
+    Table::of_columns(vec![
+        Column::left("method").filled(lines.iter(), method),
+        Column::right("B/A").filled(lines.iter(), |line| value(Some(&line.absolute))),
+        Column::left("verdict").filled(lines.iter(), judged),
+        Column::right("interval").filled(lines.iter(), |line| interval(Some(&line.absolute))),
+        Column::right("to the reference")
+            .filled(lines.iter(), |line| value(line.relative.as_ref())),
+        Column::right("its interval").filled(lines.iter(), |line| interval(line.relative.as_ref())),
+        Column::right("A p50").filled(lines.iter(), |line| p50(line, &line.a)),
+        Column::right("B p50").filled(lines.iter(), |line| p50(line, &line.b)),
+    ])
+}
+
+// Every metric of every cell: p0 to p100. Collapsed, because it is long.
+
+struct PercentileRow<'a> {
+    method: String,
+    run: &'a Run,
+    summary: &'a Summary,
+}
+
+pub(super) fn percentiles(html: &mut Html, shown: &[(Run, Analysis)]) {
+    let mut lines: Vec<PercentileRow<'_>> = Vec::new();
+    for (run, analysis) in shown {
+        let varying = Varying::of_run(run);
+        for (index, cell) in run.cells.iter().enumerate() {
+            let summaries = rows::summary(analysis, index).map(|own| own.metrics.iter());
+            let method = format!("{}{}", cell.method, varying.of(&cell.point));
+            lines.extend(summaries.into_iter().flatten().map(|summary| {
+                let method = method.clone();
+                PercentileRow { method, run, summary }
+            }));
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    let left = lines.len().saturating_sub(ROWS_MAX);
+    lines.truncate(ROWS_MAX);
+    html.raw("<section aria-labelledby=\"percentiles-heading\">\n");
+    html.raw("<h2 id=\"percentiles-heading\">Percentiles</h2>\n<details>\n");
+    html.raw("<summary>Every metric of every method</summary>\n");
+    let caption = if is_batched(&lines) {
+        "Percentiles are samples that were measured; where a sample is the mean of several operations, they are \
+         those of means."
+    } else {
+        "Percentiles are samples that were measured."
+    };
+    document::write_table(html, "", caption, &table_of(&lines, shown));
+    document::left_out(html, left);
+    html.raw("</details>\n</section>\n");
+}
+
+fn is_batched(lines: &[PercentileRow<'_>]) -> bool {
+    lines.iter().any(|line| line.summary.ops > 1)
+}
+
+fn table_of(lines: &[PercentileRow<'_>], shown: &[(Run, Analysis)]) -> Table {
+    let mut columns =
+        vec![Column::left("method").filled(lines.iter(), |line| line.method.as_str())];
+    if shown.len() > 1 {
+        columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
+    }
+    columns.push(Column::left("metric").filled(lines.iter(), |line| line.summary.metric.as_str()));
+    let n =
+        |line: &PercentileRow<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
+    columns.push(Column::right("n").filled(lines.iter(), n));
+    if is_batched(lines) {
+        let ops = |line: &PercentileRow<'_>| {
+            Cell::number(line.summary.ops.to_string(), line.summary.ops as f64)
+        };
+        columns.push(Column::right("operations a sample").filled(lines.iter(), ops));
+    }
+    for p in [0, 25, 50, 75, 90, 99, 100] {
+        let value = |line: &PercentileRow<'_>| match rows::percentile(line.summary, p) {
+            Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),
+            None => Cell::none(),
+        };
+        columns.push(Column::right(&format!("p{p}")).filled(lines.iter(), value));
+    }
+    Table::of_columns(columns)
+}
+
+/// The warnings, and what to do about them.
+pub(super) fn warnings(html: &mut Html, shown: &[(Run, Analysis)]) {
+    html.raw("<section aria-labelledby=\"notes-heading\">\n<h2 id=\"notes-heading\">Notes</h2>\n");
+    for (run, analysis) in shown {
+        if shown.len() > 1 {
+            html.element("<h3>", &charts::name(run), "</h3>\n");
+        }
+        if analysis.notes.is_empty() {
+            html.raw("<p>None.</p>\n");
+            continue;
+        }
+        let varying = Varying::of_run(run);
+        html.raw("<ul class=\"notes\">\n");
+        for note in analysis.notes.iter().take(ROWS_MAX) {
+            let at = note.point.as_ref().map(|point| varying.of(point)).unwrap_or_default();
+            let about = format!("{}{at}", note.method.as_deref().unwrap_or_default());
+            html.raw("<li>");
+            if !about.trim().is_empty() {
+                html.element("<b>", about.trim(), "</b>: ");
+            }
+            html.element("", &note.to_string(), "</li>\n");
+        }
+        html.raw("</ul>\n");
+    }
+    html.raw("</section>\n");
+}
+
+/// The machine and the system of each run, and the plan; for several runs, the differences come
+/// first.
+pub(super) fn environment(html: &mut Html, shown: &[(Run, Analysis)]) {
+    html.raw("<section aria-labelledby=\"environment-heading\">\n");
+    html.raw("<h2 id=\"environment-heading\">Environment</h2>\n");
+    let facts: Vec<BTreeMap<String, String>> = shown.iter().map(|(run, _)| facts(run)).collect();
+    let mut names: Vec<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
+    names.sort_unstable();
+    names.dedup();
+    let differs = |name: &String| facts.iter().any(|run| run.get(name) != facts[0].get(name));
+    let (differing, same): (Vec<&String>, Vec<&String>) =
+        names.into_iter().partition(|n| differs(n));
+    if shown.len() > 1 {
+        if differing.is_empty() {
+            html.raw("<p>All runs were measured in the same environment, by the same plan.</p>\n");
+        } else {
+            let caption = "In this the runs differ, and it may be why their numbers do.";
+            facts_table(html, caption, shown, &facts, &differing);
+        }
+    }
+    html.raw("<details>\n<summary>");
+    html.raw(if shown.len() > 1 {
+        "All that is the same"
+    } else {
+        "Machine, system, build and plan"
+    });
+    html.raw("</summary>\n");
+    facts_table(html, "", &shown[..1], &facts, &same);
+    html.raw("</details>\n</section>\n");
+}
+
+fn facts_table(
+    html: &mut Html,
+    caption: &str,
+    shown: &[(Run, Analysis)],
+    facts: &[BTreeMap<String, String>],
+    names: &[&String],
+) {
+    let mut columns = vec![Column::left("fact").filled(names.iter(), |name| name.as_str())];
+    for ((run, _), facts) in shown.iter().zip(facts) {
+        let value = |name: &&String| facts.get(*name).map_or(NONE, String::as_str);
+        columns.push(Column::left(&charts::name(run)).filled(names.iter(), value));
+    }
+    document::write_table(html, "", caption, &Table::of_columns(columns));
+}
+
+fn facts(run: &Run) -> BTreeMap<String, String> {
+    let mut facts: BTreeMap<String, String> =
+        run.environment.facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    // The seed differs between runs by design.
+    if let Ok(serde_json::Value::Object(plan)) = serde_json::to_value(&run.plan) {
+        let plan = plan.iter().filter(|(name, _)| *name != "seed");
+        facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));
+    }
+    facts
+}
+
+/// The definition is a whole file, in one line: of a long text both ends are shown.
+const WIDEST: usize = 120;
+
+fn text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => shortened(text, WIDEST),
+        other => shortened(&other.to_string(), WIDEST),
+    }
 }

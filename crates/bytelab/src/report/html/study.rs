@@ -1,8 +1,8 @@
 //! The page of a published study: its figures redrawn, its table, and the verdict on each claim. It
 //! needs no script.
 
-use super::document::Html;
-use super::{head_without_script, table};
+use super::document::{self, Html};
+use super::head_without_script;
 use crate::reference::PREFIX;
 use crate::report::model::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
 use crate::report::model::study::{Judgement, Outcome, StudyReport};
@@ -24,7 +24,7 @@ pub(crate) fn page(report: &StudyReport<'_>, figures: &[DrawnFigure<'_>]) -> Str
     drawn(&mut html, figures);
     html.raw("<section aria-labelledby=\"table-heading\">\n");
     html.raw("<h2 id=\"table-heading\">Table</h2>\n");
-    table::write(&mut html, "study", RATIO, &report.table(true).0);
+    document::write_table(&mut html, "study", RATIO, &report.table(true).0);
     for (reason, methods) in report.not_measured() {
         let text = format!("not testable here: {reason} ({})", methods.join(", "));
         html.element("<p class=\"small\">", &text, "</p>\n");

@@ -1,15 +1,18 @@
-//! Two sides as one JSON document.
+//! Two sides, the result of a check, and groups of runs, as one JSON document each.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use lab::analyze::{Checked, MetricChange, OverallChange, RunComparison, Unmatched};
+use lab::analyze::{
+    Checked, FleetPoint, Foreseen, MetricChange, OverallChange, RunComparison, Unmatched,
+};
 use lab::run::SCHEMA;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::compact;
-use crate::report::model::compare::{Side, different, notes};
+use crate::report::model::compare::{Against, Side, Sides, different, notes};
+use crate::report::model::fleet::FleetReport;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -71,5 +74,70 @@ pub(crate) fn json(
         overall: &sides.overall,
         notes: notes(a, b),
         gate,
+    })
+}
+
+// The result of a check as JSON.
+
+pub(crate) fn foreseen_json(found: &[Foreseen]) -> Result<String> {
+    compact(&serde_json::json!({ "schema": SCHEMA, "dry_run": true, "lines": found }))
+}
+
+#[derive(Serialize)]
+struct CheckDocument<'a> {
+    schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a str>,
+    runs: &'a [&'a str],
+    #[serde(flatten)]
+    checked: &'a Checked,
+}
+
+pub(crate) fn check_json(sides: &Sides<'_>, checked: &Checked) -> Result<String> {
+    let (baseline, baseline_id, against) = match sides.against {
+        Against::Baseline { name, id } => (Some(name), Some(id), None),
+        Against::Old(old) => (None, None, Some(old)),
+    };
+    compact(&CheckDocument {
+        schema: SCHEMA,
+        baseline,
+        baseline_id,
+        against,
+        runs: &sides.now,
+        checked,
+    })
+}
+
+/// Groups of runs beside each other as one JSON document.
+#[derive(Serialize)]
+struct FleetDocument<'a> {
+    schema: u32,
+    experiment: &'a str,
+    by: &'a str,
+    groups: Vec<GroupJson<'a>>,
+    points: &'a [FleetPoint],
+}
+
+#[derive(Serialize)]
+struct GroupJson<'a> {
+    name: &'a str,
+    runs: Vec<&'a str>,
+}
+
+pub(crate) fn fleet_json(report: &FleetReport<'_>) -> Result<String> {
+    let groups = report.groups.iter().map(|group| GroupJson {
+        name: &group.name,
+        runs: group.runs.iter().map(|run| run.id.as_str()).collect(),
+    });
+    compact(&FleetDocument {
+        schema: SCHEMA,
+        experiment: report.experiment,
+        by: report.by,
+        groups: groups.collect(),
+        points: &report.fleet.points,
     })
 }

@@ -1,12 +1,13 @@
-//! The stored runs, and one method over time or by commit.
+//! The stored runs, one method over time or by commit, and what got slower lately.
 
 use anyhow::Result;
 use lab::analyze::{CommitSeries, Series};
 use lab::metric;
+use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::history::Entry;
+use crate::report::model::history::{Alert, Entry};
 
 /// An array with all listed facts of each run.
 pub(crate) fn runs(runs: &[Entry]) -> Result<String> {
@@ -46,4 +47,16 @@ pub(crate) fn by_commit(
     let unit = metric::unit(metric);
     let schema = lab::run::SCHEMA;
     compact(&ByCommit { schema, method, metric, unit, runs_without_commit, series })
+}
+
+/// What got slower lately, as one JSON document.
+#[derive(Serialize)]
+struct AlertDocument<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    alert: &'a Alert,
+}
+
+pub(crate) fn alert(alert: &Alert) -> Result<String> {
+    compact(&AlertDocument { schema: SCHEMA, alert })
 }

@@ -1,29 +1,24 @@
 //! A run and its results as one JSON document, written directly from the data: nothing is copied,
 //! however many samples there are.
 
-pub(crate) mod alert;
-pub(crate) mod check;
 pub(crate) mod compare;
-pub(crate) mod fleet;
 pub(crate) mod history;
-pub(crate) mod look;
-pub(crate) mod numbers;
-pub(crate) mod published;
 pub(crate) mod study;
 
 use std::collections::BTreeMap;
 use std::io;
 
 use lab::analyze::{
-    Analysis, CellSummary, Comparison, Overall, OwnComparison, ParamComparison, Summary,
-    ThresholdOutcome,
+    Analysis, CellSummary, Comparison, Decided, Family, Overall, OwnComparison, ParamComparison,
+    Summary, ThresholdOutcome, Verdict,
 };
 use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
 
-use self::numbers::RowJson;
-use crate::report::model::rows;
+use crate::reference::published;
+use crate::report::model::numbers::{self, numbers};
+use crate::report::model::{View, rows, view};
 
 pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
@@ -102,8 +97,8 @@ impl<'a> Document<'a> {
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
-            rows: numbers::rows(run),
-            row_notes: numbers::notes_of(run, analysis),
+            rows: number_rows(run),
+            row_notes: row_notes(run, analysis),
         }
     }
 }
@@ -372,6 +367,145 @@ impl serde_json::ser::Formatter for EscapingFormatter {
             rest = &rest[at + c.len_utf8()..];
         }
         out.write_all(rest.as_bytes())
+    }
+}
+
+// The rows of a run of `numbers`.
+
+/// A row for other programs. Times in ns.
+#[derive(Serialize)]
+pub(crate) struct RowJson {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    experiment: &'static str,
+    method: &'static str,
+    point: &'static str,
+    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_bytes: Option<f64>,
+    /// The best value for comparing two runs.
+    p10: Option<f64>,
+    p25: Option<f64>,
+    p50: Option<f64>,
+    /// The interval by session, at 95 %.
+    p50_low: Option<f64>,
+    p50_high: Option<f64>,
+    p90: Option<f64>,
+    n: usize,
+    sessions: usize,
+    disturbed: usize,
+    grade: Option<char>,
+    published: std::collections::BTreeMap<&'static str, f64>,
+}
+
+/// The rows of a run of `numbers`; `None` for any other run.
+pub(crate) fn number_rows(run: &Run) -> Option<Vec<RowJson>> {
+    (view(run) == View::Rows).then(|| numbers(run).iter().map(row_json).collect())
+}
+
+/// The warnings about the rows of a run of `numbers`; `None` for any other run.
+pub(crate) fn row_notes(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
+    (view(run) == View::Rows).then(|| {
+        let all = numbers::all_notes(run, analysis, &numbers(run)).into_iter();
+        all.map(|(about, text)| about + &text).collect()
+    })
+}
+
+fn row_json(number: &numbers::Number) -> RowJson {
+    let row = number.row;
+    let figures = number.figures.as_ref().ok();
+    RowJson {
+        name: row.name,
+        title: row.title.trim(),
+        unit: "ns",
+        experiment: row.experiment,
+        method: row.method,
+        point: row.point,
+        status: number.figures.as_ref().err().cloned().unwrap_or_else(|| "measured".to_owned()),
+        size_bytes: number.size_bytes,
+        p10: figures.map(|figures| figures.p10),
+        p25: figures.map(|figures| figures.p25),
+        p50: figures.map(|figures| figures.p50),
+        p50_low: figures.and_then(|figures| Some(figures.interval?.0)),
+        p50_high: figures.and_then(|figures| Some(figures.interval?.1)),
+        p90: figures.map(|figures| figures.p90),
+        n: figures.map_or(0, |figures| figures.n),
+        sessions: figures.map_or(0, |figures| figures.sessions),
+        disturbed: figures.map_or(0, |figures| figures.disturbed),
+        grade: figures.map(|figures| figures.grade),
+        published: published(row.published, row.published_on).into_iter().collect(),
+    }
+}
+
+// A look at a run that is being measured, as one line of JSON.
+
+/// The keys are stable; more may be added.
+#[derive(Serialize)]
+struct Look<'a> {
+    event: &'static str,
+    run: &'a str,
+    /// Whether the run ends with this look.
+    all_decided: bool,
+    points: Vec<PointJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PointJson<'a> {
+    point: &'a Point,
+    metric: &'a str,
+    reference: Option<&'a str>,
+    best: Vec<&'a str>,
+    undecided: Vec<&'a str>,
+    methods: Vec<MethodJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct MethodJson<'a> {
+    method: &'a str,
+    /// Whether it takes part in no later session.
+    left: bool,
+    /// The sessions that it shares with the reference, until the look.
+    sessions: usize,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: Verdict,
+}
+
+pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> anyhow::Result<String> {
+    let points = decided.families.iter().map(|family| point(run, decided, left, family));
+    let points = points.collect();
+    compact(&Look { event: "look", run: &run.id, all_decided: decided.all, points })
+}
+
+fn point<'a>(
+    run: &'a Run,
+    decided: &'a Decided,
+    left: &[bool],
+    family: &'a Family,
+) -> PointJson<'a> {
+    let name = |cell: usize| run.cells.get(cell).map(|cell| cell.method.as_str());
+    let names = |cells: &[usize]| cells.iter().filter_map(|cell| name(*cell)).collect();
+    let method = |cell: &usize| {
+        let found = decided.decision(family, *cell)?;
+        Some(MethodJson {
+            method: name(*cell)?,
+            left: left.get(*cell) == Some(&true),
+            sessions: found.sessions,
+            ratio: found.ratio,
+            low: found.low,
+            high: found.high,
+            verdict: found.verdict,
+        })
+    };
+    PointJson {
+        point: &family.point,
+        metric: family.metric,
+        reference: family.reference.and_then(name),
+        best: names(&family.best),
+        undecided: names(&family.undecided),
+        methods: family.cells.iter().filter_map(method).collect(),
     }
 }
 

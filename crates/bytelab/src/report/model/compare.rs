@@ -1,14 +1,16 @@
-//! Two sides of runs: what their environments differ by, and the warnings.
+//! Two sides that are compared: what their environments differ by, the words of a check, and the
+//! warnings.
 
-use lab::analyze::{Effect, RunComparison, Verdict};
+use lab::analyze::{CheckLine, Effect, Outcome, RunComparison, Verdict};
 use lab::environment::{Difference, differences};
 use lab::param::Point;
 use lab::run::{Imported, Role, Run};
 use lab::stats::RUNS_A_SIDE;
 
-use super::noise;
-use super::units;
-use super::varying::Varying;
+use super::table::Style;
+use super::units::{self, ratio};
+use super::{Varying, words};
+use crate::reference::{Figure, PREFIX, Published};
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
 pub(super) const OF_EACH_RUN: &str = "measured_";
@@ -127,7 +129,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
         ));
     }
     for (letter, side) in [("A", a), ("B", b)] {
-        let busy = side.runs.iter().filter_map(|run| Some((run, noise::of_run(run)?)));
+        let busy = side.runs.iter().filter_map(|run| Some((run, words::noise(run)?)));
         notes.extend(busy.map(|(run, noise)| format!("run {} of {letter}: {noise}", run.id)));
         for run in side.runs.iter().filter(|run| !run.complete) {
             notes.push(format!("run {} of {letter} is not complete: what it has is used", run.id));
@@ -211,4 +213,79 @@ fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
             ids.join(", ")
         )
     })
+}
+
+/// What was checked, and against what.
+pub(crate) struct Sides<'a> {
+    pub(crate) against: Against<'a>,
+    /// The runs that were measured by this check.
+    pub(crate) now: Vec<&'a str>,
+    /// What else the machine did in each of the runs of both sides, where that was much.
+    pub(crate) busy: Vec<String>,
+}
+
+pub(crate) enum Against<'a> {
+    /// The name as the user gave it, and the id of the run.
+    Baseline { name: &'a str, id: &'a str },
+    /// The old side, which was measured in the same rounds.
+    Old(&'a str),
+}
+
+pub(crate) fn outcome_word(outcome: Outcome) -> (&'static str, Style) {
+    match outcome {
+        Outcome::Ok => ("ok", Style::Green),
+        Outcome::Faster => ("faster", Style::Green),
+        Outcome::Slower => ("slower", Style::Red),
+        Outcome::Undecided => ("undecided", Style::Plain),
+        Outcome::Missing => ("missing", Style::Red),
+        Outcome::Reference => ("reference", Style::Dim),
+    }
+}
+
+pub(crate) fn against(sides: &Sides<'_>) -> String {
+    let runs = if sides.now.len() == 1 { "run" } else { "runs" };
+    let now = sides.now.join(" and ");
+    match sides.against {
+        Against::Baseline { name, id } if name == id => format!(" ({runs} {now} against run {id})"),
+        Against::Baseline { name, id } => format!(" ({runs} {now} against {name}, run {id})"),
+        Against::Old(old) => format!(" ({runs} {now}, in the same rounds as {old})"),
+    }
+}
+
+/// `0.995–1.030 at 95 %`; a count has none.
+pub(crate) fn interval(line: &CheckLine) -> Option<String> {
+    let (low, high) = line.low.zip(line.high)?;
+    let level = line.level?;
+    // 99.75 % must not be shown as 100 %.
+    let level = 100.0 * level;
+    let digits = usize::from(level > 95.05) + usize::from(level > 99.05);
+    Some(format!("{}–{} at {level:.digits$} %", ratio(low, 3), ratio(high, 3)))
+}
+
+// A side of a comparison with published results: figures of different machines, for orientation
+// only.
+
+/// A side: its name, its machine, and its figures.
+pub(crate) struct Beside {
+    pub(crate) name: String,
+    pub(crate) machine: String,
+    pub(crate) figures: Vec<Figure>,
+    /// For a published result: its source, and its known defects.
+    pub(crate) published: Option<(&'static str, &'static str)>,
+}
+
+impl Beside {
+    pub(crate) fn of(published: Published) -> Beside {
+        Beside {
+            name: format!("{PREFIX}{}", published.name),
+            machine: published.machine,
+            figures: published.figures,
+            published: Some((published.source, published.caveat)),
+        }
+    }
+
+    pub(crate) fn p50(&self, method: &str, metric: &str) -> Option<f64> {
+        let of = |figure: &&Figure| figure.method == method && figure.metric == metric;
+        self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
+    }
 }

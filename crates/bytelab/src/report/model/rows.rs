@@ -11,8 +11,8 @@ pub(crate) use lab::metric::{
 };
 use lab::run::{Cell, Design, Role, Run};
 
-use super::standing::Standing;
-use super::table::{self, CellKind};
+use super::Varying;
+use super::table::{self, CellKind, Standing};
 use super::units::Unit;
 
 pub(crate) struct Rows<'a> {
@@ -378,4 +378,28 @@ impl Rank {
         let wall = || Some(row.p50(WALL)?.value * self.per_wall);
         row.p50(self.metric).map(|p50| p50.value).or_else(wall).unwrap_or(f64::INFINITY)
     }
+}
+
+/// For how many sessions and rounds each method of a run was measured.
+/// None for a run in which all methods take part in all sessions.
+pub(crate) fn measured_for(
+    run: &Run,
+    analysis: &Analysis,
+    varying: &Varying<'_>,
+) -> Option<String> {
+    if run.plan.design.is_fixed() {
+        return None;
+    }
+    let mut groups: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    for (cell, summary) in run.cells.iter().zip(&analysis.cells) {
+        if let Some(wall) = metric(Some(summary), WALL) {
+            let name = format!("{}{}", cell.method, varying.of(&cell.point));
+            groups.entry((wall.sessions, wall.n)).or_default().push(name);
+        }
+    }
+    let said = groups.iter().rev().map(|((sessions, rounds), names)| {
+        format!("{} in {sessions} sessions ({rounds} rounds)", names.join(", "))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| format!("{}; what is decided leaves.", said.join("; ")))
 }

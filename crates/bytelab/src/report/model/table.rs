@@ -1,6 +1,7 @@
 //! Tables as data. The folders of the kinds of text have a renderer each.
 
-use super::standing::Standing;
+use lab::analyze::Verdict;
+
 use super::units::NONE;
 
 /// How a line or a part of it stands out.
@@ -154,5 +155,29 @@ impl Cell {
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Cell {
         Cell { text: text.into(), key: None, kind: CellKind::Text }
+    }
+}
+
+/// The role of a row in its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Standing {
+    Yardstick,
+    Reference,
+    /// It has no sample that counts, and is shown by the one that warmed it up.
+    Estimate,
+    /// Its figures cannot be compared: it leaves processes running, or has impossible ones.
+    Unusable,
+    Compared(Verdict),
+}
+
+impl Standing {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Standing::Yardstick => "yardstick",
+            Standing::Reference => "reference",
+            Standing::Estimate => "estimate",
+            Standing::Unusable => "no verdict",
+            Standing::Compared(verdict) => verdict.word(),
+        }
     }
 }

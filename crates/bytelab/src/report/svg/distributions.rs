@@ -3,9 +3,7 @@
 
 use lab::metric::unit;
 
-use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
-use super::frame::{self, Plane, Scale};
+use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
 use crate::report::model::charts::{
     Cell, ChartPoint, Charts, Column, Metric, P0, P25, P50, P75, P100,
 };
@@ -65,7 +63,7 @@ fn finished(mut canvas: Canvas, place: &ChartPoint, series: &[Series<'_>], title
             Stroke { width: 0.0, ..Stroke::new(0) },
         ));
     }
-    let height = frame::legend(&mut canvas, &entries, [24.0, LINES_BOTTOM + 58.0], WIDTH - 40.0);
+    let height = canvas::legend(&mut canvas, &entries, [24.0, LINES_BOTTOM + 58.0], WIDTH - 40.0);
     canvas.into_file([WIDTH, LINES_BOTTOM + 58.0 + height], title)
 }
 
@@ -79,7 +77,7 @@ pub(super) fn ecdf(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Opti
     let ticks = [0.0, 25.0, 50.0, 75.0, 100.0].map(|p| (p, format!("{p}"))).to_vec();
     let y = Scale::with(Axis::exact(0.0, 100.0, plane.y()), "share of samples [%]", ticks, 5);
     let mut canvas = Canvas::new();
-    frame::draw(&mut canvas, &plane, &x, &y);
+    canvas::draw_frame(&mut canvas, &plane, &x, &y);
     for one in &series {
         let mut places: Vec<[f64; 2]> = Vec::new();
         let mut before = 0.0;
@@ -105,7 +103,7 @@ pub(super) fn order(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Opt
     let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
     let x = Scale::with(axis, "sample, in the order in which they were taken", ticks, 12);
     let mut canvas = Canvas::new();
-    frame::draw(&mut canvas, &plane, &x, &y);
+    canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let starts = longest.cell.sessions.iter().skip(1);
     for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
         let at = x.axis.place(*start as f64 + 0.5);
@@ -146,7 +144,12 @@ pub(super) fn boxes(charts: &Charts, place: &ChartPoint, metric: &Metric) -> Opt
     let plane = rows_plane(widest, series.len());
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let mut canvas = Canvas::new();
-    frame::draw(&mut canvas, &plane, &x, &rows(&plane, series.iter().map(|one| one.name.clone())));
+    canvas::draw_frame(
+        &mut canvas,
+        &plane,
+        &x,
+        &rows(&plane, series.iter().map(|one| one.name.clone())),
+    );
     for (row, one) in series.iter().enumerate() {
         let (middle, p) = (row_middle(&plane, row), one.column.p);
         let at = |i: usize| x.axis.place(p[i]);
@@ -188,7 +191,7 @@ pub(super) fn ratios(charts: &Charts, place: &ChartPoint) -> Option<String> {
     let x =
         Scale::new(Axis::new(&values, true, plane.x()), &format!("time / time of {reference}"), "");
     let mut canvas = Canvas::new();
-    frame::draw(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
+    canvas::draw_frame(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
     let one = x.axis.place(1.0);
     canvas.line([one, plane.top], [one, plane.bottom], Stroke { dash: "4 3", ..Stroke::thin(INK) });
     for (row, ratio) in ratios.iter().enumerate() {

@@ -6,15 +6,12 @@ use lab::metric::unit;
 use lab::param::Point;
 use lab::run::Run;
 
-use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke, wide};
-use super::frame::{self, Plane, Scale};
+use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
 use super::sweeps;
 use crate::reference::{Drawing, DrawingKind};
 use crate::report::model::charts::Charts;
 use crate::report::model::rows::heading;
-use crate::report::model::study::figures::{Boxes, Curves, Spread};
-use crate::report::model::study::{StudyReport, Whose};
+use crate::report::model::study::{Boxes, Curves, Spread, StudyReport, Whose};
 use crate::report::model::units::amount;
 
 const WIDTH: f64 = 960.0;
@@ -71,7 +68,7 @@ fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
     let x = Scale::new(from_zero(&values, plane.x()), heading(&drawing.metric), stored);
     let y = Scale::with(Axis::exact(0.0, 1.0, plane.y()), "", Vec::new(), 1);
     let mut canvas = Canvas::new();
-    frame::draw(&mut canvas, &plane, &x, &y);
+    canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let mut top = plane.top;
     for (label, bars) in &rows {
         // A long label reaches over the axis and its ticks.
@@ -144,7 +141,7 @@ fn boxes(panels: &[Boxes], drawing: &Drawing) -> Option<String> {
         let ticks = ticks.map(|(i, (label, _))| (i as f64 + 0.5, label.clone())).collect();
         let x = Axis::exact(0.0, len as f64, plane.x());
         let x = Scale::with(x, &drawing.by, ticks, len.clamp(1, 12));
-        frame::draw(&mut canvas, &plane, &x, &y);
+        canvas::draw_frame(&mut canvas, &plane, &x, &y);
         titled(&mut canvas, &plane, &panel.title);
         let half = 0.3 * (plane.right - plane.left) / len as f64;
         for (i, (_, spread)) in panel.boxes.iter().enumerate() {
@@ -185,7 +182,7 @@ fn curves(report: &StudyReport<'_>, panels: &[Curves], drawing: &Drawing) -> Opt
         let (plane, y) = panel_plane(at, &values, drawing);
         let ticks = [0.0, 25.0, 50.0, 75.0, 90.0, 100.0].map(|p| (p, format!("p{p}"))).to_vec();
         let x = Scale::with(Axis::exact(0.0, 100.0, plane.x()), "percentile", ticks, 6);
-        frame::draw(&mut canvas, &plane, &x, &y);
+        canvas::draw_frame(&mut canvas, &plane, &x, &y);
         titled(&mut canvas, &plane, &panel.title);
         for (row, line) in &panel.lines {
             let places = line.iter().map(|(p, value)| [x.axis.place(*p), y.axis.place(*value)]);
@@ -202,7 +199,7 @@ fn curves(report: &StudyReport<'_>, panels: &[Curves], drawing: &Drawing) -> Opt
     rows.dedup();
     let label = |row: usize| (report.study.rows[row].label().to_owned(), Stroke::new(row));
     let entries: Vec<(String, Stroke)> = rows.into_iter().map(label).collect();
-    let legend = frame::legend(&mut canvas, &entries, [24.0, bottom + 14.0], WIDTH - 40.0);
+    let legend = canvas::legend(&mut canvas, &entries, [24.0, bottom + 14.0], WIDTH - 40.0);
     Some(canvas.into_file([WIDTH, bottom + 14.0 + legend], &drawing.title))
 }
 

@@ -3,11 +3,10 @@
 
 use lab::metric::unit;
 
-use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, FONT, INK, SOFT, Stroke};
-use super::frame::{self, Plane, Scale};
-use crate::report::model::charts::sweep::{Panel, Sweep, SweepLine};
-use crate::report::model::charts::{Charts, Column, Metric, P0, P10, P25, P50, P75, P100};
+use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke};
+use crate::report::model::charts::{
+    Charts, Column, Metric, P0, P10, P25, P50, P75, P100, Panel, Sweep, SweepLine,
+};
 
 /// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;
@@ -132,7 +131,7 @@ impl<'a> Figure<'a> {
                 bottom: corner[1] + HEIGHT - 48.0,
             };
             let (x, y) = (self.x(&plane), self.y(&plane, &values));
-            frame::draw(&mut canvas, &plane, &x, &y);
+            canvas::draw_frame(&mut canvas, &plane, &x, &y);
             let middle = f64::midpoint(plane.left, plane.right);
             canvas.text([middle, corner[1] + FONT + 4.0], Anchor::Middle, INK, &panel.title);
             self.caches(&mut canvas, &plane, &x);
@@ -142,7 +141,7 @@ impl<'a> Figure<'a> {
             self.names.iter().enumerate().map(|(i, name)| (name.clone(), Stroke::new(i))).collect();
         let [width, bottom] =
             [columns as f64 * WIDTH, panels.len().div_ceil(columns) as f64 * HEIGHT];
-        let height = frame::legend(&mut canvas, &entries, [24.0, bottom + 14.0], width - 40.0);
+        let height = canvas::legend(&mut canvas, &entries, [24.0, bottom + 14.0], width - 40.0);
         let title = format!("{} by {}: {what}", self.metric.title, self.sweep.param);
         Some(canvas.into_file([width, bottom + 14.0 + height], &title))
     }

@@ -6,10 +6,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::fixture::Fixture;
 use crate::report::Layout;
-use crate::report::export::numbers::markdown;
-use crate::report::json::numbers::{notes_of, rows};
+use crate::report::export::markdown::numbers_table;
+use crate::report::json::{number_rows, row_notes};
 use crate::report::model::numbers::{Column, numbers};
-use crate::report::text::numbers::text;
+use crate::report::text::run::numbers_text;
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
@@ -90,7 +90,7 @@ fn a_grade_is_held_down_by_what_the_machine_did_meanwhile() {
         let mut run = steady.clone();
         meanwhile(&mut run, steal, others);
         assert_eq!(figures(&run).grade, expected, "{steal:?} {others:?}");
-        let text = text(&run, &analysis(&run), &[], &layout(200));
+        let text = numbers_text(&run, &analysis(&run), &[], &layout(200));
         assert_eq!(text.contains("no row is graded better than"), expected != 'A', "{text}");
         assert!(text.contains("No A where"), "the legend says how: {text}");
     };
@@ -140,14 +140,14 @@ fn doubted() -> Run {
 #[test]
 fn doubts_are_shown_with_the_title_of_their_row() {
     let run = doubted();
-    let text = text(&run, &analysis(&run), &[], &layout(120));
+    let text = numbers_text(&run, &analysis(&run), &[], &layout(120));
     assert!(text.contains("note: load from L1: drift: 9 % | later *samples*\n"), "{text}");
     assert!(text.contains("note: some rows: peak_rss_bytes: not known\n"), "{text}");
     assert!(text.contains("note: two modes in 12 rows: look at the plot\n"), "{text}");
-    let json = notes_of(&run, &analysis(&run)).unwrap();
+    let json = row_notes(&run, &analysis(&run)).unwrap();
     assert_eq!(json[0], "load from L1: drift: 9 % | later *samples*");
     assert_eq!(json.len(), 3);
-    let markdown = markdown(&run, &analysis(&run), &[]);
+    let markdown = numbers_table(&run, &analysis(&run), &[]);
     assert!(
         markdown.contains("\n- load from L1: drift: 9 % \\| later \\*samples\\*\n"),
         "{markdown}"
@@ -158,7 +158,7 @@ fn doubts_are_shown_with_the_title_of_their_row() {
 #[test]
 fn the_table_fits_the_page_and_stands_beside_what_was_published() {
     let run = run("l1-load", &[1.25; 30], 0.0);
-    let lines = |width: usize| text(&run, &analysis(&run), &[], &layout(width));
+    let lines = |width: usize| numbers_text(&run, &analysis(&run), &[], &layout(width));
     for width in [60, 80, 100, 120] {
         assert!(lines(width).lines().all(|line| line.width() <= width), "{}", lines(width));
     }
@@ -190,10 +190,10 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
 fn a_row_that_was_refused_says_why() {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     run.cells[0].status = Status::Skipped("no \u{1b}[31mpages".to_owned());
-    let text = text(&run, &analysis(&run), &[Column::P50], &layout(80));
+    let text = numbers_text(&run, &analysis(&run), &[Column::P50], &layout(80));
     assert!(text.contains("load from L1: skipped: no "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
-    let json = serde_json::to_value(rows(&run).unwrap()).unwrap();
+    let json = serde_json::to_value(number_rows(&run).unwrap()).unwrap();
     assert_eq!(json[0]["p50"], serde_json::Value::Null);
 }
 
@@ -209,13 +209,13 @@ fn markdown_has_a_line_per_row_and_says_where_and_how_it_was_measured() {
         run.environment.facts.insert(fact.to_owned(), value.into());
     }
     assert_eq!(
-        markdown(&run, &analysis(&run), &[Column::P50, Column::Range]),
+        numbers_table(&run, &analysis(&run), &[Column::P50, Column::Range]),
         "| operation | p50 | p10–p90 |\n| --- | ---: | ---: |\n| load from L1 | 1.25 ns | 1.25–1.25 |\n\n\
          Measured on: Model\\_1 · kernel 6.1.0 · bytelab 0.1.0 · 2026-01-02 03:04 UTC · run 7.\n\n\
          p10–p90 are in the unit of p50.\n"
     );
     run.cells[0].status = Status::Skipped("no <pages>".to_owned());
-    let markdown = markdown(&run, &analysis(&run), &[Column::P50]);
+    let markdown = numbers_table(&run, &analysis(&run), &[Column::P50]);
     assert!(markdown.contains("\n- load from L1: skipped: no &lt;pages&gt;\n"), "{markdown}");
 }
 

@@ -1,21 +1,25 @@
-//! The text below the tables: what was not measured and why, wrong answers, the notes, and the
-//! meaning of the marks.
+//! The text below the tables: what the commands print themselves, each method at another word of a
+//! param, the thresholds, what was not measured and why, wrong answers, the notes, and the meaning
+//! of the marks.
 
 use std::collections::BTreeMap;
 
-use lab::analyze::Analysis;
-use lab::metric::{heading, short_heading};
-use lab::run::{Run, Sample, Status};
+use lab::analyze::{
+    Analysis, Change, OwnComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict, Verdict,
+};
+use lab::metric::{heading, short_heading, unit};
+use lab::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
 use lab::stats::{LOOKS, SESSIONS_NEEDED};
+use unicode_width::UnicodeWidthStr;
 
-use super::notes;
-use super::page::{Layout, Page};
 use super::results::{Omitted, TOO_SMALL};
-use crate::report::model::measured::measured_for;
-use crate::report::model::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, missing};
+use super::{Layout, Page};
+use crate::report::model::Varying;
+use crate::report::model::rows::{
+    self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing,
+};
 use crate::report::model::table::Style;
 use crate::report::model::units::{self, NONE};
-use crate::report::model::varying::Varying;
 
 pub(crate) struct Footnotes<'a> {
     pub(crate) run: &'a Run,
@@ -41,12 +45,12 @@ impl Footnotes<'_> {
     fn notes(&self, page: &mut Page) {
         if self.all_notes {
             self.explain(page);
-            notes::all(page, &self.analysis.notes, self.varying);
+            all_notes(page, &self.analysis.notes, self.varying);
             return;
         }
         let mut hidden = Page::new(&Layout { width: usize::MAX / 2, colour: false });
         self.explain(&mut hidden);
-        let more = notes::some(page, &self.analysis.notes, self.varying)
+        let more = some_notes(page, &self.analysis.notes, self.varying)
             + hidden.into_text().lines().count();
         if more > 0 {
             let plural = if more == 1 { "" } else { "s" };
@@ -281,3 +285,271 @@ impl Footnotes<'_> {
 
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
+
+// The notes below the tables: at most three short ones, of those that could change the answer;
+// or all of them as they are.
+
+const SHOWN_MAX: usize = 3;
+/// More methods than these are counted instead of named.
+const NAMED_MAX: usize = 2;
+const MARK: &str = "note: ";
+
+pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'_>) {
+    for note in notes.iter().filter(|note| !stands_above(note)) {
+        let about = match about(note, varying) {
+            about if about.is_empty() => about,
+            about => format!("{about}: "),
+        };
+        page.paragraph(Style::Dim, MARK, &format!("{about}{note}"));
+    }
+}
+
+/// Writes the most important ones, and returns the number of the others.
+pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'_>) -> usize {
+    let all = notes.iter().filter(|note| !stands_above(note)).count();
+    let mut short: Vec<Short> = Vec::new();
+    for new in notes.iter().filter_map(|note| Short::new(note, varying)) {
+        match short.iter_mut().find(|old| old.is_like(&new)) {
+            Some(old) => old.add(new),
+            None => short.push(new),
+        }
+    }
+    short.sort_by_key(|short| short.rank);
+    short.truncate(SHOWN_MAX);
+    for short in &short {
+        page.paragraph(Style::Dim, MARK, &short.text(page.width() - MARK.width()));
+    }
+    all.saturating_sub(short.iter().map(|short| short.notes).sum())
+}
+
+/// The method and the point that it concerns.
+fn about(note: &Warning, varying: &Varying<'_>) -> String {
+    let at = note.point.as_ref().map(|point| varying.shown(point)).unwrap_or_default();
+    match (note.method.as_deref(), at.as_str()) {
+        (Some(method), "") => method.to_owned(),
+        (Some(method), at) => format!("{method} ({at})"),
+        (None, at) => at.to_owned(),
+    }
+}
+
+/// Whether the page already has a line for it, for each cell separately.
+fn stands_above(note: &Warning) -> bool {
+    match note.kind {
+        WarningKind::WrongAnswer | WarningKind::Failed(_) | WarningKind::Skipped(_) => true,
+        _ => note.missing_metric().is_some(),
+    }
+}
+
+/// Notes of one kind in few words: what was found, in which methods, and what to do.
+struct Short {
+    /// The smaller, the more it may change the answer.
+    rank: u8,
+    before: String,
+    methods: Vec<String>,
+    after: String,
+    /// The number of notes that it stands for.
+    notes: usize,
+}
+
+impl Short {
+    /// None for a note that cannot change a verdict.
+    fn new(note: &Warning, varying: &Varying<'_>) -> Option<Short> {
+        let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
+        let advice = format!(": {}", note.advice);
+        let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
+        let not_counted = format!(" do not count{}", what_to_do.unwrap_or_default());
+        let (rank, before, after) = match &note.kind {
+            WarningKind::Noted if note.method.is_none() => (0, whole(note, varying), ""),
+            WarningKind::Imported => {
+                let text =
+                    "bytelab did not measure this: no verdict; import five such files a side";
+                (1, text.to_owned(), "")
+            }
+            WarningKind::FailedRuns => (1, whole(note, varying), ""),
+            WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), advice.as_str()),
+            WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
+            WarningKind::NotCounted => (4, "samples of ".to_owned(), not_counted.as_str()),
+            WarningKind::Throttled => {
+                (5, String::new(), " waited for a CPU: give its control group a larger quota")
+            }
+            WarningKind::Waited => {
+                (5, String::new(), " waited for a CPU: measure on a quieter machine")
+            }
+            WarningKind::Steal => (6, detail(" (steal)"), ": measure at another time"),
+            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), ": add --warm-up"),
+            WarningKind::Chance => (8, detail(":"), ": measure a surprising verdict again"),
+            WarningKind::Predecessor => (9, whole(note, varying), ""),
+            WarningKind::Modes => (9, "two modes of ".to_owned(), ": look at --percentiles"),
+            WarningKind::Noted => (10, whole(note, varying), ""),
+            _ => return None,
+        };
+        let is_sentence = !before.is_empty() && !before.ends_with(' ');
+        let methods = match &note.cells {
+            _ if is_sentence => Vec::new(),
+            Some(cells) => cells.methods.clone(),
+            None => vec![about(note, varying)],
+        };
+        Some(Short { rank, before, methods, after: after.to_owned(), notes: 1 })
+    }
+
+    fn is_like(&self, other: &Short) -> bool {
+        (self.rank, &self.before) == (other.rank, &other.before)
+    }
+
+    fn add(&mut self, other: Short) {
+        self.methods.extend(other.methods);
+        self.notes += other.notes;
+    }
+
+    /// On one line of this width, unless it is a sentence that was recorded while measuring.
+    fn text(&self, width: usize) -> String {
+        let Short { before, methods, after, .. } = self;
+        let named = format!("{before}{}{after}", methods.join(", "));
+        if methods.len() <= NAMED_MAX && named.width() <= width || methods.is_empty() {
+            return named;
+        }
+        let plural = if methods.len() == 1 { "" } else { "s" };
+        format!("{before}{} method{plural}{after}", methods.len())
+    }
+}
+
+fn whole(note: &Warning, varying: &Varying<'_>) -> String {
+    match about(note, varying) {
+        about if about.is_empty() => note.to_string(),
+        about => format!("{about}: {note}"),
+    }
+}
+
+// Below the tables: what the commands print themselves, against the reference, one line each.
+
+/// Further lines are only counted.
+const OWN_MANY: usize = 24;
+
+pub(crate) fn own(page: &mut Page, analysis: &Analysis, metrics: &[String], varying: &Varying<'_>) {
+    let lines: Vec<&OwnComparison> =
+        analysis.own.iter().filter(|own| metrics.contains(&own.metric)).collect();
+    let mut heading = ("", "");
+    for own in lines.iter().take(OWN_MANY) {
+        if heading != (own.metric.as_str(), own.reference.as_str()) {
+            heading = (&own.metric, &own.reference);
+            page.blank();
+            page.paragraph(Style::Bold, "", &format!("{}, against {}:", heading.0, heading.1));
+        }
+        own_line(page, own, varying);
+    }
+    if let Some(left) = lines.len().checked_sub(OWN_MANY).filter(|left| *left > 0) {
+        page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
+    }
+}
+
+fn own_line(page: &mut Page, own: &OwnComparison, varying: &Varying<'_>) {
+    let ratio = match (own.ratio, own.low, own.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            let decimals = if high - low < 0.05 { 3 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
+            format!("{} ({} to {}) ", all[0], all[1], all[2])
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    };
+    let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
+    let what = format!("  {}{}: ", own.method, varying.of(&own.point));
+    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
+}
+
+// Below the tables: each method compared with itself at another word or path of a param, one
+// line each.
+
+/// If there are more lines than this, only those that show a difference are printed.
+const MANY: usize = 24;
+
+pub(crate) fn across(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+    // A ladder of sizes has hundreds of lines.
+    let all = analysis.across.len();
+    let lines = analysis.across.iter().filter(|across| all <= MANY || is_shown(across));
+    let (mut heading, mut left) = (("", ""), all);
+    for across in lines.take(MANY) {
+        left -= 1;
+        if heading != (across.param.as_str(), across.reference_value.as_str()) {
+            heading = (&across.param, &across.reference_value);
+            page.blank();
+            let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
+            page.paragraph(Style::Bold, "", &text);
+        }
+        across_line(page, across, varying);
+    }
+    if left > 0 {
+        let text = format!("  … and {left} more, --json has all");
+        page.paragraph(Style::Dim, "", &text);
+    }
+}
+
+fn is_shown(across: &ParamComparison) -> bool {
+    matches!(across.comparison.verdict, Verdict::Faster | Verdict::Slower)
+}
+
+fn across_line(page: &mut Page, across: &ParamComparison, varying: &Varying<'_>) {
+    let comparison = &across.comparison;
+    let (verdict, style) = match comparison.verdict {
+        Verdict::Faster => (Verdict::Faster, Style::Green),
+        Verdict::Slower => (Verdict::Slower, Style::Red),
+        Verdict::Same => (Verdict::Same, Style::Plain),
+        _ => (Verdict::Undecided, Style::Dim),
+    };
+    let word = verdict.word();
+    let ratio = match (comparison.ratio, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            // A file system in memory takes a hundredth of the time of a device.
+            let decimals = if ratio < 0.1 { 4 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
+            format!("{} ({} to {}) ", all[0], all[1], all[2])
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    };
+    let what = format!("  {}{}: ", comparison.method, varying.of(&comparison.point));
+    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
+}
+
+/// The thresholds of the run, a line for each method and point.
+pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+    if analysis.thresholds.is_empty() {
+        return;
+    }
+    page.blank();
+    for outcome in &analysis.thresholds {
+        let (style, word) = match outcome.verdict {
+            ThresholdVerdict::Kept => (Style::Plain, "threshold kept: "),
+            ThresholdVerdict::Exceeded => (Style::Red, "threshold exceeded: "),
+            ThresholdVerdict::Undecided => (Style::Red, "threshold undecided: "),
+        };
+        let text = format!(
+            "{}{}, {}",
+            outcome.method,
+            varying.of(&outcome.point),
+            threshold_figures(outcome)
+        );
+        page.paragraph(style, word, &text);
+    }
+}
+
+fn threshold_figures(outcome: &ThresholdOutcome) -> String {
+    let amount = |value: f64| match outcome.metric.as_str() {
+        RATIO => units::ratio(value, 2),
+        metric => units::amount(unit(metric), value),
+    };
+    let mut text = outcome.metric.clone();
+    if let Some(value) = outcome.value {
+        text = format!("{text} {}", amount(value));
+    }
+    if let (Some(low), Some(high)) = (outcome.low, outcome.high)
+        && low < high
+    {
+        text = format!("{text} ({}–{})", amount(low), amount(high));
+    }
+    text = format!("{text}, allowed {}", amount(outcome.max));
+    match &outcome.reason {
+        Some(reason) => format!("{text}: {reason}"),
+        None => text,
+    }
+}

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use lab::analyze::Verdict;
 use unicode_width::UnicodeWidthStr;
 
-use super::page::{Page, wrapped};
-use crate::report::model::standing::Standing;
-use crate::report::model::table::{CellKind, Column, Row, Style, Table, TooWide};
+use super::{Page, wrapped};
+use crate::report::model::table::{CellKind, Column, Row, Standing, Style, Table, TooWide};
 use crate::report::model::words::{clean, shortened};
 
 /// How the headings are written.
@@ -197,7 +196,7 @@ fn style_of(standing: Standing) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::text::page::Layout;
+    use crate::report::text::Layout;
 
     fn written(table: &Table, width: usize) -> String {
         let mut page = Page::new(&Layout { width, colour: false });

@@ -1,4 +1,5 @@
-//! The lists of the experiments, and of the params and methods of one of them.
+//! The lists of the experiments, of the params and methods of one of them, and of published
+//! results.
 
 use lab::experiment::{Experiment, How, Method};
 use lab::param::Param;
@@ -6,8 +7,10 @@ use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{self, Head};
-use super::page::{Layout, Page};
+use super::{Layout, Page};
+use crate::reference::{PREFIX, Published, Study};
 use crate::report::model::table::{Column, Style, Table, TooWide};
+use crate::report::model::units::{NONE, amount};
 use crate::report::model::words::clean;
 
 const LAYOUT: Layout = Layout { width: 80, colour: false };
@@ -93,6 +96,57 @@ fn about(method: &Method, is_reference: bool) -> String {
         return method.about.clone();
     }
     format!("{} [{}]", method.about, marks.join("; "))
+}
+
+/// The figures of one published result.
+pub(crate) fn published_figures(published: &Published, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let name = format!("{PREFIX}{} · {}", published.name, published.machine);
+    page.paragraph(Style::Bold, "", &name);
+    page.paragraph(Style::Plain, "", published.title);
+    page.paragraph(Style::Plain, "source: ", published.source);
+    page.paragraph(Style::Plain, "known against it: ", published.caveat);
+    page.blank();
+    let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
+    let mut table = Table::plain(&heads, false);
+    for figure in &published.figures {
+        let shown = |p: f64| {
+            let found = figure.percentiles.iter().find(|(known, _)| (known - p).abs() < 0.01);
+            found.map_or(NONE.to_owned(), |(_, value)| amount(figure.unit, *value))
+        };
+        let mut cells = vec![figure.method.clone(), figure.metric.clone()];
+        cells.extend([0.0, 25.0].map(shown));
+        cells.push(amount(figure.unit, figure.p50));
+        cells.extend([75.0, 90.0, 99.0, 100.0].map(shown));
+        cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
+        table.row(Style::Plain, cells);
+    }
+    grid::write(&mut page, &table, Head::Ruled);
+    page.into_text()
+}
+
+/// All published results, each with its source and its known defects, and the studies.
+pub(crate) fn published(all: &[Published], studies: &[Study], layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    for published in all {
+        let name = format!("{PREFIX}{}", published.name);
+        page.line(&[(Style::Bold, &name)]);
+        let about = format!(
+            "{}, on: {}; to stand beside a run of {}",
+            published.title, published.machine, published.experiment
+        );
+        page.hanging("  ", &about);
+        page.hanging("  source: ", published.source);
+        page.hanging("  known against it: ", published.caveat);
+    }
+    page.blank();
+    page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");
+    for study in studies {
+        let claims = study.claims.len();
+        let about = format!("{}; a verdict on {claims} claims", study.title);
+        page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
+    }
+    page.into_text()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use lab::analyze::Comparison;
 use lab::metric;
 
+use super::Page;
 use super::grid::{self, Head};
-use super::page::Page;
 use crate::report::model::rows::{
     ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };

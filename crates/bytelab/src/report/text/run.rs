@@ -1,18 +1,19 @@
-//! A run as text for a terminal.
+//! A run as text for a terminal: the lines above the tables, the table of each point or sweep, and
+//! the answer; the table of `bytelab numbers`; and the tables of a run that is being measured.
 
-use lab::analyze::Analysis;
+use lab::analyze::{Analysis, Decided, Family, Verdict};
 use lab::run::Run;
 
-use super::foot::Footnotes;
-use super::page::{Layout, Page};
-use super::results::Omitted;
-use super::{across, head, own, results, thresholds};
+use super::foot::{self, Footnotes};
+use super::grid::{self, Head};
+use super::results::{self, Omitted};
+use super::{Layout, Page};
+use crate::report::model::numbers::{self, Column, LAYOUTS, Number, legend, numbers, table};
 use crate::report::model::rows::{self, Rows, TableOptions};
-use crate::report::model::sweep::{self, Group};
-use crate::report::model::table::Style;
-use crate::report::model::varying::Varying;
-use crate::report::model::view::{View, view};
-use crate::report::model::{answer, size_sweep};
+use crate::report::model::sweep::{self, Group, groups};
+use crate::report::model::table::{Style, Table};
+use crate::report::model::words::{self, cache, margin, measured, minute, revisions, taken};
+use crate::report::model::{Varying, View, answer, view};
 
 /// What a reader wants to see of a run.
 #[derive(Clone, Copy, Default)]
@@ -25,16 +26,16 @@ pub(crate) struct Shown<'a> {
 /// The table of each point or sweep, the answer in one sentence, and the warnings.
 pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &Layout) -> String {
     if view(run) == View::Rows {
-        return super::numbers::text(run, analysis, &[], layout);
+        return numbers_text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);
     let varying = Varying::of_run(run);
-    head::write(&mut page, run, &varying);
+    head(&mut page, run, &varying);
     let all = rows::arranged(run, analysis, shown.table);
     let mut left = Vec::new();
-    super::size_sweep::write(&mut page, run);
+    super::sweep::write_size_sweep(&mut page, run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
-        all.iter().partition(|rows| size_sweep::holds(run, &rows.family.point));
+        all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {
         page.blank();
@@ -55,9 +56,9 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     if rungs.is_empty() {
         page.paragraph(Style::Plain, "", &answer::over_points(&analysis.overall));
     }
-    own::write(&mut page, analysis, shown.table.own, &varying);
-    across::write(&mut page, analysis, &varying);
-    thresholds::write(&mut page, analysis, &varying);
+    foot::own(&mut page, analysis, shown.table.own, &varying);
+    foot::across(&mut page, analysis, &varying);
+    foot::thresholds(&mut page, analysis, &varying);
     page.blank();
     let all_notes = shown.all_notes;
     let foot = Footnotes {
@@ -88,4 +89,220 @@ fn point(page: &mut Page, rows: &Rows<'_>, title: &str) -> Option<Omitted> {
     }
     page.paragraph(Style::Plain, "", &answer::of_family(rows));
     left
+}
+
+/// The lines above the tables: the question, the date, and how it was measured.
+pub(crate) fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
+    let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
+    let fact = match taken(run) {
+        Some(taken) if run.plan.design.is_fixed() => {
+            format!("{} · {taken}{}", cache(run.plan.cache), margin(&run.plan))
+        }
+        Some(taken) => format!("{} · {taken}", measured(&run.plan)),
+        None => measured(&run.plan),
+    };
+    head_with(page, run, [fact, fixed]);
+    let revisions = revisions(run);
+    if !revisions.is_empty() {
+        page.paragraph(Style::Plain, "revisions: ", &revisions);
+    }
+}
+
+/// With two more facts about the run.
+pub(super) fn head_with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
+    let question = if run.question.is_empty() { &run.experiment } else { &run.question };
+    page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
+    let facts = [
+        if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
+        run.label.clone().unwrap_or_default(),
+        minute(&run.started),
+        fact,
+        last,
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    page.paragraph(Style::Plain, "", &facts.join(" · "));
+    if let Some(noise) = words::noise(run) {
+        page.paragraph(Style::Bold, "busy: ", &noise);
+    }
+    if !run.complete {
+        page.paragraph(Style::Red, "not complete: ", "it was stopped before all was measured");
+    }
+}
+
+// The table of `bytelab numbers`: a line per row, in units that fit it, with published figures.
+
+fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
+    let fits = |columns: &&&[Column]| grid::width(&table(numbers, columns)) <= width;
+    LAYOUTS.iter().find(fits).unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]).to_vec()
+}
+
+/// The table as text; if no columns are given, as many as fit.
+pub(crate) fn numbers_text(
+    run: &Run,
+    analysis: &Analysis,
+    columns: &[Column],
+    layout: &Layout,
+) -> String {
+    let numbers = numbers(run);
+    let mut page = Page::new(layout);
+    let cpu = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
+    let sessions = if run.plan.design.is_fixed() {
+        format!("{} sessions of up to {} rounds", run.plan.sessions, run.plan.rounds)
+    } else {
+        words::rounds(&run.plan)
+    };
+    head_with(&mut page, run, [cpu.unwrap_or_default().to_owned(), sessions]);
+    let columns =
+        if columns.is_empty() { fitting(&numbers, page.width()) } else { columns.to_vec() };
+    page.blank();
+    grid::write(&mut page, &table(&numbers, &columns), Head::Ruled);
+    page.blank();
+    numbers_foot(&mut page, run, analysis, &numbers, &columns);
+    page.into_text()
+}
+
+fn numbers_foot(
+    page: &mut Page,
+    run: &Run,
+    analysis: &Analysis,
+    numbers: &[Number],
+    columns: &[Column],
+) {
+    for number in numbers {
+        if let Err(reason) = &number.figures {
+            page.paragraph(Style::Red, &format!("{}: ", number.row.title.trim()), reason);
+        }
+    }
+    for (about, text) in numbers::all_notes(run, analysis, numbers) {
+        page.paragraph(Style::Plain, "note: ", &format!("{about}{text}"));
+    }
+    page.paragraph(Style::Plain, "", &legend(columns));
+}
+
+// A run that is being measured: its tables on a screen of any size, and its looks in one line.
+
+pub(crate) struct Live<'a> {
+    pub(crate) run: &'a Run,
+    /// The medians until now, and the verdicts of the last look.
+    pub(crate) analysis: &'a Analysis,
+    /// By cell of the run, whether it has left.
+    pub(crate) left: &'a [bool],
+    /// The lines below the tables.
+    pub(crate) below: &'a [String],
+}
+
+/// At most `height` lines: the tables, of which the last rows are left out if there is no room for
+/// them, and the lines below. A run that has no verdicts has no tables.
+pub(crate) fn live_text(live: &Live<'_>, layout: &Layout, height: usize) -> String {
+    let Live { run, analysis, left, below } = live;
+    let mut page = Page::new(layout);
+    let room = height.saturating_sub(below.len());
+    if view(run) == View::Tables {
+        let varying = Varying::of_run(run);
+        let mut all = rows::all(run, analysis);
+        for rows in &mut all {
+            rows.left = Some(left);
+        }
+        let width = page.width();
+        let of_group = |group: Group<'_, '_>| match group {
+            Group::Point(rows) => {
+                let point = varying.shown(&rows.family.point);
+                vec![(point, results::fitted(rows, width).0)]
+            }
+            Group::Sweep(sweep) => {
+                let titled = |table| (sweep.title.clone(), table);
+                super::sweep::tables(&sweep, width).into_iter().map(titled).collect()
+            }
+        };
+        let tables = groups(&all, &varying).into_iter().flat_map(of_group).collect();
+        write_tables(&mut page, tables, room);
+    }
+    for line in below.iter().take(height) {
+        page.line(&[(Style::Plain, line)]);
+    }
+    page.into_text()
+}
+
+/// Writes at most this number of lines. Tables with a title have a line for it.
+fn write_tables(page: &mut Page, mut tables: Vec<(String, Table)>, mut room: usize) {
+    tables.retain(|(_, table)| !table.rows.is_empty());
+    let head = |(title, table): &(String, Table)| {
+        let headings = table.columns.first().map_or(0, |column| column.heading.len());
+        usize::from(!title.is_empty()) + headings + 1
+    };
+    let body = |table: &Table| table.rows.len() + table.rows.iter().filter(|r| r.is_ruled).count();
+    let needed: usize = tables.iter().map(|titled| head(titled) + body(&titled.1)).sum();
+    let has_room = room > 0;
+    if needed > room {
+        // The line that says how many are left out.
+        room = room.saturating_sub(1);
+    }
+    let mut left_out = 0;
+    for mut titled in tables {
+        let of_head = head(&titled);
+        let (title, table) = (titled.0.clone(), &mut titled.1);
+        let rows = table.rows.len();
+        while !table.rows.is_empty() && of_head + body(table) > room {
+            table.rows.pop();
+        }
+        left_out += rows - table.rows.len();
+        // What comes after the first that does not fit is left out, too.
+        room = if left_out > 0 { 0 } else { room - of_head - body(table) };
+        if table.rows.is_empty() {
+            continue;
+        }
+        if !title.is_empty() {
+            page.line(&[(Style::Bold, &title)]);
+        }
+        grid::write(page, table, Head::Ruled);
+    }
+    if left_out > 0 && has_room {
+        page.line(&[(Style::Dim, &format!("… {left_out} more"))]);
+    }
+}
+
+/// More names than these are counted instead.
+const NAMED_MAX: usize = 4;
+
+/// What a look has found, in one line.
+pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
+    let decisions = || {
+        decided.families.iter().flat_map(|family| {
+            family.compared.iter().filter_map(|cell| decided.decision(family, *cell))
+        })
+    };
+    let sessions = decisions().map(|comparison| comparison.sessions).max().unwrap_or_default();
+    let open = decisions().filter(|comparison| comparison.verdict == Verdict::Undecided).count();
+    let all = decisions().count();
+    if all == 0 {
+        return "no two methods can be compared until now".to_owned();
+    }
+    let mut said = vec![format!("{sessions} sessions: {} of {all} decided", all - open)];
+    let varying = Varying::of_run(run);
+    let name = |cell: usize| {
+        run.cells.get(cell).map(|cell| format!("{}{}", cell.method, varying.of(&cell.point)))
+    };
+    let gone = left.iter().enumerate().filter(|(_, left)| **left);
+    let gone: Vec<String> = gone.filter_map(|(cell, _)| name(cell)).collect();
+    if !gone.is_empty() {
+        said.push(format!("left: {}", listed(&gone)));
+    }
+    let best = |family: &Family| {
+        let at = varying.of(&family.point);
+        let names = family.best.iter().filter_map(|cell| Some(&run.cells.get(*cell)?.method));
+        names.map(|name| format!("{name}{at}")).collect::<Vec<_>>()
+    };
+    let best: Vec<String> = decided.families.iter().flat_map(best).collect();
+    if !best.is_empty() {
+        said.push(format!("best so far: {}", listed(&best)));
+    }
+    said.join("; ")
+}
+
+fn listed(names: &[String]) -> String {
+    let named = names.iter().take(NAMED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }

@@ -2,7 +2,7 @@
 //! verdict on each claim, by our samples alone.
 
 use super::grid::{self, Head};
-use super::page::{Layout, Page};
+use super::{Layout, Page};
 use crate::reference::PREFIX;
 use crate::report::model::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
 use crate::report::model::study::{Judgement, Outcome, StudyReport};

@@ -1,17 +1,19 @@
 //! The table of a sweep: the time of each method at each value of a param, and the fastest of each
-//! value.
+//! value; and the latency of memory by the size of the set.
 
 use lab::analyze::Verdict;
+use lab::analyze::size_sweep::{self, SizeSweep, announced};
 use lab::metric;
+use lab::param::bytes;
+use lab::run::Run;
 
+use super::Page;
 use super::grid::{self, Head};
-use super::page::Page;
 use super::results::Omitted;
 use crate::report::model::answer;
 use crate::report::model::rows::{Row, Rows};
-use crate::report::model::standing::Standing;
-use crate::report::model::sweep::Sweep;
-use crate::report::model::table::{Cell, CellKind, Column, Filled, Style, Table};
+use crate::report::model::sweep::{self, Sweep};
+use crate::report::model::table::{self, Cell, CellKind, Column, Filled, Standing, Style, Table};
 use crate::report::model::units::{NONE, Unit, amount};
 use crate::report::model::words::{clean, shortened};
 
@@ -217,4 +219,34 @@ fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
         (short != *full).then(|| (short, full.into_owned()))
     });
     names.collect()
+}
+
+/// The latency of memory by the size of the set: a line per size instead of a table per size, and
+/// its plateaus.
+pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
+    let Some(SizeSweep { sizes, columns }) = sweep::size_sweep_of(run) else { return };
+    page.blank();
+    page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
+    let of = |heading: &str, unit: &str, width_min| table::Column {
+        gap: 0,
+        width_min,
+        ..table::Column::right(heading).unit(unit)
+    };
+    let methods = columns.iter().map(|column| of(column.method, column.pages, 11));
+    let mut table = Table::new(std::iter::once(of("", "", 8)).chain(methods).collect());
+    for (at, size) in sizes.iter().enumerate() {
+        let cell = |column: &size_sweep::Column<'_>| match column.ns[at] {
+            Some(ns) if ns < 100.0 => format!("{ns:.2}"),
+            Some(ns) => format!("{ns:.0}"),
+            None => NONE.to_owned(),
+        };
+        table.row(Style::Plain, std::iter::once(bytes(*size)).chain(columns.iter().map(cell)));
+    }
+    grid::write(page, &table, Head::Styled(Style::Bold));
+    for column in columns.iter().filter(|column| column.method == "random") {
+        page.blank();
+        for line in sweep::plateau_lines(column, &sizes, &announced(run)) {
+            page.hanging(&format!("{} pages: ", column.pages), &line);
+        }
+    }
 }

@@ -4,8 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Run, Sample};
 
-use crate::store::columns::{from_json, to_json};
-use crate::store::packed::{self, Bytes, Packed, without_samples};
+use crate::store::packed::{self, Bytes, Packed, from_json, to_json, without_samples};
 
 /// Level 9 takes a quarter of a sample's bytes less than level 1, and a millisecond for a run.
 const LEVEL: i32 = 9;

@@ -1,11 +1,8 @@
 //! Runs of many machines in a PostgreSQL database. `connecting` connects and creates the tables,
-//! `blocks` converts runs to bytes and back, `ids` texts to UUIDs.
+//! `blocks` converts runs to bytes and back.
 
 mod blocks;
 mod connecting;
-mod ids;
-#[cfg(test)]
-mod tests;
 
 use std::time::Duration;
 
@@ -17,13 +14,11 @@ use sqlx::postgres::{PgConnection, PgRow};
 use tokio::runtime::{Builder, Runtime};
 
 use self::blocks::Room;
-use self::ids::{bounds, full_id};
-use super::columns::from_json;
-use super::imported::mark_imported;
 use super::interface::{
-    Baseline, Planned, Store, TOOK, Unreadable, ensure_not_older, no_run, several_runs,
+    Baseline, Planned, Store, TOOK, Unreadable, ensure_not_older, mark_imported, several_runs,
 };
-use super::{packed, uuids};
+use super::packed::{self, from_json};
+use crate::store::interface::{self, no_run};
 
 /// How long the server may take for one operation, and this much longer for each megabyte.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -213,10 +208,10 @@ impl Store for Postgres {
     fn add(&mut self, run: &Run) -> Result<String> {
         let mut run = run.clone();
         if run.uuid.is_empty() {
-            run.uuid = uuids::of(&run.started);
+            run.uuid = interface::uuid_of(&run.started);
         }
         if !self.insert(&run)? {
-            run.uuid = uuids::of(&run.started);
+            run.uuid = interface::uuid_of(&run.started);
             self.insert(&run)?;
         }
         Ok(run.uuid)
@@ -363,4 +358,46 @@ fn listed(row: &PgRow) -> Result<Listed> {
         cells: count(row, 7)?,
         samples: count(row, 8)?,
     })
+}
+
+// The UUID that a text names. Nothing here asks the server.
+
+/// The id, if it is a whole one.
+fn full_id(id: &str) -> Result<String> {
+    let (start, end) = bounds(id).with_context(|| no_run(id))?;
+    ensure!(start == end, no_run(id));
+    Ok(start)
+}
+
+/// The least and the greatest UUID that start with the text.
+fn bounds(text: &str) -> Option<(String, String)> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    if !interface::is_uuid_start(text) || digits.len() > 32 {
+        return None;
+    }
+    let filled = |filler: &str| -> String {
+        let digits = format!("{}{}", digits.to_ascii_lowercase(), filler.repeat(32 - digits.len()));
+        let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+        parts.join("-")
+    };
+    Some((filled("0"), filled("f")))
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod ids_tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_of_an_id_are_uuids() {
+        let (start, end) = bounds("0194-2").unwrap();
+        assert_eq!(start, "01942000-0000-0000-0000-000000000000");
+        assert_eq!(end, "01942fff-ffff-ffff-ffff-ffffffffffff");
+        let whole = crate::store::uuid_of("");
+        assert_eq!(bounds(&whole), Some((whole.clone(), whole)));
+        assert_eq!(bounds("latest"), None);
+        assert_eq!(bounds(&"0".repeat(33)), None);
+    }
 }

@@ -1,31 +1,22 @@
-//! Runs in an SQLite file. `opening` opens, checks and creates the file; `writing` and `reading`
-//! convert runs to rows and back. While a run is measured, its changes go to a `journal`.
+//! Runs in an SQLite file. `opening` opens, checks and creates the file; `rows` converts runs to
+//! rows and back. While a run is measured, its changes go to a `journal`.
 
-mod baselines;
 mod checksums;
 mod journal;
-mod measuring;
 mod opening;
-mod reading;
-mod replay;
-#[cfg(test)]
-mod tests;
-mod writing;
+mod rows;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use lab::run::{Listed, Run};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use self::journal::Journal;
-use self::replay::Applied;
-use super::interface::{
-    Baseline, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs,
-};
-use super::uuids;
+use self::journal::{Applied, Entry, Journal};
+use super::interface::{self, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs};
+use crate::store::interface::Baseline;
 
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -47,13 +38,13 @@ impl Sqlite {
     pub(super) fn verify(&mut self) -> Result<()> {
         self.read(|transaction| {
             let mut found = Vec::new();
-            for run in reading::list(transaction)? {
-                if let Err(error) = reading::load(transaction, number(&run.id)?) {
+            for run in rows::list(transaction)? {
+                if let Err(error) = rows::load(transaction, number(&run.id)?) {
                     found.push(format!("run {}: {:#}", run.id, opening::damaged(error)));
                 }
             }
             ensure!(found.is_empty(), found.join("; "));
-            baselines::list(transaction)?;
+            list_baselines(transaction)?;
             opening::check_all(transaction, "integrity_check")
         })
     }
@@ -117,7 +108,7 @@ impl Sqlite {
             let (cells, samples) = self.read(|transaction| {
                 existing(transaction, id)?;
                 checksums::check(transaction, run)?;
-                reading::size(transaction, run)
+                rows::size(transaction, run)
             })?;
             let created = Journal::create(&self.path, run, cells, samples);
             self.journal = Some(self.explained(created)?);
@@ -158,11 +149,11 @@ impl Sqlite {
             }
             let (stored, applied) = load_with(transaction, run, journal, &kept_as)?;
             if applied.is_changed {
-                writing::put_cells(transaction, run, &stored, applied.next_sample)?;
+                rows::put_cells(transaction, run, &stored, applied.next_sample)?;
             }
-            writing::put_plan(transaction, run, &stored.plan)?;
+            rows::put_plan(transaction, run, &stored.plan)?;
             let Run { complete, environment, notes, .. } = &stored;
-            writing::put_state(transaction, run, *complete, environment, notes)?;
+            rows::put_state(transaction, run, *complete, environment, notes)?;
             checksums::seal(transaction, run)?;
             Ok(applied.is_damaged)
         });
@@ -206,12 +197,12 @@ impl Store for Sqlite {
 
     fn add_once(&mut self, run: &Run) -> Result<bool> {
         self.write(|transaction| {
-            let Some(number) = reading::with_uuid(transaction, &run.uuid)? else {
+            let Some(number) = rows::with_uuid(transaction, &run.uuid)? else {
                 insert_ended(transaction, run)?;
                 return Ok(true);
             };
             checksums::check(transaction, number).map_err(opening::damaged)?;
-            let (complete, samples) = reading::state(transaction, number)?;
+            let (complete, samples) = rows::state(transaction, number)?;
             ensure_not_older(complete, samples, run)?;
             Ok(false)
         })
@@ -223,19 +214,19 @@ impl Store for Sqlite {
     }
 
     fn load(&mut self, id: &str) -> Result<Run> {
-        self.load_by(id, reading::load)
+        self.load_by(id, rows::load)
     }
 
     fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run> {
         self.load_by(id, |transaction, number| {
-            reading::load_method(transaction, number, method, metric)
+            rows::load_method(transaction, number, method, metric)
         })
     }
 
     fn planned(&mut self, id: &str) -> Result<Planned> {
         self.read(|transaction| {
             let number = existing(transaction, id)?;
-            let planned = reading::planned(transaction, number).map_err(opening::damaged);
+            let planned = rows::planned(transaction, number).map_err(opening::damaged);
             planned.with_context(|| format!("run {id}"))
         })
     }
@@ -245,13 +236,13 @@ impl Store for Sqlite {
         let journals: Vec<_> =
             journals.filter_map(|run| Some((run, journal::open(&self.path, run).ok()??))).collect();
         self.read(|transaction| {
-            let mut list = reading::list(transaction)?;
+            let mut list = rows::list(transaction)?;
             for (run, journal) in &journals {
                 let id = run.to_string();
                 if let Some(listed) = list.iter_mut().find(|listed| listed.id == id) {
-                    let (_, next_sample) = reading::size(transaction, *run)?;
+                    let (_, next_sample) = rows::size(transaction, *run)?;
                     // What is wrong with it is said when the run is read.
-                    let _ = replay::apply_to_list(listed, next_sample, journal);
+                    let _ = journal::apply_to_list(listed, next_sample, journal);
                 }
             }
             Ok(list)
@@ -278,9 +269,9 @@ impl Store for Sqlite {
         let is_measured = self.explained(measured)?;
         self.write(|transaction| {
             let run = existing(transaction, id)?;
-            baselines::refuse_if_named(transaction, run)?;
+            refuse_if_named(transaction, run)?;
             ensure!(!is_measured, "run {id} is being measured: stop that first");
-            writing::delete_cells(transaction, run)?;
+            rows::delete_cells(transaction, run)?;
             transaction.execute("DELETE FROM run WHERE id = ?1", [run])?;
             Ok(())
         })?;
@@ -291,15 +282,15 @@ impl Store for Sqlite {
     }
 
     fn set_baseline(&mut self, name: &str, id: &str) -> Result<()> {
-        self.write(|transaction| baselines::set(transaction, name, existing(transaction, id)?))
+        self.write(|transaction| set_baseline(transaction, name, existing(transaction, id)?))
     }
 
     fn baselines(&mut self) -> Result<Vec<Baseline>> {
-        self.read(baselines::list)
+        self.read(list_baselines)
     }
 
     fn delete_baseline(&mut self, name: &str) -> Result<()> {
-        self.write(|transaction| baselines::delete(transaction, name))
+        self.write(|transaction| delete_baseline(transaction, name))
     }
 }
 
@@ -310,16 +301,16 @@ fn load_with(
     journal: &File,
     kept_as: &Path,
 ) -> Result<(Run, Applied)> {
-    let mut run = reading::load(transaction, number)?;
-    let (_, next_sample) = reading::size(transaction, number)?;
-    let applied = replay::apply(&mut run, next_sample, journal, kept_as)?;
+    let mut run = rows::load(transaction, number)?;
+    let (_, next_sample) = rows::size(transaction, number)?;
+    let applied = journal::apply(&mut run, next_sample, journal, kept_as)?;
     Ok((run, applied))
 }
 
 fn insert_ended(transaction: &Transaction<'_>, run: &Run) -> Result<i64> {
-    let number = writing::insert(transaction, run)?;
+    let number = rows::insert(transaction, run)?;
     let Run { complete, environment, notes, .. } = run;
-    writing::put_state(transaction, number, *complete, environment, notes)?;
+    rows::put_state(transaction, number, *complete, environment, notes)?;
     checksums::seal(transaction, number)?;
     Ok(number)
 }
@@ -336,7 +327,7 @@ fn named(transaction: &Transaction<'_>, text: &str) -> Result<i64> {
     if let Some(run) = number.map(|number| find(transaction, number)).transpose()?.flatten() {
         return Ok(run);
     }
-    ensure!(uuids::is_start(text), no_run(text));
+    ensure!(interface::is_uuid_start(text), no_run(text));
     let start = text.to_ascii_lowercase();
     let mut statement = transaction
         .prepare_cached("SELECT id FROM run WHERE uuid >= ?1 AND uuid < ?1 || 'g' LIMIT 2")?;
@@ -356,3 +347,137 @@ fn find(transaction: &Transaction<'_>, run: i64) -> Result<Option<i64>> {
 fn number(id: &str) -> Result<i64> {
     id.parse().ok().with_context(|| no_run(id))
 }
+
+// What a run needs while it is measured. Only this store measures: a server would be part of
+// what is measured.
+
+impl Sqlite {
+    /// Stores a run with its current content, as not complete, and returns its id.
+    pub(crate) fn begin(&mut self, run: &Run) -> Result<String> {
+        let number = self.write(|transaction| {
+            let number = rows::insert(transaction, run)?;
+            checksums::seal(transaction, number)?;
+            Ok(number)
+        })?;
+        Ok(number.to_string())
+    }
+
+    /// Sets how long a run that begins or ends waits while another program has locked the store.
+    /// The error is then a [`Locked`]; an end that was not stored is kept, and stored later.
+    ///
+    /// [`Locked`]: crate::store::Locked
+    pub(crate) fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
+        let set = self.connection.busy_timeout(limit);
+        self.explained(set.map_err(Into::into))
+    }
+
+    /// Adds the cell at the next position of the run, or replaces everything in a cell except its
+    /// samples.
+    pub(crate) fn put_cell(&mut self, id: &str, position: usize, cell: &Cell) -> Result<()> {
+        self.add_entry(id, |journal| journal.cell(position, cell))
+    }
+
+    /// Adds a sample to the cell at this position. Once it returns, a killed process loses nothing.
+    /// It waits for no lock.
+    pub(crate) fn append(
+        &mut self,
+        id: &str,
+        position: usize,
+        sample: &Sample,
+        values: &[(&str, f64)],
+    ) -> Result<()> {
+        self.add_entry(id, |journal| journal.sample(position, sample, values))
+    }
+
+    /// Marks the timing samples of this session as no longer counted, for this reason.
+    pub(crate) fn set_aside(&mut self, id: &str, session: u32, reason: &str) -> Result<()> {
+        self.add_entry(id, |journal| journal.set_aside(session, reason))
+    }
+
+    /// Replaces the plan of a run; the plan records choices that were made while measuring.
+    pub(crate) fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()> {
+        self.add_entry(id, |journal| journal.write(&Entry::Plan(plan)))
+    }
+
+    /// Stores the state of a run: whether it is complete, with the current environment and notes.
+    pub(crate) fn finish(
+        &mut self,
+        id: &str,
+        complete: bool,
+        environment: &Environment,
+        notes: &[Warning],
+    ) -> Result<()> {
+        let entry = Entry::Finish(complete, environment, notes);
+        self.add_entry(id, |journal| journal.write(&entry))?;
+        self.fold_own()
+    }
+
+    /// Marks a run that a server is to have, or that it has now.
+    pub(crate) fn set_unsent(&mut self, id: &str, is_unsent: bool) -> Result<()> {
+        self.write(|transaction| {
+            let run = existing(transaction, id)?;
+            transaction.execute("UPDATE run SET unsent = ?2 WHERE id = ?1", (run, is_unsent))?;
+            Ok(())
+        })
+    }
+
+    /// The runs that a server is to have, the oldest first.
+    pub(crate) fn unsent(&mut self) -> Result<Vec<String>> {
+        self.read(|transaction| {
+            let mut statement =
+                transaction.prepare_cached("SELECT id FROM run WHERE unsent ORDER BY id")?;
+            let rows = statement.query_map([], |row| row.get::<_, i64>(0))?;
+            rows.map(|id| Ok(id?.to_string())).collect()
+        })
+    }
+}
+
+// Names for runs that others are checked against.
+
+fn set_baseline(transaction: &Transaction<'_>, name: &str, run: i64) -> Result<()> {
+    transaction.execute(
+        "INSERT INTO baseline (name, run, checksum) VALUES (?1, ?2, checksum_of(?1, ?2))
+         ON CONFLICT (name) DO UPDATE SET run = excluded.run, checksum = excluded.checksum",
+        params![name, run],
+    )?;
+    Ok(())
+}
+
+fn list_baselines(transaction: &Transaction<'_>) -> Result<Vec<Baseline>> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT name, run, checksum = checksum_of(name, run) FROM baseline ORDER BY name",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let baseline = Baseline { name: row.get(0)?, id: row.get::<_, i64>(1)?.to_string() };
+        Ok((baseline, row.get::<_, bool>(2)?))
+    })?;
+    let checked = rows.map(|row| {
+        let (baseline, is_whole) = row?;
+        ensure!(
+            is_whole,
+            "the baseline {:?} is damaged: `bytelab baseline delete` it, and set it again",
+            baseline.name
+        );
+        Ok(baseline)
+    });
+    checked.collect()
+}
+
+fn delete_baseline(transaction: &Transaction<'_>, name: &str) -> Result<()> {
+    let deleted = transaction.execute("DELETE FROM baseline WHERE name = ?1", [name])?;
+    ensure!(deleted == 1, "no baseline {name:?}; `bytelab baseline list` shows all");
+    Ok(())
+}
+
+/// If a baseline were removed, the next check would not find it.
+fn refuse_if_named(transaction: &Transaction<'_>, run: i64) -> Result<()> {
+    let named =
+        list_baselines(transaction)?.into_iter().find(|baseline| baseline.id == run.to_string());
+    if let Some(Baseline { name, id }) = named {
+        bail!("run {id} is the baseline {name:?}: `bytelab baseline delete {name}` first");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

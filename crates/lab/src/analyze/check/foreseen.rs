@@ -4,8 +4,9 @@
 use serde::Serialize;
 
 use super::judge::{ALPHA, Evidence, log_limit};
-use super::pairs::OLD;
-use super::{Allowed, Check, OfBaseline, constants, family, is_of_counting_pass};
+use super::{
+    Allowed, Check, OLD, OfBaseline, constants, contenders, find_cell, is_of_counting_pass,
+};
 use crate::analyze::family::measure;
 use crate::analyze::values::{log_ratios, mean};
 use crate::metric::WALL;
@@ -62,7 +63,7 @@ impl Foreseen {
 /// The estimate for a check against a baseline; `now` is empty. `before` are the runs that show how
 /// much runs differ.
 pub fn foresee(request: &Check<'_>) -> Vec<Foreseen> {
-    let contenders = family::contenders(request.baseline, &[], request.absolute);
+    let contenders = contenders(request.baseline, &[], request.absolute);
     let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
     let time = measure(&cells);
     let alpha = ALPHA / (contenders.len() * request.allowed.len()).max(1) as f64;
@@ -74,7 +75,7 @@ pub fn foresee(request: &Check<'_>) -> Vec<Foreseen> {
             let line = OfBaseline { request, contender, allowed, time, alpha };
             let baseline = contender.baseline;
             let metric = line.metric();
-            let found_in = |run: &&Run| family::find(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
+            let found_in = |run: &&Run| find_cell(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
             let runs = request.before.iter().filter(found_in).count();
             let mut found =
                 Foreseen::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);

@@ -1,10 +1,10 @@
-//! Which cells of the two sides are the same job.
+//! Which cells of the two sides are the same job, and which sides must not be compared at all.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::analyze::answers;
 use serde::Serialize;
 
+use crate::analyze::unusable::{answer, wrong_answers};
 use crate::metric::METRICS;
 use crate::param::{Point, Value};
 use crate::run::{Cell, Role, Run, Status};
@@ -137,7 +137,7 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
     let mut known: HashMap<(&str, Point), usize> = HashMap::new();
     for (side, runs) in [a, b].into_iter().enumerate() {
         for (run, whole) in runs.iter().enumerate() {
-            for (cell, wrong) in whole.cells.iter().zip(answers::wrong(whole)) {
+            for (cell, wrong) in whole.cells.iter().zip(wrong_answers(whole)) {
                 let point = cell.point.only(|name| !moved.contains(&name));
                 let group = *known.entry((&cell.method, point.clone())).or_insert_with(|| {
                     let sides = [Vec::new(), Vec::new()];
@@ -167,13 +167,36 @@ fn wrong(sides: &[Vec<RunCell<'_>>; 2]) -> Option<String> {
     if let Some(reason) = found().find_map(|found| found.wrong.clone()) {
         return Some(reason);
     }
-    let answers: BTreeSet<&str> = found().filter_map(|f| answers::answer(f.cell)).collect();
+    let answers: BTreeSet<&str> = found().filter_map(|f| answer(f.cell)).collect();
     let digests: BTreeSet<&str> = found().filter_map(|f| f.cell.digest.as_deref()).collect();
     let mut answers = answers.iter();
     if let (Some(one), Some(other)) = (answers.next(), answers.next()) {
         return Some(format!("the sides gave different answers, {one} and {other}: other data"));
     }
     (digests.len() > 1).then(|| "the sides handed over different bytes: other data".to_owned())
+}
+
+/// Why two sides are not the same job, in one line; none if they can be compared.
+pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
+    let runs = || a.iter().chain(b);
+    let several = |what: &str, value: fn(&Run) -> String| {
+        let values: BTreeSet<String> = runs().map(value).collect();
+        let values: Vec<String> = values.into_iter().collect();
+        (values.len() > 1).then(|| format!("{what}: {}", values.join(" and ")))
+    };
+    if let Some(text) =
+        several("the runs are of different experiments", |run| run.experiment.clone())
+    {
+        return Some(format!("{text}; only runs of one can be compared"));
+    }
+    let cache = several("the runs have different cache states", |run| {
+        format!("{:?}", run.plan.cache).to_lowercase()
+    });
+    let fresh = several("the runs take their samples differently", |run| {
+        let word = if run.plan.fresh { "each in a fresh process" } else { "in lasting processes" };
+        word.to_owned()
+    });
+    cache.or(fresh)
 }
 
 #[cfg(test)]

@@ -5,26 +5,19 @@
 mod cells;
 mod gate;
 mod judge;
-mod overall;
-mod refuse;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 
-pub use self::cells::Unmatched;
 use self::cells::{InRun, Match, matches};
+pub use self::cells::{Unmatched, refusal};
 pub use self::gate::gate;
-pub use self::judge::Effect;
-use self::judge::Judge;
-use self::overall::{AtPoint, overall};
-pub use self::overall::{Mean, OverallChange};
-pub use self::refuse::refusal;
+use self::judge::{AtPoint, Judge, overall};
+pub use self::judge::{Effect, Mean, OverallChange};
 use super::family::{all_have_it, measures};
-use super::values::Sessions;
-use super::{ALPHA, Percentile, summary};
+use super::values::{self, Sessions};
+use super::{ALPHA, Percentile};
 use crate::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
 use crate::param::Point;
 use crate::run::{Cell, Role, Run};
@@ -177,12 +170,15 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let n = pooled.sorted().len();
-    let mut percentiles = summary::percentiles(&pooled)?;
+    let mut percentiles = values::percentiles(&pooled)?;
     if side.len() > 1 {
         for percentile in &mut percentiles {
             (percentile.low, percentile.high) = (None, None);
         }
     }
-    let ops = side.iter().map(|(_, cell)| summary::most_ops(cell, metric)).max().unwrap_or(1);
+    let ops = side.iter().map(|(_, cell)| values::most_ops(cell, metric)).max().unwrap_or(1);
     Some(SideSummary { runs: side.len(), n, ops, percentiles })
 }
+
+#[cfg(test)]
+mod tests;

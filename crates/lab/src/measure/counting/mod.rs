@@ -6,25 +6,23 @@
 //! warm-up, the traced sample) and after it (the allocations) is done for several cells at the same
 //! time where none of them can see what another does.
 
-mod at_once;
-mod explain;
 mod live;
 
 use std::cmp::Reverse;
-use std::{mem, thread};
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Scope};
 
-use self::at_once::Threads;
 use self::live::{CountedAs, Live, Rules, Step, Task, values};
-use super::agreement::agree;
-use super::bench::{Bench, Halt, Position, reason};
-use super::job::Progress;
-use super::order::order;
+use super::bench::{Bench, Halt, Position, Progress, order, reason};
 use super::schedule;
 use crate::clock;
-use crate::count::Sources;
+use crate::count::{ALLOCATION_METRICS, Sources};
 use crate::launch::RunError;
-use crate::metric::SYSCALLS;
-use crate::run::{CacheState, Pass, Run, Status};
+use crate::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
+use crate::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
 /// All samples have numbers of four digits, because a worker that reads its orders byte by byte
 /// then makes the same number of system calls for each.
@@ -311,6 +309,164 @@ fn lost(ended: RunError) -> Result<State, Halt> {
     reason(ended).map(State::Lost)
 }
 
+// Threads that work on several cells at the same time.
+
+/// The ends of the threads that the owner of the run keeps. The threads end when `tasks` is
+/// dropped, and `results` ends with them.
+struct Threads<T> {
+    /// Takes a task when a thread is free for it, so that no started process waits for one. It is
+    /// closed if all threads have panicked.
+    tasks: SyncSender<T>,
+    results: Receiver<T>,
+}
+
+impl<T: Send> Threads<T> {
+    fn start<'scope, 'env: 'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        n: usize,
+        step: impl Fn(T) -> T + Clone + Send + 'scope,
+    ) -> Threads<T>
+    where
+        T: 'scope,
+    {
+        let (tasks, queue) = sync_channel(0);
+        let (done, results) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..n {
+            let (queue, done, step) = (Arc::clone(&queue), done.clone(), step.clone());
+            scope.spawn(move || work(&queue, &done, step));
+        }
+        Threads { tasks, results }
+    }
+}
+
+/// Takes one task after the other, until there are no more or the receiver of the results is gone.
+fn work<T>(queue: &Mutex<Receiver<T>>, done: &Sender<T>, step: impl Fn(T) -> T) {
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(task) = next() {
+        if done.send(step(task)).is_err() {
+            break;
+        }
+    }
+}
+
+// Why a metric of the counting pass is missing.
+
+impl Counting<'_, '_> {
+    /// Adds a note with the reason for each metric that a cell lacks.
+    fn explain(&mut self) {
+        let hardware = self.sources.missing().clone();
+        for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
+            self.bench.note_missing(None, metric, why);
+        }
+        let metrics: Vec<&str> = std::iter::once(SYSCALLS)
+            .chain(ALLOCATION_METRICS)
+            .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS))
+            .collect();
+        for (index, state) in self.cells.iter().enumerate() {
+            let (lost, missing, untraced) = match state {
+                State::Idle => continue,
+                State::Lost(why) => {
+                    let why = format!("the counting pass failed: {why}");
+                    (Some(why.clone()), vec![(PEAK_RSS, why)], None)
+                }
+                State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
+            };
+            let method = self.bench.run.cells[index].method.clone();
+            for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
+                if self.bench.run.cells[index].counted(metric).next().is_none() {
+                    self.bench.note_missing(Some(&method), metric, why);
+                }
+            }
+            for metric in &metrics {
+                if has(&self.bench.run.cells[index], metric) {
+                    continue;
+                }
+                let own = missing.iter().find(|(known, _)| known == metric);
+                let own = own.map(|(_, why)| why.clone());
+                let why = lost.clone().or(own).or_else(|| {
+                    let general = hardware.get(metric).cloned().filter(|_| *metric == SYSCALLS);
+                    let both = [general, untraced.clone()].into_iter().flatten();
+                    Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
+                });
+                let is_reported = |known: &&str| has(&self.bench.run.cells[index], known);
+                let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
+                let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
+                    "the method reports its own allocations, but not this"
+                } else if ALLOCATION_METRICS.contains(metric) {
+                    "the program was built without the allocator that counts"
+                } else {
+                    "the counter was shared with others"
+                };
+                let why = why.unwrap_or_else(|| unknown.to_owned());
+                self.bench.note_missing(Some(&method), metric, &why);
+            }
+            if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
+                self.bench.note_missing(Some(&method), FEWER_COUNTS, &why);
+            }
+            let cell = &self.bench.run.cells[index];
+            let is_unnamed = has(cell, SYSCALLS) && cell.syscalls_by_name.is_none();
+            if let Some(why) = untraced.filter(|_| is_unnamed) {
+                self.bench.note_missing(Some(&method), CALLS_BY_NAME, &why);
+            }
+        }
+        forget_known_peaks(self.bench.run);
+        let user_only = self.sources.without_kernel().join(", ");
+        if !user_only.is_empty() {
+            let text = "what the kernel does for a method is left out; see \
+                        kernel.perf_event_paranoid";
+            self.bench.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
+        }
+    }
+}
+
+/// The timing pass cannot measure the peak of processes that a method starts, and notes the reason.
+/// Where this pass has the peak at all points of the method, the note is removed.
+fn forget_known_peaks(run: &mut Run) {
+    run.notes.retain(|note| {
+        let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
+        let cells = || run.cells.iter().filter(of).filter(|cell| cell.n(Pass::Timing) > 0);
+        let known = cells().any(|cell| has(cell, PEAK_RSS))
+            && cells().all(|cell| cell.counted(PEAK_RSS).next().is_some());
+        !(known && note.missing_metric().is_some_and(|(metric, _)| metric == PEAK_RSS))
+    });
+}
+
+// When the counting pass has enough samples of a cell.
+
+/// What differs between samples that do the same.
+const VARYING: [&str; 2] = [COUNTING_WALL, PEAK_RSS];
+
+/// Whether the last sample that counts has the same counts as the one before it, or as the warm-up
+/// right before it: then more samples add nothing. Times and the peak of a process vary between all
+/// samples; a peak that only this pass measures is not that of one sample alone.
+fn agree(cell: &Cell) -> bool {
+    let of_pass = |sample: &Sample| sample.pass == Pass::Counting && sample.not_counted.is_none();
+    let samples = cell.samples.iter().enumerate().filter(|(_, sample)| of_pass(sample));
+    let mut latest = samples.rev();
+    let Some((last, _)) = latest.next().filter(|(_, sample)| !sample.warm_up) else { return false };
+    let warm_up = latest.clone().next().filter(|(_, s)| s.warm_up && !has(cell, PEAK_RSS));
+    let before = latest.find(|(_, sample)| !sample.warm_up);
+    let is_alike = |(other, _): (usize, &Sample)| have_same_counts(cell, last, other);
+    warm_up.is_some_and(is_alike) || before.is_some_and(is_alike)
+}
+
+fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
+    let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
+    let same = |column: &Vec<f64>| match (column.get(a), column.get(b)) {
+        (Some(a), Some(b)) => a.to_bits() == b.to_bits(),
+        _ => true,
+    };
+    counts.map(|(_, column)| column).all(same)
+}
+
+/// Whether the pass has a value of the metric for the cell.
+fn has(cell: &Cell, metric: &str) -> bool {
+    let column = cell.values.get(metric).into_iter().flatten();
+    let mut values = cell.samples.iter().zip(column);
+    values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,5 +476,52 @@ mod tests {
         assert!(!is_too_late(2, 100, 125));
         assert!(is_too_late(2, 100, 124));
         assert!(!is_too_late(0, 1, 0), "the first one is taken in any case");
+    }
+}
+
+#[cfg(test)]
+mod agreement_tests {
+    use super::*;
+    use crate::launch::RawSample;
+    use crate::measure::bench::Position;
+    use crate::metric::SYSCALLS;
+    use crate::param::Point;
+
+    /// Samples of the pass: whether each warms up, and its system calls.
+    fn cell(samples: &[(bool, f64)], peak_bytes: Option<f64>) -> Cell {
+        let mut cell = Cell::new("a", Point::default());
+        for (n, (warm_up, calls)) in samples.iter().enumerate() {
+            let position = Position { round: 0, slot: 0, warm_up: *warm_up };
+            let sample = position.sample(Pass::Counting, 0, &RawSample::default().done);
+            let mut values = vec![(SYSCALLS, *calls), (COUNTING_WALL, n as f64)];
+            values.extend(peak_bytes.map(|bytes| (PEAK_RSS, bytes + n as f64)));
+            cell.push(sample, &values);
+        }
+        cell
+    }
+
+    #[test]
+    fn two_equal_samples_are_enough_and_one_of_them_may_be_the_warm_up() {
+        let (warm_up, counted) = (true, false);
+        let check = |samples: &[(bool, f64)], expected: bool| {
+            assert_eq!(agree(&cell(samples, None)), expected, "{samples:?}");
+        };
+        check(&[], false);
+        check(&[(warm_up, 5.0)], false);
+        check(&[(warm_up, 5.0), (counted, 5.0)], true);
+        check(&[(warm_up, 6.0), (counted, 5.0)], false);
+        check(&[(warm_up, 6.0), (counted, 5.0), (counted, 5.0)], true);
+        check(&[(warm_up, 5.0), (counted, 6.0), (counted, 5.0)], false);
+        check(&[(counted, 5.0)], false);
+        // A run that was resumed has started another process.
+        check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0)], false);
+        check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0), (counted, 5.0)], true);
+    }
+
+    #[test]
+    fn a_peak_is_not_that_of_one_sample() {
+        let samples = [(true, 5.0), (false, 5.0), (false, 5.0)];
+        assert!(!agree(&cell(&samples[..2], Some(1e6))));
+        assert!(agree(&cell(&samples, Some(1e6))));
     }
 }

@@ -82,7 +82,7 @@ fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
 
 #[test]
 fn a_time_without_the_wait_is_of_what_waits_in_one_thread() {
-    use super::waits::wall_less_wait_ns;
+    use super::wall_less_wait_ns;
 
     assert_eq!(wall_less_wait_ns(&taken(1_000_000, 0.0)), Some(1e6));
     assert_eq!(wall_less_wait_ns(&taken(400_000, 600_000.0)), Some(4e5));

@@ -1,20 +1,24 @@
-//! The small server that the experiment starts: it serves files by their number, whole or in part,
+//! The server of the sources `http` and `https`: a process of this program, or nginx, which ends
+//! with the run. That of this program is small: it serves files by their number, whole or in part,
 //! with one thread for each connection, plain or TLS. It is not meant for untrusted clients.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use lab::launch::{become_program, end_with_the_lab};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab::launch::{RunError, ServerProcess, become_program, end_with_the_lab};
+use lab::param::Point;
+use lab::stop::Stop;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::certificate::{certificate_of, key_of};
+use super::super::source::numbered;
+use crate::experiments::shared::locked_folder::TemporaryFolder;
 
 /// The hidden command that starts it.
 pub(crate) const COMMAND: &str = "__serve";
@@ -38,7 +42,7 @@ pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
 }
 
 /// The path of nginx: its directory is not always in the PATH.
-pub(super) fn nginx() -> Option<PathBuf> {
+fn nginx() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(usual).map(|dir| dir.join("nginx")).find(|it| it.is_file())
@@ -196,6 +200,142 @@ fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
         }
     }
     Ok(Some(String::from_utf8_lossy(&head).into_owned()))
+}
+
+/// The time limit for its start.
+const LIMIT_NS: u64 = 30_000_000_000;
+
+pub(in super::super) struct Server {
+    /// Dropped first, which ends the process.
+    _helper: ServerProcess,
+    directory: TemporaryFolder,
+    secure: bool,
+    port: u16,
+}
+
+/// Starts the server that the point names, with these files: `/0`, `/1` …
+pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> Result<Server> {
+    let directory = TemporaryFolder::new_in(&std::env::temp_dir())?;
+    let root = directory.path.join("www");
+    fs::create_dir(&root).with_context(|| format!("making {}", root.display()))?;
+    for (index, file) in files.iter().enumerate() {
+        symlink(file, root.join(index.to_string()))
+            .with_context(|| format!("a link to {}", file.display()))?;
+    }
+    let secure = point.text("source")? == "https";
+    if secure {
+        make_certificate(&directory.path)?;
+    }
+    let kind = point.text("server")?;
+    let started = if kind == "nginx" {
+        start_nginx(&directory.path, secure, stop)?
+    } else {
+        start_own(&directory.path, stop)
+    };
+    let (helper, port) = started.map_err(|ended| match ended {
+        RunError::Skipped(reason) | RunError::Failed(reason) => {
+            anyhow!("the server {kind}: {reason}")
+        }
+        RunError::Stopped => anyhow!("stopped by a signal"),
+    })?;
+    Ok(Server { _helper: helper, directory, secure, port })
+}
+
+impl Server {
+    /// Passes the addresses of the resources to the methods.
+    pub(in super::super) fn add_arguments(&self, arguments: &mut Point, parallel: u64) {
+        let scheme = if self.secure { "https" } else { "http" };
+        for index in 0..parallel {
+            let url = format!("{scheme}://127.0.0.1:{}/{index}", self.port);
+            arguments.set(numbered("url", index), url.as_str());
+        }
+        if self.secure {
+            arguments.set("certificates", certificate_of(&self.directory.path));
+        }
+    }
+}
+
+type StartedServer = Result<(ServerProcess, u16), RunError>;
+
+fn argv(kind: &str, directory: &Path) -> Result<Vec<String>, RunError> {
+    let failed = |what: &str| RunError::Failed(what.to_owned());
+    let program = std::env::current_exe().map_err(|_| failed("this program is not to be found"))?;
+    let program = program.to_str().ok_or_else(|| failed("this program's path is not UTF-8"))?;
+    let directory = directory.to_str().ok_or_else(|| failed("its directory is not UTF-8"))?;
+    Ok([program, COMMAND, kind, directory].map(str::to_owned).to_vec())
+}
+
+fn start_own(directory: &Path, stop: &Stop) -> StartedServer {
+    let mut helper = ServerProcess::start(&argv("own", directory)?, LIMIT_NS, stop)?;
+    let line = helper.line()?;
+    let port =
+        line.parse().map_err(|_| RunError::Failed(format!("said {line} instead of a port")))?;
+    Ok((helper, port))
+}
+
+fn start_nginx(directory: &Path, secure: bool, stop: &Stop) -> Result<StartedServer> {
+    ensure!(
+        nginx().is_some(),
+        "--server nginx: it is not installed; install it, or take --server own"
+    );
+    // nginx needs the number of a port. Another process may take it in between; then nginx reports
+    // it.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("a port for nginx")?;
+    let port = listener.local_addr().context("a port for nginx")?.port();
+    drop(listener);
+    let path = directory.join("nginx.conf");
+    let text = configuration(directory, port, secure);
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    let start = || {
+        let mut helper = ServerProcess::start(&argv("nginx", directory)?, LIMIT_NS, stop)?;
+        helper.until(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok())?;
+        Ok((helper, port))
+    };
+    Ok(start())
+}
+
+/// The configuration of a distribution, but with one process that writes only to its own directory.
+fn configuration(directory: &Path, port: u16, secure: bool) -> String {
+    let place = directory.display();
+    let tls = if secure {
+        let (certificate, key) = (certificate_of(directory), key_of(directory));
+        format!(
+            "ssl_certificate \"{}\";\nssl_certificate_key \"{}\";\n",
+            certificate.display(),
+            key.display()
+        )
+    } else {
+        String::new()
+    };
+    let ssl = if secure { " ssl" } else { "" };
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path \"{place}/{kind}\";\n"))
+        .concat();
+    format!(
+        "daemon off;\nmaster_process off;\npid \"{place}/pid\";\nevents {{}}\nhttp {{\naccess_log off;\n\
+         sendfile on;\ntcp_nopush on;\n{temporary}server {{\nlisten 127.0.0.1:{port}{ssl};\n{tls}\
+         root \"{place}/www\";\n}}\n}}\n"
+    )
+}
+
+pub(in super::super) fn certificate_of(directory: &Path) -> PathBuf {
+    directory.join("certificate.pem")
+}
+
+fn key_of(directory: &Path) -> PathBuf {
+    directory.join("key.pem")
+}
+
+/// Makes a certificate for this run: for this machine, self-signed, with a key that is used for
+/// nothing else. Both files are in a directory that only the user can read.
+pub(in super::super) fn make_certificate(directory: &Path) -> Result<()> {
+    let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+    let made = rcgen::generate_simple_self_signed(names).context("making a certificate")?;
+    let write = |path: PathBuf, text: String| {
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
+    };
+    write(certificate_of(directory), made.cert.pem())?;
+    write(key_of(directory), made.signing_key.serialize_pem())
 }
 
 #[cfg(test)]

@@ -2,25 +2,18 @@
 //! several runs of an experiment, downsampled to what a screen can show. Independent of colours and
 //! pixels.
 
-pub(crate) mod downsampled;
-pub(crate) mod sweep;
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
+use lab::analyze::size_sweep::announced;
 use lab::analyze::{Analysis, Comparison};
 use lab::metric::{METRICS, title, unit};
 use lab::param::{Point, Value};
 use lab::run::{self, Role, Run};
 use serde::Serialize;
 
-use self::downsampled::{Downsampled, rounded};
-use self::sweep::{CellIndexes, Sweep};
-use crate::report::model::rows;
 use crate::report::model::units::{self, Unit};
-use crate::report::model::varying::Varying;
 use crate::report::model::words::clean;
+use crate::report::model::{Varying, rows};
 
 /// More cells than these are not drawn: the table of the page lists them all.
 const CELLS_MAX: usize = 2000;
@@ -120,7 +113,7 @@ impl Charts {
         }
         let Builder { cells, known, .. } = builder;
         let points = places(shown, &varying, &known);
-        let sweeps = sweep::all(shown, &varying, &known);
+        let sweeps = sweeps(shown, &varying, &known);
         let runs = shown.iter().map(|(run, _)| name(run)).collect();
         let left_out = all - cells.len();
         Charts { runs, metrics, cells, left_out, points, sweeps }
@@ -279,3 +272,242 @@ pub(crate) fn value(value: &Value) -> String {
         Value::Text(text) => clean(text).into_owned(),
     }
 }
+
+// The samples of a column as a chart shows them: every sample, or, if there are more than a
+// screen can show, groups of them in the order in which they were taken, and the quantiles of
+// all.
+
+/// More values than these in one line cannot be distinguished.
+const LINE_MAX: usize = 2000;
+
+/// Fewer show no shape.
+const LINE_MIN: usize = 24;
+
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Downsampled {
+    /// The number of consecutive samples in a group; 1: each sample is drawn.
+    pub(crate) of: usize,
+    /// Each group's least, middle and greatest sample, in the order in which they were taken. For
+    /// groups of one, only the middle is given.
+    pub(crate) least: Vec<f64>,
+    pub(crate) middle: Vec<f64>,
+    pub(crate) greatest: Vec<f64>,
+    /// Samples of evenly spaced ranks, from the smallest to the greatest; empty if each sample is
+    /// drawn.
+    pub(crate) quantiles: Vec<f64>,
+}
+
+impl Downsampled {
+    /// Takes samples in the order in which they were taken, and sorted; gives at most about `share`
+    /// values.
+    pub(crate) fn from_samples(samples: &[f64], sorted: &[f64], share: usize) -> Downsampled {
+        let share = share.clamp(LINE_MIN, LINE_MAX);
+        if samples.len() <= share {
+            let middle = samples.iter().copied().map(rounded).collect();
+            let none = Vec::new;
+            return Downsampled {
+                of: 1,
+                least: none(),
+                middle,
+                greatest: none(),
+                quantiles: none(),
+            };
+        }
+        let of = samples.len().div_ceil(share / 4);
+        let mut drawn = Downsampled {
+            of,
+            least: Vec::new(),
+            middle: Vec::new(),
+            greatest: Vec::new(),
+            quantiles: quantiles(sorted, share / 4),
+        };
+        for group in samples.chunks(of) {
+            let mut group = group.to_vec();
+            group.sort_unstable_by(f64::total_cmp);
+            drawn.least.push(rounded(group[0]));
+            drawn.middle.push(rounded(group[(group.len() - 1) / 2]));
+            drawn.greatest.push(rounded(group[group.len() - 1]));
+        }
+        drawn
+    }
+
+    /// The steps of the distribution: a value, and the share of the `n` samples that do not exceed
+    /// it.
+    pub(crate) fn steps(&self, n: usize) -> Vec<(f64, f64)> {
+        if self.quantiles.is_empty() {
+            let mut sorted = self.middle.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let share = |i: usize| (i + 1) as f64 / n as f64;
+            return sorted.into_iter().enumerate().map(|(i, x)| (x, share(i))).collect();
+        }
+        let len = self.quantiles.len();
+        let share = |i: usize| (rank(i, len, n) + 1) as f64 / n as f64;
+        self.quantiles.iter().enumerate().map(|(i, x)| (*x, share(i))).collect()
+    }
+}
+
+fn quantiles(sorted: &[f64], len: usize) -> Vec<f64> {
+    (0..len).map(|i| rounded(sorted[rank(i, len, sorted.len())])).collect()
+}
+
+/// The rank, from 0, of the i-th of `len` quantiles of n samples.
+fn rank(i: usize, len: usize, n: usize) -> usize {
+    ((i as f64 * (n - 1) as f64) / (len - 1).max(1) as f64).round() as usize
+}
+
+/// Rounded to five significant digits; no chart shows more.
+pub(crate) fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+// A sweep: how a metric depends on one numeric param. One panel for each combination of the
+// other params that vary, one line for each method and run.
+
+/// Maps an index of a run and of its cell to the index of the drawn cell.
+pub(crate) type CellIndexes = BTreeMap<(usize, usize), usize>;
+
+/// More panels than these are not drawn.
+const PANELS_MAX: usize = 24;
+
+#[derive(Serialize)]
+pub(crate) struct Sweep {
+    pub(crate) param: String,
+    /// Each value of the param, and its text.
+    pub(crate) values: Vec<(u64, String)>,
+    /// Whether it shows the latency of memory by the size of the set: then p10 is drawn, with the
+    /// caches that the operating system reports.
+    pub(crate) ladder: bool,
+    pub(crate) caches: Vec<(&'static str, u64)>,
+    pub(crate) panels: Vec<Panel>,
+    pub(crate) panels_left_out: usize,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Panel {
+    /// The other params' values; empty if no other param varies.
+    pub(crate) title: String,
+    pub(crate) lines: Vec<SweepLine>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct SweepLine {
+    pub(crate) method: String,
+    /// What distinguishes it from other lines of the method.
+    pub(crate) kind: String,
+    pub(crate) run: usize,
+    /// A value of the param, and the index of the cell that is drawn there; sorted by value.
+    pub(crate) cells: Vec<(u64, usize)>,
+}
+
+/// One for each param that has two or more numbers, the one with the most first.
+pub(crate) fn sweeps(
+    shown: &[(Run, Analysis)],
+    varying: &Varying<'_>,
+    known: &CellIndexes,
+) -> Vec<Sweep> {
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for param in &varying.names {
+        sweeps.extend(sweep(shown, param, varying, known, false));
+        sweeps.extend(sweep(shown, param, varying, known, true));
+    }
+    sweeps.sort_by_key(|sweep| (!sweep.ladder, std::cmp::Reverse(sweep.values.len())));
+    sweeps
+}
+
+fn sweep(
+    shown: &[(Run, Analysis)],
+    param: &str,
+    varying: &Varying<'_>,
+    known: &CellIndexes,
+    is_ladder: bool,
+) -> Option<Sweep> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for (number, (run, analysis)) in shown.iter().enumerate() {
+        for family in &analysis.families {
+            let Some(Value::Number(x)) = family.point.get(param) else { continue };
+            if is_ladder != (param == "size" && super::sweep::size_sweep_holds(run, &family.point))
+            {
+                continue;
+            }
+            let panel = panel(&mut panels, &panel_title(&family.point, param, varying, is_ladder));
+            for index in &family.cells {
+                let Some(drawn) = known.get(&(number, *index)) else { continue };
+                let cell = &run.cells[*index];
+                let kind = if is_ladder { pages(&cell.point) } else { String::new() };
+                let method = clean(&cell.method).into_owned();
+                panel.add(SweepLine { method, kind, run: number, cells: vec![(*x, *drawn)] });
+            }
+        }
+    }
+    panels.retain(|panel| panel.values().len() > 1);
+    let panels_left_out = panels.len().saturating_sub(PANELS_MAX);
+    panels.truncate(PANELS_MAX);
+    let mut values: Vec<u64> = panels.iter().flat_map(Panel::values).collect();
+    values.sort_unstable();
+    values.dedup();
+    let values: Vec<_> = values.into_iter().map(|n| (n, words(n))).collect();
+    let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| announced(run));
+    (!panels.is_empty()).then(|| Sweep {
+        param: clean(param).into_owned(),
+        values,
+        ladder: is_ladder,
+        caches: caches.unwrap_or_default(),
+        panels,
+        panels_left_out,
+    })
+}
+
+/// `64Ki`, `100k`: exact, and short enough for a tick.
+fn words(n: u64) -> String {
+    let binary = units::short(n);
+    if !binary.ends_with(|c: char| c.is_ascii_digit()) {
+        return binary;
+    }
+    let decimal = [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1000)];
+    let found = decimal.into_iter().find(|(_, size)| n >= *size && n.is_multiple_of(*size));
+    found.map_or(binary, |(letter, size)| format!("{}{letter}", n / size))
+}
+
+fn panel_title(point: &Point, param: &str, varying: &Varying<'_>, is_ladder: bool) -> String {
+    let other = |name: &str| name != param && !(is_ladder && name == "pages");
+    clean(&varying.shown(&point.only(other))).into_owned()
+}
+
+fn pages(point: &Point) -> String {
+    point.text("pages").map(|pages| format!("{} pages", clean(pages))).unwrap_or_default()
+}
+
+fn panel<'p>(panels: &'p mut Vec<Panel>, title: &str) -> &'p mut Panel {
+    let found = panels.iter().position(|panel| panel.title == title).unwrap_or_else(|| {
+        panels.push(Panel { title: title.to_owned(), lines: Vec::new() });
+        panels.len() - 1
+    });
+    &mut panels[found]
+}
+
+impl Panel {
+    fn add(&mut self, line: SweepLine) {
+        let same = |known: &&mut SweepLine| {
+            (&known.method, &known.kind, known.run) == (&line.method, &line.kind, line.run)
+        };
+        match self.lines.iter_mut().find(same) {
+            Some(known) => {
+                known.cells.extend(line.cells);
+                known.cells.sort_unstable();
+                known.cells.dedup_by_key(|(x, _)| *x);
+            }
+            None => self.lines.push(line),
+        }
+    }
+
+    fn values(&self) -> Vec<u64> {
+        let mut values: Vec<u64> =
+            self.lines.iter().flat_map(|line| &line.cells).map(|(x, _)| *x).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,6 @@ use lab::param::Point;
 use lab::run::Status;
 
 use super::*;
-use crate::report::model::charts::downsampled::Downsampled;
 use crate::report::tests::fixture::{self, Fixture};
 
 fn drawn(samples: &[f64], share: usize) -> Downsampled {

@@ -1,28 +1,29 @@
 //! Compares two sides of runs: first the differences of their environments, then the values of each
-//! method on both sides, and the verdicts.
-
-mod foot;
-#[cfg(test)]
-mod tests;
+//! method on both sides, and the verdicts. The result of a check, and groups of runs beside each
+//! other.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use lab::analyze::{
-    Checked, Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Verdict,
+    CheckLine, Checked, Effect, Foreseen, Mean, MetricChange, OverallChange, RunComparison,
+    SideSummary, Verdict,
 };
 use lab::environment::Difference;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
 use lab::run::{Role, Run};
 
-use crate::report::model::check::word;
-use crate::report::model::compare::{Side, bounds, different, is_of_the_moment, verdict_word};
+use crate::report::model::compare::{
+    Side, Sides, against, bounds, different, interval, is_of_the_moment, notes, outcome_word,
+    verdict_word,
+};
+use crate::report::model::fleet::{FleetReport, caption, sentences, table};
 use crate::report::model::table::{Style, Table};
 use crate::report::model::units::{NONE, Unit, amount, point as shown, ratio};
 use crate::report::model::words::{minute, shortened};
-use crate::report::text::check::lines;
 use crate::report::text::grid::{self, Head};
-use crate::report::text::page::{Layout, Page};
+use crate::report::text::{Layout, Page};
 
 /// The maximum width of a value in the list of differences.
 const VALUE_WIDTH: usize = 40;
@@ -59,11 +60,11 @@ pub(crate) fn text(
         over_points(&mut page, &sides.overall);
     }
     across_metrics(&mut page, &families);
-    foot::write(&mut page, a, b, sides);
+    foot(&mut page, a, b, sides);
     if let Some(gated) = gated {
         page.blank();
-        lines(&mut page, gated);
-        let (word, style) = word(gated.outcome);
+        check_lines(&mut page, gated);
+        let (word, style) = outcome_word(gated.outcome);
         page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
     }
     page.into_text()
@@ -301,3 +302,145 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
     }
     grid::write(page, &table, Head::Ruled);
 }
+
+/// The text below the tables of two sides: what only one of them has, what has no ratio and why,
+/// and the warnings.
+pub(crate) fn foot(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) {
+    page.blank();
+    for alone in &sides.alone {
+        let side = alone.side.to_uppercase();
+        let why = alone.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let text = format!("{} ({}){why}", alone.method, shown(&alone.point));
+        page.paragraph(Style::Dim, &format!("only on {side}: "), &text);
+    }
+    let mut written: Vec<&str> = Vec::new();
+    for line in sides.lines.iter().filter(|line| line.decides) {
+        let wrong =
+            |change: &&Effect| matches!(change.verdict, Verdict::WrongAnswer | Verdict::Missing);
+        let changes = [Some(&line.absolute), line.relative.as_ref()];
+        for change in changes.into_iter().flatten().filter(wrong) {
+            let reason = change.reason.as_deref().unwrap_or("not available");
+            if !written.contains(&reason) {
+                written.push(reason);
+                page.paragraph(Style::Red, &format!("{}: ", line.method), reason);
+            }
+        }
+    }
+    for note in notes(a, b) {
+        page.paragraph(Style::Plain, "note: ", &note);
+    }
+    let legend = "B/A: what B takes for what A takes. To ref.: the same of the ratio to the reference, \
+                  which ran in the same rounds, so that the speed of the machine is out of it.";
+    page.paragraph(Style::Dim, "", legend);
+}
+
+/// The result of a check: a line per method and metric.
+pub(crate) fn check(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    check_lines(&mut page, checked);
+    for busy in &sides.busy {
+        page.paragraph(Style::Plain, "busy: ", busy);
+    }
+    let (word, style) = outcome_word(checked.outcome);
+    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
+    page.into_text()
+}
+
+/// A line per method and metric.
+pub(crate) fn check_lines(page: &mut Page, checked: &Checked) {
+    let points = points(checked);
+    for line in &checked.lines {
+        let (word, style) = outcome_word(line.outcome);
+        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
+    }
+}
+
+fn points(checked: &Checked) -> usize {
+    let mut points: Vec<&Point> = checked.lines.iter().map(|line| &line.point).collect();
+    points.sort_by_key(ToString::to_string);
+    points.dedup();
+    points.len()
+}
+
+/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
+fn outcome(line: &CheckLine, several: bool) -> String {
+    let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
+    let unit = metric::unit(&line.metric);
+    let mut text = format!("{}{at} {}", line.method, line.metric);
+    if let (Some(baseline), Some(now)) = (line.baseline, line.now) {
+        let _ = write!(text, ": {} → {}", amount(unit, baseline), amount(unit, now));
+    }
+    if let Some(value) = line.ratio {
+        let _ = write!(text, ", {}", ratio(value, 3));
+    }
+    if let Some(reference) = &line.reference {
+        let _ = write!(text, " beside {reference}");
+    }
+    let bounds = interval(line);
+    let allowed = format!("allowed {} %", line.allowed_percent);
+    let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
+    let _ = write!(text, " ({})", inside.join("; "));
+    if let Some(reason) = &line.reason {
+        let _ = write!(text, ": {reason}");
+    }
+    text
+}
+
+/// Names and the ids of their runs.
+pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
+    let mut page = Page::new(&Layout { width: 80, colour: false });
+    let mut table = Table::plain(&["baseline", "run"], false);
+    for (name, id) in named {
+        table.row(Style::Plain, [*name, *id]);
+    }
+    grid::write(&mut page, &table, Head::Ruled);
+    page.into_text()
+}
+
+/// What a check could detect: a line per method and metric.
+pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
+    points.sort_unstable();
+    points.dedup();
+    for line in found {
+        let at =
+            if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
+        let Foreseen { method, metric, allowed_percent, runs, .. } = line;
+        let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
+        let difference = match line.found_percent {
+            Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),
+            None => "what would be found is not known".to_owned(),
+        };
+        let why = line.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let text =
+            format!("{at} {metric}: {difference} (allowed {allowed_percent} %; from {runs}){why}");
+        page.line(&[(Style::Bold, method), (Style::Plain, &text)]);
+    }
+    if found.is_empty() {
+        page.line(&[(Style::Plain, "no method would be checked")]);
+    }
+    page.into_text()
+}
+
+/// Groups of runs beside each other, as text.
+pub(crate) fn fleet(report: &FleetReport<'_>, layout: &Layout) -> String {
+    let mut page = Page::new(layout);
+    page.paragraph(Style::Bold, &format!("{}: ", report.experiment), report.question);
+    for point in &report.fleet.points {
+        page.blank();
+        if report.fleet.points.len() > 1 {
+            page.line(&[(Style::Bold, &shown(&point.point))]);
+        }
+        page.paragraph(Style::Plain, "", &caption(report, point));
+        grid::write(&mut page, &table(report, point), Head::Ruled);
+        page.blank();
+        for sentence in sentences(report, point) {
+            page.paragraph(Style::Plain, "* ", &sentence);
+        }
+    }
+    page.into_text()
+}
+
+#[cfg(test)]
+mod tests;

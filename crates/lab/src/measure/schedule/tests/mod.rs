@@ -1,8 +1,8 @@
+mod sequential;
+
 use super::limit::TIMES_AT_MOST;
 use super::*;
-use crate::measure::job::Progress;
-
-mod sequential;
+use crate::measure::bench::Progress;
 
 const LIMIT_NS: u64 = 30_000_000_000;
 

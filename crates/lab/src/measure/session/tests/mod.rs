@@ -7,7 +7,7 @@ use super::preparing::{StartedRunner, start_each, times_as_many};
 use super::*;
 use crate::experiment::Data;
 use crate::launch::{Child, RawSample, Ready};
-use crate::measure::batch::{Batch, shared_ops};
+use crate::measure::session::preparing::{Batch, shared_ops};
 use crate::param::Point;
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.

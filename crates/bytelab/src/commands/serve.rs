@@ -1,0 +1,395 @@
+//! `bytelab serve`: pages of the stored runs over HTTP. It changes nothing and keeps nothing: each
+//! request opens the store.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::uri::Authority;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use lab::analyze::{Analysis, analyze, series};
+use lab::launch::Stop;
+use lab::run::{Listed, Run};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{sleep, timeout};
+
+use super::Context;
+use super::comparing::{metric_named, places};
+use super::exit;
+use super::report::ensure_same_experiment;
+use crate::console;
+use crate::report::served::{self, Filter, RunList, policy};
+use crate::report::{self, Layout, clean};
+use crate::store::{self, LeftOut, NoRun, Store, has_label, is_machine};
+
+#[derive(Args)]
+#[command(
+    after_help = "It runs until a signal ends it (status 130 or 143). Anybody who reaches the address \
+                  may read all runs of the store: keep it on this machine, or behind a proxy that requires \
+                  a password."
+)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on; with port 0 a free port is chosen
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+}
+
+/// One more ends the oldest of those that wait for their clients.
+const CONNECTIONS_MAX: usize = 64;
+/// The head of a request, with all that a browser sends in it, is shorter.
+const HEAD_MAX: usize = 64 << 10;
+const HEAD_TIME: Duration = Duration::from_secs(20);
+/// How often the signals are looked at, and how long a failed `accept` is left alone.
+const STEP: Duration = Duration::from_millis(100);
+/// Pages that are made at the same time: each has its runs in memory.
+const PAGES_MAX: usize = 4;
+
+/// What all connections need.
+struct ServerState {
+    pages: Pages,
+    /// A page whose client has gone before its turn is not made.
+    turns: Arc<Semaphore>,
+    local_only: bool,
+}
+
+struct Connection {
+    task: JoinHandle<()>,
+    /// Whether a page is made for it. Otherwise it waits for its client, who may never send a
+    /// request or read an answer.
+    is_answering: Arc<AtomicBool>,
+}
+
+pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
+    let stop = Stop::on_signals()?;
+    // A store that cannot be opened is an error before the first request.
+    context.open_store()?;
+    let pages = Pages::new(context);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("starting the server")?;
+    runtime.block_on(serve(args.listen, pages, &stop))?;
+    // A page that is being made is not waited for.
+    runtime.shutdown_background();
+    Ok(exit::of_signal(&stop).unwrap_or(ExitCode::SUCCESS))
+}
+
+async fn serve(listen: SocketAddr, pages: Pages, stop: &Stop) -> Result<()> {
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("--listen {listen}"))?;
+    let address = listener.local_addr()?;
+    let mut out = console::stdout();
+    writeln!(out, "http://{address}/")?;
+    out.flush()?;
+    let turns = Arc::new(Semaphore::new(PAGES_MAX));
+    let local_only = address.ip().to_canonical().is_loopback();
+    let shared = Arc::new(ServerState { pages, turns, local_only });
+    let mut open: Vec<Connection> = Vec::new();
+    while stop.signal().is_none() {
+        match timeout(STEP, listener.accept()).await {
+            Ok(Ok((stream, _))) => {
+                while !make_room(&mut open) && stop.signal().is_none() {
+                    sleep(STEP).await;
+                }
+                open.push(Connection::start(stream, Arc::clone(&shared)));
+            }
+            // For example too many open files; a client that is gone already.
+            Ok(Err(_)) => sleep(STEP).await,
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is room for one more connection; if there are as many as there may be, the oldest
+/// that waits for its client is ended.
+fn make_room(open: &mut Vec<Connection>) -> bool {
+    open.retain(|connection| !connection.task.is_finished());
+    if open.len() < CONNECTIONS_MAX {
+        return true;
+    }
+    let waits = |connection: &Connection| !connection.is_answering.load(Ordering::Relaxed);
+    let oldest = open.iter().position(waits);
+    oldest.map(|oldest| open.remove(oldest).task.abort()).is_some()
+}
+
+impl Connection {
+    fn start(stream: TcpStream, shared: Arc<ServerState>) -> Connection {
+        let is_answering = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&is_answering);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
+            async move {
+                flag.store(true, Ordering::Relaxed);
+                let response = respond(&request, shared).await;
+                flag.store(false, Ordering::Relaxed);
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
+        let served = http.serve_connection(TokioIo::new(stream), service);
+        // What breaks is the connection of this client.
+        let task = tokio::spawn(async { drop(served.await) });
+        Connection { task, is_answering }
+    }
+}
+
+async fn respond(request: &Request<Incoming>, shared: Arc<ServerState>) -> Response<Full<Bytes>> {
+    let answer = if request.method() != Method::GET && request.method() != Method::HEAD {
+        Answer::line(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD: the pages are read-only")
+    } else if shared.local_only && !is_of_this_machine(request) {
+        Answer::line(
+            StatusCode::FORBIDDEN,
+            "this server listens on this machine only: open it as localhost or 127.0.0.1",
+        )
+    } else {
+        page(request.uri().clone(), shared).await
+    };
+    let mut response = Response::new(Full::new(Bytes::from(answer.text)));
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    let policy =
+        format!("{}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'", policy());
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    let kind =
+        if answer.is_page { "text/html; charset=utf-8" } else { "text/plain; charset=utf-8" };
+    for (name, value) in [
+        (header::CONTENT_TYPE, kind),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        // Pages of other sites cannot load them, not even to see whether they are there.
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if answer.status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}
+
+async fn page(uri: Uri, shared: Arc<ServerState>) -> Answer {
+    let turn = Arc::clone(&shared.turns).acquire_owned().await;
+    let made = spawn_blocking(move || {
+        let answer = shared.pages.answer(uri.path(), uri.query().unwrap_or_default());
+        drop(turn);
+        answer
+    });
+    made.await.unwrap_or_else(|_| {
+        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made")
+    })
+}
+
+/// Whether the client knows the server by an address or as `localhost`. A page of another site,
+/// whose name was made to lead to this machine, would be shown as that site's otherwise.
+fn is_of_this_machine(request: &Request<Incoming>) -> bool {
+    let Some(host) = request.headers().get(header::HOST) else { return true };
+    let authority = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+    authority.is_some_and(|authority| {
+        let host = authority.host();
+        let ip = host.trim_start_matches('[').trim_end_matches(']');
+        host.eq_ignore_ascii_case("localhost") || ip.parse::<std::net::IpAddr>().is_ok()
+    })
+}
+
+// Which page an address names, and the runs that it needs.
+
+/// Rows of a page of the list.
+const ROWS: usize = 200;
+/// Runs that are drawn together: the page has all their samples.
+const SHOWN_MAX: usize = 20;
+/// Runs of a history, the newest ones.
+const HISTORY_MAX: usize = 500;
+/// The longest query that is read, in bytes.
+const QUERY_MAX: usize = 8 << 10;
+const HISTORY_LAYOUT: Layout = Layout { width: 120, colour: false };
+
+/// What is needed to make any page.
+struct Pages {
+    store: Option<OsString>,
+    /// The params of each experiment in which two sides may differ.
+    places: BTreeMap<String, Vec<&'static str>>,
+}
+
+struct Answer {
+    status: StatusCode,
+    is_page: bool,
+    text: String,
+}
+
+impl Answer {
+    /// One line of text.
+    fn line(status: StatusCode, text: &str) -> Answer {
+        let text = text.replace('\n', " ");
+        Answer { status, is_page: false, text: format!("{}\n", clean(&text)) }
+    }
+
+    fn wrong_request(text: &str) -> Answer {
+        Answer::line(StatusCode::BAD_REQUEST, text)
+    }
+
+    fn page(text: String) -> Answer {
+        Answer { status: StatusCode::OK, is_page: true, text }
+    }
+}
+
+/// What a store cannot read is not the client's mistake.
+impl From<anyhow::Error> for Answer {
+    fn from(error: anyhow::Error) -> Answer {
+        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
+    }
+}
+
+/// A page, or the answer that says why there is none.
+type PageResult = Result<Answer, Answer>;
+type Query = Vec<(String, String)>;
+
+impl Pages {
+    fn new(context: &Context) -> Pages {
+        let all = &context.experiments.experiments;
+        let known = all.iter().map(|known| (known.name.to_owned(), places(all, known.name)));
+        Pages { store: context.store.clone(), places: known.collect() }
+    }
+
+    /// The answer to a request of this path with this query.
+    fn answer(&self, path: &str, query: &str) -> Answer {
+        if query.len() > QUERY_MAX {
+            return Answer::line(StatusCode::URI_TOO_LONG, "the address is too long");
+        }
+        // What is no UTF-8 becomes U+FFFD, which no name has.
+        let query: Query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let steps: Vec<&str> = path.split('/').skip(1).collect();
+        let made = match steps.as_slice() {
+            [""] => self.list(&query),
+            ["run", id] => self.report(&[(*id).to_owned()]),
+            ["compare"] => self.report(&all(&query, "run")),
+            ["history"] => self.over_time(&query),
+            _ => return Answer::line(StatusCode::NOT_FOUND, "no such page; / lists the runs"),
+        };
+        made.unwrap_or_else(|answer| answer)
+    }
+
+    /// A store that was removed meanwhile is not made again: the pages change nothing.
+    fn open(&self) -> Result<Box<dyn Store>, Answer> {
+        let opened = store::open_existing(self.store.clone());
+        opened.map_err(|error| Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")))
+    }
+
+    fn list(&self, query: &Query) -> PageResult {
+        let filter = filter(query);
+        let mut listed = newest_first(self.open()?.as_mut(), &filter)?;
+        let page: usize = one(query, "page").parse().unwrap_or(0);
+        let total = listed.len();
+        let first = page.saturating_mul(ROWS).min(total);
+        let runs: Vec<Listed> = listed.drain(first..total.min(first + ROWS)).collect();
+        let has_older = first + runs.len() < total;
+        let list = RunList { runs: &runs, first, total, page, has_older, filter: &filter };
+        Ok(Answer::page(served::runs(&list)))
+    }
+
+    fn report(&self, ids: &[String]) -> PageResult {
+        if ids.is_empty() {
+            return Err(Answer::wrong_request("no run is chosen: choose runs in the list"));
+        }
+        if ids.len() > SHOWN_MAX {
+            let text = format!("{} runs are chosen, and {SHOWN_MAX} fit", ids.len());
+            return Err(Answer::wrong_request(&text));
+        }
+        let mut store = self.open()?;
+        let mut shown: Vec<(Run, Analysis)> = Vec::new();
+        for id in ids {
+            let loaded = store::load(store.as_mut(), id);
+            let run = loaded.map_err(|error| not_loaded(id, error))?;
+            if shown.iter().any(|(known, _)| known.id == run.id) {
+                return Err(Answer::wrong_request(&format!("run {id} is named twice")));
+            }
+            ensure_same_experiment(&shown, &run, id)
+                .map_err(|error| Answer::wrong_request(&error.to_string()))?;
+            let analysis = analyze(&run);
+            shown.push((run, analysis));
+        }
+        let places = self.places.get(&shown[0].0.experiment);
+        Ok(Answer::page(report::html(&shown, places.map_or(&[][..], Vec::as_slice))))
+    }
+
+    fn over_time(&self, query: &Query) -> PageResult {
+        let filter = filter(query);
+        let (method, metric) = (one(query, "method"), one(query, "metric"));
+        let metric = metric_named(if metric.is_empty() { "wall" } else { metric });
+        if method.is_empty() {
+            return Err(Answer::wrong_request("no method is named"));
+        }
+        let mut store = self.open()?;
+        let mut listed = newest_first(store.as_mut(), &filter)?;
+        listed.truncate(HISTORY_MAX);
+        let mut left_out = LeftOut::default();
+        let runs = left_out
+            .readable(listed.iter().rev(), |run| store.load_method(&run.id, method, metric))?;
+        let all = series(&runs, method, metric);
+        if all.is_empty() {
+            if let (true, Some(message)) = (runs.is_empty(), left_out.message()) {
+                return Err(anyhow::anyhow!(message).into());
+            }
+            let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());
+            return Err(Answer::line(StatusCode::NOT_FOUND, &text));
+        }
+        let mut drawn = report::over_time::text(method, metric, &all, &HISTORY_LAYOUT);
+        drawn +=
+            &left_out.message().map(|text| format!("\n{}\n", clean(&text))).unwrap_or_default();
+        Ok(Answer::page(served::over_time(method, metric, &drawn)))
+    }
+}
+
+/// A run that is not there is another error than one that cannot be read.
+fn not_loaded(id: &str, error: anyhow::Error) -> Answer {
+    if error.is::<NoRun>() {
+        let text = format!("no run {id:?}, or more than one: / lists all");
+        return Answer::line(StatusCode::NOT_FOUND, &text);
+    }
+    error.into()
+}
+
+fn newest_first(store: &mut dyn Store, filter: &Filter) -> anyhow::Result<Vec<Listed>> {
+    let mut listed = store.list()?;
+    listed.retain(|run| {
+        (filter.experiment.is_empty() || run.experiment == filter.experiment)
+            && (filter.label.is_empty() || has_label(run, &filter.label))
+            && (filter.machine.is_empty() || is_machine(run, &filter.machine))
+    });
+    listed.sort_by(|a, b| b.started.cmp(&a.started));
+    Ok(listed)
+}
+
+fn filter(query: &Query) -> Filter {
+    let own = |name| one(query, name).to_owned();
+    Filter { experiment: own("experiment"), label: own("label"), machine: own("machine") }
+}
+
+/// The first value with this name, or nothing.
+fn one<'a>(query: &'a Query, name: &str) -> &'a str {
+    query.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+}
+
+fn all(query: &Query, name: &str) -> Vec<String> {
+    let own = query.iter().filter(|(known, _)| known == name);
+    own.map(|(_, value)| value.clone()).collect()
+}
