@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -92,6 +93,7 @@ def on_a_terminal(words, figure):
     begun = time.monotonic()
     child, terminal = pty.fork()
     if child == 0:
+        termios.tcsetwinsize(0, (40, 120))
         os.execvp(words[0], words)
     text, first = bytearray(), []
 
