@@ -94,7 +94,7 @@ def on_a_terminal(words, figure):
     child, terminal = pty.fork()
     if child == 0:
         termios.tcsetwinsize(0, (40, 120))
-        os.execvp(words[0], words)
+        os.execvpe(words[0], words, {**os.environ, "TERM": "xterm-256color"})
     text, first = bytearray(), []
 
     def shown():
