@@ -266,6 +266,19 @@ fn a_check_and_the_numbers_show_their_rounds_in_one_line() {
     assert!(!lines.iter().any(|line| line.contains("verdict")), "{lines:#?}");
 }
 
+#[test]
+fn bench_shows_figures_while_it_measures() {
+    let world = World::new();
+    let args = ["bench", "-r", "4", "-n", "waits", "sleep 0.3"];
+    let mut terminal = Terminal::start(&world, &args, SIZE, &[]);
+    let shown_ms = terminal.until(|screen| figure(screen, "waits"));
+    assert!((300.0..3000.0).contains(&shown_ms), "{shown_ms}");
+    // What the command prints is not mixed with a table.
+    let shown = ["bench", "-r", "3", "--show-output", "sleep 0.3; echo said"];
+    let lines = seen(&world, &shown);
+    assert!(!lines.iter().any(|line| line.contains(" p50 ")), "{lines:#?}");
+}
+
 /// A run that ends when all is decided, of `read` and a method with one figure.
 fn decided<'a>(worker: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = "run reading --method read --size 64KiB --time 10s --counting 0 --json".split(' ');

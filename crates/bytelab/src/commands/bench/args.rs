@@ -49,6 +49,13 @@ pub(crate) struct BenchArgs {
     pub(super) output: OutputArgs,
 }
 
+impl BenchArgs {
+    /// Whether what the commands print may reach the terminal.
+    pub(super) fn shows_output(&self) -> bool {
+        self.streams.show_output || !self.streams.output.is_empty()
+    }
+}
+
 #[derive(Args)]
 #[command(next_help_heading = "Runs")]
 pub(super) struct RunsArgs {

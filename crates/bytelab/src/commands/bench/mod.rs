@@ -8,7 +8,7 @@ mod input;
 mod parameters;
 mod programs;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
@@ -30,7 +30,7 @@ use super::run::measure;
 use super::{Context, exit};
 use crate::console;
 use crate::experiments::{Catalogue, custom};
-use crate::measuring::{MethodFailed, RunRequest, Time};
+use crate::measuring::{MethodFailed, RunRequest, Shown, Time};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let RunsArgs { min_runs, max_runs, .. } = &args.runs;
@@ -88,6 +88,10 @@ fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
 /// What is no part of the experiment.
 fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunRequest {
     let keep = &args.results.keep;
+    // What the commands print would be mixed with a table.
+    let has_table = !args.shows_output()
+        && matches!(args.results.style, Style::Auto | Style::Color)
+        && io::stderr().is_terminal();
     let time = match request.time {
         // What the user did not ask for gives way to six runs.
         Time::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
@@ -104,6 +108,7 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
         data_dir: keep.data_dir.clone(),
         keep: !keep.no_store,
         push_to: keep.push.clone(),
+        shown: if has_table { Shown::Table } else { Shown::Step },
         ..request
     }
 }
@@ -132,10 +137,9 @@ fn with_advice(error: anyhow::Error, args: &BenchArgs) -> anyhow::Error {
     else {
         return error;
     };
-    let is_shown = args.streams.show_output || !args.streams.output.is_empty();
     let may_count = args.commands_around.ignore_failure.is_none() && !failed.is_of_hook();
     let advice = [
-        (!is_shown && !failed.is_of_hook(), "--show-output shows all that it prints"),
+        (!args.shows_output() && !failed.is_of_hook(), "--show-output shows all that it prints"),
         (may_count, "--ignore-failure lets such runs count"),
     ];
     let advice: Vec<&str> =
