@@ -7,8 +7,6 @@ mod experiments;
 mod git;
 mod import;
 mod measuring;
-mod numbers;
-mod pattern;
 mod preset_flags;
 mod redaction;
 mod reference;

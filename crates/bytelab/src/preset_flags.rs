@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::{Arg, Command};
 use lab::experiment::{Experiment, Method};
+use lab::pattern;
 
 use crate::measuring::RunRequest;
 use crate::reference::{PREFIX, Part, Study};
-use crate::{experiments, pattern, workers};
+use crate::{experiments, workers};
 
 /// The flag that names the page of a study.
 pub(crate) const PAGE: &str = "report";

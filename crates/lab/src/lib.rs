@@ -3,9 +3,12 @@
 
 // The data layer.
 pub mod experiment;
+pub mod facts;
 pub mod metric;
+pub mod numbers;
 pub mod param;
 pub mod path_text;
+pub mod pattern;
 pub mod protocol;
 pub mod random;
 pub mod run;

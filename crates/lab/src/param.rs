@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use byte_stream::parse_bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::path_text;
@@ -137,32 +138,6 @@ impl Param {
         }
         Ok(values)
     }
-}
-
-/// `65536`, `64KiB`, `64Ki`, `64K`, `1.5MiB`; decimal units (`kB`, `MB`) are powers of 1000.
-pub fn parse_bytes(text: &str) -> Result<u64> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor: u64 = match unit {
-        "" | "B" => 1,
-        "K" | "k" | "Ki" | "KiB" => 1 << 10,
-        "M" | "Mi" | "MiB" => 1 << 20,
-        "G" | "Gi" | "GiB" => 1 << 30,
-        "T" | "Ti" | "TiB" => 1 << 40,
-        "kB" | "KB" => 1000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "TB" => 1_000_000_000_000,
-        _ => bail!("not a number of bytes (examples: 65536, 64KiB, 1.5MiB)"),
-    };
-    let exact = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
-    let fraction = || {
-        let n: f64 = number.parse().ok()?;
-        let product = n * factor as f64;
-        (n.is_finite() && product.fract() == 0.0 && product < u64::MAX as f64)
-            .then_some(product as u64)
-    };
-    exact.or_else(fraction).context("not a whole number of bytes (examples: 65536, 64KiB, 1.5MiB)")
 }
 
 /// The shortest exact notation of a number of bytes: `64KiB`, `1000`.

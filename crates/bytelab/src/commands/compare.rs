@@ -10,6 +10,7 @@ use clap::Args;
 use lab::analyze::{Allowed, Analysis, Checked, analyze, compare_sides, gate, refusal};
 use lab::experiment::Experiment;
 use lab::metric;
+use lab::numbers;
 use lab::path_text::to_path;
 use lab::run::{Listed, Role, Run};
 
@@ -18,13 +19,13 @@ use super::import::read_marked;
 use super::run::{absent, published};
 use super::{Context, layout};
 use super::{exit, readable};
+use crate::console;
 use crate::reference::{self, Figure, PREFIX, Published, Study};
 use crate::report::compare::{self, Side};
 use crate::report::published::Beside;
 use crate::report::study::StudyReport;
 use crate::report::{self, Layout, View, fleet, published as documents, view};
 use crate::store::{self, Store, is_machine};
-use crate::{console, numbers};
 
 #[derive(Args)]
 #[command(

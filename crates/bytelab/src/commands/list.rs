@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use lab::experiment::{Experiment, How, Method};
+use lab::param::Param;
 use lab::path_text::to_path;
+use lab::run::Role;
 
 use super::{Context, layout};
 use crate::experiments::custom;
@@ -24,10 +27,10 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
     let known = &context.experiments;
     let mut out = console::stdout();
     match args.experiment.as_deref() {
-        None => out.write_all(report::experiments(&known.experiments).as_bytes())?,
+        None => out.write_all(experiments(&known.experiments).as_bytes())?,
         Some(name) if custom::is_file_name(name) => {
             let declared = known.load(&to_path(name))?;
-            out.write_all(report::methods(&declared.experiment, &[]).as_bytes())?;
+            out.write_all(methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
             let (results, studies) = (reference::all(), reference::studies());
@@ -49,8 +52,137 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
                     Err(why) => (name, format!("not here: {why}")),
                 })
                 .collect();
-            out.write_all(report::methods(experiment, &languages).as_bytes())?;
+            out.write_all(methods(experiment, &languages).as_bytes())?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn experiments(experiments: &[Experiment]) -> String {
+    let entry = |one: &Experiment| [one.name.to_owned(), one.question.to_owned()];
+    report::experiments(experiments.iter().map(entry).collect())
+}
+
+fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
+    let param = |param: &Param| {
+        let default = match param.default {
+            "" => String::new(),
+            default => format!(" [default: {default}]"),
+        };
+        [format!("--{}", param.name), format!("{}{default}", param.help)]
+    };
+    let method = |method: &Method| {
+        // The reference is the first method of each job.
+        let job = |method: &Method| method.job.filter(|_| method.has_own_job());
+        let first = experiment.methods.iter().find(|other| job(other) == job(method));
+        let is_reference = first.is_some_and(|first| first.name == method.name);
+        [method.name.clone(), about(method, is_reference)]
+    };
+    let language = |(name, whether): &(&str, String)| [(*name).to_owned(), whether.clone()];
+    report::methods(report::Entries {
+        name: experiment.name,
+        question: experiment.question,
+        params: experiment.params.iter().map(param).collect(),
+        methods: experiment.methods.iter().map(method).collect(),
+        languages: languages.iter().map(language).collect(),
+    })
+}
+
+fn about(method: &Method, is_reference: bool) -> String {
+    let mut marks = Vec::new();
+    let where_it_is = if method.has_own_job() { "job" } else { "only with" };
+    marks.extend(method.job.map(|job| format!("{where_it_is} {job}")));
+    if is_reference {
+        marks.push("the reference".to_owned());
+    }
+    if method.role == Role::Yardstick {
+        marks.push("yardstick".to_owned());
+    }
+    if !method.default {
+        let or_language = matches!(method.how, How::Worker { .. });
+        let how = if or_language { "only if named, or with --language" } else { "only if named" };
+        marks.push(how.to_owned());
+    }
+    if !method.reads.is_empty() {
+        marks.push(format!("reads {}", method.reads.join(", ")));
+    }
+    if marks.is_empty() {
+        return method.about.clone();
+    }
+    format!("{} [{}]", method.about, marks.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::experiment::{Command, Data, How};
+    use lab::param::Kind;
+
+    use super::*;
+
+    fn method(name: &str, about: &str, role: Role) -> Method {
+        let how = How::Command(Command::default());
+        let default = role == Role::Contender;
+        Method { role, default, ..Method::contender(name, about, how) }
+    }
+
+    fn experiment() -> Experiment {
+        let mut read = method(
+            "read",
+            "read(2) into one buffer that is used again and again, until the file ends",
+            Role::Contender,
+        );
+        read.reads = vec!["size", "buffer"];
+        Experiment {
+            name: "reading",
+            question: "What is the fastest way?",
+            readme: "",
+            params: vec![
+                Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB")
+                    .help("how much is read at once"),
+            ],
+            methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
+            dir: None,
+            data: Box::new(|_, _, _| Ok(Data::default())),
+        }
+    }
+
+    #[test]
+    fn an_experiment_is_a_line() {
+        insta::assert_snapshot!(experiments(&[experiment()]), @r"  reading  What is the fastest way?");
+    }
+
+    #[test]
+    fn each_language_is_listed_with_what_it_takes() {
+        let mut experiment = experiment();
+        experiment.methods.truncate(1);
+        let mut getc = method("c-getc", "C: getc", Role::Yardstick);
+        (getc.how, getc.role) = (How::Worker { argv: Vec::new() }, Role::Contender);
+        experiment.methods.push(getc);
+        let languages =
+            [("c", "here: /usr/bin/cc".to_owned()), ("go", "not here: install Go".to_owned())];
+        let text = methods(&experiment, &languages);
+        let end = text.find("  c-getc").unwrap();
+        insta::assert_snapshot!(&text[end..], @r"
+          c-getc    C: getc [only if named, or with --language]
+
+        Other languages (--language NAME,… takes all methods in these):
+          c         here: /usr/bin/cc
+          go        not here: install Go
+        ");
+    }
+
+    #[test]
+    fn a_method_says_what_it_does_and_what_it_reads() {
+        insta::assert_snapshot!(methods(&experiment(), &[]), @r"
+    reading: What is the fastest way?
+
+    Params:
+      --buffer         how much is read at once [default: 64KiB]
+
+    Methods:
+      read             read(2) into one buffer that is used again and again, until
+                       the file ends [the reference; reads size, buffer]
+      mem\u{1b}[2Jory  bytes in memory [yardstick; only if named]
+    ");
+    }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::experiment::Experiment;
+use lab::numbers;
 use lab::param::{Point, Value};
 use lab::run::{CacheState, Run};
 
@@ -17,7 +18,7 @@ use super::run::measure;
 use super::{Context, layout};
 use crate::measuring::{RunRequest, Shown, Time};
 use crate::report::numbers::{COLUMNS, Column};
-use crate::{console, numbers, report};
+use crate::{console, report};
 
 #[derive(Args)]
 pub(crate) struct NumbersArgs {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
-use lab::environment::digest;
+use lab::facts::digest;
 use lab::metric;
 use lab::param::{self, Point};
 use lab::run::{Cell, Environment, Imported, Plan, Run, SCHEMA, Sample, Status, Warning};

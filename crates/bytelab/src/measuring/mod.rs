@@ -7,7 +7,8 @@ mod record;
 mod run_lock;
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -30,7 +31,7 @@ use self::record::{Output, TraceFile, at_most, record};
 pub(crate) use self::run_lock::{holder, mark};
 use crate::experiments::{Catalogue, custom};
 use crate::store::{self, LocalStore, Store};
-use crate::workers;
+use crate::{console, workers};
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(
@@ -55,7 +56,10 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
     let points = experiment.points(request.points.clone(), &methods);
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
     if selection.methods.is_empty() && selection.languages.is_empty() {
-        workers::tell_left_out(experiment.methods.iter().filter(|method| competes(method)))?;
+        let methods = experiment.methods.iter().filter(|method| competes(method));
+        if let Some(left_out) = workers::left_out(methods) {
+            writeln!(console::stderr(), "bytelab: {left_out}")?;
+        }
     }
     let mut notes = leave_out(experiment, &mut methods, &points, selection)?;
     notes.extend_from_slice(&request.notes);

@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use super::progress::Shown;
 use crate::experiments;
-use crate::pattern::{closest, matches};
 use crate::store::{self, Server};
 use crate::workers::{self, Languages};
+use lab::pattern::{closest, matches};
 
 /// The number of rounds of a fixed design if the request gives none.
 const ROUNDS: u32 = 100;

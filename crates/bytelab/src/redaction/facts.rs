@@ -1,7 +1,7 @@
 //! The facts of a run's environment that others may see. What is not on a list here is left out,
 //! with its name.
 
-use lab::environment::fingerprint;
+use lab::facts::fingerprint;
 use lab::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 use serde_json::Value;
 

@@ -264,7 +264,17 @@ fn fleece() -> Published {
 
 #[cfg(test)]
 mod tests {
+    use lab::numbers::ROWS;
+
     use super::*;
+
+    #[test]
+    fn the_published_figures_of_the_rows_exist() {
+        for row in ROWS.iter().filter(|row| !row.published.is_empty()) {
+            let figures = published(row.published, row.published_on);
+            assert!(!figures.is_empty(), "{}: {}", row.name, row.published);
+        }
+    }
 
     #[test]
     fn figures_are_found_by_name_and_machine() {

@@ -1,30 +1,30 @@
 //! What a reader sees: text generated from runs and analyses. Pure: reads no clock, file or
 //! environment.
 //!
-//! `model` has what all kinds of text share; the other folders have a kind of text each.
+//! `views` has what all kinds of text share; the other folders have a kind of text each.
 
 pub(crate) mod export;
 mod html;
 mod json;
-mod model;
 mod svg;
 mod text;
+mod views;
 
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
-pub(crate) use self::model::rows::{More, Order, TableOptions, TimeUnit};
-pub(crate) use self::model::words::{clean, clean_lines, noise};
-pub(crate) use self::model::{View, view};
 pub(crate) use self::svg::files as svg;
 pub(crate) use self::text::Layout;
-pub(crate) use self::text::list::{experiments, methods};
+pub(crate) use self::text::list::{Entries, experiments, methods};
 pub(crate) use self::text::percentiles::{percentiles, plot};
 pub(crate) use self::text::run::{Shown, text};
+pub(crate) use self::views::rows::{More, Order, TableOptions, TimeUnit};
+pub(crate) use self::views::words::{clean, clean_lines, noise};
+pub(crate) use self::views::{View, view};
 
 pub(crate) mod alert {
     pub(crate) use super::json::history::alert as json;
-    pub(crate) use super::model::history::Alert;
     pub(crate) use super::text::history::alert as text;
+    pub(crate) use super::views::history::Alert;
 }
 
 pub(crate) mod by_commit {
@@ -35,28 +35,28 @@ pub(crate) mod by_commit {
 pub(crate) mod check {
     pub(crate) use super::export::markdown::check as markdown;
     pub(crate) use super::json::compare::{check_json as json, foreseen_json};
-    pub(crate) use super::model::compare::{Against, Sides};
     pub(crate) use super::text::compare::{baselines, check as text, foreseen};
+    pub(crate) use super::views::compare::{Against, Sides};
 }
 
 pub(crate) mod compare {
     pub(crate) use super::json::compare::json;
-    pub(crate) use super::model::compare::Side;
     pub(crate) use super::text::compare::text;
+    pub(crate) use super::views::compare::Side;
 }
 
 pub(crate) mod fleet {
     pub(crate) use super::html::fleet_page as page;
     pub(crate) use super::json::compare::fleet_json as json;
-    pub(crate) use super::model::fleet::{FleetReport, is_lasting};
     pub(crate) use super::svg::fleet as figure;
     pub(crate) use super::text::compare::fleet as text;
+    pub(crate) use super::views::fleet::{FleetReport, is_lasting};
 }
 
 pub(crate) mod history {
     pub(crate) use super::json::history::runs as json;
-    pub(crate) use super::model::history::{Entry, flags};
     pub(crate) use super::text::history::table;
+    pub(crate) use super::views::history::{Entry, flags};
 }
 
 pub(crate) mod live {
@@ -66,8 +66,8 @@ pub(crate) mod live {
 
 pub(crate) mod numbers {
     pub(crate) use super::export::markdown::numbers_table as markdown;
-    pub(crate) use super::model::numbers::{COLUMNS, Column, p50s};
     pub(crate) use super::text::run::numbers_text as text;
+    pub(crate) use super::views::numbers::{COLUMNS, Column, p50s};
 }
 
 pub(crate) mod over_time {
@@ -77,8 +77,8 @@ pub(crate) mod over_time {
 
 pub(crate) mod published {
     pub(crate) use super::json::study::published as json;
-    pub(crate) use super::model::compare::Beside;
     pub(crate) use super::text::list::{published as list, published_figures as figures};
+    pub(crate) use super::views::compare::Beside;
 }
 
 pub(crate) mod served {
@@ -89,9 +89,9 @@ pub(crate) mod served {
 pub(crate) mod study {
     pub(crate) use super::html::study::{DrawnFigure, page};
     pub(crate) use super::json::study::json;
-    pub(crate) use super::model::study::StudyReport;
     pub(crate) use super::svg::study::{caption, figure};
     pub(crate) use super::text::study::text;
+    pub(crate) use super::views::study::StudyReport;
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(crate) use self::interface::{
     mark_imported, uuid_of,
 };
 use self::sqlite::Sqlite;
-use crate::pattern;
+use lab::pattern;
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.

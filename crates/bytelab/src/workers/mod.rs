@@ -5,7 +5,6 @@
 mod toolchain;
 mod toolchains;
 
-use std::io::Write;
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
 
@@ -16,7 +15,6 @@ use lab::launch::Stop;
 pub(crate) use self::toolchain::PrintProgress;
 use self::toolchain::{InstalledTool, Level, Tool, Toolchain};
 use self::toolchains::TOOLCHAINS;
-use crate::console;
 
 /// The language of this program, and so of the built-in methods.
 const OWN: &str = "rust";
@@ -117,20 +115,18 @@ fn title(language: &str) -> String {
     }
 }
 
-/// Prints which languages a run omits because their tools are not installed.
-pub(crate) fn tell_left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Result<()> {
+/// A note of the languages that a run omits because their tools are not installed.
+pub(crate) fn left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Option<String> {
     let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
     let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
     let missing: Vec<&str> = missing.map(|language| language.name).collect();
-    if !missing.is_empty() {
-        let missing = missing.join(", ");
-        writeln!(
-            console::stderr(),
-            "bytelab: left out, as not installed here: {missing}; `bytelab list` with \
-            the experiment tells what to install"
-        )?;
-    }
-    Ok(())
+    (!missing.is_empty()).then(|| {
+        format!(
+            "left out, as not installed here: {}; `bytelab list` with the experiment tells what to \
+            install",
+            missing.join(", ")
+        )
+    })
 }
 
 /// The languages that `--language` names.

@@ -104,7 +104,7 @@ fn the_kinds_of_text_use_the_model_and_not_each_other() {
     let read = |file: &str| std::fs::read_to_string(root().join("crates/bytelab").join(file)).ok();
     let uses = uses("src/main.rs", &read);
     let inside = uses.keys().filter(|(from, to)| {
-        from.starts_with("src/report/text/") && to.starts_with("src/report/model/")
+        from.starts_with("src/report/text/") && to.starts_with("src/report/views/")
     });
     assert!(inside.count() > 20, "the graph has the report");
     assert_eq!(forbidden_in_the_report(&uses), Vec::<String>::new());
@@ -140,7 +140,7 @@ fn a_planted_use_of_another_kind_of_text_is_found() {
                 "src/report/mod.rs" => {
                     "mod model; mod text; mod svg; pub use text::Page; struct H;"
                 }
-                "src/report/model/mod.rs" => model,
+                "src/report/views/mod.rs" => model,
                 "src/report/text/mod.rs" => text,
                 "src/report/svg/mod.rs" => "pub struct Canvas;",
                 _ => return None,

@@ -3,19 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::numbers::Quantity;
 use crate::run::{Cell, Run, Sample};
 use crate::stats::moments;
-
-/// Which value of a sample is the latency.
-#[derive(Clone, Copy, Debug)]
-pub enum Quantity {
-    /// The time of an operation.
-    Time,
-    /// A time that the method itself measures.
-    Metric(&'static str),
-    /// The time for 1 MiB.
-    PerMebibyte,
-}
 
 /// All values in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,16 +7,14 @@ mod storage;
 mod system;
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 pub use self::noise::{Noise, Shares};
 pub use self::system::optimised;
-pub use self::tree::digest;
-use self::tree::{Facts, Tree};
-use crate::run::{Environment, REVISIONS};
+use self::tree::Tree;
+use crate::facts::{Facts, fingerprint};
+use crate::run::Environment;
 
 /// All facts at present, including those of the file system and the device that hold the file, if
 /// one is named.
@@ -26,7 +24,7 @@ pub fn capture(data_file: Option<&Path>) -> Environment {
 
 /// The facts of the file system and the device that hold another path: those of the second one as
 /// `data_2_…`.
-pub fn of_place(path: &Path, number: usize) -> BTreeMap<String, Value> {
+pub fn of_place(path: &Path, number: usize) -> Facts {
     storage::of_place(&Tree::new("/"), path, number)
 }
 
@@ -49,88 +47,14 @@ fn capture_from(tree: &Tree, data_file: Option<&Path>) -> Environment {
     Environment { fingerprint: fingerprint(&facts), facts }
 }
 
-/// The facts that identify a machine and its system. Excluded are facts that change by the minute,
-/// facts of the data file, and the build of this program.
-const SLOW: &[&str] = &[
-    "cgroup_cpu_limit",
-    "cgroup_memory_limit_bytes",
-    "clock_source",
-    "container",
-    "cpu_affinity",
-    "cpu_boost",
-    "cpu_cores",
-    "cpu_flags_digest",
-    "cpu_frequency_driver",
-    "cpu_governor",
-    "cpu_isolated",
-    "cpu_microcode",
-    "cpu_model",
-    "cpu_smt",
-    "cpu_sockets",
-    "cpu_threads",
-    "hostname_digest",
-    "huge_pages_total",
-    "hypervisor",
-    "kernel_architecture",
-    "kernel_command_line_digest",
-    "kernel_hz",
-    "kernel_release",
-    "kernel_version",
-    "libc",
-    "memory_gib",
-    "mitigations_digest",
-    "numa_nodes",
-    "os_name",
-    "swappiness",
-    "transparent_huge_pages",
-    "transparent_huge_pages_defrag",
-    "transparent_huge_pages_shmem",
-];
-
-/// FNV-1a of the lines `fact=value` of the slow facts, in alphabetical order.
-pub fn fingerprint(facts: &Facts) -> String {
-    let lines =
-        SLOW.iter().map(|fact| format!("{fact}={}\n", facts.get(*fact).unwrap_or(&Value::Null)));
-    digest(&lines.collect::<String>())
-}
-
-/// A fact that differs between two environments; null where an environment lacks it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Difference {
-    pub fact: String,
-    pub a: Value,
-    pub b: Value,
-}
-
-/// Facts that say no more than another one does: the commit.
-const OF_THE_COMMIT: [&str; 4] =
-    ["project_branch", "project_commit_time", "project_subject", REVISIONS];
-
-/// The differences of the machine and its system come first.
-pub fn differences(a: &Environment, b: &Environment) -> Vec<Difference> {
-    let facts: BTreeSet<&String> = a.facts.keys().chain(b.facts.keys()).collect();
-    let value = |facts: &Facts, fact: &str| facts.get(fact).cloned().unwrap_or_default();
-    let mut differences: Vec<Difference> = facts
-        .into_iter()
-        .filter(|fact| !OF_THE_COMMIT.contains(&fact.as_str()))
-        .map(|fact| Difference {
-            fact: fact.clone(),
-            a: value(&a.facts, fact),
-            b: value(&b.facts, fact),
-        })
-        .filter(|difference| difference.a != difference.b)
-        .collect();
-    differences.sort_by_key(|difference| !SLOW.contains(&difference.fact.as_str()));
-    differences
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use serde_json::json;
+    use serde_json::Value;
 
     use super::*;
+    use crate::facts::IDENTIFYING;
 
     #[test]
     fn there_are_many_facts_and_those_of_the_system_stay() {
@@ -172,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn every_slow_fact_is_a_fact() {
+    fn every_identifying_fact_is_a_fact() {
         let facts = capture(None).facts;
-        assert!(SLOW.is_sorted());
-        for fact in SLOW {
+        assert!(IDENTIFYING.is_sorted());
+        for fact in IDENTIFYING {
             assert!(facts.contains_key(*fact), "{fact}");
         }
     }
@@ -235,31 +159,4 @@ mod tests {
         "sys/kernel/debug/sched/preempt",
         "sys/kernel/mm/transparent_hugepage/enabled",
     ];
-
-    #[test]
-    fn differences_are_reported_with_those_of_the_system_first() {
-        let environment = |facts: &[(&str, Value)]| {
-            let facts =
-                facts.iter().map(|(fact, value)| ((*fact).to_owned(), value.clone())).collect();
-            Environment { fingerprint: fingerprint(&facts), facts }
-        };
-        let a = environment(&[
-            ("aslr", 1.into()),
-            ("libc", "a".into()),
-            ("same", 1.into()),
-            ("gone", 2.into()),
-        ]);
-        let b = environment(&[
-            ("aslr", 2.into()),
-            ("libc", "b".into()),
-            ("same", 1.into()),
-            ("gone", json!(null)),
-        ]);
-        let found = differences(&a, &b);
-        let facts: Vec<&str> = found.iter().map(|difference| difference.fact.as_str()).collect();
-        assert_eq!(facts, ["libc", "aslr", "gone"]);
-        assert_eq!((&found[2].a, &found[2].b), (&json!(2), &json!(null)));
-        assert_ne!(a.fingerprint, b.fingerprint);
-        assert_eq!(differences(&a, &a), []);
-    }
 }

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::system::Quota;
-use super::tree::{Facts, Tree};
+use super::tree::Tree;
+use crate::facts::Facts;
 
 /// A reading of the CPU times of the machine, with which a later one is compared.
 pub struct Noise {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Facts, Tree, count_of, digest, field, value};
+use super::tree::{Tree, count_of, field, value};
 use crate::clock;
+use crate::facts::{Facts, digest};
 
 const CPU: &str = "sys/devices/system/cpu";
 

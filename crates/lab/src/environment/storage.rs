@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::tree::{Facts, Tree};
+use super::tree::Tree;
+use crate::facts::Facts;
 
 /// Files of a block device's queue.
 const QUEUE: &[(&str, &str)] = &[

@@ -9,8 +9,9 @@ use rustix::process::Resource;
 use serde_json::Value;
 
 use super::storage::Mount;
-use super::tree::{Facts, Tree, count_of, digest, field, number};
+use super::tree::{Tree, count_of, field, number};
 use crate::clock;
+use crate::facts::{Facts, digest};
 
 // Facts of the kernel and the system around it, and of what this process may do.
 

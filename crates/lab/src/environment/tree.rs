@@ -1,13 +1,10 @@
 //! The files in which a Linux system describes itself, below a root that tests replace.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
 use serde_json::Value;
-
-pub(super) type Facts = BTreeMap<String, Value>;
 
 /// More than any of these files needs; it limits the cost of an unexpected file.
 const READ_LEN: u64 = 1 << 18;
@@ -113,15 +110,6 @@ pub(super) fn value(text: &str) -> Value {
     fraction.map_or_else(|| text.into(), Value::from)
 }
 
-/// FNV-1a, 64 bit (<http://www.isthe.com/chongo/tech/comp/fnv/>): short, and stable over all
-/// versions.
-pub fn digest(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
-}
-
 /// The number of entries in a list such as `0-3,8`.
 pub(super) fn count_of(list: &str) -> Option<u64> {
     list.split(',').try_fold(0u64, |count, part| {
@@ -134,13 +122,6 @@ pub(super) fn count_of(list: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_digest_is_that_of_the_definition() {
-        assert_eq!(digest(""), "cbf29ce484222325");
-        assert_eq!(digest("a"), "af63dc4c8601ec8c");
-        assert_eq!(digest("foobar"), "85944171f73967e8");
-    }
 
     #[test]
     fn a_list_of_processors_is_counted() {

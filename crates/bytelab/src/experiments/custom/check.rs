@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use byte_stream::parse_bytes;
 use lab::experiment::{Answer, Experiment, Method};
-use lab::param::parse_bytes;
 use lab::run::{RATIO, Threshold};
 
 use super::data::{DataHooks, Source};
@@ -16,7 +16,7 @@ use super::names::{
     self, DIR, FILE, FileOrigin, HERE, METHOD, PROGRAM, Placeholders, ReservedNames, leak,
 };
 use super::place::{Mistake, suggestion};
-use crate::pattern::matches;
+use lab::pattern::matches;
 
 pub(super) struct Checked {
     pub(super) experiment: Experiment,
@@ -131,7 +131,7 @@ fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<
             let Scalar(text) = &size.value;
             if lab::template::names(text).is_empty() {
                 let wrong = |error| Mistake::at(&size.span, format!("{text}: {error:#}"));
-                lab::param::parse_bytes(text).map_err(wrong)?;
+                parse_bytes(text).map_err(wrong)?;
             }
             Ok(Source::Made { size: text.clone(), content: data.content })
         }

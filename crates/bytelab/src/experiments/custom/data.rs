@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use byte_stream::parse_bytes;
 use lab::experiment::{Command, Data, Ending};
 use lab::launch::{Hook, RunError, hook};
-use lab::param::{Point, parse_bytes};
+use lab::param::Point;
 use lab::path_text::to_path;
 use lab::stop::Stop;
 use lab::template::fill;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use lab::param::{Kind, Param, parse_bytes};
+use byte_stream::parse_bytes;
+use lab::param::{Kind, Param};
 use lab::path_text::{from_path, to_path};
 use lab::template::{self, is_name};
 

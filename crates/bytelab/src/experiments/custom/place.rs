@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::pattern::closest;
+use lab::pattern::closest;
 
 /// A mistake in the file.
 #[derive(Debug)]

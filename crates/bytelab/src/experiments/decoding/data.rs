@@ -11,7 +11,6 @@ use lab::param::Point;
 use lab::stop::Stop;
 use serde_json::Value;
 
-use super::documents;
 use crate::experiments::shared::made_file;
 
 /// Part of the file's name; it changes with the contents.
@@ -43,8 +42,8 @@ pub(super) fn data(point: &Point, dir: &Path, _: &Stop) -> Result<Data> {
 
 fn made(point: &Point, dir: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let (shape, layout) = (point.text("shape")?, point.text("text")?);
-    let minified = documents::minified(shape, point.number("people")?);
-    let text = if layout == "pretty" { documents::pretty(&minified) } else { minified };
+    let minified = bytelab_documents::minified(shape, point.number("people")?);
+    let text = if layout == "pretty" { bytelab_documents::pretty(&minified) } else { minified };
     let count = if shape == "people" { point.number("people")? } else { 0 };
     let path = dir.join(format!("decoding-v{VERSION}-{shape}-{count}-{layout}.json"));
     let is_there = fs::read(&path).is_ok_and(|old| old == text.as_bytes());
@@ -114,7 +113,7 @@ mod tests {
     #[test]
     fn the_value_to_look_up_is_a_scalar_far_inside() {
         let check = |shape: &str, expected: &str| {
-            let tree = serde_json::from_str(&documents::minified(shape, 1000)).unwrap();
+            let tree = serde_json::from_str(&bytelab_documents::minified(shape, 1000)).unwrap();
             assert_eq!(pointer(&tree), expected);
             assert!(!tree.pointer(expected).unwrap().is_array(), "{shape}");
         };
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn people_are_known_by_their_fields() {
-        let tree = |shape| serde_json::from_str(&documents::minified(shape, 3)).unwrap();
+        let tree = |shape| serde_json::from_str(&bytelab_documents::minified(shape, 3)).unwrap();
         assert!(is_people(&tree("people")));
         assert!(!is_people(&tree("logs")) && !is_people(&tree("geojson")));
     }

@@ -1,7 +1,6 @@
 #![doc = include_str!("README.md")]
 
 mod data;
-mod documents;
 mod fleece;
 mod jobs;
 mod typed;
@@ -28,7 +27,8 @@ fn params() -> Vec<Param> {
     vec![
         Param::new("job", Kind::Word(jobs::JOBS), "bytes-to-name,bytes-to-all,json-to-all")
             .help("what is done with the document"),
-        Param::new("shape", Kind::Word(documents::SHAPES), "people").help("which document is made"),
+        Param::new("shape", Kind::Word(bytelab_documents::SHAPES), "people")
+            .help("which document is made"),
         Param::new("people", Kind::Count(1, 1_000_000), "1000")
             .help("how many people are in it; of the other shapes there is one size"),
         Param::new("text", Kind::Word(&["minified", "pretty"]), "minified")

@@ -43,7 +43,7 @@ fn all_methods_give_the_same_answer_and_the_same_digest() {
         all.flat_map(|(job, text)| digests(job, "people", text)).collect();
     of_people.dedup();
     assert_eq!(of_people.len(), 1);
-    for shape in &documents::SHAPES[1..] {
+    for shape in &bytelab_documents::SHAPES[1..] {
         let mut of_shape = digests("bytes-to-all", shape, "minified");
         of_shape.dedup();
         assert_eq!(of_shape.len(), 1, "{shape}");

@@ -205,7 +205,7 @@ fn read() -> Vec<Cache> {
         let kind = text(index, "type")?;
         let cache = Cache {
             level: text(index, "level")?.parse().ok()?,
-            bytes: lab::param::parse_bytes(&text(index, "size")?).ok()?,
+            bytes: byte_stream::parse_bytes(&text(index, "size")?).ok()?,
             line_bytes: text(index, "coherency_line_size")?.parse().ok()?,
         };
         (kind != "Instruction").then_some(cache)

@@ -11,7 +11,7 @@ use lab::stop::Stop;
 
 use super::measuring::MEASURING;
 use super::memory::announced;
-use crate::numbers::{EXPERIMENT, ROWS, Row, row};
+use lab::numbers::{EXPERIMENT, ROWS, Row, row};
 
 /// Each row is a separate point: rows do different things and are not compared with each other.
 pub(crate) fn experiment() -> Experiment {

@@ -14,9 +14,9 @@ use lab::run::{Cell, Pass, Role, Run, Sample};
 use serde::Serialize;
 
 use crate::report::json::to as write_json;
-use crate::report::model::Varying;
-use crate::report::model::rows::{self, TableOptions};
-use crate::report::model::words::{clean, steers};
+use crate::report::views::Varying;
+use crate::report::views::rows::{self, TableOptions};
+use crate::report::views::words::{clean, steers};
 
 /// A format: its name, and the function that writes a run.
 pub(crate) struct Format {

@@ -9,7 +9,7 @@ use lab::run::Status;
 
 use super::format::{Entry, Exported, Number, WALL, path, percent_encoded};
 use super::{Format, Kind};
-use crate::report::model::words::clean;
+use crate::report::views::words::clean;
 
 pub(super) const FORMAT: Format = Format {
     name: "go",

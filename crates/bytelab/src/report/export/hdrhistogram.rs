@@ -11,7 +11,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 use super::format::{Exported, WALL, path, percent_encoded};
 use super::{Format, Kind};
-use crate::report::model::words::clean;
+use crate::report::views::words::clean;
 
 pub(super) const FORMAT: Format = Format {
     name: "hdrhistogram",

@@ -10,16 +10,16 @@ use lab::run::Run;
 
 use super::format::Exported;
 use super::{Format, Kind};
-use crate::report::model::compare::{Against, Sides, against, interval, outcome_word};
-use crate::report::model::numbers::{self, FOR_MARKDOWN, legend, measured_on, numbers, table};
-use crate::report::model::rows::{self, Rows};
-use crate::report::model::sweep::{self, Group};
-use crate::report::model::table::{Column, Row, Style, Table};
-use crate::report::model::units::{amount, point as shown, ratio};
-use crate::report::model::words::clean;
-use crate::report::model::{Varying, View, answer, view};
 use crate::report::text::foot::{self, Footnotes};
 use crate::report::text::{self, Layout, Page, results};
+use crate::report::views::compare::{Against, Sides, against, interval, outcome_word};
+use crate::report::views::numbers::{self, FOR_MARKDOWN, legend, measured_on, numbers, table};
+use crate::report::views::rows::{self, Rows};
+use crate::report::views::sweep::{self, Group};
+use crate::report::views::table::{Column, Row, Style, Table};
+use crate::report::views::units::{amount, point as shown, ratio};
+use crate::report::views::words::clean;
+use crate::report::views::{Varying, View, answer, view};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",

@@ -7,10 +7,10 @@ use lab::run::Run;
 
 use super::format::Exported;
 use super::{Format, Kind};
-use crate::report::model::table::{Row, Table};
-use crate::report::model::words::clean;
-use crate::report::model::{Varying, answer, rows};
 use crate::report::text::results;
+use crate::report::views::table::{Row, Table};
+use crate::report::views::words::clean;
+use crate::report::views::{Varying, answer, rows};
 
 pub(super) const ASCIIDOC_FORMAT: Format = Format {
     name: "asciidoc",

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use lab::analyze::Verdict;
 
-use crate::report::model::table::{Cell, CellKind, Standing, Table};
-use crate::report::model::words::clean;
+use crate::report::views::table::{Cell, CellKind, Standing, Table};
+use crate::report::views::words::clean;
 
 /// A document that is being written. Content that is unknown at build time can be added only as
 /// text or as JSON.

@@ -14,11 +14,11 @@ use lab::run::Run;
 use sha2::{Digest, Sha256};
 
 use self::document::Html;
-use crate::report::model::charts::{self, Charts};
-use crate::report::model::fleet::{self, FleetReport, caption, sentences};
-use crate::report::model::units::{self, point as shown};
-use crate::report::model::words::{measured, minute, revisions};
-use crate::report::model::{Varying, View, answer, numbers, rows, sweep, view};
+use crate::report::views::charts::{self, Charts};
+use crate::report::views::fleet::{self, FleetReport, caption, sentences};
+use crate::report::views::units::{self, point as shown};
+use crate::report::views::words::{measured, minute, revisions};
+use crate::report::views::{Varying, View, answer, numbers, rows, sweep, view};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, the data of the charts, the charts.

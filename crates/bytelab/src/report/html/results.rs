@@ -10,15 +10,15 @@ use lab::run::{Role, Run};
 
 use super::Html;
 use super::document::{self, ROWS_MAX};
-use crate::report::model::compare::{Side, answer, bounds, notes, verdict_word};
-use crate::report::model::rows::{
+use crate::report::views::compare::{Side, answer, bounds, notes, verdict_word};
+use crate::report::views::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
     measured_for,
 };
-use crate::report::model::table::{Cell, CellKind, Column, Filled, Standing, Table};
-use crate::report::model::units::{NONE, Unit, amount, ratio};
-use crate::report::model::words::shortened;
-use crate::report::model::{Varying, charts, numbers};
+use crate::report::views::table::{Cell, CellKind, Column, Filled, Standing, Table};
+use crate::report::views::units::{NONE, Unit, amount, ratio};
+use crate::report::views::words::shortened;
+use crate::report::views::{Varying, charts, numbers};
 
 /// One row with the run and the point that it belongs to.
 struct ResultRow<'a> {

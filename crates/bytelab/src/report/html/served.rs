@@ -4,8 +4,8 @@
 use lab::run::Listed;
 
 use super::{Html, head_without_script};
-use crate::report::model::units::count;
-use crate::report::model::words::minute;
+use crate::report::views::units::count;
+use crate::report::views::words::minute;
 
 /// What the runs of a list have in common; empty: anything.
 pub(crate) struct Filter {

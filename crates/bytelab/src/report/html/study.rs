@@ -4,9 +4,9 @@
 use super::document::{self, Html};
 use super::head_without_script;
 use crate::reference::PREFIX;
-use crate::report::model::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::report::model::study::{Judgement, Outcome, StudyReport};
-use crate::report::model::table::Style;
+use crate::report::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
+use crate::report::views::study::{Judgement, Outcome, StudyReport};
+use crate::report::views::table::Style;
 
 /// A figure that is drawn.
 pub(crate) struct DrawnFigure<'a> {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::compact;
-use crate::report::model::compare::{Against, Side, Sides, different, notes};
-use crate::report::model::fleet::FleetReport;
+use crate::report::views::compare::{Against, Side, Sides, different, notes};
+use crate::report::views::fleet::FleetReport;
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -7,7 +7,7 @@ use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::history::{Alert, Entry};
+use crate::report::views::history::{Alert, Entry};
 
 /// An array with all listed facts of each run.
 pub(crate) fn runs(runs: &[Entry]) -> Result<String> {

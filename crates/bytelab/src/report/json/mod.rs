@@ -17,8 +17,8 @@ use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning
 use serde::{Serialize, Serializer};
 
 use crate::reference::published;
-use crate::report::model::numbers::{self, numbers};
-use crate::report::model::{View, rows, view};
+use crate::report::views::numbers::{self, numbers};
+use crate::report::views::{View, rows, view};
 
 pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);

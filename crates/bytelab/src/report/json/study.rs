@@ -7,8 +7,8 @@ use lab::analyze::Claimed;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::model::compare::Beside;
-use crate::report::model::study::{Outcome, StudyLine, StudyReport, Tested, Whose};
+use crate::report::views::compare::Beside;
+use crate::report::views::study::{Outcome, StudyLine, StudyReport, Tested, Whose};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::report::model::units::{Unit, amount};
-use crate::report::model::words::clean;
+use crate::report::views::units::{Unit, amount};
+use crate::report::views::words::clean;
 
 /// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
 const COLOURS: [&str; 7] =

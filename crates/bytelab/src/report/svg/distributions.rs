@@ -4,10 +4,10 @@
 use lab::metric::unit;
 
 use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
-use crate::report::model::charts::{
+use crate::report::views::charts::{
     Cell, ChartPoint, Charts, Column, Metric, P0, P25, P50, P75, P100,
 };
-use crate::report::model::units;
+use crate::report::views::units;
 
 const WIDTH: f64 = 640.0;
 /// The lower edge of a line chart, above its ticks and legend.

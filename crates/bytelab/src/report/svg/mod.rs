@@ -11,12 +11,12 @@ use lab::run::Run;
 
 use self::canvas::{Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
 use crate::reference::published;
-use crate::report::model::charts::Charts;
-use crate::report::model::fleet::{FleetReport, caption};
-use crate::report::model::numbers::{Number, measured_on, numbers};
-use crate::report::model::units::{amount, point as shown};
-use crate::report::model::words::shortened;
-use crate::report::model::{View, view};
+use crate::report::views::charts::Charts;
+use crate::report::views::fleet::{FleetReport, caption};
+use crate::report::views::numbers::{Number, measured_on, numbers};
+use crate::report::views::units::{amount, point as shown};
+use crate::report::views::words::shortened;
+use crate::report::views::{View, view};
 
 /// More points than these have no separate files: the sweeps show them.
 const POINTS_MAX: usize = 40;

@@ -9,10 +9,10 @@ use lab::run::Run;
 use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
 use super::sweeps;
 use crate::reference::{Drawing, DrawingKind};
-use crate::report::model::charts::Charts;
-use crate::report::model::rows::heading;
-use crate::report::model::study::{Boxes, Curves, Spread, StudyReport, Whose};
-use crate::report::model::units::amount;
+use crate::report::views::charts::Charts;
+use crate::report::views::rows::heading;
+use crate::report::views::study::{Boxes, Curves, Spread, StudyReport, Whose};
+use crate::report::views::units::amount;
 
 const WIDTH: f64 = 960.0;
 const PANEL: f64 = 480.0;

@@ -4,7 +4,7 @@
 use lab::metric::unit;
 
 use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke};
-use crate::report::model::charts::{
+use crate::report::views::charts::{
     Charts, Column, Metric, P0, P10, P25, P50, P75, P100, Panel, Sweep, SweepLine,
 };
 

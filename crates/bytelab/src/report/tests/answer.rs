@@ -5,8 +5,8 @@ use lab::run::{Design, Sample, Status};
 
 use super::fixture::Fixture;
 use super::shown;
-use crate::report::model::answer::*;
-use crate::report::model::rows;
+use crate::report::views::answer::*;
+use crate::report::views::rows;
 
 const NAN: f64 = f64::NAN;
 

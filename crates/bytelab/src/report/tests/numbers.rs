@@ -8,8 +8,8 @@ use super::fixture::Fixture;
 use crate::report::Layout;
 use crate::report::export::markdown::numbers_table;
 use crate::report::json::{number_rows, row_notes};
-use crate::report::model::numbers::{Column, numbers};
 use crate::report::text::run::numbers_text;
+use crate::report::views::numbers::{Column, numbers};
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
@@ -17,7 +17,7 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
     let mut f = Fixture::new();
     f.cell("row", Status::Measured);
     let mut run = f.run.clone();
-    run.experiment = crate::numbers::EXPERIMENT.to_owned();
+    run.experiment = lab::numbers::EXPERIMENT.to_owned();
     meanwhile(&mut run, Some(0.0), Some(0.0));
     let cell = &mut run.cells[0];
     cell.point.set("row", row);

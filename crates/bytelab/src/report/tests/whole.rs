@@ -5,7 +5,7 @@ use lab::run::{Design, Status};
 
 use super::fixture::{self, Fixture};
 use super::{ALL_NOTES, shown, text};
-use crate::report::model::rows;
+use crate::report::views::rows;
 use crate::report::{Layout, json, percentiles};
 
 /// Thirty rounds in six sessions of a reference and of methods that take this share of its time.

@@ -14,12 +14,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::results::{Omitted, TOO_SMALL};
 use super::{Layout, Page};
-use crate::report::model::Varying;
-use crate::report::model::rows::{
+use crate::report::views::Varying;
+use crate::report::views::rows::{
     self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing,
 };
-use crate::report::model::table::Style;
-use crate::report::model::units::{self, NONE};
+use crate::report::views::table::Style;
+use crate::report::views::units::{self, NONE};
 
 pub(crate) struct Footnotes<'a> {
     pub(crate) run: &'a Run,

@@ -7,8 +7,8 @@ use lab::analyze::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Page, wrapped};
-use crate::report::model::table::{CellKind, Column, Row, Standing, Style, Table, TooWide};
-use crate::report::model::words::{clean, shortened};
+use crate::report::views::table::{CellKind, Column, Row, Standing, Style, Table, TooWide};
+use crate::report::views::words::{clean, shortened};
 
 /// How the headings are written.
 #[derive(Clone, Copy)]

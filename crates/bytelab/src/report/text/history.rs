@@ -2,7 +2,7 @@
 //! lately.
 
 use lab::analyze::{CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey};
-use lab::environment::Difference;
+use lab::facts::Difference;
 use lab::metric;
 use lab::run::Machine;
 use lab::stats::{CHANGE_ALPHA, LEAST_FOR_CHANGE, median};
@@ -11,10 +11,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{self, Head};
 use super::{Layout, Page};
-use crate::report::model::history::{Alert, Changed, Entry, differing};
-use crate::report::model::table::{Column, Style, Table, TooWide};
-use crate::report::model::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
-use crate::report::model::words::{cache, clean, minute, shortened};
+use crate::report::views::history::{Alert, Changed, Entry, differing};
+use crate::report::views::table::{Column, Style, Table, TooWide};
+use crate::report::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
+use crate::report::views::words::{cache, clean, minute, shortened};
 
 /// The last column of a terminal stays free.
 const LAYOUT: Layout = Layout { width: 79, colour: false };

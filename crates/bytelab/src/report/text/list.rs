@@ -1,53 +1,43 @@
 //! The lists of the experiments, of the params and methods of one of them, and of published
 //! results.
 
-use lab::experiment::{Experiment, How, Method};
-use lab::param::Param;
-use lab::run::Role;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{self, Head};
 use super::{Layout, Page};
 use crate::reference::{PREFIX, Published, Study};
-use crate::report::model::table::{Column, Style, Table, TooWide};
-use crate::report::model::units::{NONE, amount};
-use crate::report::model::words::clean;
+use crate::report::views::table::{Column, Style, Table, TooWide};
+use crate::report::views::units::{NONE, amount};
+use crate::report::views::words::clean;
 
 const LAYOUT: Layout = Layout { width: 80, colour: false };
 
-pub(crate) fn experiments(experiments: &[Experiment]) -> String {
+/// The names of experiments, each with its question.
+pub(crate) fn experiments(entries: Vec<[String; 2]>) -> String {
     let mut page = Page::new(&LAYOUT);
-    let entries = experiments.iter().map(|one| [one.name.to_owned(), one.question.to_owned()]);
-    section(&mut page, "", 0, entries.collect());
+    section(&mut page, "", 0, entries);
     page.into_text()
 }
 
-pub(crate) fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
+/// An experiment with its params, methods and languages, each with what it is.
+pub(crate) struct Entries<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) question: &'a str,
+    pub(crate) params: Vec<[String; 2]>,
+    pub(crate) methods: Vec<[String; 2]>,
+    pub(crate) languages: Vec<[String; 2]>,
+}
+
+pub(crate) fn methods(entries: Entries<'_>) -> String {
+    let Entries { name, question, params, methods, languages } = entries;
     let mut page = Page::new(&LAYOUT);
-    page.paragraph(Style::Plain, &format!("{}: ", experiment.name), experiment.question);
-    let param = |param: &Param| {
-        let default = match param.default {
-            "" => String::new(),
-            default => format!(" [default: {default}]"),
-        };
-        [format!("--{}", param.name), format!("{}{default}", param.help)]
-    };
-    let method = |method: &Method| {
-        // The reference is the first method of each job.
-        let job = |method: &Method| method.job.filter(|_| method.has_own_job());
-        let first = experiment.methods.iter().find(|other| job(other) == job(method));
-        let is_reference = first.is_some_and(|first| first.name == method.name);
-        [method.name.clone(), about(method, is_reference)]
-    };
-    let params: Vec<[String; 2]> = experiment.params.iter().map(param).collect();
-    let methods: Vec<[String; 2]> = experiment.methods.iter().map(method).collect();
+    page.paragraph(Style::Plain, &format!("{name}: "), question);
     let names = params.iter().chain(&methods).map(|[name, _]| clean(name).width());
     let width = names.max().unwrap_or_default();
-    let languages = languages.iter().map(|(name, whether)| [(*name).to_owned(), whether.clone()]);
     section(&mut page, "Params:", width, params);
     section(&mut page, "Methods:", width, methods);
     let heading = "Other languages (--language NAME,… takes all methods in these):";
-    section(&mut page, heading, width, languages.collect());
+    section(&mut page, heading, width, languages);
     page.into_text()
 }
 
@@ -72,30 +62,6 @@ fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2
         table.row(Style::Plain, entry);
     }
     grid::write(page, &table, Head::Styled(Style::Plain));
-}
-
-fn about(method: &Method, is_reference: bool) -> String {
-    let mut marks = Vec::new();
-    let where_it_is = if method.has_own_job() { "job" } else { "only with" };
-    marks.extend(method.job.map(|job| format!("{where_it_is} {job}")));
-    if is_reference {
-        marks.push("the reference".to_owned());
-    }
-    if method.role == Role::Yardstick {
-        marks.push("yardstick".to_owned());
-    }
-    if !method.default {
-        let or_language = matches!(method.how, How::Worker { .. });
-        let how = if or_language { "only if named, or with --language" } else { "only if named" };
-        marks.push(how.to_owned());
-    }
-    if !method.reads.is_empty() {
-        marks.push(format!("reads {}", method.reads.join(", ")));
-    }
-    if marks.is_empty() {
-        return method.about.clone();
-    }
-    format!("{} [{}]", method.about, marks.join("; "))
 }
 
 /// The figures of one published result.
@@ -147,79 +113,4 @@ pub(crate) fn published(all: &[Published], studies: &[Study], layout: &Layout) -
         page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
     }
     page.into_text()
-}
-
-#[cfg(test)]
-mod tests {
-    use lab::experiment::{Command, Data, How};
-    use lab::param::Kind;
-
-    use super::*;
-
-    fn method(name: &str, about: &str, role: Role) -> Method {
-        let how = How::Command(Command::default());
-        let default = role == Role::Contender;
-        Method { role, default, ..Method::contender(name, about, how) }
-    }
-
-    fn experiment() -> Experiment {
-        let mut read = method(
-            "read",
-            "read(2) into one buffer that is used again and again, until the file ends",
-            Role::Contender,
-        );
-        read.reads = vec!["size", "buffer"];
-        Experiment {
-            name: "reading",
-            question: "What is the fastest way?",
-            readme: "",
-            params: vec![
-                Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB")
-                    .help("how much is read at once"),
-            ],
-            methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
-            dir: None,
-            data: Box::new(|_, _, _| Ok(Data::default())),
-        }
-    }
-
-    #[test]
-    fn an_experiment_is_a_line() {
-        insta::assert_snapshot!(experiments(&[experiment()]), @r"  reading  What is the fastest way?");
-    }
-
-    #[test]
-    fn each_language_is_listed_with_what_it_takes() {
-        let mut experiment = experiment();
-        experiment.methods.truncate(1);
-        let mut getc = method("c-getc", "C: getc", Role::Yardstick);
-        (getc.how, getc.role) = (How::Worker { argv: Vec::new() }, Role::Contender);
-        experiment.methods.push(getc);
-        let languages =
-            [("c", "here: /usr/bin/cc".to_owned()), ("go", "not here: install Go".to_owned())];
-        let text = methods(&experiment, &languages);
-        let end = text.find("  c-getc").unwrap();
-        insta::assert_snapshot!(&text[end..], @r"
-          c-getc    C: getc [only if named, or with --language]
-
-        Other languages (--language NAME,… takes all methods in these):
-          c         here: /usr/bin/cc
-          go        not here: install Go
-        ");
-    }
-
-    #[test]
-    fn a_method_says_what_it_does_and_what_it_reads() {
-        insta::assert_snapshot!(methods(&experiment(), &[]), @r"
-    reading: What is the fastest way?
-
-    Params:
-      --buffer         how much is read at once [default: 64KiB]
-
-    Methods:
-      read             read(2) into one buffer that is used again and again, until
-                       the file ends [the reference; reads size, buffer]
-      mem\u{1b}[2Jory  bytes in memory [yardstick; only if named]
-    ");
-    }
 }

@@ -14,8 +14,8 @@ pub(crate) mod sweep;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::report::model::table::Style;
-use crate::report::model::words::{clean, fitting};
+use crate::report::views::table::Style;
+use crate::report::views::words::{clean, fitting};
 
 /// The capabilities of the output. The caller that prints sets them, because it knows the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ fn broken(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::model::words::steers;
+    use crate::report::views::words::steers;
 
     fn page(width: usize, colour: bool) -> Page {
         Page::new(&Layout { width, colour })

@@ -8,11 +8,11 @@ use unicode_width::UnicodeWidthStr;
 use super::grid::{self, Head};
 use super::results::TOO_SMALL;
 use super::{Layout, Page};
-use crate::report::model::Varying;
-use crate::report::model::rows::{self, Row, Rows, WALL};
-use crate::report::model::table::{Column, Style, Table};
-use crate::report::model::units::{NONE, Unit, amount, count};
-use crate::report::model::words::{clean, shortened};
+use crate::report::views::Varying;
+use crate::report::views::rows::{self, Row, Rows, WALL};
+use crate::report::views::table::{Column, Style, Table};
+use crate::report::views::units::{NONE, Unit, amount, count};
+use crate::report::views::words::{clean, shortened};
 
 pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
     let mut page = Page::new(layout);

@@ -5,12 +5,12 @@ use lab::metric;
 
 use super::Page;
 use super::grid::{self, Head};
-use crate::report::model::rows::{
+use crate::report::views::rows::{
     ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
-use crate::report::model::table::{Column, Filled, Style, Table};
-use crate::report::model::units::{NONE, Unit, amount, count, ratio};
-use crate::report::model::words::{clean, shortened};
+use crate::report::views::table::{Column, Filled, Style, Table};
+use crate::report::views::units::{NONE, Unit, amount, count, ratio};
+use crate::report::views::words::{clean, shortened};
 
 /// The mark for an n that is too small for an interval.
 pub(crate) const TOO_SMALL: &str = "?";

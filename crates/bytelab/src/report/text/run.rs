@@ -8,12 +8,12 @@ use super::foot::{self, Footnotes};
 use super::grid::{self, Head};
 use super::results::{self, Omitted};
 use super::{Layout, Page};
-use crate::report::model::numbers::{self, Column, LAYOUTS, Number, legend, numbers, table};
-use crate::report::model::rows::{self, Rows, TableOptions};
-use crate::report::model::sweep::{self, Group, groups};
-use crate::report::model::table::{Style, Table};
-use crate::report::model::words::{self, cache, margin, measured, minute, revisions, taken};
-use crate::report::model::{Varying, View, answer, view};
+use crate::report::views::numbers::{self, Column, LAYOUTS, Number, legend, numbers, table};
+use crate::report::views::rows::{self, Rows, TableOptions};
+use crate::report::views::sweep::{self, Group, groups};
+use crate::report::views::table::{Style, Table};
+use crate::report::views::words::{self, cache, margin, measured, minute, revisions, taken};
+use crate::report::views::{Varying, View, answer, view};
 
 /// What a reader wants to see of a run.
 #[derive(Clone, Copy, Default)]

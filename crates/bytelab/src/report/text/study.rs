@@ -4,9 +4,9 @@
 use super::grid::{self, Head};
 use super::{Layout, Page};
 use crate::reference::PREFIX;
-use crate::report::model::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::report::model::study::{Judgement, Outcome, StudyReport};
-use crate::report::model::table::Style;
+use crate::report::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
+use crate::report::views::study::{Judgement, Outcome, StudyReport};
+use crate::report::views::table::Style;
 
 /// From this width on, the table has all columns.
 const WIDE: usize = 110;

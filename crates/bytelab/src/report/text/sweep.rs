@@ -10,12 +10,12 @@ use lab::run::Run;
 use super::Page;
 use super::grid::{self, Head};
 use super::results::Omitted;
-use crate::report::model::answer;
-use crate::report::model::rows::{Row, Rows};
-use crate::report::model::sweep::{self, Sweep};
-use crate::report::model::table::{self, Cell, CellKind, Column, Filled, Standing, Style, Table};
-use crate::report::model::units::{NONE, Unit, amount};
-use crate::report::model::words::{clean, shortened};
+use crate::report::views::answer;
+use crate::report::views::rows::{Row, Rows};
+use crate::report::views::sweep::{self, Sweep};
+use crate::report::views::table::{self, Cell, CellKind, Column, Filled, Standing, Style, Table};
+use crate::report::views::units::{NONE, Unit, amount};
+use crate::report::views::words::{clean, shortened};
 
 /// Longer names of methods are shortened: where they are headings, and where they are in the first
 /// column.

@@ -9,21 +9,21 @@ use lab::analyze::{
     CheckLine, Checked, Effect, Foreseen, Mean, MetricChange, OverallChange, RunComparison,
     SideSummary, Verdict,
 };
-use lab::environment::Difference;
+use lab::facts::Difference;
 use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use lab::param::Point;
 use lab::run::{Role, Run};
 
-use crate::report::model::compare::{
+use crate::report::text::grid::{self, Head};
+use crate::report::text::{Layout, Page};
+use crate::report::views::compare::{
     Side, Sides, against, bounds, different, interval, is_of_the_moment, notes, outcome_word,
     verdict_word,
 };
-use crate::report::model::fleet::{FleetReport, caption, sentences, table};
-use crate::report::model::table::{Style, Table};
-use crate::report::model::units::{NONE, Unit, amount, point as shown, ratio};
-use crate::report::model::words::{minute, shortened};
-use crate::report::text::grid::{self, Head};
-use crate::report::text::{Layout, Page};
+use crate::report::views::fleet::{FleetReport, caption, sentences, table};
+use crate::report::views::table::{Style, Table};
+use crate::report::views::units::{NONE, Unit, amount, point as shown, ratio};
+use crate::report::views::words::{minute, shortened};
 
 /// The maximum width of a value in the list of differences.
 const VALUE_WIDTH: usize = 40;

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::*;
 use crate::report::json::compare::json;
-use crate::report::model::compare::notes;
 use crate::report::tests::fixture::Fixture;
+use crate::report::views::compare::notes;
 
 /// A run of `read` and `mmap`, with their times in ms; 20 samples each, with little variation.
 fn run(id: u32, read: f64, mmap: f64) -> Run {

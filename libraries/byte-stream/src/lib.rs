@@ -1,0 +1,45 @@
+// The examples of the README need HTTP.
+#![cfg_attr(any(feature = "http", not(doctest)), doc = include_str!("../README.md"))]
+#![warn(missing_docs)]
+
+mod error;
+mod stream;
+
+mod address;
+mod choice;
+mod options;
+
+#[cfg(feature = "async")]
+mod asynchronous;
+
+mod copy;
+#[cfg(feature = "decode")]
+pub mod decode;
+#[cfg(feature = "http")]
+mod http;
+
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
+
+mod buffer;
+mod cancel;
+mod size;
+mod source;
+#[cfg(feature = "async")]
+mod task;
+#[cfg(feature = "http")]
+mod wait;
+
+pub use address::Address;
+#[cfg(feature = "async")]
+pub use asynchronous::AsyncStream;
+pub use cancel::Cancel;
+pub use choice::{Cached, Choice, Kind, Strategy};
+pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
+pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "http")]
+pub use http::{Connections, Response};
+pub use options::{Options, Progress};
+pub use size::{InvalidSize, parse_bytes};
+pub use stream::Stream;

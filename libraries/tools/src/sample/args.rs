@@ -1,0 +1,405 @@
+//! The flags of `bytelab sample` and their values, and the sampler that they describe.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use byte_stream::parse_bytes;
+use clap::{ArgGroup, Args, ValueEnum};
+use record_sampler::{Column, Format, HeaderRule, Layout, Method, Sampler};
+
+#[derive(Args)]
+#[command(after_help = AFTER)]
+#[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct SampleArgs {
+    /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
+    /// Files named .gz, .zst and .br are decompressed. URLs (http, https, and `s3://BUCKET/KEY` of
+    /// public data) are read once, from start to end
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
+    /// records
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(super) count: Option<Count>,
+    /// Draw each record with this probability: `0.1` or `10%`
+    #[arg(short = 'p', long, value_name = "P", value_parser = parse_share)]
+    pub(super) probability: Option<f64>,
+    /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
+    /// `city=5%`
+    #[arg(long, value_name = "KEY=N")]
+    pub(super) per: Option<Per>,
+    /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
+    /// of each; with --split, divide each of them by the shares
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "mergeable", "weight"])]
+    pub(super) stratify: Option<String>,
+    /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
+    #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
+    pub(super) split: Option<Parts>,
+    /// Draw whole groups, each with all its records: `-n N` or `-p P` of the values of the column
+    /// KEY
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "split"])]
+    pub(super) groups: Option<String>,
+    /// If there are fewer than N records, draw all of them
+    #[arg(long)]
+    pub(super) at_most: bool,
+    /// The record format: lines, csv, tsv, jsonl, fixed:BYTES, vcf, sam, tped, hapmap, fastq,
+    /// fasta, plink-bed (beside FILE.fam) or plink-bed:SAMPLES; or parquet, if bytelab is built
+    /// with that feature
+    #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
+    pub(super) format: FormatFlag,
+    /// Lines end with a zero byte, as `find -print0` writes them
+    #[arg(short, long, conflicts_with_all = ["separator", "lines_per_record"])]
+    pub(super) zero_terminated: bool,
+    /// Lines end with this byte: a character of one byte, or `\\t`, `\\0`, `\\x1e`
+    #[arg(long, hide_short_help = true, value_name = "BYTE", value_parser = parse_byte, conflicts_with = "lines_per_record")]
+    pub(super) separator: Option<u8>,
+    /// A record has this many lines, such as 4 in FASTQ
+    #[arg(long, hide_short_help = true, value_name = "LINES")]
+    pub(super) lines_per_record: Option<u64>,
+    /// The first record of each file is a header, which is the same in all files: it is written
+    /// once, before the records
+    #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
+    pub(super) header: bool,
+    /// The first N lines of each file are its header
+    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with_all = ["header_prefix", "header_bytes"])]
+    pub(super) header_lines: Option<u64>,
+    /// The lines at the start of each file that begin with this text are its header
+    #[arg(long, hide_short_help = true, value_name = "TEXT", conflicts_with = "header_bytes")]
+    pub(super) header_prefix: Option<String>,
+    /// The first N bytes of each file, before records of a fixed size, are its header
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_bytes)]
+    pub(super) header_bytes: Option<u64>,
+    /// Files may have different headers: the first header is written, records are not rearranged,
+    /// and columns are where the first header has them
+    #[arg(long, hide_short_help = true)]
+    pub(super) mixed_headers: bool,
+    /// The maximum size of a CSV record, or of another record that must be held in memory [default:
+    /// 64MiB]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(super) max_record: Option<u64>,
+    /// The same seed gives the same records [default: a different one each time]
+    #[arg(long, value_name = "SEED")]
+    pub(super) seed: Option<u64>,
+    /// Write records in random order instead of the order of the files
+    #[arg(long)]
+    pub(super) shuffle: bool,
+    /// For --shuffle: the memory for records; others are kept in a temporary file in $TMPDIR
+    /// [default: 256MiB]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes, requires = "shuffle")]
+    pub(super) memory: Option<u64>,
+    /// Write the records that would not be drawn
+    #[arg(long)]
+    pub(super) invert: bool,
+    /// Draw with replacement: each record is drawn from all of them
+    #[arg(long, requires = "count")]
+    pub(super) with_replacement: bool,
+    /// Draw records at equal distances from a random start
+    #[arg(long, requires = "count")]
+    pub(super) systematic: bool,
+    /// Draw records with probabilities proportional to this column
+    #[arg(long, value_name = "COLUMN", requires = "count")]
+    pub(super) weight: Option<String>,
+    /// Draw the sample that record-sampler's sketches of parts of the files give when they are
+    /// merged, in whatever parts and order: another one than without this flag
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["probability", "split", "invert", "with_replacement", "systematic", "index"])]
+    pub(super) mergeable: bool,
+    /// Add to each record the probability with which it is in the sample: a last column of CSV, a
+    /// last member of JSON Lines, behind a tab of lines
+    #[arg(long, conflicts_with_all = ["weight", "with_replacement", "split"])]
+    pub(super) with_probability: bool,
+    /// Write to this file, which appears when it is complete [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
+    #[arg(long)]
+    pub(super) index: bool,
+    /// How records are fetched
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) method: MethodFlag,
+    /// For --method probe: the minimum length of a line, including its line end
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value = "1")]
+    pub(super) min_length: u32,
+    /// Write the seed, the files with their sizes and digests, and the command that draws the same
+    /// sample again, to this file, as JSON
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub(super) manifest: Option<PathBuf>,
+    /// Report on standard error what was read, how, and why
+    #[arg(long)]
+    pub(super) stats: bool,
+}
+
+const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV or of lines with fields.\n\
+                     A KEY may have several, with commas between them: `--per city,kind=10`.\n\
+                     Parquet goes with neither --shuffle nor --with-replacement.\n\
+                     Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum MethodFlag {
+    /// The method with the lowest expected cost
+    Auto,
+    /// One read for each record
+    Pread,
+    /// Map the file
+    Mmap,
+    /// Large sequential reads
+    Sequential,
+    /// Lines at random offsets; long lines are rejected with the probability that makes the sample
+    /// exact, and no lines are counted
+    Probe,
+    /// `io_uring` with many reads in flight: for records of a fixed size on a device
+    #[cfg(target_os = "linux")]
+    Uring,
+    /// One pass over all records
+    Stream,
+}
+
+impl SampleArgs {
+    /// The records and headers of the files, of which this is the first; `None` for Parquet.
+    pub(super) fn layout(&self, first: Option<&Path>) -> Result<Option<Layout>> {
+        let FormatFlag(name) = &self.format;
+        let separator = if self.zero_terminated { Some(0) } else { self.separator };
+        let format = match (separator, self.lines_per_record) {
+            (Some(separator), _) => Some(Format::Separated { separator }),
+            (None, Some(lines)) => Some(Format::LineGroups { lines }),
+            (None, None) => None,
+        };
+        ensure!(
+            format.is_none() || name == "lines",
+            "only --format lines has a separator, or several lines in a record"
+        );
+        if name == "parquet" {
+            return Ok(None);
+        }
+        let mut layout = Layout::named(name, first)?;
+        layout.format = format.unwrap_or(layout.format);
+        layout.header = match (self.header_lines, &self.header_prefix, self.header_bytes) {
+            _ if self.header => HeaderRule::Record,
+            (Some(lines), ..) => HeaderRule::Lines(lines),
+            (_, Some(prefix), _) => HeaderRule::Prefix(prefix.clone()),
+            (.., Some(bytes)) => HeaderRule::Bytes(bytes),
+            _ => layout.header,
+        };
+        Ok(Some(layout))
+    }
+
+    pub(super) fn sampler(&self, seed: u64, layout: Option<&Layout>) -> Sampler {
+        let mut sampler = match (self.count, self.probability, &self.per) {
+            (Some(Count::Number(n)), ..) if self.at_most => Sampler::at_most(n),
+            (Some(Count::Number(n)), ..) => Sampler::exactly(n),
+            (Some(Count::Share(p)), ..) => Sampler::share(p),
+            (_, Some(p), _) => Sampler::probability(p),
+            (_, _, Some(Per { key, amount })) => match amount {
+                Count::Number(n) if self.at_most => Sampler::at_most(*n),
+                Count::Number(n) => Sampler::exactly(*n),
+                Count::Share(p) => Sampler::probability(*p),
+            }
+            .per(key_columns(key, layout)),
+            _ => Sampler::probability(1.0),
+        };
+        let method = match self.method {
+            MethodFlag::Auto => Method::Auto,
+            MethodFlag::Pread => Method::Pread,
+            MethodFlag::Mmap => Method::Mmap,
+            MethodFlag::Sequential => Method::Sequential,
+            MethodFlag::Probe => Method::Probe { min_len: self.min_length },
+            #[cfg(target_os = "linux")]
+            MethodFlag::Uring => Method::Uring,
+            MethodFlag::Stream => Method::Stream,
+        };
+        // `sigbus` handles the signal.
+        sampler = sampler.seed(seed).by(method).with_mapping();
+        if let Some(weight) = &self.weight {
+            sampler = sampler.weighted_by(column(weight, layout));
+        }
+        if self.shuffle {
+            sampler = sampler.shuffled();
+        }
+        if let Some(bytes) = self.memory {
+            sampler = sampler.with_memory(bytes);
+        }
+        if self.invert {
+            sampler = sampler.inverted();
+        }
+        if self.with_replacement {
+            sampler = sampler.with_replacement();
+        }
+        if self.systematic {
+            sampler = sampler.systematic();
+        }
+        if self.index {
+            sampler = sampler.with_index();
+        }
+        if let Some(key) = &self.stratify {
+            sampler = sampler.stratified_by(key_columns(key, layout));
+        }
+        if let Some(key) = &self.groups {
+            sampler = sampler.groups(key_columns(key, layout));
+        }
+        if self.mergeable {
+            sampler = sampler.mergeable();
+        }
+        if self.with_probability {
+            sampler = sampler.with_probability();
+        }
+        sampler
+    }
+}
+
+/// One column, or several with commas between them; a comma in a name follows a backslash.
+fn key_columns(text: &str, layout: Option<&Layout>) -> Column {
+    let (mut names, mut letters) = (vec![String::new()], text.chars().peekable());
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek(), names.last_mut()) {
+            (',', ..) => names.push(String::new()),
+            ('\\', Some(','), Some(name)) => name.extend(letters.next()),
+            (_, _, Some(name)) => name.push(letter),
+            _ => {}
+        }
+    }
+    match names.as_slice() {
+        [name] => column(name, layout),
+        names => Column::Several(names.iter().map(|name| column(name, layout)).collect()),
+    }
+}
+
+/// With a header that names columns, a column has a name, and the name may be `2`. That of SAM has
+/// none.
+fn column(text: &str, layout: Option<&Layout>) -> Column {
+    let has_numbers = layout.is_some_and(|layout| {
+        let has_no_names = layout.header == HeaderRule::None || layout.name == "sam";
+        has_no_names && matches!(layout.format, Format::Csv { .. } | Format::Fields { .. })
+    });
+    match text.parse() {
+        Ok(number) if has_numbers => Column::Number(number),
+        _ => Column::from(text),
+    }
+}
+
+/// The value `N` or `P%`.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    Number(u64),
+    Share(f64),
+}
+
+impl FromStr for Count {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Count> {
+        match text.strip_suffix('%') {
+            Some(share) => Ok(Count::Share(per_cent(share)?)),
+            None => Ok(Count::Number(parse_count(text)?)),
+        }
+    }
+}
+
+/// The value `KEY=N` or `KEY=P%`.
+#[derive(Clone)]
+pub(super) struct Per {
+    pub(super) key: String,
+    pub(super) amount: Count,
+}
+
+impl FromStr for Per {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Per> {
+        let (key, amount) = text.rsplit_once('=').context("not KEY=N")?;
+        Ok(Per { amount: amount.parse()?, key: non_empty(key, text)?.to_owned() })
+    }
+}
+
+/// The value `FILE=SHARE,…`.
+#[derive(Clone)]
+pub(super) struct Parts(pub(super) Vec<(PathBuf, f64)>);
+
+impl FromStr for Parts {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Parts> {
+        let mut parts: Vec<(PathBuf, f64)> = Vec::new();
+        for part in text.split(',') {
+            let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
+            let path = PathBuf::from(non_empty(path, part)?);
+            let share: f64 =
+                share.parse().ok().with_context(|| format!("{share} is not a number"))?;
+            ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
+            parts.push((path, share));
+        }
+        Ok(Parts(parts))
+    }
+}
+
+/// A name of `record_sampler::Layout`, or `parquet`, whose records are not byte ranges of the file.
+#[derive(Clone)]
+pub(super) struct FormatFlag(pub(super) String);
+
+impl FromStr for FormatFlag {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<FormatFlag> {
+        if text == "parquet" {
+            ensure!(
+                cfg!(feature = "parquet"),
+                "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
+            );
+        } else if let Some(bytes) = text.strip_prefix("fixed:") {
+            return Ok(FormatFlag(format!("fixed:{}", parse_bytes(bytes)?)));
+        } else if text != "plink-bed" {
+            Layout::named(text, None).map_err(|error| anyhow!("{error}, parquet"))?;
+        }
+        Ok(FormatFlag(text.to_owned()))
+    }
+}
+
+/// A whole number, also in scientific notation if it is exact: `1e6`, `2.5e6`.
+fn parse_count(text: &str) -> Result<u64> {
+    /// Above it not every whole number is a floating point number.
+    const MOST_EXACT: f64 = (1u64 << 53) as f64;
+    if let Ok(count) = text.parse() {
+        return Ok(count);
+    }
+    let number: Option<f64> = text.parse().ok().filter(|_| text.contains(['e', 'E']));
+    let count = number.filter(|number| number.fract() == 0.0);
+    let count = count.filter(|number| (0.0..=MOST_EXACT).contains(number));
+    count.map(|number| number as u64).context("N is not a whole number (examples: 1000, 1e6)")
+}
+
+/// A probability, also in per cent. Whether it is one is examined by the sampler.
+fn parse_share(text: &str) -> Result<f64> {
+    match text.strip_suffix('%') {
+        Some(share) => per_cent(share),
+        None => text.parse().ok().context("not a probability (examples: 0.1, 10%)"),
+    }
+}
+
+/// A byte as itself or by an escape.
+fn parse_byte(text: &str) -> Result<u8> {
+    let escaped = match text.strip_prefix('\\') {
+        Some("t") => Some(b'\t'),
+        Some("n") => Some(b'\n'),
+        Some("r") => Some(b'\r'),
+        Some("0") => Some(0),
+        Some("\\") => Some(b'\\'),
+        Some(text) => text.strip_prefix('x').and_then(|hex| u8::from_str_radix(hex, 16).ok()),
+        None => None,
+    };
+    match (escaped, text.as_bytes()) {
+        (Some(byte), _) => Ok(byte),
+        (None, [byte]) => Ok(*byte),
+        _ => bail!("not a byte (examples: ; \\t \\0 \\x1e)"),
+    }
+}
+
+fn per_cent(text: &str) -> Result<f64> {
+    let share: f64 = text.parse().ok().context("not a number of per cent")?;
+    ensure!((0.0..=100.0).contains(&share), "{share} % is not from 0 to 100");
+    Ok(share / 100.0)
+}
+
+/// Fails if the share or number has no name.
+fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
+    ensure!(!name.is_empty(), "{text}: a name is missing before the =");
+    Ok(name)
+}

@@ -1,0 +1,215 @@
+//! `bytelab sample`: draws random records of files and streams, with the library `record-sampler`.
+
+mod args;
+mod output;
+mod source;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
+
+use crate::clean;
+use crate::standard_streams::{StandardStream, check};
+pub use args::SampleArgs;
+use output::{Manifest, Output};
+
+const FAILED: u8 = 1;
+const WRONG_USE: u8 = 2;
+
+/// Draws a sample, or prints one line with the reason for the failure. A closed standard output is
+/// a success; an output that the user named is not.
+pub fn run(args: &SampleArgs) -> ExitCode {
+    let error = match draw(args) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    let known = error.downcast_ref::<Error>();
+    let is_left = known.is_some_and(|error| error.io_kind() == Some(io::ErrorKind::BrokenPipe));
+    let only_prints = args.split.is_none() && args.output.is_none() && args.manifest.is_none();
+    if is_left && only_prints {
+        return ExitCode::SUCCESS;
+    }
+    let mut text = format!("{error:#}");
+    text.push_str(match known.map(Error::kind) {
+        Some(ErrorKind::TooFew) if args.count.is_some() => "; --at-most takes all of them",
+        Some(ErrorKind::MixedHeaders) => "; --mixed-headers takes them together",
+        Some(ErrorKind::TooLarge) => " by --max-record",
+        _ => "",
+    });
+    let _ = writeln!(io::stderr(), "bytelab sample: {}", clean(&text));
+    let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
+    let is_system = error.downcast_ref::<io::Error>().is_some();
+    ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
+}
+
+fn draw(args: &SampleArgs) -> Result<()> {
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+    report_sigbus()?;
+    let manifest = args.manifest.as_ref();
+    let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
+    let paths = source::expanded(&args.files)?;
+    let first = paths.first().filter(|path| path.as_os_str() != "-");
+    let layout = args.layout(first.map(PathBuf::as_path))?;
+    let bar = bar(source::progress_total_bytes(&paths, layout.as_ref()));
+    let on_progress = bar.clone();
+    let sampler = args.sampler(seed, layout.as_ref()).watched(move |bytes| {
+        on_progress.inc(bytes);
+        true
+    });
+    let stats = match layout {
+        Some(layout) => records(&sampler, &mut source::population(args, &paths, layout)?, args),
+        None => rows(&sampler, &paths, args),
+    };
+    bar.finish_and_clear();
+    let stats = stats?;
+    if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
+        let _ = writeln!(io::stderr(), "bytelab sample: note: {}", clean(note));
+    }
+    if args.stats {
+        print_stats(&stats, seed)?;
+    }
+    manifest.map_or(Ok(()), |manifest| manifest.finish(&stats))
+}
+
+fn records(
+    sampler: &Sampler,
+    population: &mut Population,
+    args: &SampleArgs,
+) -> Result<Vec<Stats>> {
+    match &args.split {
+        Some(parts) => split(parts, |weights, outputs| {
+            let mut writers: Vec<&mut dyn Write> =
+                outputs.iter_mut().map(|output| output as &mut dyn Write).collect();
+            sampler.split(population, weights, &mut writers)
+        }),
+        None => single(args, |out| sampler.write(population, out)),
+    }
+}
+
+/// Draws a Parquet sample from Parquet files.
+#[cfg(feature = "parquet")]
+fn rows(sampler: &Sampler, paths: &[PathBuf], args: &SampleArgs) -> Result<Vec<Stats>> {
+    ensure!(!args.header, "Parquet does not go with --header: its columns have names");
+    ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
+    ensure!(
+        !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
+        "Parquet is read from files, not from standard input"
+    );
+    let Some(parts) = &args.split else {
+        return single(args, |out| sampler.write_parquet(paths, out));
+    };
+    split(parts, |weights, outputs| {
+        let mut writers: Vec<&mut (dyn Write + Send)> =
+            outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
+        sampler.split_parquet(paths, weights, &mut writers)
+    })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn rows(_: &Sampler, _: &[PathBuf], _: &SampleArgs) -> Result<Vec<Stats>> {
+    anyhow::bail!("this bytelab is built without Parquet")
+}
+
+fn single(
+    args: &SampleArgs,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> record_sampler::Result<Stats>,
+) -> Result<Vec<Stats>> {
+    let Some(path) = &args.output else {
+        check(StandardStream::Output).context("standard output")?;
+        // Bypasses the line buffer of `Stdout`: the writes are already large.
+        let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
+        return Ok(vec![write(&mut File::from(stdout))?]);
+    };
+    let output = Output::create(path)?;
+    let stats = write(&mut &output)?;
+    output.finish()?;
+    Ok(vec![stats])
+}
+
+/// Either all outputs appear, or none of them does.
+fn split(
+    parts: &args::Parts,
+    write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
+) -> Result<Vec<Stats>> {
+    let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
+    let outputs = outputs.collect::<Result<Vec<Output>>>()?;
+    let mut places = BTreeSet::new();
+    for (output, (path, _)) in outputs.iter().zip(&parts.0) {
+        let is_new = output.place().is_none_or(|place| places.insert(place));
+        ensure!(is_new, "{} is named twice", path.display());
+    }
+    let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
+    let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;
+    let ready = outputs.into_iter().map(Output::ready).collect::<Result<Vec<Output>>>()?;
+    ready.into_iter().try_for_each(Output::finish)?;
+    Ok(stats)
+}
+
+/// The progress bar, which is hidden if standard error is not a terminal.
+fn bar(bytes: Option<u64>) -> ProgressBar {
+    let bar = match bytes {
+        Some(bytes) => ProgressBar::new(bytes),
+        None => ProgressBar::new_spinner(),
+    };
+    let style = match bytes {
+        Some(_) => "{wide_bar} {bytes} of {total_bytes}, {eta} left",
+        None => "{spinner} {bytes}",
+    };
+    let style = ProgressStyle::with_template(style);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_elapsed(Duration::ZERO)
+}
+
+fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
+    let first = stats.first().context("no output")?;
+    let seen = first.seen.map_or("not counted".to_owned(), |seen| seen.to_string());
+    let taken: Vec<String> = stats.iter().map(|stats| stats.taken.to_string()).collect();
+    let _ = writeln!(
+        io::stderr(),
+        "records seen   {seen}\nrecords taken  {}\nbytes read     {}\nmethod         {}: {}\n\
+         seed           {seed}",
+        taken.join(" + "),
+        first.bytes_read,
+        first.method,
+        first.reason
+    );
+    Ok(())
+}
+
+/// The message for a mapped file that another process truncates: the kernel then ends this process
+/// with SIGBUS.
+const MESSAGE: &[u8] =
+    b"bytelab sample: a mapped file was truncated or unreadable; --method pread does not map files\n";
+
+/// From now on, SIGBUS ends the process with a line on standard error and exit status 1.
+#[expect(unsafe_code, reason = "handles a signal")]
+fn report_sigbus() -> Result<()> {
+    // SAFETY: all fields of a sigaction may be zero.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as *const () as usize;
+    // SAFETY: the action is initialised, and its handler calls only functions that are allowed
+    // there.
+    let failed = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(std::io::Error::last_os_error()).context("catching SIGBUS")
+}
+
+#[expect(unsafe_code, reason = "handles a signal")]
+extern "C" fn handler(_: libc::c_int) {
+    // SAFETY: write(2) may be called in a handler; the message is static.
+    unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+    // SAFETY: _exit(2) may be called in a handler.
+    unsafe { libc::_exit(1) };
+}
