@@ -155,12 +155,12 @@ fn map(len: usize, flags: c_int, fd: c_int) -> Option<*mut c_void> {
 const EARLY_LEN: usize = 16 << 10;
 
 #[repr(C, align(64))]
-struct Memory(UnsafeCell<[u8; EARLY_LEN]>);
+struct EarlyMemory(UnsafeCell<[u8; EARLY_LEN]>);
 
 // SAFETY: each byte is handed out once.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for EarlyMemory {}
 
-static MEMORY: Memory = Memory(UnsafeCell::new([0; EARLY_LEN]));
+static MEMORY: EarlyMemory = EarlyMemory(UnsafeCell::new([0; EARLY_LEN]));
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Zeroed memory, or null when there is no more.

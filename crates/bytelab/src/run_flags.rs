@@ -13,7 +13,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use lab::analyze::{ROUNDS, SESSIONS};
 use lab::experiment::Experiment;
-use lab::param::{Kind, Param, Point, Value, bytes};
+use lab::param::{Param, ParamKind, ParamValue, Point, bytes};
 use lab::path_text::{from_os, to_path};
 use tools::cat::CatArgs;
 
@@ -356,16 +356,16 @@ fn subcommand(experiment: &Experiment) -> Command {
 
 fn flag(param: &Param) -> Arg {
     let (value, range) = match param.kind {
-        Kind::Bytes(min, max) => ("BYTES", format!(" [{} to {}]", bytes(min), bytes(max))),
-        Kind::Count(min, max) => ("N", format!(" [{min} to {max}]")),
-        Kind::Path => ("PATH", String::new()),
-        Kind::Word(words) => ("WORD", format!(" [{}]", words.join(", "))),
+        ParamKind::Bytes(min, max) => ("BYTES", format!(" [{} to {}]", bytes(min), bytes(max))),
+        ParamKind::Count(min, max) => ("N", format!(" [{min} to {max}]")),
+        ParamKind::Path => ("PATH", String::new()),
+        ParamKind::Word(words) => ("WORD", format!(" [{}]", words.join(", "))),
     };
     let of_default = |text: &str| match text {
         "" => String::new(),
         text => format!(" [default: {text}]"),
     };
-    let words = if matches!(param.kind, Kind::Word(_)) { range.as_str() } else { "" };
+    let words = if matches!(param.kind, ParamKind::Word(_)) { range.as_str() } else { "" };
     let short = format!("{}{words}{}", param.help, of_default(&without_middle(param.default)));
     let long = format!("{}{range}{}", param.help, of_default(param.default));
     Arg::new(param.name).long(param.name).value_name(value).help(short).long_help(long)
@@ -384,7 +384,7 @@ const POINTS_MAX: usize = 10_000;
 
 /// All combinations of the values from the flags and the defaults.
 fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
-    let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut axes: Vec<(&str, Vec<ParamValue>)> = Vec::new();
     for param in &experiment.params {
         let text = matches.get_one::<String>(param.name).map_or(param.default, String::as_str);
         if text.is_empty() && !matches.contains_id(param.name) {

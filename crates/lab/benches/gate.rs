@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use gate::{Checked, MACHINES, Shares, checks, foreseen, pairs, sides};
+use gate::{Checked, MACHINES, Shares, checks, detectable_factor, pairs, sides};
 
 #[path = "../tests/it/statistics/gate.rs"]
 mod gate;
@@ -60,7 +60,7 @@ fn same_rounds() -> u32 {
             let slower = pairs(shared, 5, 1.0 + percent / 100.0, SETS / 4);
             println!("{:<8}  5 methods  +{percent:<3} %   {}", shared.name, line(slower));
         }
-        let factor = foreseen(shared, 5, lab::analyze::ROUNDS);
+        let factor = detectable_factor(shared, 5, lab::analyze::ROUNDS);
         let slower = pairs(shared, 5, factor, SETS / 4);
         // The slowdown should be found in four of five cases.
         wrong += u32::from(!(0.7..0.9).contains(&slower.slower));

@@ -1,4 +1,4 @@
-//! The params of an experiment: a `Param`, a typed `Value` of it, and a `Point`, which is one
+//! The params of an experiment: a `Param`, a typed `ParamValue` of it, and a `Point`, which is one
 //! combination of values. The same text form is used by the flags, the store and the line protocol.
 
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::path_text;
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// The default in the syntax of the flag; empty where the param has no value unless one is
     /// given.
     pub default: &'static str,
@@ -23,7 +23,7 @@ pub struct Param {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParamKind {
     /// A number of bytes between the two limits, written `65536`, `64KiB` or `1.5MiB`.
     Bytes(u64, u64),
     /// A whole number between the two limits.
@@ -35,24 +35,24 @@ pub enum Kind {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum ParamValue {
     /// A number of bytes or a count; the kind of the param decides which.
     Number(u64),
     /// A path or a word.
     Text(String),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Number(n) => n.fmt(f),
-            Value::Text(t) => t.fmt(f),
+            ParamValue::Number(n) => n.fmt(f),
+            ParamValue::Text(t) => t.fmt(f),
         }
     }
 }
 
 impl Param {
-    pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Param {
+    pub const fn new(name: &'static str, kind: ParamKind, default: &'static str) -> Param {
         Param { name, kind, default, help: "" }
     }
 
@@ -63,7 +63,7 @@ impl Param {
 
     /// The values that a flag's text stands for: `64KiB`, `4KiB,1MiB`, or `4KiB..4MiB` (doubling;
     /// the suffix `*4` sets another factor, the suffix `+4KiB` a step).
-    pub fn parse(&self, text: &str) -> Result<Vec<Value>> {
+    pub fn parse(&self, text: &str) -> Result<Vec<ParamValue>> {
         let mut values = Vec::new();
         for item in text.split(',') {
             match item.split_once("..") {
@@ -81,12 +81,12 @@ impl Param {
     }
 
     fn is_number(&self) -> bool {
-        matches!(self.kind, Kind::Bytes(..) | Kind::Count(..))
+        matches!(self.kind, ParamKind::Bytes(..) | ParamKind::Count(..))
     }
 
-    fn parse_one(&self, item: &str) -> Result<Value> {
+    fn parse_one(&self, item: &str) -> Result<ParamValue> {
         match self.kind {
-            Kind::Bytes(min, max) => {
+            ParamKind::Bytes(min, max) => {
                 let n = parse_bytes(item)?;
                 ensure!(
                     (min..=max).contains(&n),
@@ -94,28 +94,28 @@ impl Param {
                     bytes(min),
                     bytes(max)
                 );
-                Ok(Value::Number(n))
+                Ok(ParamValue::Number(n))
             }
-            Kind::Count(min, max) => {
+            ParamKind::Count(min, max) => {
                 let n: u64 = item.parse().ok().context("not a whole number")?;
                 ensure!((min..=max).contains(&n), "{n} is out of range, allowed is {min} to {max}");
-                Ok(Value::Number(n))
+                Ok(ParamValue::Number(n))
             }
-            Kind::Path => {
+            ParamKind::Path => {
                 ensure!(!item.is_empty(), "an empty path");
-                Ok(Value::Text(item.to_owned()))
+                Ok(ParamValue::Text(item.to_owned()))
             }
-            Kind::Word(allowed) => {
+            ParamKind::Word(allowed) => {
                 ensure!(allowed.contains(&item), "unknown word, allowed is {}", allowed.join(", "));
-                Ok(Value::Text(item.to_owned()))
+                Ok(ParamValue::Text(item.to_owned()))
             }
         }
     }
 
-    fn sweep(&self, from: &str, rest: &str) -> Result<Vec<Value>> {
+    fn sweep(&self, from: &str, rest: &str) -> Result<Vec<ParamValue>> {
         let number = |text: &str| match self.parse_one(text)? {
-            Value::Number(n) => Ok(n),
-            Value::Text(_) => bail!("not a number"),
+            ParamValue::Number(n) => Ok(n),
+            ParamValue::Text(_) => bail!("not a number"),
         };
         let whole = |text: &str| text.parse::<u64>().ok().context("not a whole number");
         let (to, factor, step) = if let Some((to, factor)) = rest.split_once('*') {
@@ -133,7 +133,7 @@ impl Param {
         let mut next = Some(first);
         while let Some(n) = next.filter(|n| *n <= last) {
             ensure!(values.len() < 10_000, "more than 10000 values");
-            values.push(Value::Number(n));
+            values.push(ParamValue::Number(n));
             next = n.checked_mul(factor).and_then(|n| n.checked_add(step));
         }
         Ok(values)
@@ -152,25 +152,25 @@ pub fn bytes(n: u64) -> String {
 
 /// One combination of values, in the order in which the experiment declares its params.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Point(Vec<(String, Value)>);
+pub struct Point(Vec<(String, ParamValue)>);
 
 impl Point {
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&ParamValue> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
     pub fn number(&self, name: &str) -> Result<u64> {
         match self.get(name) {
-            Some(Value::Number(n)) => Ok(*n),
-            Some(Value::Text(t)) => bail!("param {name}: {t} is not a number"),
+            Some(ParamValue::Number(n)) => Ok(*n),
+            Some(ParamValue::Text(t)) => bail!("param {name}: {t} is not a number"),
             None => bail!("param {name} is missing"),
         }
     }
 
     pub fn text(&self, name: &str) -> Result<&str> {
         match self.get(name) {
-            Some(Value::Text(t)) => Ok(t),
-            Some(Value::Number(n)) => bail!("param {name}: {n} is not a text"),
+            Some(ParamValue::Text(t)) => Ok(t),
+            Some(ParamValue::Number(n)) => bail!("param {name}: {n} is not a text"),
             None => bail!("param {name} is missing"),
         }
     }
@@ -180,7 +180,7 @@ impl Point {
     }
 
     /// Sets or replaces a value.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<ParamValue>) {
         let (name, value) = (name.into(), value.into());
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some(slot) => slot.1 = value,
@@ -188,7 +188,7 @@ impl Point {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ParamValue)> {
         self.0.iter().map(|(n, v)| (n.as_str(), v))
     }
 
@@ -204,7 +204,7 @@ impl Point {
     }
 
     /// All combinations of the values of each param, the last one varying fastest.
-    pub fn product(axes: &[(&str, Vec<Value>)]) -> Vec<Point> {
+    pub fn product(axes: &[(&str, Vec<ParamValue>)]) -> Vec<Point> {
         let mut points = vec![Point::default()];
         for (name, values) in axes {
             points = points
@@ -222,21 +222,21 @@ impl Point {
     }
 }
 
-impl From<u64> for Value {
-    fn from(n: u64) -> Value {
-        Value::Number(n)
+impl From<u64> for ParamValue {
+    fn from(n: u64) -> ParamValue {
+        ParamValue::Number(n)
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
+impl From<&str> for ParamValue {
+    fn from(text: &str) -> ParamValue {
+        ParamValue::Text(text.to_owned())
     }
 }
 
-impl From<PathBuf> for Value {
-    fn from(path: PathBuf) -> Value {
-        Value::Text(path_text::from_path(&path).into_owned())
+impl From<PathBuf> for ParamValue {
+    fn from(path: PathBuf) -> ParamValue {
+        ParamValue::Text(path_text::from_path(&path).into_owned())
     }
 }
 
@@ -269,7 +269,7 @@ impl<'de> Deserialize<'de> for Point {
                 mut map: A,
             ) -> Result<Point, A::Error> {
                 let mut point = Point::default();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                while let Some((name, value)) = map.next_entry::<String, ParamValue>()? {
                     point.set(name, value);
                 }
                 Ok(point)
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     const BUFFER: Param =
-        Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB").help("size of the buffer");
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "64KiB").help("size of the buffer");
 
     fn check(text: &str, expected: &str) {
         let got = match BUFFER.parse(text) {
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn two_dots_in_a_path_are_no_range() {
-        let values = Param::new("file", Kind::Path, "").parse("../a..b").unwrap();
-        assert_eq!(values, [Value::Text("../a..b".to_owned())]);
+        let values = Param::new("file", ParamKind::Path, "").parse("../a..b").unwrap();
+        assert_eq!(values, [ParamValue::Text("../a..b".to_owned())]);
     }
 }

@@ -18,7 +18,7 @@ pub fn is_own() -> bool {
 }
 
 /// The path of a file of a process; an error where `/proc` is of another pid namespace.
-pub fn of(process: u32, name: &str) -> io::Result<PathBuf> {
+pub fn path(process: u32, name: &str) -> io::Result<PathBuf> {
     if is_own() {
         return Ok(format!("/proc/{process}/{name}").into());
     }
@@ -26,7 +26,7 @@ pub fn of(process: u32, name: &str) -> io::Result<PathBuf> {
 }
 
 /// The path at which the children of this process find its open file.
-pub(crate) fn of_own_file(file: &impl AsFd) -> String {
+pub(crate) fn path_of_own_file(file: &impl AsFd) -> String {
     let process = own_number().unwrap_or_else(std::process::id);
     format!("/proc/{process}/fd/{}", file.as_fd().as_raw_fd())
 }
@@ -40,10 +40,10 @@ mod tests {
         assert!(is_own());
         let file = std::fs::File::open("/dev/null").unwrap();
         assert_eq!(
-            std::fs::read_link(of_own_file(&file)).unwrap(),
+            std::fs::read_link(path_of_own_file(&file)).unwrap(),
             std::path::Path::new("/dev/null")
         );
-        let status = std::fs::read_to_string(of(std::process::id(), "status").unwrap()).unwrap();
+        let status = std::fs::read_to_string(path(std::process::id(), "status").unwrap()).unwrap();
         assert!(status.contains(&format!("\nPid:\t{}\n", std::process::id())));
     }
 }

@@ -5,11 +5,11 @@ use std::io::{self, BufRead, Write};
 use anyhow::{Context, Result, bail};
 
 use crate::clock::{self, Cpu, TreeUsage, Usage};
-use crate::count::{self, CountingAllocator, Mark, OwnCounts};
+use crate::count::{self, CountingAllocator, JobMark, OwnCounts};
 use crate::counters::{OwnWait, is_nearly_all};
-use crate::experiment::{How, Method, Skip, Task};
+use crate::experiment::{Execution, Method, Skip, Task};
 use crate::metric;
-use crate::param::{Kind, Param, Point, Value};
+use crate::param::{Param, ParamKind, ParamValue, Point};
 use crate::phases;
 use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply, Totals};
 
@@ -74,7 +74,7 @@ fn prepare(
     params: &[Param],
     arguments: &[(String, String)],
 ) -> Result<(Box<dyn Task>, Reply)> {
-    let How::BuiltIn(build) = method.how else { bail!("{} is not built in", method.name) };
+    let Execution::BuiltIn(build) = method.execution else { bail!("{} is not built in", method.name) };
     let point = typed(params, arguments)?;
     let mut task = build(&point)?;
     let is_set = |name: &str| std::env::var_os(name).is_some();
@@ -90,10 +90,10 @@ fn typed(params: &[Param], arguments: &[(String, String)]) -> Result<Point> {
     for (name, text) in arguments {
         let declared = params.iter().find(|param| param.name == name);
         let value = match declared.map(|param| &param.kind) {
-            Some(Kind::Bytes(..) | Kind::Count(..)) => {
-                Value::Number(text.parse().with_context(|| format!("param {name}: {text}"))?)
+            Some(ParamKind::Bytes(..) | ParamKind::Count(..)) => {
+                ParamValue::Number(text.parse().with_context(|| format!("param {name}: {text}"))?)
             }
-            _ => Value::Text(text.clone()),
+            _ => ParamValue::Text(text.clone()),
         };
         point.set(name, value);
     }
@@ -130,11 +130,11 @@ fn sample(task: &mut dyn Task, edge: &Edge<'_>, n: u64, ops: u64) -> Result<Repl
     clock::now_ns();
     let start_ns = clock::now_ns();
     if edge.marked {
-        count::mark(Mark::Begin);
+        count::mark(JobMark::Begin);
     }
     let outcome = task.run(ops);
     if edge.marked {
-        count::mark(Mark::End);
+        count::mark(JobMark::End);
     }
     let wall_ns = clock::now_ns() - start_ns;
     let counts_after = edge.counts.map(OwnCounts::after);
@@ -208,14 +208,14 @@ mod tests {
 
     #[test]
     fn a_value_of_a_param_has_the_kind_of_the_param() {
-        let params = [Param::new("size", Kind::Bytes(1, 100), "8")];
+        let params = [Param::new("size", ParamKind::Bytes(1, 100), "8")];
         let typed = |value: &str| {
             let arguments = [("size", value), ("other", "9")];
             typed(&params, &arguments.map(|(name, value)| (name.to_owned(), value.to_owned())))
         };
         let point = typed("7").unwrap();
-        assert_eq!(point.get("size"), Some(&Value::Number(7)));
-        assert_eq!(point.get("other"), Some(&Value::Text("9".to_owned())));
+        assert_eq!(point.get("size"), Some(&ParamValue::Number(7)));
+        assert_eq!(point.get("other"), Some(&ParamValue::Text("9".to_owned())));
         assert_eq!(typed("x").unwrap_err().to_string(), "param size: x");
     }
 

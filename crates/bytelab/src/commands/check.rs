@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use lab::analyze::{
-    Allowed, Check, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check, check_pairs, foresee,
-    foresee_pairs,
+    Allowed, Check, Checked, DetectableEffect, OLD, Outcome, ROUNDS, SESSIONS, check, check_pairs,
+    detectable_effects, detectable_effects_of_pairs,
 };
-use lab::experiment::{Data, Ending, Experiment, How, MakeData, Method, OldSide};
+use lab::experiment::{BaselineSide, Data, Ending, Execution, Experiment, MakeData, Method};
 use lab::launch::{Launch, Launcher, RunError, Stop};
-use lab::measure::Job;
+use lab::measure::MeasureJob;
 use lab::param::Point;
 use lab::path_text::{from_path, to_path};
 use lab::run::{Plan, Role, Run};
@@ -87,11 +87,11 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
         absolute: args.absolute,
     };
     if gate.dry_run {
-        let found = foresee(&request);
+        let found = detectable_effects(&request);
         return print_report(&if gate.json {
-            report::check::foreseen_json(&found)? + "\n"
+            report::check::detectable_effects_json(&found)? + "\n"
         } else {
-            report::check::foreseen(&found, &layout())
+            report::check::detectable_effects(&found, &layout())
         });
     }
     let stop = Stop::on_signals()?;
@@ -318,7 +318,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
     let mut now: Vec<Run> = Vec::new();
     let checked = loop {
         let store = keep.then(|| context.local_store(push_to.clone())).transpose()?;
-        let job = Job { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
+        let job = MeasureJob { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));
         let new = NewRun { points, plan, label, notes: Vec::new() };
@@ -404,12 +404,12 @@ fn foresee_against(
     cells: &[(String, Point)],
     plan: &Plan,
 ) -> Result<ExitCode> {
-    let found: Vec<Foreseen> =
-        foresee_pairs(past, cells, &args.gate.allow, (plan.sessions, plan.rounds));
+    let found: Vec<DetectableEffect> =
+        detectable_effects_of_pairs(past, cells, &args.gate.allow, (plan.sessions, plan.rounds));
     print_report(&if args.gate.json {
-        report::check::foreseen_json(&found)? + "\n"
+        report::check::detectable_effects_json(&found)? + "\n"
     } else {
-        report::check::foreseen(&found, &layout())
+        report::check::detectable_effects(&found, &layout())
     })
 }
 
@@ -500,7 +500,7 @@ fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoS
     let Experiment { methods, data, dir, .. } = old.experiment;
     let of_method = |method: &Method| {
         let found = methods.iter().find(|old| old.name == method.name)?;
-        let side = OldSide { name: found.name.clone(), program: None, dir: dir.clone() };
+        let side = BaselineSide { name: found.name.clone(), program: None, dir: dir.clone() };
         Some(old_side(found, side))
     };
     let (both, without_old) = beside(new.experiment.methods, of_method);
@@ -523,11 +523,11 @@ fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
             })
         };
         let program = Some(program.to_owned());
-        there.then(|| old_side(method, OldSide { name: method.name.clone(), program, dir: None }))
+        there.then(|| old_side(method, BaselineSide { name: method.name.clone(), program, dir: None }))
     };
     // Only built-in methods: the others would be the same program on both sides.
     let built_in = experiment.methods.into_iter();
-    let built_in = built_in.filter(|method| matches!(method.how, How::BuiltIn(_))).collect();
+    let built_in = built_in.filter(|method| matches!(method.execution, Execution::BuiltIn(_))).collect();
     let (methods, without_old) = beside(built_in, of_method);
     if let Some(error) = broken {
         return Err(error);
@@ -560,9 +560,9 @@ fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<boo
     }
 }
 
-fn old_side(method: &Method, side: OldSide) -> Method {
-    let how = How::Old { how: Box::new(method.how.clone()), side };
-    Method { name: format!("{}{OLD}", method.name), how, ..method.clone() }
+fn old_side(method: &Method, side: BaselineSide) -> Method {
+    let execution = Execution::Baseline { execution: Box::new(method.execution.clone()), side };
+    Method { name: format!("{}{OLD}", method.name), execution, ..method.clone() }
 }
 
 /// The competing methods, each with its old side, and the names of those without an old side.

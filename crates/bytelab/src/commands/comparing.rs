@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use lab::analyze::{Allowed, Fleet, RunGroup, compare_groups, refusal};
 use lab::experiment::Experiment;
 use lab::metric;
-use lab::param::Kind;
+use lab::param::ParamKind;
 use lab::run::Run;
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ pub(super) fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> R
 pub(super) fn places(experiments: &[Experiment], experiment: &str) -> Vec<&'static str> {
     let known = experiments.iter().find(|known| known.name == experiment);
     let params = known.map_or(&[][..], |known| &known.params);
-    params.iter().filter(|param| param.kind == Kind::Path).map(|param| param.name).collect()
+    params.iter().filter(|param| param.kind == ParamKind::Path).map(|param| param.name).collect()
 }
 
 // `--by` of `compare` and `report`: which stored runs form which groups.

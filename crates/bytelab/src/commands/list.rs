@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lab::experiment::{Experiment, How, Method};
+use lab::experiment::{Experiment, Execution, Method};
 use lab::param::Param;
 use lab::path_text::to_path;
 use lab::run::Role;
@@ -99,7 +99,7 @@ fn about(method: &Method, is_reference: bool) -> String {
         marks.push("yardstick".to_owned());
     }
     if !method.default {
-        let or_language = matches!(method.how, How::Worker { .. });
+        let or_language = matches!(method.execution, Execution::Worker { .. });
         let how = if or_language { "only if named, or with --language" } else { "only if named" };
         marks.push(how.to_owned());
     }
@@ -114,15 +114,15 @@ fn about(method: &Method, is_reference: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lab::experiment::{Command, Data, How};
-    use lab::param::Kind;
+    use lab::experiment::{Command, Data, Execution};
+    use lab::param::ParamKind;
 
     use super::*;
 
     fn method(name: &str, about: &str, role: Role) -> Method {
-        let how = How::Command(Command::default());
+        let execution = Execution::Command(Command::default());
         let default = role == Role::Contender;
-        Method { role, default, ..Method::contender(name, about, how) }
+        Method { role, default, ..Method::contender(name, about, execution) }
     }
 
     fn experiment() -> Experiment {
@@ -137,7 +137,7 @@ mod tests {
             question: "What is the fastest way?",
             readme: "",
             params: vec![
-                Param::new("buffer", Kind::Bytes(1, 1 << 30), "64KiB")
+                Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "64KiB")
                     .help("how much is read at once"),
             ],
             methods: vec![read, method("mem\u{1b}[2Jory", "bytes in memory", Role::Yardstick)],
@@ -156,7 +156,7 @@ mod tests {
         let mut experiment = experiment();
         experiment.methods.truncate(1);
         let mut getc = method("c-getc", "C: getc", Role::Yardstick);
-        (getc.how, getc.role) = (How::Worker { argv: Vec::new() }, Role::Contender);
+        (getc.execution, getc.role) = (Execution::Worker { argv: Vec::new() }, Role::Contender);
         experiment.methods.push(getc);
         let languages =
             [("c", "here: /usr/bin/cc".to_owned()), ("go", "not here: install Go".to_owned())];

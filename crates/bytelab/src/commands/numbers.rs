@@ -9,7 +9,7 @@ use clap::Args;
 use lab::analyze::{Analysis, analyze};
 use lab::experiment::Experiment;
 use lab::numbers;
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 use lab::run::{CacheState, Run};
 
 use super::measure_args::{KeepArgs, MOST_ROUNDS};
@@ -66,7 +66,7 @@ impl NumbersArgs {
         let experiment =
             experiments.iter().find(|experiment| experiment.name == numbers::EXPERIMENT);
         let experiment = experiment.context("there is no experiment numbers")?;
-        let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+        let mut axes: Vec<(&str, Vec<ParamValue>)> = Vec::new();
         for param in &experiment.params {
             let rows = self.row.join(",");
             let text = match param.name {

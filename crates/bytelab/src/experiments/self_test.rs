@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, Command, Data, Experiment, How, Method, Task, Work};
+use lab::experiment::{Build, Command, Data, Execution, Experiment, Method, Task, Work};
 use lab::param::Point;
 
 pub(crate) const TOUCHED_BYTES: usize = 64 << 20;
@@ -162,8 +162,8 @@ fn foreign(name: &str, threads: u32, times: u32) -> Method {
     // The arguments have the same length for both, as they are allocated, too.
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
     let words = [program.to_string_lossy().into_owned(), COMMAND.to_owned()];
-    let how = How::Command(Command::plain(words.into_iter().chain(numbers)));
-    Method::contender(name, "a program that allocates, or does not", how).as_yardstick()
+    let execution = Execution::Command(Command::plain(words.into_iter().chain(numbers)));
+    Method::contender(name, "a program that allocates, or does not", execution).as_yardstick()
 }
 
 fn once(threads: u32, times: u32) -> Box<dyn Task> {
@@ -230,7 +230,7 @@ fn pairs() -> Vec<Method> {
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.to_string_lossy();
     let work = format!("'{program}' {BURN} {OF_A_TASK} 1");
-    let as_worker = How::worker([&*program, "__worker", "self-test", "same"]);
+    let as_worker = Execution::worker([&*program, "__worker", "self-test", "same"]);
     let mut all = vec![
         shell("shell", "it becomes what works", &format!("/bin/true; exec {work}")),
         shell("shell-again", "the same once more", &format!("/bin/true; exec {work}")),
@@ -273,7 +273,7 @@ fn doing_more<const PERCENT: u64>(_: &Point) -> Result<Box<dyn Task>> {
 }
 
 fn shell(name: &str, about: &str, script: &str) -> Method {
-    Method::contender(name, about, How::Command(Command::plain(["/bin/sh", "-c", script])))
+    Method::contender(name, about, Execution::Command(Command::plain(["/bin/sh", "-c", script])))
 }
 
 /// Each thread waits once for the other, however the work is divided: to wake a thread whose CPU

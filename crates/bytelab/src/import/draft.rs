@@ -36,14 +36,14 @@ pub(super) struct Draft {
 
 /// One timed execution.
 #[derive(Clone, Copy)]
-pub(super) struct Execution {
+pub(super) struct ImportedSample {
     pub(super) session: u32,
     pub(super) ops: u64,
     pub(super) bytes: u64,
 }
 
 /// One operation, in an unknown process.
-pub(super) const ONE: Execution = Execution { session: 0, ops: 1, bytes: 0 };
+pub(super) const ONE: ImportedSample = ImportedSample { session: 0, ops: 1, bytes: 0 };
 
 impl Draft {
     pub(super) fn new(format: Format, tool: impl Into<String>) -> Draft {
@@ -115,11 +115,11 @@ impl Draft {
     pub(super) fn push<N: AsRef<str>>(
         &mut self,
         cell: usize,
-        execution: Execution,
+        imported: ImportedSample,
         values: &[(N, f64)],
     ) -> Result<()> {
         ensure!(self.taken < SAMPLES_MAX, "more than {SAMPLES_MAX} samples");
-        let Execution { session, ops, bytes } = execution;
+        let ImportedSample { session, ops, bytes } = imported;
         let sample = Sample { session, round: self.taken, ops, bytes, ..Sample::default() };
         self.cells[cell].push(sample, values);
         let Cell { method, values, .. } = &self.cells[cell];
@@ -226,7 +226,7 @@ impl Draft {
 }
 
 /// The value of a param: a number if the text is written as one.
-pub(super) fn param_value(text: &str) -> param::Value {
+pub(super) fn param_value(text: &str) -> param::ParamValue {
     match text.parse::<u64>().ok().filter(|number| number.to_string() == text) {
         Some(number) => number.into(),
         None => text.into(),

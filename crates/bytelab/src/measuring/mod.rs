@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::environment;
 use lab::experiment::{Experiment, Method};
 use lab::launch::Stop;
-use lab::measure::Job;
+use lab::measure::MeasureJob;
 use lab::param::Point;
 use lab::path_text::to_path;
 use lab::run::{Definition, Design, Plan, Role, Run};
@@ -48,7 +48,7 @@ pub(crate) fn run(
 }
 
 /// Which methods are measured, at which points, by which plan.
-fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'a>, NewRun)> {
+fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(MeasureJob<'a>, NewRun)> {
     let experiment = experiments.find(&request.experiment)?;
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;
@@ -69,7 +69,7 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Job<'
         experiment.name
     );
     let new = NewRun { points, plan, label: request.label.clone(), notes };
-    Ok((Job { experiment, methods, least_sessions: request.min_sessions.unwrap_or(0) }, new))
+    Ok((MeasureJob { experiment, methods, least_sessions: request.min_sessions.unwrap_or(0) }, new))
 }
 
 /// Continues a run that was stopped or killed.
@@ -98,7 +98,7 @@ pub(crate) fn resume(
         left.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     );
     let least_sessions = declared.as_ref().map_or(0, custom::Loaded::min_sessions);
-    let job = Job { experiment, methods: methods_of(experiment, &run)?, least_sessions };
+    let job = MeasureJob { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let facts = BTreeMap::new();
     let output = Output { store: Some(store), trace: None, shown, needs_all: false, facts };
     record(job, Start::Stored(run), output, stop)
@@ -116,7 +116,7 @@ pub(crate) fn repeat(
     ensure_one_side(run)?;
     let declared = declared_by_user(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
-    let job = Job { experiment, methods: methods_of(experiment, run)?, least_sessions: 0 };
+    let job = MeasureJob { experiment, methods: methods_of(experiment, run)?, least_sessions: 0 };
     let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
     // An imported file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || store::is_imported(&run.environment) {
@@ -128,7 +128,7 @@ pub(crate) fn repeat(
 
 /// Measures a run of which everything is decided.
 pub(crate) fn measure_new(
-    job: Job<'_>,
+    job: MeasureJob<'_>,
     new: NewRun,
     store: Option<LocalStore>,
     stop: &Stop,
@@ -199,7 +199,7 @@ pub(crate) fn dry_run(
 /// A method with the values of the params that it reads.
 type MethodAtPoint<'a> = (&'a str, Point);
 
-fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<MethodAtPoint<'a>> {
+fn cells<'a>(job: &'a MeasureJob<'_>, new: &NewRun) -> Vec<MethodAtPoint<'a>> {
     let mut cells: Vec<MethodAtPoint<'_>> = Vec::new();
     for method in &job.methods {
         for point in new.points.iter().filter(|point| method.competes_at(point)) {
@@ -215,7 +215,7 @@ fn cells<'a>(job: &'a Job<'_>, new: &NewRun) -> Vec<MethodAtPoint<'a>> {
 /// The newest run on this machine that has one of these cells, with the times of those that it has.
 fn past<'a>(
     mut store: LocalStore,
-    job: &Job<'_>,
+    job: &MeasureJob<'_>,
     cells: &[MethodAtPoint<'a>],
 ) -> Result<Option<(Run, Vec<MethodTime<'a>>)>> {
     let here = environment::capture(None);

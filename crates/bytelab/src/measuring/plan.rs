@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use lab::analyze::OLD;
 use lab::clock;
-use lab::experiment::{Experiment, How, Method};
+use lab::experiment::{Execution, Experiment, Method};
 use lab::param::Point;
 use lab::path_text::from_path;
 use lab::run::{CacheState, Definition, Design, Plan, Role, Run, Warning};
@@ -350,7 +350,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
         bail!("--worker {text}: {} has a method {name} already", experiment.name);
     }
     let reads = experiment.params.iter().map(|param| param.name).collect();
-    Ok(Method { reads, ..Method::contender(name, command, How::Worker { argv }) })
+    Ok(Method { reads, ..Method::contender(name, command, Execution::Worker { argv }) })
 }
 
 /// Fails for the run of a check with two sides: a run does not store the location of the old side.

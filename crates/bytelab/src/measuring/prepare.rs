@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use lab::experiment::{Data, Method};
 use lab::launch::{Launcher, Orphans, Stop};
-use lab::measure::{Job, new_run, prepare_data};
+use lab::measure::{MeasureJob, new_run, prepare_data};
 use lab::param::Point;
 use lab::path_text::to_path;
 use lab::run::{Plan, Run, Warning};
@@ -34,7 +34,7 @@ pub(crate) struct NewRun {
 
 /// Everything that measuring needs.
 pub(crate) struct PreparedRun<'a> {
-    pub(crate) job: Job<'a>,
+    pub(crate) job: MeasureJob<'a>,
     pub(crate) run: Run,
     pub(crate) data: Vec<Data>,
     /// The tools with which the workers were built.
@@ -44,7 +44,7 @@ pub(crate) struct PreparedRun<'a> {
 /// Generates the data and builds the workers. Processes that a build leaves behind are not counted
 /// as orphans of the run.
 pub(crate) fn prepare_run<'a>(
-    mut job: Job<'a>,
+    mut job: MeasureJob<'a>,
     mut start: Start,
     orphans: Option<&Orphans>,
     display: &ProgressDisplay,
@@ -124,7 +124,7 @@ fn build_workers(
 }
 
 /// Includes cells that are skipped, whose workers never send `hello`.
-fn name_languages(run: &mut Run, job: &Job<'_>, languages: &[Option<&str>]) {
+fn name_languages(run: &mut Run, job: &MeasureJob<'_>, languages: &[Option<&str>]) {
     for (method, language) in job.methods.iter().zip(languages) {
         for cell in run.cells.iter_mut().filter(|cell| cell.method == method.name) {
             cell.language = language.map(str::to_owned);

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::analyze::{Decided, preview};
+use lab::analyze::{StoppingDecision, preview};
 use lab::clock;
-use lab::measure::Progress;
+use lab::measure::RunProgress;
 use lab::metric::WALL;
 use lab::run::{Cell, Pass, Run};
 use lab::stats::median;
@@ -36,7 +36,7 @@ pub(crate) struct ProgressDisplay(RefCell<State>);
 struct State {
     output: Output,
     /// The last look, and by cell whether it has left.
-    look: Option<(Decided, Vec<bool>)>,
+    look: Option<(StoppingDecision, Vec<bool>)>,
     /// The last line of a look that was written.
     said: String,
     /// The table is not drawn before this time.
@@ -73,12 +73,12 @@ impl ProgressDisplay {
         ProgressDisplay(RefCell::new(state))
     }
 
-    pub(crate) fn show(&self, run: &Run, progress: &Progress<'_>) {
+    pub(crate) fn show(&self, run: &Run, progress: &RunProgress<'_>) {
         let mut state = self.0.borrow_mut();
         match progress {
-            Progress::Looked { decided, left } => state.looked(run, decided, left),
-            Progress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
-            Progress::Short { sessions, limit_ns, given_ns } => {
+            RunProgress::Looked { decided, left } => state.looked(run, decided, left),
+            RunProgress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
+            RunProgress::Short { sessions, limit_ns, given_ns } => {
                 state.line(&short(run, *sessions, *limit_ns, *given_ns));
             }
             _ => state.show(run, progress),
@@ -116,7 +116,7 @@ fn on_standard_error() -> Output {
 }
 
 impl State {
-    fn looked(&mut self, run: &Run, decided: &Decided, left: &[bool]) {
+    fn looked(&mut self, run: &Run, decided: &StoppingDecision, left: &[bool]) {
         // A closed standard error must not end the run.
         match self.output {
             Output::Looks => {
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    fn show(&mut self, run: &Run, progress: &Progress<'_>) {
+    fn show(&mut self, run: &Run, progress: &RunProgress<'_>) {
         let (per_mille, message) = describe(progress);
         let Output::Table(screen) = &mut self.output else {
             self.output.step(per_mille, &message);
@@ -227,7 +227,7 @@ fn short(run: &Run, sessions: u32, limit_ns: u64, given_ns: Option<u64>) -> Stri
 /// line above the table can be seen.
 fn table(
     run: &Run,
-    look: Option<&(Decided, Vec<bool>)>,
+    look: Option<&(StoppingDecision, Vec<bool>)>,
     step: String,
     columns: usize,
     lines: usize,
@@ -254,23 +254,23 @@ fn draw(bar: &mut Option<ProgressBar>, per_mille: u64, message: &str) {
     bar.set_message(message.to_owned());
 }
 
-fn describe(progress: &Progress<'_>) -> (u64, String) {
+fn describe(progress: &RunProgress<'_>) -> (u64, String) {
     match progress {
-        Progress::Counting { round, rounds } => {
+        RunProgress::Counting { round, rounds } => {
             let share = f64::from(*round) / f64::from((*rounds).max(1));
             ((share * 1000.0) as u64, format!("counting, round {} of {rounds}", round + 1))
         }
-        Progress::Tracing { method, done, of } => {
+        RunProgress::Tracing { method, done, of } => {
             let share = *done as f64 / (*of).max(1) as f64;
             ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
         }
-        Progress::Looked { .. } | Progress::Longer { .. } | Progress::Short { .. } => {
+        RunProgress::Looked { .. } | RunProgress::Longer { .. } | RunProgress::Short { .. } => {
             (0, String::new())
         }
-        Progress::Preparing { method, done, of } => {
+        RunProgress::Preparing { method, done, of } => {
             (0, format!("preparing {method} ({} of {of})", done + 1))
         }
-        Progress::Round { round, rounds, spent_ns, left_ns } => {
+        RunProgress::Round { round, rounds, spent_ns, left_ns } => {
             let message = format!("round {} of at most {rounds}", round + 1);
             let Some(left_ns) = left_ns.filter(|ns| *ns > 0) else { return (0, message) };
             let share = *spent_ns as f64 / (*spent_ns as f64 + left_ns as f64);
@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     fn check(round: u32, spent_s: u64, left_ms: Option<u64>, expected: (u64, &str)) {
-        let progress = Progress::Round {
+        let progress = RunProgress::Round {
             round,
             rounds: 100,
             spent_ns: spent_s * 1_000_000_000,

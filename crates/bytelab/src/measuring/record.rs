@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use lab::clock;
 use lab::experiment::Data;
 use lab::launch::{HOOK, Orphans, Stop};
-use lab::measure::{Job, Progress, Record, at_most_ns, measure};
+use lab::measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
 use lab::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use lab::stats::LOOKS;
 use lab::timeline::{Timeline, trace};
@@ -77,7 +77,7 @@ impl std::error::Error for MethodFailed {}
 
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
-pub(super) fn record(job: Job<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
+pub(super) fn record(job: MeasureJob<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
     let Output { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
@@ -148,7 +148,7 @@ fn take_over(run: &mut Run, store: Option<&mut LocalStore>) -> Result<()> {
 
 /// Describes what is measured and the time limit. The duration of a round is known only after the
 /// first rounds.
-pub(super) fn at_most(job: &Job<'_>, plan: &Plan) -> String {
+pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan) -> String {
     let methods = match job.methods.len() {
         1 => "1 method".to_owned(),
         n => format!("{n} methods"),
@@ -291,16 +291,16 @@ impl Record for Recorder {
         }
     }
 
-    fn set_aside(&mut self, run: &Run, session: u32) -> Result<()> {
+    fn discard_session(&mut self, run: &Run, session: u32) -> Result<()> {
         let store = self.store.as_mut();
         store.map_or(Ok(()), |store| store.set_aside(&run.id, session, INTERRUPTED))
     }
 
-    fn planned(&mut self, run: &Run) -> Result<()> {
+    fn plan_changed(&mut self, run: &Run) -> Result<()> {
         self.store.as_mut().map_or(Ok(()), |store| store.put_plan(&run.id, &run.plan))
     }
 
-    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+    fn progress(&mut self, run: &Run, progress: &RunProgress<'_>) {
         self.display.show(run, progress);
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn holder(environment: &Environment) -> Option<u32> {
 /// The start time of a process, in ticks since the start of the system: together with the process
 /// id it is unique. `None` if the process has ended.
 fn start_of(process: u32) -> Option<u64> {
-    let stat = fs::read_to_string(proc_fs::of(process, "stat").ok()?).ok()?;
+    let stat = fs::read_to_string(proc_fs::path(process, "stat").ok()?).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     let has_ended = matches!(fields.next()?, "Z" | "X");
     fields.nth(18)?.parse().ok().filter(|_| !has_ended)

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use lab::analyze::OLD;
 use lab::experiment::{Experiment, Method};
 use lab::metric;
-use lab::param::{Kind as ParamKind, Point, Value};
+use lab::param::{ParamKind, ParamValue, Point};
 use lab::run::{Cell, RATIO, Run};
 use sha2::{Digest, Sha256};
 
@@ -61,7 +61,7 @@ impl<'a> Hidden<'a> {
     fn add_values(&mut self, run: &Run) {
         let (mut paths, mut others) = (BTreeSet::new(), BTreeSet::new());
         for (name, value) in points(run).flat_map(Point::iter) {
-            let Value::Text(text) = value else { continue };
+            let ParamValue::Text(text) = value else { continue };
             match self.own_param(name) {
                 Some(ParamKind::Word(words)) if words.contains(&&**text) => {}
                 Some(_) => drop(paths.insert(text.clone())),
@@ -107,13 +107,13 @@ impl<'a> Hidden<'a> {
         let mut shown = Point::default();
         for (name, value) in point.iter() {
             let value = match value {
-                Value::Text(text) => {
+                ParamValue::Text(text) => {
                     let whole = self.commands.whole(text);
                     let is_own = self.own_param(name).is_some();
                     let text = || if is_own { text.clone() } else { self.text(text) };
-                    Value::Text(whole.unwrap_or_else(text))
+                    ParamValue::Text(whole.unwrap_or_else(text))
                 }
-                number @ Value::Number(_) => number.clone(),
+                number @ ParamValue::Number(_) => number.clone(),
             };
             shown.set(self.param(name), value);
         }
@@ -256,8 +256,8 @@ fn paths_with_spaces(run: &Run) -> Vec<String> {
     all.extend(facts.filter_map(|fact| fact.as_str().map(str::to_owned)));
     let values = points(run).flat_map(Point::iter).map(|(_, value)| value);
     all.extend(values.filter_map(|value| match value {
-        Value::Text(text) => Some(text.clone()),
-        Value::Number(_) => None,
+        ParamValue::Text(text) => Some(text.clone()),
+        ParamValue::Number(_) => None,
     }));
     all.retain(|path| path.starts_with('/') && path.contains(ends_word));
     all

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use lab::experiment::{Experiment, How, Method};
-use lab::param::{Kind as ParamKind, Param, Point};
+use lab::experiment::{Execution, Experiment, Method};
+use lab::param::{Param, ParamKind, Point};
 use lab::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
     Role, Run, SCHEMA, Sample, Status, Threshold, Warning,
@@ -155,7 +155,7 @@ impl Marks {
 }
 
 fn reading() -> Experiment {
-    let mut method = Method::contender("read", "reads", How::Unavailable { reason: String::new() });
+    let mut method = Method::contender("read", "reads", Execution::Unavailable { reason: String::new() });
     method.about = "read/write, in turn".to_owned();
     Experiment {
         name: "reading",

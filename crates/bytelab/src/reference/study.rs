@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use lab::param::Value;
+use lab::param::ParamValue;
 use serde::Deserialize;
 
 use super::Published;
@@ -101,7 +101,7 @@ pub(crate) struct Part {
     pub(crate) options: BTreeMap<String, String>,
     /// The author's values of params. A run at other values is not of the same amount of work.
     #[serde(default)]
-    pub(crate) theirs: BTreeMap<String, Value>,
+    pub(crate) theirs: BTreeMap<String, ParamValue>,
 }
 
 /// A line of the author's table.
@@ -129,7 +129,7 @@ pub(crate) struct Row {
     /// The values of params at which these methods do this row's job; `#2` stands for the second
     /// value that a run has.
     #[serde(default)]
-    pub(crate) at: BTreeMap<String, Value>,
+    pub(crate) at: BTreeMap<String, ParamValue>,
     /// The metric in the column of the wall time; empty: the wall time.
     #[serde(default)]
     metric: String,

@@ -34,8 +34,8 @@ pub(crate) mod by_commit {
 
 pub(crate) mod check {
     pub(crate) use super::export::markdown::check as markdown;
-    pub(crate) use super::json::compare::{check_json as json, foreseen_json};
-    pub(crate) use super::text::compare::{baselines, check as text, foreseen};
+    pub(crate) use super::json::compare::{check_json as json, detectable_effects_json};
+    pub(crate) use super::text::compare::{baselines, check as text, detectable_effects};
     pub(crate) use super::views::compare::{Against, Sides};
 }
 

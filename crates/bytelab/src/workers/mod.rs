@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, ensure};
-use lab::experiment::{How, Method};
+use lab::experiment::{Execution, Method};
 use lab::launch::Stop;
 
 pub(crate) use self::toolchain::PrintProgress;
@@ -66,8 +66,8 @@ pub(crate) struct Language {
 
 /// The language of a method of ours; `None` for a plain command or a worker of the user's.
 pub(crate) fn language_of(method: &Method) -> Option<&'static str> {
-    match &method.how {
-        How::BuiltIn(_) => Some(OWN),
+    match &method.execution {
+        Execution::BuiltIn(_) => Some(OWN),
         _ => toolchain_of(method).map(|toolchain| toolchain.language),
     }
 }
@@ -157,7 +157,7 @@ impl Languages<'_> {
 
     pub(crate) fn have(&self, method: &Method) -> bool {
         // The commands, which are not built in.
-        let is_command = matches!(method.how, How::Command { .. });
+        let is_command = matches!(method.execution, Execution::Command { .. });
         let language = language_of(method).or(is_command.then_some(OWN));
         language.is_some_and(|language| self.0.iter().any(|name| name == language))
     }
@@ -175,7 +175,7 @@ pub(crate) fn make_ready(
     let program = std::env::current_exe().context("finding this program")?;
     let program = program.to_str().context("the path of this program is not UTF-8")?;
     for method in methods.iter_mut() {
-        if let How::Worker { argv } = &mut method.how {
+        if let Execution::Worker { argv } = &mut method.execution {
             for word in argv.iter_mut().filter(|word| *word == SELF) {
                 program.clone_into(word);
             }
@@ -202,9 +202,9 @@ pub(crate) fn make_ready(
             };
             let is_of_level = |method: &&mut Method| toolchain.level_of(method) == Some(level);
             for method in methods.iter_mut().filter(is_of_level) {
-                match (&built, &mut method.how) {
-                    (Ok(built), How::Worker { argv }) => toolchain.fill_in(argv, &built.run),
-                    (Err(reason), how) => *how = How::Unavailable { reason: reason.clone() },
+                match (&built, &mut method.execution) {
+                    (Ok(built), Execution::Worker { argv }) => toolchain.fill_in(argv, &built.run),
+                    (Err(reason), execution) => *execution = Execution::Unavailable { reason: reason.clone() },
                     _ => {}
                 }
             }

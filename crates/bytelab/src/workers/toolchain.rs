@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use lab::experiment::{How, Method};
+use lab::experiment::{Execution, Method};
 use lab::launch::{self, RunError, Stop};
 
 use crate::experiments::TemporaryFolder;
@@ -68,7 +68,7 @@ impl Toolchain {
 
     /// The level at which the method needs this worker; `None` if it does not need it.
     pub(super) fn level_of(&self, method: &Method) -> Option<Level> {
-        let How::Worker { argv } = &method.how else { return None };
+        let Execution::Worker { argv } = &method.execution else { return None };
         argv.iter().find_map(|word| self.level_in(word))
     }
 
@@ -100,7 +100,7 @@ impl Toolchain {
     /// The method `NAME@LEVEL`, whose worker is built at this level.
     pub(super) fn at_level(&self, method: &Method, level: Level) -> Method {
         let mut method = Method { name: format!("{}@{level}", method.name), ..method.clone() };
-        if let How::Worker { argv } = &mut method.how {
+        if let Execution::Worker { argv } = &mut method.execution {
             let words = argv.iter_mut().filter(|word| self.level_in(word).is_some());
             words.for_each(|word| *word = format!("{{workers/{}@{level}}}", self.name));
         }

@@ -14,11 +14,13 @@ pub struct Analysis {
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
     /// Each method compared with itself at another word or path of a param.
-    pub across: Vec<ParamComparison>,
+    #[serde(rename = "across")]
+    pub param_effects: Vec<ParamComparison>,
     /// Each method over all points of the run, if there are several.
     pub overall: Vec<Overall>,
     /// Each contender against the reference in the metrics that methods report themselves.
-    pub own: Vec<OwnComparison>,
+    #[serde(rename = "own")]
+    pub custom_metrics: Vec<CustomMetricComparison>,
     /// The outcomes of the thresholds, by threshold, method and point.
     pub thresholds: Vec<ThresholdOutcome>,
     /// The notes of the run, then those found in its samples.
@@ -203,7 +205,7 @@ pub struct ParamComparison {
 
 /// A method against the reference at one point, in a metric of their own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OwnComparison {
+pub struct CustomMetricComparison {
     pub method: String,
     pub reference: String,
     pub point: Point,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::compare::{Pair, at_level, too_few};
 use super::values::{absolute, compared_metrics, of_samples, sessions, sessions_needed};
 use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, Unusable};
-use crate::metric::{self, WALL, is_counted_apart};
+use crate::metric::{self, WALL, is_counting_metric};
 use crate::param::Point;
 use crate::run::{Cell, Pass, RATIO, Role, Run, Sample, Status, Threshold};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median, percentile_interval};
@@ -262,7 +262,7 @@ struct Figure {
 
 fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) -> Figure {
     let metric = threshold.metric.as_str();
-    if let Some(why) = Unusable::of(cell) {
+    if let Some(why) = Unusable::from_cell(cell) {
         return Figure { reason: Some(format!("it {why}")), ..Figure::default() };
     }
     let found = summary.metrics.iter().find(|summary| summary.metric == metric);
@@ -276,7 +276,7 @@ fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) 
         return Figure { value, low: value, high: value, reason: None };
     }
     // The counting pass is one session: there the samples are the unit.
-    if summary.sessions < SESSIONS_NEEDED && !is_counted_apart(metric) {
+    if summary.sessions < SESSIONS_NEEDED && !is_counting_metric(metric) {
         return Figure {
             value,
             reason: Some(too_few(summary.sessions, SESSIONS_NEEDED)),

@@ -209,7 +209,7 @@ impl Pair<'_> {
     /// happens more often to one of them, what is left out depends on what it took.
     fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared) {
         let cells = self.cells().map(|cell| &self.run.cells[cell]);
-        let of = |metric: &str| cells.map(|cell| Rounds::of(cell, metric));
+        let of = |metric: &str| cells.map(|cell| Rounds::of_metric(cell, metric));
         let (all, known) = (of(WALL), of(WALL_LESS_WAIT));
         let counts = |(session, _)| compared.has_session(self.run, session);
         let [ours, theirs] = Rounds::only_one(all.each_ref(), known.each_ref(), counts);

@@ -159,7 +159,7 @@ fn failed_runs(run: &Run, notes: &mut Vec<Warning>) {
 fn left_running(run: &Run, notes: &mut Vec<Warning>) {
     let found = |kept| {
         let cells = run.cells.iter().enumerate();
-        let left = cells.filter_map(|(i, cell)| Some((i, LeftRunning::of(cell)?)));
+        let left = cells.filter_map(|(i, cell)| Some((i, LeftRunning::from_cell(cell)?)));
         left.filter(move |(_, left)| left.kept == kept).map(|(i, left)| (i, left.to_string()))
     };
     let advice =

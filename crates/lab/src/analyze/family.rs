@@ -82,7 +82,7 @@ fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> 
         cell.role == Role::Contender
             && cell.has_figures()
             && wrong[*i].is_none()
-            && Unusable::of(cell).is_none()
+            && Unusable::from_cell(cell).is_none()
             && cell.counted(WALL).next().is_some()
     };
     let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
@@ -127,32 +127,32 @@ fn choose_measures(run: &Run, families: &mut [Family]) {
 
 /// The metric that decides between methods, and why it was chosen.
 #[derive(Clone)]
-pub(super) struct Choice {
+pub(super) struct MeasureChoice {
     metric: &'static str,
     why: String,
     /// The methods that are compared by wall time all the same.
     by_wall: Vec<String>,
 }
 
-impl Choice {
-    fn of_all(metric: &'static str, why: String) -> Choice {
-        Choice { metric, why, by_wall: Vec::new() }
+impl MeasureChoice {
+    fn of_all(metric: &'static str, why: String) -> MeasureChoice {
+        MeasureChoice { metric, why, by_wall: Vec::new() }
     }
 
     /// The metric by which this method is compared.
-    pub(super) fn of(&self, method: &str) -> &'static str {
+    pub(super) fn metric_of(&self, method: &str) -> &'static str {
         if self.by_wall.iter().any(|name| name == method) { WALL } else { self.metric }
     }
 }
 
 /// The measure of the families of these points, whose cells are these: the one that the run has
 /// stored, or one that is chosen now.
-pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[&Cell]) -> Choice {
+pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[&Cell]) -> MeasureChoice {
     let references = points.iter().filter_map(|point| families[*point].reference);
     let references: Vec<&Cell> = references.map(|cell| &run.cells[cell]).collect();
     if !run.in_rounds() {
         // What another program measured has no verdict.
-        return Choice::of_all(WALL, String::new());
+        return MeasureChoice::of_all(WALL, String::new());
     }
     kept(run, points, cells, &references).unwrap_or_else(|| chosen(cells, &references))
 }
@@ -160,23 +160,23 @@ pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[
 /// The measure that the run has stored for these points; none for a run that has stored nothing. In
 /// a fixed design a method that turned out to lack it is compared by wall time. In a sequential one
 /// it decides in any case: another measure after a look would be another test.
-fn kept(run: &Run, points: &[usize], cells: &[&Cell], references: &[&Cell]) -> Option<Choice> {
+fn kept(run: &Run, points: &[usize], cells: &[&Cell], references: &[&Cell]) -> Option<MeasureChoice> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
     let Some(measure) = kept.find(|measure| measure.metric == WALL_LESS_WAIT) else {
-        return Some(Choice::of_all(WALL, first.why));
+        return Some(MeasureChoice::of_all(WALL, first.why));
     };
     let mut by_wall = measure.by_wall.clone();
     if run.plan.design.is_fixed() {
         let lacks = |cell: &&&Cell| !has_time_without_wait(cell);
         if let Some(cell) = references.iter().find(lacks) {
-            return Some(Choice::of_all(WALL, why_not(cell)));
+            return Some(MeasureChoice::of_all(WALL, why_not(cell)));
         }
         by_wall.extend(
             measured(cells).filter(|c| !has_time_without_wait(c)).map(|c| c.method.clone()),
         );
     }
-    Some(Choice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
+    Some(MeasureChoice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
 }
 
 /// The measure of each of these sets of items, where each item represents some cells. Sets that
@@ -223,17 +223,17 @@ pub(super) fn measure(cells: &[&Cell]) -> &'static str {
 /// The measure of these cells, which follows from what kind of methods they are: the time without
 /// the wait, where that is the time that the references and more than half of all cells take
 /// alone. The others are compared by wall time.
-fn chosen(cells: &[&Cell], references: &[&Cell]) -> Choice {
+fn chosen(cells: &[&Cell], references: &[&Cell]) -> MeasureChoice {
     let lack: Vec<&Cell> = lacking(cells).collect();
     let of_reference = lacking(references).next();
     if let Some(cell) = of_reference.or(lack.first().copied())
         && (of_reference.is_some() || 2 * lack.len() >= measured(cells).count())
     {
-        return Choice::of_all(WALL, why_not(cell));
+        return MeasureChoice::of_all(WALL, why_not(cell));
     }
     let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
     let why = "the waits for a CPU are known and taken out".to_owned();
-    Choice { metric: WALL_LESS_WAIT, why, by_wall }
+    MeasureChoice { metric: WALL_LESS_WAIT, why, by_wall }
 }
 
 fn why_not(cell: &Cell) -> String {
@@ -286,7 +286,7 @@ fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Co
         Status::Failed(reason) => missing(&format!("failed: {reason}")),
         Status::Measured => match &wrong[pair.cell] {
             Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
-            None => match Unusable::of(&pair.run.cells[pair.cell]) {
+            None => match Unusable::from_cell(&pair.run.cells[pair.cell]) {
                 Some(why) => missing(&format!("{} {why}", pair.run.cells[pair.cell].method)),
                 None => missing(pair.run.cells[pair.cell].without_samples()),
             },
@@ -462,12 +462,12 @@ const EQUAL_MEMORY: f64 = 0.05;
 /// has it.
 pub(super) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     let metrics = [(time, EQUAL_TIME), (CPU, EQUAL_TIME), (PEAK_RSS, EQUAL_MEMORY)];
-    let all: Vec<Method> = compared
+    let all: Vec<ParetoCandidate> = compared
         .iter()
-        .map(|cell| Method::of(&run.cells[*cell], metrics.map(|(name, _)| name)))
+        .map(|cell| ParetoCandidate::from_cell(&run.cells[*cell], metrics.map(|(name, _)| name)))
         .collect();
-    let is_beaten = |one: &Method| {
-        let by = |other: &Method| {
+    let is_beaten = |one: &ParetoCandidate| {
+        let by = |other: &ParetoCandidate| {
             let orders: Vec<Ordering> = (metrics.iter().enumerate())
                 .map(|(m, (_, equal))| order(one.middle(m, other), other.middle(m, one), *equal))
                 .collect();
@@ -475,8 +475,8 @@ pub(super) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
         };
         all.iter().any(by)
     };
-    let is_known = |one: &Method| {
-        let is_lacked = |m: usize, method: &Method| method.metrics[m].is_empty();
+    let is_known = |one: &ParetoCandidate| {
+        let is_lacked = |m: usize, method: &ParetoCandidate| method.metrics[m].is_empty();
         (0..metrics.len())
             .all(|m| !is_lacked(m, one) || all.iter().all(|other| is_lacked(m, other)))
     };
@@ -484,15 +484,15 @@ pub(super) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     unbeaten.map(|(cell, _)| *cell).collect()
 }
 
-struct Method {
+struct ParetoCandidate {
     sessions: BTreeSet<u32>,
     /// By metric, the values in ascending order with their sessions; none for a value of the
     /// counting pass, which follows all sessions.
     metrics: [Vec<(Option<u32>, f64)>; 3],
 }
 
-impl Method {
-    fn of(cell: &Cell, metrics: [&str; 3]) -> Method {
+impl ParetoCandidate {
+    fn from_cell(cell: &Cell, metrics: [&str; 3]) -> ParetoCandidate {
         let values = |metric: &str| {
             let session = |sample: &Sample| match sample.pass {
                 Pass::Timing => Some(sample.session),
@@ -504,11 +504,11 @@ impl Method {
             values
         };
         let timed = cell.samples.iter().filter(|sample| sample.counts());
-        Method { sessions: timed.map(|s| s.session).collect(), metrics: metrics.map(values) }
+        ParetoCandidate { sessions: timed.map(|s| s.session).collect(), metrics: metrics.map(values) }
     }
 
     /// The p50 of the sessions that the other one has, too.
-    fn middle(&self, metric: usize, other: &Method) -> Option<f64> {
+    fn middle(&self, metric: usize, other: &ParetoCandidate) -> Option<f64> {
         let is_shared = |session: &Option<u32>| session.is_none_or(|s| other.sessions.contains(&s));
         let all = &self.metrics[metric];
         if self.sessions == other.sessions {

@@ -21,7 +21,7 @@ const ALONE: usize = 22;
 
 /// What the samples that a run has until now say about its end.
 #[derive(Clone, Debug, Default)]
-pub struct Decided {
+pub struct StoppingDecision {
     /// By cell, whether it may leave: it has a verdict, and is shown slower than another method. A
     /// yardstick, which has none, leaves once it has the sessions of the first look.
     pub leaves: Vec<bool>,
@@ -33,7 +33,7 @@ pub struct Decided {
     pub comparisons: Vec<Comparison>,
 }
 
-impl Decided {
+impl StoppingDecision {
     /// The comparison that decides between a cell and its family's reference; none for the
     /// reference itself and for yardsticks.
     pub fn decision(&self, family: &Family, cell: usize) -> Option<&Comparison> {
@@ -49,7 +49,7 @@ pub fn is_look(run: &Run) -> bool {
 }
 
 /// What is decided now.
-pub fn decided(run: &Run) -> Decided {
+pub fn stopping_decision(run: &Run) -> StoppingDecision {
     let tables = compare_all(run, &wrong_answers(run));
     let of_cell = |cell: usize| {
         let own = tables.families.iter().zip(&tables.best).filter(|(f, _)| f.cells.contains(&cell));
@@ -63,7 +63,7 @@ pub fn decided(run: &Run) -> Decided {
     let mut tables_of_points = tables.families.iter().zip(&tables.best);
     let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
     let Tables { families, comparisons, .. } = tables;
-    Decided { leaves, all, families, comparisons }
+    StoppingDecision { leaves, all, families, comparisons }
 }
 
 fn is_measured_yardstick(cell: &Cell) -> bool {
@@ -114,7 +114,7 @@ const METRICS: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
 ///
 /// While no sample of a method counts, the last one that warms it up stands for it, so that there
 /// are figures as soon as anything is measured.
-pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
+pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
     let run = &*with_estimates(run);
     let wrong = wrong_answers(run);
     let families = match look {
@@ -138,9 +138,9 @@ pub fn preview(run: &Run, look: Option<&Decided>) -> Analysis {
         cells,
         families,
         comparisons,
-        across: Vec::new(),
+        param_effects: Vec::new(),
         overall: Vec::new(),
-        own: Vec::new(),
+        custom_metrics: Vec::new(),
         thresholds: Vec::new(),
         notes: Vec::new(),
     }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn the_deciding_comparison_is_found_and_no_method_leaves_a_run_of_a_fixed_design() {
         let slow = times(&noisy(2, 0.01), 2.0);
-        let found = decided(&run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]));
+        let found = stopping_decision(&run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]));
         let verdict = |cell| found.decision(&found.families[0], cell).map(|found| found.verdict);
         assert_eq!([0, 1].map(verdict), [None, Some(Verdict::Slower)]);
         assert_eq!(found.leaves, [false, false]);

@@ -76,7 +76,7 @@ const LEVEL: f64 = 0.95;
 /// B; above the second, at most C.
 const WAITED: [f64; 2] = [0.1, 0.5];
 
-struct Value {
+struct LatencyValue {
     session: u32,
     ns: f64,
     disturbed: bool,
@@ -107,8 +107,8 @@ pub fn figures(cell: &Cell, quantity: Quantity, load: &MachineLoad) -> Option<Fi
 }
 
 /// The undisturbed values, or all if these are too few or leave too few sessions for an interval.
-fn without_disturbed(values: Vec<Value>) -> Vec<Value> {
-    let sessions = |values: &mut dyn Iterator<Item = &Value>| {
+fn without_disturbed(values: Vec<LatencyValue>) -> Vec<LatencyValue> {
+    let sessions = |values: &mut dyn Iterator<Item = &LatencyValue>| {
         values.map(|value| value.session).collect::<BTreeSet<u32>>().len()
     };
     let undisturbed = || values.iter().filter(|value| !value.disturbed);
@@ -119,7 +119,7 @@ fn without_disturbed(values: Vec<Value>) -> Vec<Value> {
     values.into_iter().filter(|value| !value.disturbed).collect()
 }
 
-fn values(cell: &Cell, quantity: Quantity) -> Vec<Value> {
+fn values(cell: &Cell, quantity: Quantity) -> Vec<LatencyValue> {
     let waits = column(cell, "run_queue_wait_ns");
     let walls = column(cell, "wall_ns");
     let of = |sample: &Sample, at: usize| match quantity {
@@ -129,7 +129,7 @@ fn values(cell: &Cell, quantity: Quantity) -> Vec<Value> {
         Quantity::PerMebibyte => walls(at) * sample.ops as f64 / sample.bytes as f64 * 1_048_576.0,
     };
     let all = cell.samples.iter().enumerate().filter(|(_, sample)| sample.counts());
-    all.map(|(at, sample)| Value {
+    all.map(|(at, sample)| LatencyValue {
         session: sample.session,
         ns: of(sample, at),
         disturbed: waits(at) > WAIT_SHARE * walls(at),
@@ -150,7 +150,7 @@ fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
 }
 
 /// A percentile of each session, sorted: processes differ for their whole life.
-fn of_sessions(values: &[Value], p: f64) -> Vec<f64> {
+fn of_sessions(values: &[LatencyValue], p: f64) -> Vec<f64> {
     let mut sessions: Vec<u32> = values.iter().map(|value| value.session).collect();
     sessions.sort_unstable();
     sessions.dedup();
@@ -215,7 +215,7 @@ mod tests {
         let left = |undisturbed: u32, sessions: u32| {
             let value = |at: u32| {
                 let session = at / 4;
-                Value { session, ns: 1.0, disturbed: session >= undisturbed }
+                LatencyValue { session, ns: 1.0, disturbed: session >= undisturbed }
             };
             without_disturbed((0..4 * sessions).map(value).collect()).len()
         };
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_percentile_of_each_session_is_of_its_own_samples() {
-        let value = |session, ns| Value { session, ns, disturbed: false };
+        let value = |session, ns| LatencyValue { session, ns, disturbed: false };
         let values = [value(1, 9.0), value(0, 2.0), value(0, 1.0), value(1, 5.0), value(0, 3.0)];
         assert_eq!(of_sessions(&values, 50.0), [2.0, 5.0]);
         assert_eq!(of_sessions(&values, 100.0), [3.0, 9.0]);
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn ten_samples_that_were_not_disturbed_are_enough() {
         let left = |undisturbed: u32| {
-            let value = |at: u32| Value { session: at % 5, ns: 1.0, disturbed: at >= undisturbed };
+            let value = |at: u32| LatencyValue { session: at % 5, ns: 1.0, disturbed: at >= undisturbed };
             without_disturbed((0..20).map(value).collect()).len()
         };
         assert_eq!([9, 10, 11].map(left), [20, 10, 11]);

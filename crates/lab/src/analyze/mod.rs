@@ -1,19 +1,19 @@
 //! Derives from a `Run` what a report shows: summaries, comparisons, verdicts, notes. Pure: it
 //! reads no clock, file or environment.
 
-mod across;
 mod analysis;
+mod between_runs;
 mod check;
 mod claim;
 mod compare;
 mod diagnostics;
 mod family;
 mod fleet;
+mod further_comparisons;
 mod growing;
 mod history;
 pub mod latency;
 mod noise;
-mod sides;
 pub mod size_sweep;
 mod unusable;
 mod values;
@@ -21,29 +21,29 @@ mod wait;
 
 use self::analysis::ALPHA;
 pub use self::analysis::{
-    Analysis, CellSummary, Change, Comparison, Doubt, Family, Overall, OwnComparison,
+    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
     ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
+pub use self::between_runs::{
+    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched, compare_sides,
+    gate, refusal,
+};
 pub use self::check::{
-    Allowed, Check, CheckLine, Checked, Foreseen, OLD, Outcome, ROUNDS, SESSIONS, check,
-    check_pairs, foresee, foresee_pairs,
+    Allowed, Check, CheckLine, Checked, DetectableEffect, OLD, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, detectable_effects, detectable_effects_of_pairs,
 };
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::{RELEVANT_PERCENT, margin_percent};
 pub use self::diagnostics::SESSIONS_MAX;
 use self::family::Tables;
 pub use self::fleet::{
-    Disagreement, Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GoesWith, GroupRatio, PooledRatio,
-    RunGroup, compare_groups,
+    CorrelatedFacts, Disagreement, Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GroupRatio,
+    PooledRatio, RunGroup, compare_groups,
 };
-pub use self::growing::{Decided, decided, is_look, preview};
+pub use self::growing::{StoppingDecision, is_look, preview, stopping_decision};
 pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
-};
-pub use self::sides::{
-    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
-    compare_sides, gate, refusal,
 };
 pub use self::unusable::{LeftRunning, Unusable};
 use crate::run::{Measure, Run};
@@ -60,11 +60,20 @@ pub fn analyze(run: &Run) -> Analysis {
         .collect();
     let mut notes = run.notes.clone();
     notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
-    let across = across::compare_across(run, &wrong, &families);
+    let param_effects = further_comparisons::param_effects(run, &wrong, &families);
     let thresholds = claim::check_thresholds(run, &cells, &families, &comparisons);
-    let overall = across::overall(run, &families);
-    let own = across::compare_own(run, &families);
-    Analysis { cells, families, comparisons, across, overall, own, thresholds, notes }
+    let overall = further_comparisons::overall(run, &families);
+    let custom_metrics = further_comparisons::custom_metrics(run, &families);
+    Analysis {
+        cells,
+        families,
+        comparisons,
+        param_effects,
+        overall,
+        custom_metrics,
+        thresholds,
+        notes,
+    }
 }
 
 /// The measures by which the methods of each point are compared, chosen from the available samples.

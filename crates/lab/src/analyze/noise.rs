@@ -21,7 +21,7 @@ pub(super) const ALPHA: f64 = 0.01;
 const TREND_SESSIONS: usize = 10;
 
 /// What is doubtful about the logs of a cell's samples, if chance produces it less often than this.
-type Doubt = fn(&[(&Sample, f64)], f64) -> Option<String>;
+type NoiseCheck = fn(&[(&Sample, f64)], f64) -> Option<String>;
 
 pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
     let series: Vec<Vec<(&Sample, f64)>> = run
@@ -31,7 +31,7 @@ pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
         .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
         .collect();
     let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
-    let look = |doubt: Doubt| -> Findings {
+    let look = |doubt: NoiseCheck| -> Findings {
         let found = series.iter().enumerate();
         found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
     };
@@ -162,7 +162,7 @@ const AS_LARGE: usize = 10;
 const Z_MIN: f64 = 2.5;
 
 /// The place of each cell in one round; none if it did not run.
-type Places = Vec<Option<u32>>;
+type Slots = Vec<Option<u32>>;
 
 /// The cells that take longer where another one has run since their own last run, each with the
 /// text of the finding. With two methods there is none: each runs after the other one, and the
@@ -195,8 +195,8 @@ pub(super) fn effects_of_predecessors(
 
 /// The rounds in the order in which they were measured. A session of several rounds begins with new
 /// processes, so that its first round follows no other.
-fn rounds(run: &Run) -> Vec<((u32, u32), Places)> {
-    let mut rounds: BTreeMap<(u32, u32), Places> = BTreeMap::new();
+fn rounds(run: &Run) -> Vec<((u32, u32), Slots)> {
+    let mut rounds: BTreeMap<(u32, u32), Slots> = BTreeMap::new();
     let timed = |cell: &'_ Cell| -> Vec<(u32, u32, u32)> {
         let samples = cell.samples.iter().filter(|s| s.pass == Pass::Timing && !s.warm_up);
         samples.map(|s| (s.session, s.round, s.slot)).collect()
@@ -212,7 +212,7 @@ fn rounds(run: &Run) -> Vec<((u32, u32), Places)> {
 }
 
 /// A run of a method that follows another of its own.
-struct AfterOwn {
+struct RepeatedRun {
     session: u32,
     log: f64,
     /// Whether the other method ran before it, in its round and in the round before.
@@ -220,7 +220,7 @@ struct AfterOwn {
     is_before: bool,
 }
 
-impl AfterOwn {
+impl RepeatedRun {
     /// How often the other one ran since the last run.
     fn exposure(&self) -> f64 {
         exposure(self.was_before, self.is_before)
@@ -232,11 +232,11 @@ fn exposure(was_before: bool, is_before: bool) -> f64 {
 }
 
 fn runs(
-    rounds: &[((u32, u32), Places)],
+    rounds: &[((u32, u32), Slots)],
     series: &[(&Sample, f64)],
     cell: usize,
     other: usize,
-) -> Vec<AfterOwn> {
+) -> Vec<RepeatedRun> {
     let logs: BTreeMap<(u32, u32), f64> =
         series.iter().map(|(sample, log)| ((sample.session, sample.round), *log)).collect();
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
@@ -244,11 +244,11 @@ fn runs(
         *sizes.entry(*session).or_default() += 1;
     }
     let is_alone = |session: u32| sizes.get(&session) == Some(&1);
-    let is_before = |places: &Places| Some(places[other]? < places[cell]?);
-    let of_two = |two: &[((u32, u32), Places)]| {
+    let is_before = |places: &Slots| Some(places[other]? < places[cell]?);
+    let of_two = |two: &[((u32, u32), Slots)]| {
         let [(earlier, before), (key, now)] = two else { return None };
         let follows = earlier.0 == key.0 || is_alone(earlier.0) && is_alone(key.0);
-        Some(AfterOwn {
+        Some(RepeatedRun {
             session: if earlier.0 == key.0 { key.0 } else { 0 },
             log: *logs.get(key)?,
             was_before: is_before(before)?,
@@ -261,7 +261,7 @@ fn runs(
 
 /// The difference of the medians of the logs of those after which the other one ran, and of the
 /// rest, if it is relevant.
-fn shift(runs: &[AfterOwn]) -> Option<f64> {
+fn shift(runs: &[RepeatedRun]) -> Option<f64> {
     let logs = |ran: bool| -> Vec<f64> {
         runs.iter().filter(|one| (one.exposure() > 0.0) == ran).map(|one| one.log).collect()
     };
@@ -275,7 +275,7 @@ fn shift(runs: &[AfterOwn]) -> Option<f64> {
 
 /// Whether redrawn orders of the two methods give at least this sum of ranks times exposure less
 /// often than `alpha`. The ranks are those within a session.
-fn is_unlikely(runs: &[AfterOwn], alpha: f64, seed: u64) -> bool {
+fn is_unlikely(runs: &[RepeatedRun], alpha: f64, seed: u64) -> bool {
     if runs.len() + 1 < ROUNDS_MIN {
         return false;
     }
@@ -306,8 +306,8 @@ fn is_unlikely(runs: &[AfterOwn], alpha: f64, seed: u64) -> bool {
 }
 
 /// The ranks of the logs within each session, less their mean.
-fn ranks(runs: &[AfterOwn]) -> Vec<f64> {
-    let rank = |one: &AfterOwn| {
+fn ranks(runs: &[RepeatedRun]) -> Vec<f64> {
+    let rank = |one: &RepeatedRun| {
         let own = || runs.iter().filter(|other| other.session == one.session);
         let below = own().filter(|other| other.log < one.log).count() as f64;
         let equal = own().filter(|other| other.log.total_cmp(&one.log).is_eq()).count() as f64;

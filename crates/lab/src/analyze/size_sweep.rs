@@ -1,7 +1,7 @@
 //! The latency of memory as a function of the size of the data set, and its plateaus, named after
 //! the caches that the system reports.
 
-use crate::param::{Point, Value};
+use crate::param::{ParamValue, Point};
 use crate::run::{Cell, Run};
 use crate::stats::{Plateau, plateaus};
 
@@ -13,12 +13,12 @@ const LEAST_SIZES: usize = 6;
 pub struct SizeSweep<'a> {
     /// In bytes, in ascending order.
     pub sizes: Vec<u64>,
-    pub columns: Vec<Column<'a>>,
+    pub columns: Vec<SweepColumn<'a>>,
 }
 
 /// A method with one kind of pages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column<'a> {
+pub struct SweepColumn<'a> {
     pub method: &'a str,
     pub pages: &'a str,
     /// By size: the 10th percentile.
@@ -56,7 +56,7 @@ pub fn size_sweep(run: &Run) -> Option<SizeSweep<'_>> {
 }
 
 fn is_of_sweep(point: &Point) -> bool {
-    let latency = Value::from("latency");
+    let latency = ParamValue::from("latency");
     point.get("job") == Some(&latency) && point.get("size").is_some()
 }
 
@@ -68,14 +68,14 @@ fn sizes(run: &Run) -> Vec<u64> {
     sizes
 }
 
-fn columns<'a>(run: &'a Run, sizes: &[u64]) -> Vec<Column<'a>> {
-    let mut columns: Vec<Column<'a>> = Vec::new();
+fn columns<'a>(run: &'a Run, sizes: &[u64]) -> Vec<SweepColumn<'a>> {
+    let mut columns: Vec<SweepColumn<'a>> = Vec::new();
     for cell in run.cells.iter().filter(|cell| is_of_sweep(&cell.point)) {
         let pages = cell.point.text("pages").unwrap_or_default();
         let method = cell.method.as_str();
         let known = columns.iter().position(|c| c.method == method && c.pages == pages);
         let column = known.unwrap_or_else(|| {
-            columns.push(Column { method, pages, ns: vec![None; sizes.len()] });
+            columns.push(SweepColumn { method, pages, ns: vec![None; sizes.len()] });
             columns.len() - 1
         });
         let size = cell.point.number("size").ok();
@@ -107,7 +107,7 @@ pub fn announced(run: &Run) -> Vec<(&'static str, u64)> {
 /// if its end lies between a quarter of that cache's size and 1.2 times it; it is that of main
 /// memory if it begins beyond all caches.
 pub fn levels(
-    column: &Column<'_>,
+    column: &SweepColumn<'_>,
     sizes: &[u64],
     caches: &[(&'static str, u64)],
 ) -> (Vec<LevelFound>, Vec<(&'static str, u64)>) {
@@ -152,7 +152,7 @@ mod tests {
         let ladder = [1.2, 1.2, 1.2, 1.2, 3.8, 3.8, 3.8, 9.0, 30.0, 60.0, 110.0, 111.0, 110.0];
         let sizes: Vec<u64> = (0..ladder.len()).map(|i| 4096 << i).collect();
         let ns = ladder.into_iter().map(Some).collect();
-        let column = Column { method: "random", pages: "huge", ns };
+        let column = SweepColumn { method: "random", pages: "huge", ns };
         let (found, missing) = levels(&column, &sizes, caches);
         (found.into_iter().map(|found| (found.level, found.from, found.to)).collect(), missing)
     }
@@ -246,7 +246,7 @@ mod tests {
         ]);
         run.points.push(at("bandwidth", Some(7)));
         let found = size_sweep(&run).unwrap();
-        let column = |method, pages, ns: [Option<f64>; 6]| Column { method, pages, ns: ns.into() };
+        let column = |method, pages, ns: [Option<f64>; 6]| SweepColumn { method, pages, ns: ns.into() };
         let expected = vec![
             column(
                 "random",

@@ -26,9 +26,9 @@ pub enum Unusable {
 
 impl Unusable {
     /// None for a method that can be compared.
-    pub fn of(cell: &Cell) -> Option<Unusable> {
-        let left = LeftRunning::of(cell).filter(LeftRunning::is_decisive);
-        left.map(Unusable::LeftRunning).or_else(|| Impossible::of(cell).map(Unusable::Impossible))
+    pub fn from_cell(cell: &Cell) -> Option<Unusable> {
+        let left = LeftRunning::from_cell(cell).filter(LeftRunning::is_decisive);
+        left.map(Unusable::LeftRunning).or_else(|| Impossible::from_cell(cell).map(Unusable::Impossible))
     }
 }
 
@@ -57,7 +57,7 @@ pub struct Impossible {
 
 impl Impossible {
     /// None if at most a tenth of the samples that count have such figures.
-    fn of(cell: &Cell) -> Option<Impossible> {
+    fn from_cell(cell: &Cell) -> Option<Impossible> {
         // What has a wait of its main thread computes in no other.
         let waits = cell.values.get(RUN_QUEUE_WAIT)?;
         let counted: Vec<usize> =
@@ -114,7 +114,7 @@ pub struct LeftRunning {
 
 impl LeftRunning {
     /// None if no run left any. The runs that warm a command up count where there are no others.
-    pub fn of(cell: &Cell) -> Option<LeftRunning> {
+    pub fn from_cell(cell: &Cell) -> Option<LeftRunning> {
         if ![LEFT, KEPT].iter().any(|metric| cell.values.contains_key(*metric)) {
             return None;
         }
@@ -235,7 +235,7 @@ mod tests {
     fn left(metric: &str, runs: usize, of: usize, processes: f64) -> Option<LeftRunning> {
         let mut cell = with(cell("a", vec![100.0; of]), metric, |_| processes);
         cell.values.get_mut(metric).unwrap().iter_mut().skip(runs).for_each(|n| *n = f64::NAN);
-        LeftRunning::of(&cell)
+        LeftRunning::from_cell(&cell)
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
              they do is in no figure"
         );
         assert_eq!(left(LEFT, 0, 6, 1.0), None);
-        assert_eq!(LeftRunning::of(&cell("a", [100.0; 6])), None);
+        assert_eq!(LeftRunning::from_cell(&cell("a", [100.0; 6])), None);
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
             let cell = with(cell("a", [wall_ns; 10]), CPU, |_| cpu_ns);
             let cell = with(cell, CPU_DELAY, |_| wait_ns);
             let cell = with(cell, RUN_QUEUE_WAIT, |_| wait_ns);
-            Unusable::of(&cell).map(|found| found.to_string())
+            Unusable::from_cell(&cell).map(|found| found.to_string())
         };
         assert_eq!(of(1e9, 1.01e9 + TICK_NS, 1e9), None);
         assert_eq!(
@@ -280,14 +280,14 @@ mod tests {
         assert!(of(1e3, 0.0, 20e6).unwrap().contains("a wait for a CPU of 20.000 ms"));
         // Of several threads it may be so.
         let several = with(cell("a", [1e6; 10]), CPU, |_| 48.6e6);
-        assert_eq!(Unusable::of(&several), None);
+        assert_eq!(Unusable::from_cell(&several), None);
         // One of ten samples may be a clock that was late.
         let mut late = with(cell("a", [1e6; 10]), RUN_QUEUE_WAIT, |_| 0.0);
         late = with(late, CPU, |_| 0.9e6);
         late.values.get_mut(CPU).unwrap()[3] = 48.6e6;
-        assert_eq!(Unusable::of(&late), None);
+        assert_eq!(Unusable::from_cell(&late), None);
         late.values.get_mut(CPU).unwrap()[4] = 48.6e6;
-        assert!(Unusable::of(&late).is_some());
+        assert!(Unusable::from_cell(&late).is_some());
     }
 }
 

@@ -120,12 +120,12 @@ pub(super) fn numbered_log_ratios(
 ) -> Result<Vec<(u32, Vec<f64>)>, String> {
     ensure_usable(cell)?;
     ensure_usable(reference)?;
-    ratios([Rounds::of(cell, metric), Rounds::of(reference, of_reference)], metric)
+    ratios([Rounds::of_metric(cell, metric), Rounds::of_metric(reference, of_reference)], metric)
 }
 
 /// Fails if its figures cannot be compared.
 fn ensure_usable(cell: &Cell) -> Result<(), String> {
-    Unusable::of(cell).map_or(Ok(()), |why| Err(format!("{} {why}", cell.method)))
+    Unusable::from_cell(cell).map_or(Ok(()), |why| Err(format!("{} {why}", cell.method)))
 }
 
 /// The same of values that are not those of a metric.
@@ -162,7 +162,7 @@ impl Rounds {
     }
 
     /// Those of a metric, of the samples that count.
-    pub(super) fn of(cell: &Cell, metric: &str) -> Rounds {
+    pub(super) fn of_metric(cell: &Cell, metric: &str) -> Rounds {
         Rounds::new(cell.counted(metric).map(|(s, value)| ((s.session, s.round), value)))
     }
 
@@ -299,7 +299,7 @@ pub(super) fn cell_summary(
     let custom = cell.values.keys().map(String::as_str);
     let custom = custom.filter(|name| !is_known(name));
     let taken_in_vain = |s: &&Sample| !s.warm_up && s.not_counted.is_some();
-    let counted = Counted::new(cell);
+    let counted = ShownSamples::new(cell);
     CellSummary {
         cell: index,
         metrics: known.chain(custom).filter_map(|name| summary(&counted, name)).collect(),
@@ -311,8 +311,8 @@ pub(super) fn cell_summary(
 }
 
 /// None if no sample that is shown has the metric.
-fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
-    let samples = counted.of(metric);
+fn summary(counted: &ShownSamples<'_>, metric: &str) -> Option<Summary> {
+    let samples = counted.values_of(metric);
     let sessions = Sessions::new(samples.iter().map(|(sample, value)| (sample.session, *value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
@@ -330,7 +330,7 @@ fn summary(counted: &Counted<'_>, metric: &str) -> Option<Summary> {
 }
 
 /// The samples of a cell whose figures are shown, found once for all of its metrics.
-struct Counted<'a> {
+struct ShownSamples<'a> {
     cell: &'a Cell,
     timing: Vec<SampleKey>,
     counting: Vec<SampleKey>,
@@ -344,8 +344,8 @@ struct SampleKey {
     ops: u64,
 }
 
-impl Counted<'_> {
-    fn new(cell: &Cell) -> Counted<'_> {
+impl ShownSamples<'_> {
+    fn new(cell: &Cell) -> ShownSamples<'_> {
         let key =
             |(index, s): (usize, &Sample)| SampleKey { index, session: s.session, ops: s.ops };
         let of_pass = |pass: Pass| {
@@ -355,11 +355,11 @@ impl Counted<'_> {
         };
         let mut timing: Vec<SampleKey> = of_pass(Pass::Timing);
         timing.extend(cell.estimate().map(|index| key((index, &cell.samples[index]))));
-        Counted { cell, timing, counting: of_pass(Pass::Counting) }
+        ShownSamples { cell, timing, counting: of_pass(Pass::Counting) }
     }
 
     /// The same as [`Cell::shown`].
-    fn of(&self, metric: &str) -> Vec<(SampleKey, f64)> {
+    fn values_of(&self, metric: &str) -> Vec<(SampleKey, f64)> {
         let column = self.cell.values.get(metric).map_or(&[][..], Vec::as_slice);
         let values = |keys: &[SampleKey]| -> Vec<(SampleKey, f64)> {
             let value = |key: &SampleKey| Some((*key, *column.get(key.index)?));
@@ -446,7 +446,7 @@ mod summary_tests {
     fn one_sample_is_no_constant() {
         let is_constant = |walls: &[f64]| {
             let cell = cell("a", walls.iter().copied());
-            summary(&Counted::new(&cell), "wall_ns").unwrap().constant
+            summary(&ShownSamples::new(&cell), "wall_ns").unwrap().constant
         };
         assert!(is_constant(&[2.0, 2.0]));
         assert!(!is_constant(&[2.0]) && !is_constant(&[2.0, 3.0]));

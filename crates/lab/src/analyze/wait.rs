@@ -137,7 +137,7 @@ pub(super) fn bounds(run: &Run, [cell, reference]: [usize; 2], alpha: f64) -> Op
     let cpus = run.environment.facts.get("cpu_affinity_count").and_then(serde_json::Value::as_f64);
     let cpus = cpus.filter(|cpus| *cpus >= 1.0).unwrap_or(f64::INFINITY);
     let least = |cell: usize| least(&run.cells[cell], cpus);
-    let whole = |cell: usize| Rounds::of(&run.cells[cell], WALL);
+    let whole = |cell: usize| Rounds::of_metric(&run.cells[cell], WALL);
     let interval = |ours: Rounds, theirs: Rounds| {
         let Compared { logs, alpha, .. } =
             compared_rounds(run, [ours, theirs], WALL, alpha).ok()?;

@@ -172,7 +172,7 @@ pub fn available_bytes() -> Option<u64> {
 }
 
 /// The files of a control group that describe its memory, with the names of the two versions.
-struct Group {
+struct CgroupFiles {
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
@@ -181,14 +181,14 @@ struct Group {
     files: [&'static str; 2],
 }
 
-const VERSION_1: Group = Group {
+const VERSION_1: CgroupFiles = CgroupFiles {
     root: "/sys/fs/cgroup/memory",
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     files: ["total_inactive_file", "total_active_file"],
 };
 
-const VERSION_2: Group = Group {
+const VERSION_2: CgroupFiles = CgroupFiles {
     root: "/sys/fs/cgroup",
     limit: "memory.max",
     usage: "memory.current",
@@ -209,7 +209,7 @@ fn available_in_group() -> Option<u64> {
 
 /// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, relative to
 /// its root. Version 1 names the controller; where it has none for memory, version 2 limits it.
-fn memory_group(groups: &str) -> Option<(&'static Group, &str)> {
+fn memory_group(groups: &str) -> Option<(&'static CgroupFiles, &str)> {
     let fields = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let of = |name: &'static str| {
         let found = fields().find(|(names, _)| names.split(',').any(|one| one == name));
@@ -218,7 +218,7 @@ fn memory_group(groups: &str) -> Option<(&'static Group, &str)> {
     of("memory").map(|own| (&VERSION_1, own)).or_else(|| of("").map(|own| (&VERSION_2, own)))
 }
 
-impl Group {
+impl CgroupFiles {
     fn left(&self, group: &Path) -> Option<u64> {
         let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
         let number = |name: &str| text(name)?.trim().parse::<u64>().ok();

@@ -174,14 +174,14 @@ impl Shim {
 
     /// The variables that the process needs in its environment.
     pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
-        let library = proc_fs::of_own_file(&self.library);
+        let library = proc_fs::path_of_own_file(&self.library);
         // The libraries that the user preloads are kept.
         let preload = match std::env::var("LD_PRELOAD") {
             Ok(others) if !others.is_empty() => format!("{library}:{others}"),
             _ => library,
         };
         let tally = TALLY_VARIABLE.to_str().unwrap_or_default();
-        [("LD_PRELOAD", preload), (tally, proc_fs::of_own_file(&self.page))]
+        [("LD_PRELOAD", preload), (tally, proc_fs::path_of_own_file(&self.page))]
     }
 
     pub(crate) fn start(&self) {
@@ -209,7 +209,7 @@ impl Shim {
     /// Like [`Shim::counts`], for a process that still runs: it may have replaced its program since
     /// its hello.
     pub(crate) fn counts_still(&self, process: u32) -> Result<(), String> {
-        let program = proc_fs::of(process, "exe").map_err(|error| error.to_string())?;
+        let program = proc_fs::path(process, "exe").map_err(|error| error.to_string())?;
         self.counts(process, &program)?;
         let mapped = format!("/proc/{process}/maps");
         let mapped = std::fs::read(&mapped).map_err(|error| format!("{mapped}: {error}"))?;

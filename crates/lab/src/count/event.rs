@@ -13,7 +13,7 @@ use crate::metric::SYSCALLS;
 
 /// The event that is counted, and the name of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct CountedEvent {
     pub(super) metric: &'static str,
     event_type: u32,
     config: u64,
@@ -23,7 +23,7 @@ pub(super) struct Kind {
 
 /// The task that the event belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
+pub(crate) enum EventTarget {
     /// This thread.
     Own,
     /// This task, from now on.
@@ -33,8 +33,8 @@ pub(crate) enum Target {
 }
 
 #[derive(Debug)]
-pub(super) struct Event {
-    kind: Kind,
+pub(super) struct EventCounter {
+    kind: CountedEvent,
     fd: OwnedFd,
 }
 
@@ -141,14 +141,14 @@ fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Res
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
-impl Kind {
-    pub(super) fn tracepoint(id: u64) -> Kind {
-        Kind { metric: SYSCALLS, event_type: TYPE_TRACEPOINT, config: id, user_only: false }
+impl CountedEvent {
+    pub(super) fn tracepoint(id: u64) -> CountedEvent {
+        CountedEvent { metric: SYSCALLS, event_type: TYPE_TRACEPOINT, config: id, user_only: false }
     }
 
-    pub(super) fn hardware() -> impl Iterator<Item = Kind> {
+    pub(super) fn hardware() -> impl Iterator<Item = CountedEvent> {
         let kinds = [("instructions", 1), ("cycles", 0), ("cache_misses", 3), ("branch_misses", 5)];
-        kinds.into_iter().map(|(metric, config)| Kind {
+        kinds.into_iter().map(|(metric, config)| CountedEvent {
             metric,
             event_type: TYPE_HARDWARE,
             config,
@@ -157,33 +157,33 @@ impl Kind {
     }
 
     /// A tracepoint is in the kernel: without kernel events it would count nothing.
-    pub(super) fn without_kernel(self) -> Option<Kind> {
-        (self.event_type == TYPE_HARDWARE).then_some(Kind { user_only: true, ..self })
+    pub(super) fn without_kernel(self) -> Option<CountedEvent> {
+        (self.event_type == TYPE_HARDWARE).then_some(CountedEvent { user_only: true, ..self })
     }
 
     pub(super) fn word(&self) -> String {
-        let Kind { metric, config, user_only, .. } = self;
+        let CountedEvent { metric, config, user_only, .. } = self;
         format!("{metric}={config}{}", if *user_only { "u" } else { "" })
     }
 
-    pub(super) fn of_word(word: &str) -> Option<Kind> {
+    pub(super) fn of_word(word: &str) -> Option<CountedEvent> {
         let (metric, number) = word.split_once('=')?;
         let user_only = number.ends_with('u');
         let config = number.trim_end_matches('u').parse().ok()?;
-        let known = Kind::hardware().find(|kind| kind.metric == metric && kind.config == config);
+        let known = CountedEvent::hardware().find(|kind| kind.metric == metric && kind.config == config);
         match metric {
-            SYSCALLS => Some(Kind::tracepoint(config)),
-            _ => known.map(|kind| Kind { user_only, ..kind }),
+            SYSCALLS => Some(CountedEvent::tracepoint(config)),
+            _ => known.map(|kind| CountedEvent { user_only, ..kind }),
         }
     }
 }
 
-impl Event {
-    pub(super) fn open(kind: Kind, target: Target) -> io::Result<Event> {
+impl EventCounter {
+    pub(super) fn open(kind: CountedEvent, target: EventTarget) -> io::Result<EventCounter> {
         let (task, start) = match target {
-            Target::Own => (0, 0),
-            Target::Task(task) => (task as libc::pid_t, 0),
-            Target::AfterExec(task) => (task as libc::pid_t, DISABLED | ENABLE_ON_EXEC),
+            EventTarget::Own => (0, 0),
+            EventTarget::Task(task) => (task as libc::pid_t, 0),
+            EventTarget::AfterExec(task) => (task as libc::pid_t, DISABLED | ENABLE_ON_EXEC),
         };
         let level = if kind.user_only { EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR } else { 0 };
         let attributes = Attributes {
@@ -195,10 +195,10 @@ impl Event {
             ..Attributes::default()
         };
         let any_cpu = -1;
-        Ok(Event { kind, fd: open(&attributes, task, any_cpu)? })
+        Ok(EventCounter { kind, fd: open(&attributes, task, any_cpu)? })
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> CountedEvent {
         self.kind
     }
 
@@ -219,7 +219,7 @@ impl Event {
 pub(crate) const NEEDS_RIGHTS: &str = "perf tracepoints need root or CAP_PERFMON here";
 
 /// Why an event cannot be opened, and what would help.
-pub(super) fn explain(kind: Kind, error: &io::Error) -> String {
+pub(super) fn explain(kind: CountedEvent, error: &io::Error) -> String {
     let tracepoint = kind.event_type == TYPE_TRACEPOINT;
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) if tracepoint => NEEDS_RIGHTS.to_owned(),
@@ -378,12 +378,12 @@ mod tests {
 
     #[test]
     fn a_word_is_read_as_it_was_written() {
-        let kinds = Kind::hardware().flat_map(|kind| [Some(kind), kind.without_kernel()]);
-        for kind in kinds.flatten().chain([Kind::tracepoint(443)]) {
-            assert_eq!(Kind::of_word(&kind.word()), Some(kind));
+        let kinds = CountedEvent::hardware().flat_map(|kind| [Some(kind), kind.without_kernel()]);
+        for kind in kinds.flatten().chain([CountedEvent::tracepoint(443)]) {
+            assert_eq!(CountedEvent::of_word(&kind.word()), Some(kind));
         }
         for word in ["", "syscalls", "syscalls=", "syscalls=x", "cycles=7", "other=1"] {
-            assert_eq!(Kind::of_word(word), None, "{word}");
+            assert_eq!(CountedEvent::of_word(word), None, "{word}");
         }
     }
 
@@ -391,11 +391,11 @@ mod tests {
     fn every_error_has_a_reason() {
         let check = |errno, of_hardware: &str, of_tracepoint: &str| {
             let error = io::Error::from_raw_os_error(errno);
-            for kind in Kind::hardware() {
+            for kind in CountedEvent::hardware() {
                 let why = explain(kind, &error);
                 assert!(why.starts_with(of_hardware), "{why}");
             }
-            let why = explain(Kind::tracepoint(1), &error);
+            let why = explain(CountedEvent::tracepoint(1), &error);
             assert!(why.starts_with(of_tracepoint), "{why}");
         };
         check(libc::EACCES, "perf events are not permitted here", NEEDS_RIGHTS);

@@ -6,7 +6,7 @@ use super::Calls;
 
 /// The same as on Linux.
 #[allow(dead_code, reason = "only Linux reads it")]
-pub(crate) enum Window {
+pub(crate) enum TraceScope {
     Marked,
     Protocol { orders: PathBuf, replies: PathBuf },
     Program,
@@ -17,7 +17,7 @@ pub(crate) enum Window {
 pub(crate) enum Tracer {}
 
 impl Tracer {
-    pub(crate) fn attach(_root: u32, _window: Window, _limit_ns: u64) -> Result<Tracer, String> {
+    pub(crate) fn attach(_root: u32, _scope: TraceScope, _limit_ns: u64) -> Result<Tracer, String> {
         Err("only Linux reports the system calls of a process".to_owned())
     }
 

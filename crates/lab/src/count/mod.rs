@@ -18,17 +18,17 @@ use syscalls::Sysno;
 
 pub use self::allocations::{Allocations, CountingAllocator};
 pub(crate) use self::allocations::{METRICS as ALLOCATION_METRICS, Shim};
-use self::event::{Event, Kind};
-pub(crate) use self::event::{NEEDS_RIGHTS, PerfEvent, Target, open_on_cpu};
-pub(crate) use self::process_events::{Mark, Outside, OwnCounts, mark};
-pub(crate) use self::tracer::{Tracer, Window};
+use self::event::{CountedEvent, EventCounter};
+pub(crate) use self::event::{EventTarget, NEEDS_RIGHTS, PerfEvent, open_on_cpu};
+pub(crate) use self::process_events::{JobMark, OwnCounts, ProcessCounters, mark};
+pub(crate) use self::tracer::{TraceScope, Tracer};
 pub(crate) use self::tree::settle;
 use crate::metric::SYSCALLS;
 
 /// The metrics that perf events can count on this machine, and why the others cannot be counted.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    kinds: Vec<Kind>,
+    kinds: Vec<CountedEvent>,
     missing: BTreeMap<&'static str, String>,
 }
 
@@ -46,19 +46,19 @@ impl Sources {
     pub fn look() -> Sources {
         let mut sources = Sources::default();
         match event::tracepoint_id() {
-            Ok(id) => sources.try_out(Kind::tracepoint(id)),
+            Ok(id) => sources.try_out(CountedEvent::tracepoint(id)),
             Err(why) => drop(sources.missing.insert(SYSCALLS, why)),
         }
-        for kind in Kind::hardware() {
+        for kind in CountedEvent::hardware() {
             sources.try_out(kind);
         }
         sources
     }
 
-    fn try_out(&mut self, kind: Kind) {
-        match Event::open(kind, Target::Own).or_else(|error| {
+    fn try_out(&mut self, kind: CountedEvent) {
+        match EventCounter::open(kind, EventTarget::Own).or_else(|error| {
             // Without rights, what the program does in user mode may still be countable.
-            Event::open(kind.without_kernel().ok_or(error)?, Target::Own)
+            EventCounter::open(kind.without_kernel().ok_or(error)?, EventTarget::Own)
         }) {
             Ok(event) => self.kinds.push(event.kind()),
             Err(error) => drop(self.missing.insert(kind.metric, event::explain(kind, &error))),
@@ -88,7 +88,7 @@ impl Sources {
 
     /// The value of [`crate::protocol::COUNTING_VARIABLE`].
     pub(crate) fn to_variable(&self) -> String {
-        let words: Vec<String> = self.kinds.iter().map(Kind::word).collect();
+        let words: Vec<String> = self.kinds.iter().map(CountedEvent::word).collect();
         words.join(" ")
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn each_source_is_there_or_explained() {
         let sources = Sources::look();
-        for metric in std::iter::once(SYSCALLS).chain(Kind::hardware().map(|kind| kind.metric)) {
+        for metric in std::iter::once(SYSCALLS).chain(CountedEvent::hardware().map(|kind| kind.metric)) {
             let there = sources.kinds.iter().any(|kind| kind.metric == metric);
             assert_ne!(there, sources.missing.contains_key(metric), "{metric}: {sources:?}");
         }
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn the_metrics_are_those_of_the_events() {
-        let hardware = Kind::hardware().next().unwrap();
-        let kinds = vec![Kind::tracepoint(443), hardware.without_kernel().unwrap()];
+        let hardware = CountedEvent::hardware().next().unwrap();
+        let kinds = vec![CountedEvent::tracepoint(443), hardware.without_kernel().unwrap()];
         let sources = Sources { kinds, missing: BTreeMap::new() };
         assert!(sources.metrics().eq([SYSCALLS, hardware.metric]));
         assert_eq!(sources.without_kernel(), [hardware.metric]);
@@ -134,7 +134,7 @@ mod tests {
     fn a_child_finds_the_same_sources() {
         let sources = Sources::look();
         let words = sources.to_variable();
-        let kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
+        let kinds: Vec<CountedEvent> = words.split(' ').filter_map(CountedEvent::of_word).collect();
         assert_eq!(kinds, sources.kinds, "{words}");
     }
 }

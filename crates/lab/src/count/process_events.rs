@@ -2,8 +2,8 @@
 //! counted from outside.
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
-use super::event::{Event, Kind};
-use super::{Sources, Target, tree};
+use super::event::{CountedEvent, EventCounter};
+use super::{EventTarget, Sources, tree};
 use crate::clock;
 use crate::metric::SYSCALLS;
 use crate::protocol::COUNTING_VARIABLE;
@@ -15,21 +15,21 @@ use crate::protocol::COUNTING_VARIABLE;
 /// are read in the opposite order, so that the system calls are those of the job and of one
 /// reading.
 pub(crate) struct OwnCounts {
-    events: Vec<Event>,
+    events: Vec<EventCounter>,
     /// By event, the count of an empty job.
     of_empty_job: [u64; KINDS_MAX],
 }
 
 /// The counts at one moment, by event. It does not allocate, because an allocation could make a
 /// system call.
-pub(crate) type Reading = [Option<u64>; KINDS_MAX];
+pub(crate) type EventCounts = [Option<u64>; KINDS_MAX];
 
 /// System calls and the hardware counters.
 const KINDS_MAX: usize = 5;
 
 /// The beginning or end of the job, for a tracer of the process's system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum JobMark {
     Begin = 0x1ab0_0001,
     End = 0x1ab0_0002,
 }
@@ -41,22 +41,22 @@ impl OwnCounts {
     /// Must be called before the process has other threads. None if this is not the counting pass.
     pub(crate) fn if_requested() -> Option<OwnCounts> {
         let words = std::env::var(COUNTING_VARIABLE).ok()?;
-        let mut kinds: Vec<Kind> = words.split(' ').filter_map(Kind::of_word).collect();
+        let mut kinds: Vec<CountedEvent> = words.split(' ').filter_map(CountedEvent::of_word).collect();
         kinds.sort_by_key(|kind| kind.metric == SYSCALLS);
         kinds.truncate(KINDS_MAX);
         // What the lab could open for itself, its child can open as well; if it cannot, the metric
         // is missing.
-        let open = |kind| Event::open(kind, Target::Own).ok();
-        let events: Vec<Event> = kinds.into_iter().filter_map(open).collect();
+        let open = |kind| EventCounter::open(kind, EventTarget::Own).ok();
+        let events: Vec<EventCounter> = kinds.into_iter().filter_map(open).collect();
         let mut counts = OwnCounts { events, of_empty_job: [0; KINDS_MAX] };
-        let empty_jobs: Vec<Reading> = (0..EMPTY_JOBS).map(|_| counts.empty_job()).collect();
+        let empty_jobs: Vec<EventCounts> = (0..EMPTY_JOBS).map(|_| counts.empty_job()).collect();
         counts.of_empty_job = std::array::from_fn(|i| {
             empty_jobs.iter().filter_map(|job| job[i]).min().unwrap_or_default()
         });
         Some(counts)
     }
 
-    fn empty_job(&self) -> Reading {
+    fn empty_job(&self) -> EventCounts {
         let before = self.before();
         // The same readings as around a job: on some machines a reading of the clock is a system
         // call.
@@ -67,7 +67,7 @@ impl OwnCounts {
         std::array::from_fn(|i| after[i]?.checked_sub(before[i]?))
     }
 
-    pub(crate) fn before(&self) -> Reading {
+    pub(crate) fn before(&self) -> EventCounts {
         let mut reading = [None; KINDS_MAX];
         for (value, event) in reading.iter_mut().zip(&self.events) {
             *value = event.read().ok().flatten();
@@ -75,7 +75,7 @@ impl OwnCounts {
         reading
     }
 
-    pub(crate) fn after(&self) -> Reading {
+    pub(crate) fn after(&self) -> EventCounts {
         let mut reading = [None; KINDS_MAX];
         for (value, event) in reading.iter_mut().zip(&self.events).rev() {
             *value = event.read().ok().flatten();
@@ -84,8 +84,8 @@ impl OwnCounts {
     }
 
     /// The counts of the job between the two readings.
-    pub(crate) fn between(&self, before: &Reading, after: &Reading) -> Vec<(&'static str, u64)> {
-        let of_job = |(i, event): (usize, &Event)| {
+    pub(crate) fn between(&self, before: &EventCounts, after: &EventCounts) -> Vec<(&'static str, u64)> {
+        let of_job = |(i, event): (usize, &EventCounter)| {
             let all = after[i]?.checked_sub(before[i]?)?;
             Some((event.kind().metric, all.saturating_sub(self.of_empty_job[i])))
         };
@@ -94,52 +94,52 @@ impl OwnCounts {
 }
 
 /// A system call that fails and changes nothing.
-pub(crate) fn mark(mark: Mark) {
+pub(crate) fn mark(mark: JobMark) {
     // SAFETY: descriptor -1 does not exist, so that the kernel refuses the call at once.
     unsafe { libc::lseek(-1, mark as libc::off_t, libc::SEEK_SET) };
 }
 
 #[cfg(target_os = "linux")]
-impl Mark {
+impl JobMark {
     /// The mark that a system call represents, if any.
-    pub(super) fn of_call(number: u64, arguments: &[u64; 6]) -> Option<Mark> {
+    pub(super) fn of_call(number: u64, arguments: &[u64; 6]) -> Option<JobMark> {
         if number != libc::SYS_lseek as u64 || arguments[0] as u32 != u32::MAX {
             return None;
         }
-        [Mark::Begin, Mark::End].into_iter().find(|mark| *mark as u64 == arguments[1])
+        [JobMark::Begin, JobMark::End].into_iter().find(|mark| *mark as u64 == arguments[1])
     }
 }
 
 // The events of a foreign process, counted from outside: those of all its threads and of all
 // processes that it starts.
 
-pub(crate) struct Outside {
-    events: Vec<Event>,
+pub(crate) struct ProcessCounters {
+    events: Vec<EventCounter>,
 }
 
 /// While threads start and end, opening events on all of them may fail.
 const TRIES: u32 = 5;
 
-impl Outside {
+impl ProcessCounters {
     /// For a process at rest. A thread that another one starts between two listings would be
     /// counted twice, so everything is repeated if the threads have changed.
-    pub(crate) fn new(sources: &Sources, root: u32) -> Result<Outside, String> {
+    pub(crate) fn new(sources: &Sources, root: u32) -> Result<ProcessCounters, String> {
         for _ in 0..TRIES {
             let tasks = tree::tasks(root);
             let mut events = Vec::new();
             for task in &tasks {
-                events.extend(opened(sources, Target::Task(*task))?);
+                events.extend(opened(sources, EventTarget::Task(*task))?);
             }
             if tree::tasks(root) == tasks {
-                return Ok(Outside { events });
+                return Ok(ProcessCounters { events });
             }
         }
         Err("its threads come and go even when it has nothing to do".to_owned())
     }
 
     /// For the program that a process executes with its next `execve`.
-    pub(crate) fn after_exec(sources: &Sources, process: u32) -> Result<Outside, String> {
-        Ok(Outside { events: opened(sources, Target::AfterExec(process))? })
+    pub(crate) fn after_exec(sources: &Sources, process: u32) -> Result<ProcessCounters, String> {
+        Ok(ProcessCounters { events: opened(sources, EventTarget::AfterExec(process))? })
     }
 
     /// The sums by metric. A metric for which one of the events has no count is left out.
@@ -166,10 +166,10 @@ impl Outside {
     }
 }
 
-fn opened(sources: &Sources, target: Target) -> Result<Vec<Event>, String> {
+fn opened(sources: &Sources, target: EventTarget) -> Result<Vec<EventCounter>, String> {
     let mut events = Vec::new();
     for kind in &sources.kinds {
-        match Event::open(*kind, target) {
+        match EventCounter::open(*kind, target) {
             Ok(event) => events.push(event),
             // A thread that has ended does not count any more.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
@@ -186,15 +186,15 @@ mod tests {
     #[test]
     fn a_mark_is_known_by_its_arguments() {
         let lseek = libc::SYS_lseek as u64;
-        let check = |number: u64, first: i64, second: u64, expected: Option<Mark>| {
+        let check = |number: u64, first: i64, second: u64, expected: Option<JobMark>| {
             let arguments = [first as u64, second, 0, 0, 0, 0];
-            assert_eq!(Mark::of_call(number, &arguments), expected);
+            assert_eq!(JobMark::of_call(number, &arguments), expected);
         };
-        check(lseek, -1, Mark::Begin as u64, Some(Mark::Begin));
-        check(lseek, 0xffff_ffff, Mark::End as u64, Some(Mark::End));
+        check(lseek, -1, JobMark::Begin as u64, Some(JobMark::Begin));
+        check(lseek, 0xffff_ffff, JobMark::End as u64, Some(JobMark::End));
         check(lseek, -1, 5, None);
-        check(lseek, 3, Mark::Begin as u64, None);
-        check(libc::SYS_read as u64, -1, Mark::Begin as u64, None);
+        check(lseek, 3, JobMark::Begin as u64, None);
+        check(libc::SYS_read as u64, -1, JobMark::Begin as u64, None);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let last = || std::io::Error::last_os_error().raw_os_error();
         assert!(std::fs::File::open("/nonexistent").is_err());
         assert_eq!(last(), Some(libc::ENOENT));
-        mark(Mark::Begin);
+        mark(JobMark::Begin);
         assert_eq!(last(), Some(libc::EBADF));
     }
 }

@@ -24,14 +24,14 @@ const GET_SYSCALL_INFO: libc::c_long = 0x420e;
 
 /// An event of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum PtraceEvent {
     /// The task has ended and is still to be reaped.
-    RunError(u32),
-    Stopped(u32, Stop),
+    Ended(u32),
+    Stopped(u32, PtraceStop),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum PtraceStop {
     /// The task is at the beginning or the end of a system call.
     Syscall,
     /// A signal is about to be delivered.
@@ -51,7 +51,7 @@ pub(super) enum Stop {
 /// `ptrace_syscall_info` of linux/ptrace.h, with the fields for the beginning of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Info {
+pub(super) struct SyscallInfo {
     operation: u8,
     reserved: [u8; 3],
     architecture: u32,
@@ -62,7 +62,7 @@ pub(super) struct Info {
     more: u64,
 }
 
-impl Info {
+impl SyscallInfo {
     pub(super) fn begins_call(&self) -> bool {
         self.operation == 1
     }
@@ -99,9 +99,9 @@ pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
 }
 
 /// The state of a stopped task. Needs Linux 5.3.
-pub(super) fn info(task: u32) -> io::Result<Info> {
-    let mut info = Info::default();
-    let (len, place) = (size_of::<Info>(), &raw mut info);
+pub(super) fn info(task: u32) -> io::Result<SyscallInfo> {
+    let mut info = SyscallInfo::default();
+    let (len, place) = (size_of::<SyscallInfo>(), &raw mut info);
     request(GET_SYSCALL_INFO, task, len, place as usize)?;
     Ok(info)
 }
@@ -127,15 +127,15 @@ fn request(
 
 /// The next event of a task of this thread, without waiting. An ended task is not reaped: see
 /// [`reap`].
-pub(super) fn news() -> io::Result<Option<News>> {
+pub(super) fn next_event() -> io::Result<Option<PtraceEvent>> {
     // Nearly all events are stops, so the first call of `waitid` consumes them.
     if let Some((task, _, status)) = look(libc::WSTOPPED)? {
-        return Ok(Some(News::Stopped(task, stop(status))));
+        return Ok(Some(PtraceEvent::Stopped(task, stop(status))));
     }
     // This call also reports a stop that occurs between the two calls; the next one consumes it.
     let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
     let found = look(libc::WEXITED | libc::WNOWAIT)?.filter(|(_, code, _)| ended.contains(code));
-    Ok(found.map(|(task, ..)| News::RunError(task)))
+    Ok(found.map(|(task, ..)| PtraceEvent::Ended(task)))
 }
 
 /// A task in the requested state, or in a stop: its number, the event, its status.
@@ -158,16 +158,16 @@ fn look(state: libc::c_int) -> io::Result<Option<(u32, i32, i32)>> {
 }
 
 /// The meaning of the low byte (the signal) and the next one (the event); see ptrace(2).
-fn stop(status: i32) -> Stop {
+fn stop(status: i32) -> PtraceStop {
     let (signal, event) = (status & 0xff, status >> 8);
     match event {
-        0 if signal == libc::SIGTRAP | 0x80 => Stop::Syscall,
-        0 => Stop::Signal(signal),
-        libc::PTRACE_EVENT_EXEC => Stop::Exec,
-        libc::PTRACE_EVENT_EXIT => Stop::Ending,
-        libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Interrupted,
-        libc::PTRACE_EVENT_STOP => Stop::Group,
-        _ => Stop::Other,
+        0 if signal == libc::SIGTRAP | 0x80 => PtraceStop::Syscall,
+        0 => PtraceStop::Signal(signal),
+        libc::PTRACE_EVENT_EXEC => PtraceStop::Exec,
+        libc::PTRACE_EVENT_EXIT => PtraceStop::Ending,
+        libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => PtraceStop::Interrupted,
+        libc::PTRACE_EVENT_STOP => PtraceStop::Group,
+        _ => PtraceStop::Other,
     }
 }
 
@@ -185,16 +185,16 @@ mod tests {
 
     #[test]
     fn a_status_is_a_signal_and_an_event() {
-        assert_eq!(stop(libc::SIGTRAP | 0x80), Stop::Syscall);
-        assert_eq!(stop(libc::SIGUSR1), Stop::Signal(libc::SIGUSR1));
-        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8), Stop::Exec);
-        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_STOP << 8), Stop::Interrupted);
-        assert_eq!(stop(libc::SIGSTOP | libc::PTRACE_EVENT_STOP << 8), Stop::Group);
-        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_CLONE << 8), Stop::Other);
+        assert_eq!(stop(libc::SIGTRAP | 0x80), PtraceStop::Syscall);
+        assert_eq!(stop(libc::SIGUSR1), PtraceStop::Signal(libc::SIGUSR1));
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8), PtraceStop::Exec);
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_STOP << 8), PtraceStop::Interrupted);
+        assert_eq!(stop(libc::SIGSTOP | libc::PTRACE_EVENT_STOP << 8), PtraceStop::Group);
+        assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_CLONE << 8), PtraceStop::Other);
     }
 
     #[test]
     fn the_info_has_the_length_of_the_kernels() {
-        assert_eq!(size_of::<Info>(), 88);
+        assert_eq!(size_of::<SyscallInfo>(), 88);
     }
 }

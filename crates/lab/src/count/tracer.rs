@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use super::process_events::Mark;
-use super::ptrace::{self, Info, News, Stop};
+use super::process_events::JobMark;
+use super::ptrace::{self, PtraceEvent, PtraceStop, SyscallInfo};
 use super::{Calls, tree};
 use crate::{clock, counters, proc_fs};
 
 /// Which system calls belong to the job.
 #[derive(Clone, Debug)]
-pub(crate) enum Window {
+pub(crate) enum TraceScope {
     /// Those between the marks that a built-in method sets.
     Marked,
     /// Those from now until the process is next at rest, except for reading orders from and writing
@@ -47,14 +47,14 @@ const PAUSE_NS: u64 = 1_000_000;
 impl Tracer {
     /// Returns when all tasks of the process are traced. The error is the reason why they cannot
     /// be. After `limit_ns` it detaches early, and the calls are unknown.
-    pub(crate) fn attach(root: u32, window: Window, limit_ns: u64) -> Result<Tracer, String> {
-        proc_fs::of(root, "task").map_err(|error| error.to_string())?;
+    pub(crate) fn attach(root: u32, scope: TraceScope, limit_ns: u64) -> Result<Tracer, String> {
+        proc_fs::path(root, "task").map_err(|error| error.to_string())?;
         let finish = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
-        let watch = Watch::new(root, window, Arc::clone(&finish));
+        let thread = TracingThread::new(root, scope, Arc::clone(&finish));
         let thread = std::thread::Builder::new()
             .name("tracer".to_owned())
-            .spawn(move || watch.run(&ready, limit_ns))
+            .spawn(move || thread.run(&ready, limit_ns))
             .map_err(|error| format!("starting a thread: {error}"))?;
         let tracer = Tracer { thread, finish };
         match is_ready.recv() {
@@ -63,7 +63,7 @@ impl Tracer {
         }
     }
 
-    /// Detaches from the process, once it is at rest where that ends the window.
+    /// Detaches from the process. Where the scope ends when the process is at rest, waits for that.
     pub(crate) fn finish(self) -> Result<Calls, String> {
         self.finish.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Err("the tracer panicked".to_owned()))
@@ -71,11 +71,11 @@ impl Tracer {
 }
 
 /// The state of the tracing thread.
-struct Watch {
+struct TracingThread {
     root: u32,
-    window: Window,
+    scope: TraceScope,
     finish: Arc<AtomicBool>,
-    tasks: BTreeMap<u32, Task>,
+    tasks: BTreeMap<u32, TracedTask>,
     /// Whether calls are counted at present.
     open: bool,
     calls: Calls,
@@ -84,19 +84,19 @@ struct Watch {
 }
 
 #[derive(Default)]
-struct Task {
+struct TracedTask {
     /// The task runs untraced until its first stop.
     arriving: bool,
     /// Where the task was interrupted in a system call that had begun before; the call will begin
     /// there again.
-    interrupted_at: Option<Info>,
+    interrupted_at: Option<SyscallInfo>,
 }
 
-impl Watch {
-    fn new(root: u32, window: Window, finish: Arc<AtomicBool>) -> Watch {
-        let open = matches!(window, Window::Protocol { .. });
+impl TracingThread {
+    fn new(root: u32, scope: TraceScope, finish: Arc<AtomicBool>) -> TracingThread {
+        let open = matches!(scope, TraceScope::Protocol { .. });
         let (tasks, calls) = (BTreeMap::new(), Calls::default());
-        Watch { root, window, finish, tasks, open, calls, quiet_since_ns: clock::now_ns() }
+        TracingThread { root, scope, finish, tasks, open, calls, quiet_since_ns: clock::now_ns() }
     }
 
     fn run(mut self, ready: &Sender<()>, limit_ns: u64) -> Result<Calls, String> {
@@ -105,19 +105,19 @@ impl Watch {
         let mut is_announced = false;
         let mut finishing_since_ns = None;
         loop {
-            let news = ptrace::news().map_err(|error| format!("waiting for it: {error}"))?;
-            if let Some(News::RunError(task)) = news
+            let event = ptrace::next_event().map_err(|error| format!("waiting for it: {error}"))?;
+            if let Some(PtraceEvent::Ended(task)) = event
                 && !self.reaps(task)
             {
                 return Ok(self.calls);
             }
-            if let Some(News::Stopped(task, stop)) = news {
+            if let Some(PtraceEvent::Stopped(task, stop)) = event {
                 self.stopped(task, stop)?;
             }
             if !is_announced && self.tasks.values().all(|task| !task.arriving) {
                 is_announced = ready.send(()).is_ok();
             }
-            if news.is_some() {
+            if event.is_some() {
                 self.quiet_since_ns = clock::now_ns();
                 if self.quiet_since_ns - start_ns > limit_ns {
                     self.detach_all();
@@ -127,7 +127,7 @@ impl Watch {
             }
             if self.finish.load(Ordering::Relaxed) {
                 let since_ns = *finishing_since_ns.get_or_insert_with(clock::now_ns);
-                if self.has_ended_its_window() || clock::now_ns() - since_ns > REST_LIMIT_NS {
+                if self.scope_has_ended() || clock::now_ns() - since_ns > REST_LIMIT_NS {
                     self.detach_all();
                     return Ok(self.calls);
                 }
@@ -149,7 +149,7 @@ impl Watch {
                 {
                     Ok(()) => {
                         any = true;
-                        self.tasks.insert(task, Task { arriving: true, ..Task::default() });
+                        self.tasks.insert(task, TracedTask { arriving: true, ..TracedTask::default() });
                     }
                     Err(error) if task == self.root => return Err(refused(&error)),
                     // The task has ended, is already known, or is a thread of the kernel.
@@ -162,35 +162,35 @@ impl Watch {
         }
     }
 
-    fn stopped(&mut self, task: u32, stop: Stop) -> Result<(), String> {
+    fn stopped(&mut self, task: u32, stop: PtraceStop) -> Result<(), String> {
         let known = self.tasks.entry(task).or_default();
         let arrives = std::mem::take(&mut known.arriving);
         let mut signal = 0;
         match stop {
-            Stop::Syscall => {
+            PtraceStop::Syscall => {
                 let info = ptrace::info(task).map_err(|error| format!("ptrace: {error}"));
                 self.call(task, &info?);
             }
-            Stop::Interrupted if arrives => known.interrupted_at = ptrace::info(task).ok(),
-            Stop::Signal(number) => signal = number,
-            Stop::Group => {
+            PtraceStop::Interrupted if arrives => known.interrupted_at = ptrace::info(task).ok(),
+            PtraceStop::Signal(number) => signal = number,
+            PtraceStop::Group => {
                 let _ = ptrace::stay_stopped(task);
                 return Ok(());
             }
-            Stop::Exec => {
+            PtraceStop::Exec => {
                 if let Ok(before) = ptrace::task_before_exec(task)
                     && before != task
                 {
                     self.tasks.remove(&before);
                 }
-                self.open |= matches!(self.window, Window::Program) && task == self.root;
+                self.open |= matches!(self.scope, TraceScope::Program) && task == self.root;
             }
-            Stop::Ending if self.is_left_out(task) => {}
-            Stop::Ending => {
+            PtraceStop::Ending if self.is_left_out(task) => {}
+            PtraceStop::Ending => {
                 let peak = counters::peak_rss_bytes(task);
                 self.calls.peak_rss_bytes = self.calls.peak_rss_bytes.max(peak);
             }
-            Stop::Interrupted | Stop::Other => {}
+            PtraceStop::Interrupted | PtraceStop::Other => {}
         }
         // A task that was killed in the meantime is reported as ended.
         let _ = if self.is_of_memory() {
@@ -202,16 +202,16 @@ impl Watch {
     }
 
     fn is_of_memory(&self) -> bool {
-        matches!(self.window, Window::Memory | Window::Children)
+        matches!(self.scope, TraceScope::Memory | TraceScope::Children)
     }
 
     /// Whether it is a thread of the process itself where only its children are traced.
     fn is_left_out(&self, task: u32) -> bool {
         let own = || std::fs::exists(format!("/proc/{}/task/{task}", self.root));
-        matches!(self.window, Window::Children) && own().unwrap_or(true)
+        matches!(self.scope, TraceScope::Children) && own().unwrap_or(true)
     }
 
-    fn call(&mut self, task: u32, info: &Info) {
+    fn call(&mut self, task: u32, info: &SyscallInfo) {
         if !info.begins_call() {
             return;
         }
@@ -219,10 +219,10 @@ impl Watch {
         if known.interrupted_at.take().is_some_and(|at| is_same_place(&at, info)) {
             return;
         }
-        if matches!(self.window, Window::Marked)
-            && let Some(mark) = Mark::of_call(info.number, &info.arguments)
+        if matches!(self.scope, TraceScope::Marked)
+            && let Some(mark) = JobMark::of_call(info.number, &info.arguments)
         {
-            self.open = mark == Mark::Begin;
+            self.open = mark == JobMark::Begin;
             return;
         }
         if !self.open {
@@ -235,8 +235,8 @@ impl Watch {
         }
     }
 
-    fn is_of_protocol(&self, task: u32, info: &Info) -> bool {
-        let Window::Protocol { orders, replies } = &self.window else { return false };
+    fn is_of_protocol(&self, task: u32, info: &SyscallInfo) -> bool {
+        let TraceScope::Protocol { orders, replies } = &self.scope else { return false };
         let pipe = match info.number as libc::c_long {
             libc::SYS_read | libc::SYS_readv => orders,
             libc::SYS_write | libc::SYS_writev => replies,
@@ -246,12 +246,12 @@ impl Watch {
         std::fs::read_link(link).is_ok_and(|target| target == *pipe)
     }
 
-    fn has_ended_its_window(&self) -> bool {
-        match self.window {
-            Window::Marked => !self.open,
-            Window::Protocol { .. } => self.tasks.keys().all(|task| tree::sleeps(*task)),
-            Window::Program | Window::Memory => false,
-            Window::Children => true,
+    fn scope_has_ended(&self) -> bool {
+        match self.scope {
+            TraceScope::Marked => !self.open,
+            TraceScope::Protocol { .. } => self.tasks.keys().all(|task| tree::sleeps(*task)),
+            TraceScope::Program | TraceScope::Memory => false,
+            TraceScope::Children => true,
         }
     }
 
@@ -285,13 +285,13 @@ impl Watch {
         let start_ns = clock::now_ns();
         let mut is_there = true;
         while is_there && !self.tasks.is_empty() && clock::now_ns() - start_ns < REST_LIMIT_NS {
-            match ptrace::news() {
-                Ok(Some(News::Stopped(task, stop))) => {
-                    let signal = if let Stop::Signal(number) = stop { number } else { 0 };
+            match ptrace::next_event() {
+                Ok(Some(PtraceEvent::Stopped(task, stop))) => {
+                    let signal = if let PtraceStop::Signal(number) = stop { number } else { 0 };
                     let _ = ptrace::detach(task, signal);
                     self.tasks.remove(&task);
                 }
-                Ok(Some(News::RunError(task))) => is_there = self.reaps(task),
+                Ok(Some(PtraceEvent::Ended(task))) => is_there = self.reaps(task),
                 Ok(None) => std::thread::yield_now(),
                 Err(_) => return,
             }
@@ -301,7 +301,7 @@ impl Watch {
 
 /// Whether a call begins where one was interrupted. Some processors have already stepped back to
 /// the instruction of the call, by its length, and others have not.
-fn is_same_place(at: &Info, info: &Info) -> bool {
+fn is_same_place(at: &SyscallInfo, info: &SyscallInfo) -> bool {
     at.stack == info.stack && at.instruction.abs_diff(info.instruction) <= 4
 }
 
@@ -335,10 +335,10 @@ mod tests {
     #[test]
     fn the_status_of_the_process_itself_is_left_to_the_one_that_started_it() {
         let [mut root, mut other] = [ended(), ended()];
-        let mut watch = Watch::new(root.id(), Window::Marked, Arc::default());
-        watch.tasks.insert(other.id(), Task::default());
-        assert!(!watch.reaps(root.id()) && watch.reaps(other.id()));
-        assert!(watch.tasks.is_empty());
+        let mut tracing = TracingThread::new(root.id(), TraceScope::Marked, Arc::default());
+        tracing.tasks.insert(other.id(), TracedTask::default());
+        assert!(!tracing.reaps(root.id()) && tracing.reaps(other.id()));
+        assert!(tracing.tasks.is_empty());
         assert!(root.wait().unwrap().success());
         other.wait().unwrap_err();
     }

@@ -22,7 +22,7 @@ pub(crate) fn tasks(root: u32) -> BTreeSet<u32> {
 
 /// The threads of one process.
 pub(crate) fn threads_of(process: u32) -> impl Iterator<Item = u32> {
-    let threads = proc_fs::of(process, "task").and_then(fs::read_dir).into_iter().flatten();
+    let threads = proc_fs::path(process, "task").and_then(fs::read_dir).into_iter().flatten();
     let names = threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok());
     names.filter_map(|name| name.parse::<u32>().ok())
 }
@@ -83,7 +83,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn read(task: u32) -> Option<Stat> {
-        Stat::parse(&fs::read(proc_fs::of(task, "stat").ok()?).ok()?)
+        Stat::parse(&fs::read(proc_fs::path(task, "stat").ok()?).ok()?)
     }
 
     fn parse(text: &[u8]) -> Option<Stat> {

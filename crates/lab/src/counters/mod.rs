@@ -51,7 +51,7 @@ impl Counters {
         let mut why = BTreeMap::new();
         let mut open = |name, options: &OpenOptions, metrics: &[&'static str]| {
             let path = format!("/proc/{pid}/{name}");
-            let opened = proc_fs::of(pid, name).and_then(|path| options.open(path));
+            let opened = proc_fs::path(pid, name).and_then(|path| options.open(path));
             opened.map_err(|error| explain(&mut why, metrics, &path, &error)).ok()
         };
         let read = OpenOptions::new().read(true).clone();
@@ -215,7 +215,7 @@ impl Counters {
 
 /// How long a thread ran, and how long it waited for a CPU.
 pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
-    let path = proc_fs::of(process, &format!("task/{thread}/schedstat")).ok()?;
+    let path = proc_fs::path(process, &format!("task/{thread}/schedstat")).ok()?;
     let text = std::fs::read(path).ok()?;
     let mut reading = Reading::default();
     parse_schedstat(&text, &mut reading);
@@ -283,7 +283,7 @@ fn pread<'b>(file: Option<&File>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
 /// The peak since the process executed its program; for a process that is stopped before its end,
 /// the final peak.
 pub(crate) fn peak_rss_bytes(process: u32) -> Option<u64> {
-    let text = std::fs::read(proc_fs::of(process, "status").ok()?).ok()?;
+    let text = std::fs::read(proc_fs::path(process, "status").ok()?).ok()?;
     let mut reading = Reading::default();
     parse_status(&text, &mut reading);
     reading.peak_rss_bytes

@@ -214,7 +214,7 @@ const PAIRS_MAX: usize = 3000;
 impl TaskTree {
     /// Of the tasks that have ended those of the processes that `lab` has started since
     /// `start_ns`, and of those that were handed to it: orphans become its children.
-    pub(crate) fn of(ended: &[EndedTask], lab: u32, start_ns: u64) -> (TaskTree, Vec<EndedTask>) {
+    pub(crate) fn from_ended(ended: &[EndedTask], lab: u32, start_ns: u64) -> (TaskTree, Vec<EndedTask>) {
         let mut processes = BTreeSet::from([lab]);
         // A parent ends after its children: in the reverse order it is known before them. A child
         // that outlived its parent has another parent by then.
@@ -427,10 +427,10 @@ mod task_tree_tests {
             // The process of another method, which was there before.
             process(50, 1, [10, 180]),
         ];
-        let (tree, members) = TaskTree::of(&ended, 1, 100);
+        let (tree, members) = TaskTree::from_ended(&ended, 1, 100);
         assert_eq!(members.iter().map(|task| task.task).collect::<Vec<_>>(), [30, 22, 20, 40, 10]);
         assert_eq!(tree, TaskTree { tasks: 5, wait_ns: 50, longest_task_cpu_ns: 40, cpu_ns: 120 });
-        assert_eq!(TaskTree::of(&[], 1, 100).0, TaskTree::default());
+        assert_eq!(TaskTree::from_ended(&[], 1, 100).0, TaskTree::default());
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn the_kernel_reports_each_task_of_a_tree_with_its_wait() {
     ends.ignore().unwrap();
     let of_shell: Vec<_> =
         ended.into_iter().filter(|task| task.parent == pid || task.task == pid).collect();
-    let (tree, members) = TaskTree::of(&of_shell, std::process::id(), start_ns);
+    let (tree, members) = TaskTree::from_ended(&of_shell, std::process::id(), start_ns);
     assert_eq!((tree.tasks, members.last().map(|task| task.process)), (3, Some(pid)));
     assert_eq!(tree.wait_ns, members.iter().map(|task| task.wait_ns).sum::<u64>());
     assert!(members.iter().all(|task| task.lifetime_ns + task.wait_ns > 0), "{members:?}");

@@ -9,7 +9,7 @@ use crate::facts::Facts;
 
 /// A reading of the CPU times of the machine, with which a later one is compared.
 pub struct Noise {
-    before: Option<Times>,
+    before: Option<MachineTimes>,
     quota: Option<Quota>,
     tree: Tree,
 }
@@ -33,7 +33,7 @@ impl Noise {
 
     /// Children that still run count as part of this program, as do those that it has waited for.
     pub fn finish(&self) -> Shares {
-        let shares = match (self.before, Times::read(&self.tree)) {
+        let shares = match (self.before, MachineTimes::read(&self.tree)) {
             (Some(before), Some(now)) => now.since(before),
             _ => Shares::default(),
         };
@@ -51,7 +51,7 @@ impl Noise {
     }
 
     fn start_from(tree: Tree) -> Self {
-        Self { before: Times::read(&tree), quota: Quota::read(&tree), tree }
+        Self { before: MachineTimes::read(&tree), quota: Quota::read(&tree), tree }
     }
 }
 
@@ -60,14 +60,14 @@ const TICK_NS: u64 = 10_000_000;
 
 /// All values are in ticks of 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Times {
+struct MachineTimes {
     total: u64,
     busy: u64,
     steal: u64,
     own: u64,
 }
 
-impl Times {
+impl MachineTimes {
     fn read(tree: &Tree) -> Option<Self> {
         let (total, busy, steal) = machine(&tree.line("proc/stat")?)?;
         Some(Self { total, busy, steal, own: own(tree)? })

@@ -135,8 +135,8 @@ fn libc_version() -> Value {
 pub(super) fn add_control_group(tree: &Tree, facts: &mut Facts) {
     let text = tree.text("proc/self/cgroup").unwrap_or_default();
     let mounts = Mount::all(tree);
-    let memory = Group::find(tree, &text, &mounts, "memory");
-    let cpu = Group::find(tree, &text, &mounts, "cpu");
+    let memory = ControllerGroup::find(tree, &text, &mounts, "memory");
+    let cpu = ControllerGroup::find(tree, &text, &mounts, "cpu");
     let memory_limit = memory.map(|group| {
         let name = if group.unified { "memory.max" } else { "memory.limit_in_bytes" };
         group.least(|folder| tree.number(&format!("{folder}/{name}")).filter(|n| *n < NO_LIMIT))
@@ -164,7 +164,7 @@ pub(super) struct Quota {
 impl Quota {
     pub(super) fn read(tree: &Tree) -> Option<Quota> {
         let text = tree.text("proc/self/cgroup").unwrap_or_default();
-        let group = Group::find(tree, &text, &Mount::all(tree), "cpu")?;
+        let group = ControllerGroup::find(tree, &text, &Mount::all(tree), "cpu")?;
         let of_folder = |folder: &str| {
             let text = tree.text(&format!("{folder}/cpu.stat"))?;
             let number = |name: &str| {
@@ -187,7 +187,7 @@ impl Quota {
 const NO_LIMIT: u64 = 1 << 62;
 
 /// The location of the limits of one controller.
-struct Group<'t> {
+struct ControllerGroup<'t> {
     tree: &'t Tree,
     unified: bool,
     /// The mount point, above which nothing is visible.
@@ -195,7 +195,7 @@ struct Group<'t> {
     folder: String,
 }
 
-impl<'t> Group<'t> {
+impl<'t> ControllerGroup<'t> {
     /// A controller belongs to version 1 if a line of /proc/self/cgroup names it, else to version
     /// 2.
     fn find(tree: &'t Tree, text: &str, mounts: &[Mount], controller: &str) -> Option<Self> {

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, ensure};
 use regex_lite::Regex;
 
 use crate::metric;
-use crate::param::{Kind, Param, Point, Value};
+use crate::param::{Param, ParamKind, ParamValue, Point};
 use crate::run::Role;
 use crate::stop::Stop;
 
@@ -68,7 +68,7 @@ pub struct Method {
     /// The params that change what the method does. It is measured once per combination of their
     /// values.
     pub reads: Vec<&'static str>,
-    pub how: How,
+    pub execution: Execution,
     pub role: Role,
     /// Whether the method bypasses the page cache, so that the device delivers bytes whatever is
     /// cached.
@@ -106,16 +106,16 @@ impl Experiment {
 impl Method {
     /// A contender that is part of the program.
     pub fn built_in(name: impl Into<String>, about: impl Into<String>, build: Build) -> Method {
-        Method::contender(name, about, How::BuiltIn(build))
+        Method::contender(name, about, Execution::BuiltIn(build))
     }
 
     /// A method that competes at every point, reads no param and is measured by default.
-    pub fn contender(name: impl Into<String>, about: impl Into<String>, how: How) -> Method {
+    pub fn contender(name: impl Into<String>, about: impl Into<String>, execution: Execution) -> Method {
         Method {
             name: name.into(),
             about: about.into(),
             reads: Vec::new(),
-            how,
+            execution,
             role: Role::Contender,
             bypasses_cache: false,
             default: true,
@@ -142,7 +142,7 @@ impl Method {
     /// Whether the method does the job of this point.
     pub fn competes_at(&self, point: &Point) -> bool {
         let is_one =
-            |words: &str, value: &Value| words.split('|').any(|word| *value == word.into());
+            |words: &str, value: &ParamValue| words.split('|').any(|word| *value == word.into());
         self.job.unwrap_or_default().split_ascii_whitespace().all(|condition| {
             let (value, words) = match condition.split_once('=') {
                 Some((name, words)) => (point.get(name), words),
@@ -161,7 +161,7 @@ impl Method {
 
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one for each method")]
-pub enum How {
+pub enum Execution {
     /// This program, started again as a worker.
     BuiltIn(Build),
     /// A program that speaks the line protocol.
@@ -169,28 +169,28 @@ pub enum How {
     /// A program that is started once per sample and timed from outside.
     Command(Command),
     /// One of the other variants, with commands around it that are not timed.
-    Hooked { how: Box<How>, hooks: Hooks },
+    Hooked { execution: Box<Execution>, hooks: Hooks },
     /// One of the other variants as the old side of a check.
-    Old { how: Box<How>, side: OldSide },
+    Baseline { execution: Box<Execution>, side: BaselineSide },
     /// Something that the method needs is missing: the method is skipped, for this reason.
     Unavailable { reason: String },
 }
 
-impl How {
-    pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> How {
-        How::Worker { argv: argv.into_iter().map(Into::into).collect() }
+impl Execution {
+    pub fn worker(argv: impl IntoIterator<Item = impl Into<String>>) -> Execution {
+        Execution::Worker { argv: argv.into_iter().map(Into::into).collect() }
     }
 
     /// Whether all that is known to run is a process of the experiment, and no command or hook.
     pub fn is_one_process(&self) -> bool {
-        matches!(self, How::BuiltIn(_) | How::Worker { .. })
+        matches!(self, Execution::BuiltIn(_) | Execution::Worker { .. })
     }
 
     /// Whether the method is timed from outside.
     pub fn is_command(&self) -> bool {
         match self {
-            How::Command(_) => true,
-            How::Hooked { how, .. } | How::Old { how, .. } => how.is_command(),
+            Execution::Command(_) => true,
+            Execution::Hooked { execution, .. } | Execution::Baseline { execution, .. } => execution.is_command(),
             _ => false,
         }
     }
@@ -198,7 +198,7 @@ impl How {
 
 /// The location of the old side of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OldSide {
+pub struct BaselineSide {
     /// The name of the method in the old program.
     pub name: String,
     /// The program whose hidden worker runs a built-in method; none: this program.
@@ -390,13 +390,13 @@ impl Experiment {
     /// All combinations of the values of its params. Where these are very many, a param that no
     /// method reads at a job, or under the other words of the point, has its first value there.
     /// None if there are more than `max`.
-    pub fn combinations(&self, axes: &[(&str, Vec<Value>)], max: usize) -> Option<Vec<Point>> {
+    pub fn combinations(&self, axes: &[(&str, Vec<ParamValue>)], max: usize) -> Option<Vec<Point>> {
         if count(axes) <= max.min(PLAIN_MAX) {
             return Some(Point::product(axes));
         }
         let is_word = |name: &str| {
             let param = self.params.iter().find(|param| param.name == name);
-            param.is_some_and(|param| matches!(param.kind, Kind::Word(_)))
+            param.is_some_and(|param| matches!(param.kind, ParamKind::Word(_)))
         };
         let words: Vec<_> = axes.iter().filter(|(name, _)| is_word(name)).cloned().collect();
         if count(&words) > max {
@@ -408,12 +408,12 @@ impl Experiment {
                 let mut there = self.methods.iter().filter(|method| method.competes_at(&job));
                 there.any(|method| method.reads.contains(&name))
             };
-            let values = |(name, values): &(&str, Vec<Value>)| match job.get(name) {
+            let values = |(name, values): &(&str, Vec<ParamValue>)| match job.get(name) {
                 Some(word) => vec![word.clone()],
                 None if read(name) => values.clone(),
                 None => values.iter().take(1).cloned().collect(),
             };
-            let axes: Vec<(&str, Vec<Value>)> =
+            let axes: Vec<(&str, Vec<ParamValue>)> =
                 axes.iter().map(|axis| (axis.0, values(axis))).collect();
             if points.len().saturating_add(count(&axes)) > max {
                 return None;
@@ -442,7 +442,7 @@ impl Experiment {
     }
 }
 
-fn count(axes: &[(&str, Vec<Value>)]) -> usize {
+fn count(axes: &[(&str, Vec<ParamValue>)]) -> usize {
     axes.iter().fold(1, |count: usize, (_, values)| count.saturating_mul(values.len()))
 }
 

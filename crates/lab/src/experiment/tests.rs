@@ -1,13 +1,13 @@
 use super::*;
-use crate::param::Kind;
+use crate::param::ParamKind;
 
 fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Method {
-    let how = How::Command(Command::default());
-    Method { job, ..Method::contender(name, "", how).reads(reads) }
+    let execution = Execution::Command(Command::default());
+    Method { job, ..Method::contender(name, "", execution).reads(reads) }
 }
 
 fn experiment() -> Experiment {
-    let job = Kind::Word(&["reading", "handing"]);
+    let job = ParamKind::Word(&["reading", "handing"]);
     Experiment {
         name: "",
         question: "",
@@ -53,7 +53,7 @@ fn a_point_has_only_the_params_of_the_methods_that_do_its_job() {
 /// Of two jobs, 200 sizes and 100 places, one job reads only the sizes and the other the places.
 #[test]
 fn of_very_many_combinations_those_that_differ_in_what_is_read_are_few_or_too_many() {
-    let numbers = |n: u64| (0..n).map(Value::Number).collect::<Vec<_>>();
+    let numbers = |n: u64| (0..n).map(ParamValue::Number).collect::<Vec<_>>();
     let jobs = vec!["reading".into(), "handing".into()];
     let axes = [("job", jobs), ("size", numbers(200)), ("place", numbers(100))];
     let n = |max: usize| experiment().combinations(&axes, max).map(|points| points.len());

@@ -10,9 +10,9 @@ use super::expanded::{ExpandedCommand, Output, input};
 use super::orphans::{self, EarlierProcesses};
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
-use super::{Child, Counted, CountingRunner, Limits, Ready, RunError, Traced, keeper};
+use super::{Child, CountedSample, CountingRunner, Limits, Ready, RunError, TracedSample, keeper};
 use crate::clock;
-use crate::count::{self, Calls, Outside, Shim, Sources, Tracer, Window};
+use crate::count::{self, Calls, ProcessCounters, Shim, Sources, TraceScope, Tracer};
 use crate::counters::Counters;
 use crate::experiment::{Command, LeftProcesses};
 use crate::metric::{PEAK_RSS, SYSCALLS};
@@ -49,17 +49,17 @@ impl Child for BuiltIn {
 }
 
 impl CountingRunner for BuiltIn {
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
+    fn count(&mut self, n: u64, ops: u64) -> Result<CountedSample, RunError> {
         let started = faults_of_children(&self.worker);
         let done = self.worker.ask(n, ops, false)?;
         self.starts_others |= faults_of_children(&self.worker) > started;
         let counts = peak_of_tree(&mut self.worker, started, n, ops, PeakOf::Children)?;
-        Ok(Counted { done, counts, same_interval: true })
+        Ok(CountedSample { done, counts, same_interval: true })
     }
 
-    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<TracedSample, RunError> {
         let limit_ns = self.worker.limits().tracing_ns(untraced_ns);
-        let tracer = Tracer::attach(self.worker.pid(), Window::Marked, limit_ns);
+        let tracer = Tracer::attach(self.worker.pid(), TraceScope::Marked, limit_ns);
         let done = self.worker.ask(n, ops, tracer.is_ok());
         Ok(traced(tracer.and_then(Tracer::finish), done?).0)
     }
@@ -68,42 +68,42 @@ impl CountingRunner for BuiltIn {
 /// A worker in any language is counted from outside, from one idle state to the next. The calls
 /// with which it read its order and wrote its reply are known from a traced sample and are
 /// subtracted.
-pub(super) struct Foreign {
+pub(super) struct ExternalWorker {
     worker: WorkerClient,
     sources: Sources,
-    outside: Result<Outside, String>,
+    counters: Result<ProcessCounters, String>,
     of_protocol: Option<u64>,
     peak_of: PeakOf,
     allocations: Result<AllocationWorker, String>,
 }
 
-impl Foreign {
+impl ExternalWorker {
     pub(super) fn new(
         worker: WorkerClient,
         sources: &Sources,
         peak_of: PeakOf,
         allocations: Result<AllocationWorker, RunError>,
-    ) -> Result<Foreign, RunError> {
-        Ok(Foreign {
+    ) -> Result<ExternalWorker, RunError> {
+        Ok(ExternalWorker {
             worker,
             sources: sources.clone(),
-            outside: Err(String::new()),
+            counters: Err(String::new()),
             of_protocol: None,
             peak_of,
             allocations: or_why(allocations)?,
         })
     }
 
-    fn count_events(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
-        let Ok(outside) = &self.outside else {
+    fn count_events(&mut self, n: u64, ops: u64) -> Result<CountedSample, RunError> {
+        let Ok(counters) = &self.counters else {
             let done = self.worker.ask(n, ops, false)?;
-            return Ok(Counted { done, counts: Vec::new(), same_interval: true });
+            return Ok(CountedSample { done, counts: Vec::new(), same_interval: true });
         };
         count::settle(self.worker.pid());
-        let before = outside.read();
+        let before = counters.read();
         let done = self.worker.ask(n, ops, false)?;
         count::settle(self.worker.pid());
-        let mut counts = outside.since(&before);
+        let mut counts = counters.since(&before);
         let of_protocol = self.of_protocol;
         counts.retain_mut(|(metric, count)| {
             if *metric == SYSCALLS {
@@ -114,24 +114,24 @@ impl Foreign {
             }
             true
         });
-        Ok(Counted { done, counts, same_interval: true })
+        Ok(CountedSample { done, counts, same_interval: true })
     }
 
-    fn window(&self) -> Result<Window, String> {
+    fn scope(&self) -> Result<TraceScope, String> {
         let [orders, replies] = self.worker.pipes().map(|pipe| -> Result<PathBuf, String> {
             let pipe = pipe.ok_or("it was asked to end")?;
             let link = format!("/proc/self/fd/{}", pipe.as_raw_fd());
             std::fs::read_link(&link).map_err(|error| format!("{link}: {error}"))
         });
-        Ok(Window::Protocol { orders: orders?, replies: replies? })
+        Ok(TraceScope::Protocol { orders: orders?, replies: replies? })
     }
 }
 
-impl Child for Foreign {
+impl Child for ExternalWorker {
     fn prepare(&mut self, arguments: &Point) -> Result<Ready, RunError> {
         let ready = self.worker.prepare(arguments)?;
         count::settle(self.worker.pid());
-        self.outside = Outside::new(&self.sources, self.worker.pid());
+        self.counters = ProcessCounters::new(&self.sources, self.worker.pid());
         if let Ok(worker) = &mut self.allocations
             && let Err(why) = or_why(worker.prepare(arguments))?
         {
@@ -141,11 +141,11 @@ impl Child for Foreign {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        let outside = self.outside.as_ref().err().into_iter();
-        let outside =
-            outside.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
+        let counters = self.counters.as_ref().err().into_iter();
+        let counters =
+            counters.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
         let allocations = self.allocations.as_ref().err().map(|why| missing_allocations(why));
-        outside.chain(allocations.into_iter().flatten()).collect()
+        counters.chain(allocations.into_iter().flatten()).collect()
     }
 
     fn bye(&mut self) {
@@ -156,8 +156,8 @@ impl Child for Foreign {
     }
 }
 
-impl CountingRunner for Foreign {
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
+impl CountingRunner for ExternalWorker {
+    fn count(&mut self, n: u64, ops: u64) -> Result<CountedSample, RunError> {
         let started = faults_of_children(&self.worker);
         let mut counted = self.count_events(n, ops)?;
         counted.counts.extend(peak_of_tree(&mut self.worker, started, n, ops, self.peak_of)?);
@@ -175,11 +175,11 @@ impl CountingRunner for Foreign {
         }
     }
 
-    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<TracedSample, RunError> {
         count::settle(self.worker.pid());
         let limit_ns = self.worker.limits().tracing_ns(untraced_ns);
-        let attach = |window| Tracer::attach(self.worker.pid(), window, limit_ns);
-        let tracer = self.window().and_then(attach);
+        let attach = |scope| Tracer::attach(self.worker.pid(), scope, limit_ns);
+        let tracer = self.scope().and_then(attach);
         let done = self.worker.ask(n, ops, false);
         let (traced, of_protocol) = traced(tracer.and_then(Tracer::finish), done?);
         self.of_protocol = of_protocol.or(self.of_protocol);
@@ -289,22 +289,22 @@ impl Child for Program {
 }
 
 impl CountingRunner for Program {
-    fn count(&mut self, n: u64, _ops: u64) -> Result<Counted, RunError> {
+    fn count(&mut self, n: u64, _ops: u64) -> Result<CountedSample, RunError> {
         let known = EarlierProcesses::now();
         let mut process = self.spawn(n)?;
-        let outside = Outside::after_exec(&self.sources, process.child.id());
-        let tracer = Tracer::attach(process.child.id(), Window::Memory, u64::MAX);
+        let counters = ProcessCounters::after_exec(&self.sources, process.child.id());
+        let tracer = Tracer::attach(process.child.id(), TraceScope::Memory, u64::MAX);
         let done = self.release(&mut process, n, &known);
         let peak = tracer.and_then(Tracer::finish).map(|calls| calls.peak_rss_bytes);
         let done = done.and_then(|done| self.end(&mut process).map(|()| done));
         known.end_others();
         let done = done?;
-        let mut counts = outside.map(|outside| outside.read()).unwrap_or_default();
+        let mut counts = counters.map(|counters| counters.read()).unwrap_or_default();
         match peak {
             Ok(peak) => counts.extend(peak.map(|bytes| (PEAK_RSS, bytes))),
             Err(why) => self.no_peak = Some(why),
         }
-        Ok(Counted { done, counts, same_interval: false })
+        Ok(CountedSample { done, counts, same_interval: false })
     }
 
     fn allocations(&mut self, n: u64, _ops: u64) -> Result<Vec<(&'static str, u64)>, RunError> {
@@ -331,11 +331,11 @@ impl CountingRunner for Program {
         }
     }
 
-    fn trace(&mut self, n: u64, _ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, _ops: u64, untraced_ns: u64) -> Result<TracedSample, RunError> {
         let known = EarlierProcesses::now();
         let mut process = self.spawn(n)?;
         let limit_ns = self.limits.tracing_ns(untraced_ns);
-        let tracer = Tracer::attach(process.child.id(), Window::Program, limit_ns);
+        let tracer = Tracer::attach(process.child.id(), TraceScope::Program, limit_ns);
         let done = self.release(&mut process, n, &known);
         let calls = tracer.and_then(Tracer::finish);
         let done = done.and_then(|done| self.end(&mut process).map(|()| done));
@@ -374,7 +374,7 @@ fn peak_of_tree(
     }
     let mut own = Counters::open(worker.pid());
     own.start();
-    let tracer = Tracer::attach(worker.pid(), Window::Children, u64::MAX);
+    let tracer = Tracer::attach(worker.pid(), TraceScope::Children, u64::MAX);
     worker.ask(n, ops, false)?;
     let own_peak = own.read().peak_rss_bytes;
     // Where the process cannot be traced, the timing pass has already noted that the peak is
@@ -387,12 +387,12 @@ fn peak_of_tree(
     Ok(peak.map(|bytes| (PEAK_RSS, bytes)).into_iter().collect())
 }
 
-fn traced(calls: Result<Calls, String>, done: Done) -> (Traced, Option<u64>) {
+fn traced(calls: Result<Calls, String>, done: Done) -> (TracedSample, Option<u64>) {
     let of_protocol = calls.as_ref().ok().map(|calls| calls.of_protocol);
     let by_name = |calls: Calls| -> BTreeMap<String, u64> {
         calls.by_number.into_iter().map(|(number, n)| (count::name(number), n)).collect()
     };
-    (Traced { done, calls: calls.map(by_name) }, of_protocol)
+    (TracedSample { done, calls: calls.map(by_name) }, of_protocol)
 }
 
 // The allocations of foreign programs, counted in separate processes: the library that is
@@ -510,7 +510,7 @@ mod tests {
             WorkerClient::start(&argv, &[], limits).unwrap()
         };
         let (mut built_in, none) = (BuiltIn::new(worker()), Err(RunError::Failed(String::new())));
-        let mut foreign = Foreign::new(worker(), &Sources::default(), PeakOf::All, none).unwrap();
+        let mut foreign = ExternalWorker::new(worker(), &Sources::default(), PeakOf::All, none).unwrap();
         let are_asked = |workers: [&WorkerClient; 2]| workers.map(|w| w.pipes()[0].is_none());
         assert_eq!(are_asked([&built_in.worker, &foreign.worker]), [false; 2]);
         built_in.bye();

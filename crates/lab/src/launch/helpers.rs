@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use super::expanded::{ExpandedCommand, input};
 use super::process::{ChildStdio, Process, describe, new_command};
 use super::{
-    Child, Counted, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Stop, Traced,
-    TracedRunner,
+    Child, CountedSample, CountingRunner, Limits, RawSample, Ready, RunError, Runner, Stop,
+    TracedRunner, TracedSample,
 };
 use crate::clock::{self, Cpu};
 use crate::experiment::{Command, Hooks, Method};
@@ -194,7 +194,7 @@ impl Runner for WithHooks<dyn Runner> {
 }
 
 impl CountingRunner for WithHooks<dyn CountingRunner> {
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError> {
+    fn count(&mut self, n: u64, ops: u64) -> Result<CountedSample, RunError> {
         let counted = self.inner.count(n, ops)?;
         self.concluded(n, counted)
     }
@@ -204,7 +204,7 @@ impl CountingRunner for WithHooks<dyn CountingRunner> {
         self.concluded(n, counts)
     }
 
-    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<TracedSample, RunError> {
         let traced = self.inner.trace(n, ops, untraced_ns)?;
         self.concluded(n, traced)
     }

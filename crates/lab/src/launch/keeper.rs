@@ -32,11 +32,11 @@ const MARK_VARIABLE: &str = "BYTELAB_RUN";
 /// A process that cannot be ended within this time hangs in the kernel.
 const LIMIT_NS: u64 = 5_000_000_000;
 
-static STATE: Mutex<State> = Mutex::new(State::Off);
+static STATE: Mutex<KeeperState> = Mutex::new(KeeperState::Off);
 
 static MARKS: AtomicBool = AtomicBool::new(true);
 
-enum State {
+enum KeeperState {
     Off,
     /// It is started with the first child, and has this mark.
     Wanted(fn() -> String),
@@ -56,13 +56,13 @@ struct Keeper {
 /// From now on, what this process starts ends with it, even if it is killed. No other process may
 /// ever have the same mark.
 pub fn keep_children(mark: fn() -> String) {
-    *state() = State::Wanted(mark);
+    *state() = KeeperState::Wanted(mark);
 }
 
 /// Ends the keeper at the end of the program. What was left running on purpose, such as the server
 /// of a compiler, stays, unless a signal has stopped the program.
 pub fn end_keeper() {
-    let State::Running(mut keeper) = mem::replace(&mut *state(), State::Off) else { return };
+    let KeeperState::Running(mut keeper) = mem::replace(&mut *state(), KeeperState::Off) else { return };
     if !Stop::was_received() {
         let _ = keeper.process.kill();
     }
@@ -70,7 +70,7 @@ pub fn end_keeper() {
     let _ = keeper.process.wait();
 }
 
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, KeeperState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -78,8 +78,8 @@ fn state() -> MutexGuard<'static, State> {
 #[cfg(target_os = "linux")]
 pub(super) fn keeper_process() -> Option<i32> {
     match &*state() {
-        State::Running(keeper) => Some(keeper.process.id() as i32),
-        State::Off | State::Wanted(_) => None,
+        KeeperState::Running(keeper) => Some(keeper.process.id() as i32),
+        KeeperState::Off | KeeperState::Wanted(_) => None,
     }
 }
 
@@ -87,10 +87,10 @@ pub(super) fn keeper_process() -> Option<i32> {
 /// that fails, the run goes on without it.
 pub(super) fn mark(command: &mut Command) {
     let mut state = state();
-    if let State::Wanted(mark) = &*state {
-        *state = Keeper::start(mark()).map_or(State::Off, State::Running);
+    if let KeeperState::Wanted(mark) = &*state {
+        *state = Keeper::start(mark()).map_or(KeeperState::Off, KeeperState::Running);
     }
-    if let State::Running(keeper) = &*state
+    if let KeeperState::Running(keeper) = &*state
         && MARKS.load(Ordering::Relaxed)
     {
         command.env(MARK_VARIABLE, &keeper.mark);
@@ -149,7 +149,7 @@ pub(super) struct KeptGroup(Option<usize>);
 
 impl KeptGroup {
     pub(super) fn new(group: u32) -> KeptGroup {
-        let State::Running(keeper) = &mut *state() else { return KeptGroup(None) };
+        let KeeperState::Running(keeper) = &mut *state() else { return KeptGroup(None) };
         let free = keeper.is_used.iter().position(|is_used| !is_used);
         let place = free.unwrap_or_else(|| {
             keeper.is_used.push(false);
@@ -163,7 +163,7 @@ impl KeptGroup {
     /// To be called when the group is killed and its leader not yet reaped: from then on, its
     /// number may belong to others.
     pub(super) fn forget(&mut self) {
-        if let (Some(place), State::Running(keeper)) = (self.0.take(), &mut *state()) {
+        if let (Some(place), KeeperState::Running(keeper)) = (self.0.take(), &mut *state()) {
             keeper.write(place, 0);
             keeper.is_used[place] = false;
         }

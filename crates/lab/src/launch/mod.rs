@@ -22,12 +22,12 @@ pub use self::orphans::Orphans;
 pub use self::process::withhold;
 use self::runner::{BUILT_IN, Limits};
 pub use self::runner::{
-    Child, ColdStart, CommandWaits, Counted, CountingRunner, Launch, RawSample, Ready, RunError,
-    Runner, Traced, TracedRunner,
+    Child, ColdStart, CommandWaits, CountedSample, CountingRunner, Launch, RawSample, Ready,
+    RunError, Runner, TracedRunner, TracedSample,
 };
 use self::worker_client::WorkerClient;
 use crate::count::Sources;
-use crate::experiment::{How, Method, OldSide};
+use crate::experiment::{BaselineSide, Execution, Method};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
@@ -52,23 +52,23 @@ impl Launch for Launcher {
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError> {
         let limits = self.limits();
-        let argv = match &method.how {
-            How::BuiltIn(_) => self.worker(experiment, method),
-            How::Worker { argv } => argv.clone(),
-            How::Command(command) => {
+        let argv = match &method.execution {
+            Execution::BuiltIn(_) => self.worker(experiment, method),
+            Execution::Worker { argv } => argv.clone(),
+            Execution::Command(command) => {
                 let runner = command::CommandRunner::new(command.clone(), limits, self.fresh);
                 return Ok(Box::new(runner));
             }
-            How::Hooked { how, hooks } => {
-                let inner = Method { how: (**how).clone(), ..method.clone() };
+            Execution::Hooked { execution, hooks } => {
+                let inner = Method { execution: (**execution).clone(), ..method.clone() };
                 let started = self.start(experiment, &inner, has_digest)?;
                 return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
-            How::Old { how, side } => {
-                let (mut launcher, method) = self.of_old_side(how, side, method);
+            Execution::Baseline { execution, side } => {
+                let (mut launcher, method) = self.of_old_side(execution, side, method);
                 return launcher.start(experiment, &method, has_digest);
             }
-            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
+            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         Ok(if self.fresh {
             Box::new(worker_client::FreshRunner::new(argv, limits))
@@ -89,32 +89,32 @@ impl Launch for Launcher {
         let mut variables = vec![(COUNTING_VARIABLE, sources.to_variable())];
         variables.extend(digest_variable(has_digest));
         let started = |argv: &[String]| WorkerClient::spawn(argv, &variables, limits.clone());
-        Ok(match &method.how {
-            How::BuiltIn(_) => {
+        Ok(match &method.execution {
+            Execution::BuiltIn(_) => {
                 Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
             }
-            How::Worker { argv } => {
+            Execution::Worker { argv } => {
                 let worker = started(argv)?;
                 let is_own = argv.first().is_some_and(|first| self.program == Path::new(first));
                 let peak_of =
                     if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
                 let known = digest_variable(has_digest);
                 let allocations = counting::AllocationWorker::spawn(argv, &limits, known);
-                Box::new(counting::Foreign::new(worker, sources, peak_of, allocations)?)
+                Box::new(counting::ExternalWorker::new(worker, sources, peak_of, allocations)?)
             }
-            How::Command(command) => {
+            Execution::Command(command) => {
                 Box::new(counting::Program::new(command.clone(), sources, limits))
             }
-            How::Hooked { how, hooks } => {
-                let inner = Method { how: (**how).clone(), ..method.clone() };
+            Execution::Hooked { execution, hooks } => {
+                let inner = Method { execution: (**execution).clone(), ..method.clone() };
                 let started = self.start_counting(experiment, &inner, sources, has_digest)?;
                 return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
-            How::Old { how, side } => {
-                let (mut launcher, method) = self.of_old_side(how, side, method);
+            Execution::Baseline { execution, side } => {
+                let (mut launcher, method) = self.of_old_side(execution, side, method);
                 return launcher.start_counting(experiment, &method, sources, has_digest);
             }
-            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
+            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         })
     }
 
@@ -124,22 +124,22 @@ impl Launch for Launcher {
         method: &Method,
     ) -> Result<Box<dyn TracedRunner>, RunError> {
         let limits = self.limits();
-        let argv = match &method.how {
-            How::BuiltIn(_) => self.worker(experiment, method),
-            How::Worker { argv } => argv.clone(),
-            How::Command(command) => {
+        let argv = match &method.execution {
+            Execution::BuiltIn(_) => self.worker(experiment, method),
+            Execution::Worker { argv } => argv.clone(),
+            Execution::Command(command) => {
                 return Ok(Box::new(command::CommandRunner::new(command.clone(), limits, false)));
             }
-            How::Hooked { how, hooks } => {
-                let inner = Method { how: (**how).clone(), ..method.clone() };
+            Execution::Hooked { execution, hooks } => {
+                let inner = Method { execution: (**execution).clone(), ..method.clone() };
                 let started = self.start_traced(experiment, &inner)?;
                 return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
             }
-            How::Old { how, side } => {
-                let (mut launcher, method) = self.of_old_side(how, side, method);
+            Execution::Baseline { execution, side } => {
+                let (mut launcher, method) = self.of_old_side(execution, side, method);
                 return launcher.start_traced(experiment, &method);
             }
-            How::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
+            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
         let worker = WorkerClient::start(&argv, &[], limits)?;
         Ok(Box::new(worker_client::TracedWorker { worker }))
@@ -156,14 +156,14 @@ impl Launcher {
         Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
     }
 
-    fn of_old_side(&self, how: &How, side: &OldSide, method: &Method) -> (Launcher, Method) {
+    fn of_old_side(&self, execution: &Execution, side: &BaselineSide, method: &Method) -> (Launcher, Method) {
         let launcher = Launcher {
             program: side.program.as_ref().unwrap_or(&self.program).clone(),
             dir: side.dir.as_ref().or(self.dir.as_ref()).cloned(),
             stop: self.stop.clone(),
             ..*self
         };
-        (launcher, Method { name: side.name.clone(), how: how.clone(), ..method.clone() })
+        (launcher, Method { name: side.name.clone(), execution: execution.clone(), ..method.clone() })
     }
 
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {

@@ -512,7 +512,7 @@ impl WaitWatch {
             return CommandWaits { own_ns: late_ns, ..CommandWaits::default() };
         };
         let reads_at_once = std::mem::replace(&mut self.reads_at_once, false);
-        let (mut tree, members) = TaskTree::of(&ended, std::process::id(), start_ns);
+        let (mut tree, members) = TaskTree::from_ended(&ended, std::process::id(), start_ns);
         // The kernel reports a task before it frees its memory, for which it may wait again.
         let reported_ns = members.iter().find(|task| task.task == first.0).map(|task| task.wait_ns);
         if let Some((all_ns, reported_ns)) = first.1.zip(reported_ns) {

@@ -83,7 +83,7 @@ pub trait Runner: Child {
 /// the thread that has the run, and may be used by another.
 pub trait CountingRunner: Child + Send {
     /// Takes one sample with the counters of the kernel and of the processor.
-    fn count(&mut self, n: u64, ops: u64) -> Result<Counted, RunError>;
+    fn count(&mut self, n: u64, ops: u64) -> Result<CountedSample, RunError>;
 
     /// Takes the sample again and counts its allocations. Returns nothing where that is not
     /// possible, or where the method reports them.
@@ -93,7 +93,7 @@ pub trait CountingRunner: Child + Send {
 
     /// Takes one sample in which every system call is traced; its times are meaningless. Where that
     /// takes very much longer than `untraced_ns`, its rest is not traced and its calls are unknown.
-    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<Traced, RunError>;
+    fn trace(&mut self, n: u64, ops: u64, untraced_ns: u64) -> Result<TracedSample, RunError>;
 }
 
 /// A method started for the round that is recorded.
@@ -109,7 +109,7 @@ pub trait TracedRunner: Child {
 /// A sample and the counts that were taken from outside, by metric. They are for the whole sample,
 /// not per operation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct CountedSample {
     pub done: Done,
     pub counts: Vec<(&'static str, u64)>,
     /// Whether its wall time is comparable with that of the timing pass.
@@ -118,7 +118,7 @@ pub struct Counted {
 
 /// A sample and its system calls by name, or why they could not be traced.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
+pub struct TracedSample {
     pub done: Done,
     pub calls: Result<BTreeMap<String, u64>, String>,
 }

@@ -1,7 +1,7 @@
 //! The rounds: each round measures every method once, in a new random order, and appends every
 //! sample to the run. A run that was interrupted is resumed by whole sessions.
 
-mod bench;
+mod context;
 mod counting;
 mod schedule;
 mod session;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-pub(crate) use self::bench::{Bench, Halt, order, reason, unless_stopped};
-pub use self::bench::{Job, Progress, Record};
+pub(crate) use self::context::{Interrupted, MeasureContext, order, reason, unless_stopped};
+pub use self::context::{MeasureJob, Record, RunProgress};
 use self::schedule::Schedule;
 pub use self::schedule::limit::at_most_ns;
 use self::schedule::limit::{announce_longer, announce_short, note_short_time};
-use self::session::{Live, Session};
+use self::session::{RunningMethod, Session};
 pub use self::values::values;
-use crate::analyze::{choose_measures, decided, is_look};
+use crate::analyze::{choose_measures, is_look, stopping_decision};
 use crate::environment::{self, Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
@@ -82,7 +82,7 @@ fn warm(files: &[PathBuf], stop: &Stop) -> Result<Option<String>> {
 }
 
 /// A run with its cells: one per method and combination of the values that it reads.
-pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<String>) -> Run {
+pub fn new_run(job: &MeasureJob<'_>, points: Vec<Point>, plan: Plan, label: Option<String>) -> Run {
     let mut cells: Vec<Cell> = Vec::new();
     // In the order of the methods, so that the first cell of every point is that of the reference.
     for method in &job.methods {
@@ -112,9 +112,9 @@ pub fn new_run(job: &Job<'_>, points: Vec<Point>, plan: Plan, label: Option<Stri
 /// The session is the unit of all comparisons. Where every sample of a method is a process of its
 /// own, a round of it is equivalent to a session, so that all methods have as many units as there
 /// are rounds.
-fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
+fn in_units(job: &MeasureJob<'_>, plan: Plan) -> Plan {
     let mut compared = job.methods.iter().filter(|method| method.role == Role::Contender);
-    if compared.any(|method| is_process_a_sample(method, &plan)) {
+    if compared.any(|method| is_process_per_sample(method, &plan)) {
         let sessions = match plan.design {
             Design::Fixed => plan.sessions.max(1).saturating_mul(plan.rounds),
             // After the last look nothing changes.
@@ -127,8 +127,8 @@ fn in_units(job: &Job<'_>, plan: Plan) -> Plan {
 }
 
 /// Whether no state of the method survives from one sample to the next.
-fn is_process_a_sample(method: &Method, plan: &Plan) -> bool {
-    plan.fresh || method.how.is_command()
+fn is_process_per_sample(method: &Method, plan: &Plan) -> bool {
+    plan.fresh || method.execution.is_command()
 }
 
 fn new_cell(method: &Method, point: Point) -> Cell {
@@ -139,7 +139,7 @@ fn new_cell(method: &Method, point: Point) -> Cell {
 /// Measures what the plan requires and the run does not have yet. The failure of a method becomes
 /// the status of its cell; an error comes from the data, the record or the caller.
 pub fn measure(
-    job: &Job<'_>,
+    job: &MeasureJob<'_>,
     run: &mut Run,
     data: &[Data],
     launch: &mut dyn Launch,
@@ -153,65 +153,65 @@ pub fn measure(
         record.begin(run)?;
     }
     if let Some(session) = interrupted {
-        set_aside(run, session, record)?;
+        discard_session(run, session, record)?;
     }
     let noise = Noise::start();
-    let stays = run.cells.iter().map(|cell| {
+    let process_per_sample = run.cells.iter().map(|cell| {
         let mut methods = job.methods.iter();
         let method = methods.find(|method| method.name == cell.method);
-        method.is_some_and(|method| is_process_a_sample(method, &run.plan))
+        method.is_some_and(|method| is_process_per_sample(method, &run.plan))
     });
     let spent_ns = spent_ns(run);
-    let schedule = Schedule::new(&run.plan, sessions.len() as u32, stays.collect(), spent_ns);
+    let schedule = Schedule::new(&run.plan, sessions.len() as u32, process_per_sample.collect(), spent_ns);
     let mut schedule = schedule.with_least(job.least_sessions);
     let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
-    let mut live: Vec<Option<Live>> = run.cells.iter().map(|_| None).collect();
-    let mut bench = Bench { job, run, data, launch, record, stop };
+    let mut running: Vec<Option<RunningMethod>> = run.cells.iter().map(|_| None).collect();
+    let mut context = MeasureContext { job, run, data, launch, record, stop };
     let (mut finished, mut has_time) = (true, true);
     // Which methods had left a run that is resumed follows from its samples.
-    let is_resumed = sessions.len() < bench.run.plan.sessions as usize;
+    let is_resumed = sessions.len() < context.run.plan.sessions as usize;
     let mut is_decided =
-        is_resumed && is_enough(bench.run) && look(&mut bench, &mut schedule, &mut live)?;
+        is_resumed && is_enough(context.run) && look(&mut context, &mut schedule, &mut running)?;
     for number in sessions {
         has_time = !is_decided && schedule.begins_session(clock::now_ns());
         if !has_time {
             break;
         }
-        announce_longer(&mut bench, &mut schedule);
-        announce_short(&mut bench, &mut schedule);
-        let (live, schedule) = (&mut live, &mut schedule);
-        let session = Session { bench: &mut bench, number, live, schedule, noise: &noise };
+        announce_longer(&mut context, &mut schedule);
+        announce_short(&mut context, &mut schedule);
+        let (running, schedule) = (&mut running, &mut schedule);
+        let session = Session { context: &mut context, number, running, schedule, noise: &noise };
         finished = unless_stopped(session.run())?.is_some();
         if !finished {
             if number > 0 {
-                set_aside(bench.run, number, bench.record)?;
+                discard_session(context.run, number, context.record)?;
             }
             break;
         }
-        if is_enough(bench.run) {
-            keep_measures(bench.run, bench.record)?;
+        if is_enough(context.run) {
+            keep_measures(context.run, context.record)?;
         }
-        is_decided = is_look(bench.run) && look(&mut bench, schedule, live)?;
+        is_decided = is_look(context.run) && look(&mut context, schedule, running)?;
     }
     if finished {
-        keep_measures(bench.run, bench.record)?;
+        keep_measures(context.run, context.record)?;
     }
-    for live in live.iter_mut().flatten() {
-        live.bye();
+    for running in running.iter_mut().flatten() {
+        running.bye();
     }
     if finished && !has_time && !is_decided {
-        note_short_time(bench.run, &schedule);
+        note_short_time(context.run, &schedule);
     }
-    add_facts(bench.run, &noise.finish(), std::mem::take(&mut schedule.between_ns));
+    add_facts(context.run, &noise.finish(), std::mem::take(&mut schedule.between_ns));
     if finished {
         finished = unless_stopped(counting::pass(
-            &mut bench,
+            &mut context,
             ends_ns.saturating_add(schedule.past_limit_ns()),
         ))?
         .is_some();
     }
-    bench.run.complete = finished;
-    bench.record.finish(bench.run)
+    context.run.complete = finished;
+    context.record.finish(context.run)
 }
 
 /// Adds what was seen of the machine during the rounds, and what the lab needed between samples.
@@ -227,28 +227,28 @@ fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
 }
 
 /// In a sequential design: ends the methods that are decided, and returns whether all is decided.
-fn look(bench: &mut Bench<'_>, schedule: &mut Schedule, live: &mut [Option<Live>]) -> Result<bool> {
-    if bench.run.plan.design.is_fixed() {
+fn look(context: &mut MeasureContext<'_>, schedule: &mut Schedule, running: &mut [Option<RunningMethod>]) -> Result<bool> {
+    if context.run.plan.design.is_fixed() {
         return Ok(false);
     }
-    keep_measures(bench.run, bench.record)?;
+    keep_measures(context.run, context.record)?;
     // Before anybody leaves: where the run is resumed, the same sessions give the same look.
-    bench.run.plan.looked_at = sessions_had(bench.run, Sample::counts);
-    bench.record.planned(bench.run)?;
-    let decided = decided(bench.run);
-    let is_least = bench.run.plan.looked_at >= bench.job.least_sessions;
+    context.run.plan.looked_at = sessions_had(context.run, Sample::counts);
+    context.record.plan_changed(context.run)?;
+    let decided = stopping_decision(context.run);
+    let is_least = context.run.plan.looked_at >= context.job.least_sessions;
     if is_least {
         schedule.leave(&decided.leaves);
     }
-    for (cell, live) in live.iter_mut().enumerate() {
+    for (cell, running) in running.iter_mut().enumerate() {
         if schedule.has_left(cell)
-            && let Some(mut live) = live.take()
+            && let Some(mut running) = running.take()
         {
-            live.bye();
+            running.bye();
         }
     }
-    let looked = Progress::Looked { decided: &decided, left: schedule.left() };
-    bench.record.progress(bench.run, &looked);
+    let looked = RunProgress::Looked { decided: &decided, left: schedule.left() };
+    context.record.progress(context.run, &looked);
     Ok(decided.all && is_least)
 }
 
@@ -259,7 +259,7 @@ fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
         return Ok(());
     }
     run.plan.measures = choose_measures(run);
-    record.planned(run)
+    record.plan_changed(run)
 }
 
 /// Whether there are enough samples to choose the deciding measure: each method's samples of one
@@ -379,13 +379,13 @@ fn spent_ns(run: &Run) -> u64 {
 }
 
 /// Marks the samples of an interrupted session as not counted: a part of a session is not a unit.
-fn set_aside(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
+fn discard_session(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
     for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
         if sample.pass == Pass::Timing && sample.session == session {
             sample.not_counted.get_or_insert_with(|| INTERRUPTED.to_owned());
         }
     }
-    record.set_aside(run, session)
+    record.discard_session(run, session)
 }
 
 #[cfg(test)]

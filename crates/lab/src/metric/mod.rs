@@ -19,7 +19,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    const fn called(
+    const fn titled(
         self,
         title: &'static str,
         heading: &'static str,
@@ -65,7 +65,7 @@ const fn count(name: &'static str, unit: &'static str, source: &'static str) -> 
 }
 
 /// A metric of the counting pass.
-const fn apart(
+const fn counting_pass(
     exact: bool,
     name: &'static str,
     unit: &'static str,
@@ -90,36 +90,36 @@ const PARTS: &str = "getrusage of the method; of a plain command wait4";
 /// `ops` operations is divided by `ops`.
 pub const METRICS: &[Metric] = &[
     noisy(WALL, "ns", "the method's own monotonic clock, between `go` and `done`")
-        .called("wall time", "wall", "wall"),
+        .titled("wall time", "wall", "wall"),
     noisy(
         WALL_LESS_WAIT,
         "ns",
         "wall_ns − run_queue_wait_ns, where the main thread computed all that time",
     )
-    .called("wall time less the wait for a CPU", "wall − wait", "−wait"),
+    .titled("wall time less the wait for a CPU", "wall − wait", "−wait"),
     noisy(
         CPU,
         "ns",
         "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
          with all processes that were waited for",
     )
-    .called("CPU time", "CPU", "CPU"),
-    noisy("user_ns", "ns", PARTS).called("user", "user", "user"),
-    noisy("system_ns", "ns", PARTS).called("system", "system", "system"),
+    .titled("CPU time", "CPU", "CPU"),
+    noisy("user_ns", "ns", PARTS).titled("user", "user", "user"),
+    noisy("system_ns", "ns", PARTS).titled("system", "system", "system"),
     noisy(
         CPU_DELAY,
         "ns",
         "of a plain command taskstats of each of its threads that ended, and the lab's own wait; of \
          what computes in one thread /proc/PID/schedstat",
     )
-    .called("wait for a CPU of all threads", "wait", "wait"),
+    .titled("wait for a CPU of all threads", "wait", "wait"),
     noisy(
         LONGEST_TASK_CPU,
         "ns",
         "of a plain command taskstats, of the thread that computed most; of what computes in one \
          thread its CPU time",
     )
-    .called("CPU time of the thread that computed most", "longest CPU", "longest"),
+    .titled("CPU time of the thread that computed most", "longest CPU", "longest"),
     Metric { better: Better::Neither, ..count("tasks", "count", "taskstats: threads of a plain command that ended") },
     Metric {
         better: Better::Neither,
@@ -144,7 +144,7 @@ pub const METRICS: &[Metric] = &[
         "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
          at its end, by ptrace, in the counting pass",
     )
-    .called("peak memory (RSS)", "peak RSS", "RSS"),
+    .titled("peak memory (RSS)", "peak RSS", "RSS"),
     count("device_read_bytes", "bytes", DEVICE),
     count("device_write_bytes", "bytes", DEVICE),
     count("minor_faults", "count", FAULTS),
@@ -152,7 +152,7 @@ pub const METRICS: &[Metric] = &[
     count("voluntary_switches", "count", SWITCHES),
     count("involuntary_switches", "count", SWITCHES),
     noisy("startup_ns", "ns", "fresh process: start to `hello`; plain command: until it runs")
-        .called("startup", "start-up", "start-up"),
+        .titled("startup", "start-up", "start-up"),
     noisy(
         "noop_ns",
         "ns",
@@ -165,19 +165,19 @@ pub const METRICS: &[Metric] = &[
         "fresh process: wall_ns of its first sample, which is its only one",
     ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
-    apart(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
-        .called("syscalls", "system calls", "sys"),
-    apart(true, ALLOCATIONS, "count", ALLOCATOR)
-        .called("allocations", "allocations", "alloc"),
-    apart(true, "allocated_bytes", "bytes", ALLOCATOR),
-    apart(true, "peak_live_bytes", "bytes", ALLOCATOR),
-    apart(true, "arc_retains", "count", SWIFT).called("retains", "retains", "retains"),
-    apart(true, "arc_releases", "count", SWIFT).called("releases", "releases", "releases"),
-    apart(false, "instructions", "count", PMU),
-    apart(false, "cycles", "count", PMU),
-    apart(false, "cache_misses", "count", PMU),
-    apart(false, "branch_misses", "count", PMU),
-    apart(false, COUNTING_WALL, "ns", "wall_ns of the counting pass"),
+    counting_pass(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
+        .titled("syscalls", "system calls", "sys"),
+    counting_pass(true, ALLOCATIONS, "count", ALLOCATOR)
+        .titled("allocations", "allocations", "alloc"),
+    counting_pass(true, "allocated_bytes", "bytes", ALLOCATOR),
+    counting_pass(true, "peak_live_bytes", "bytes", ALLOCATOR),
+    counting_pass(true, "arc_retains", "count", SWIFT).titled("retains", "retains", "retains"),
+    counting_pass(true, "arc_releases", "count", SWIFT).titled("releases", "releases", "releases"),
+    counting_pass(false, "instructions", "count", PMU),
+    counting_pass(false, "cycles", "count", PMU),
+    counting_pass(false, "cache_misses", "count", PMU),
+    counting_pass(false, "branch_misses", "count", PMU),
+    counting_pass(false, COUNTING_WALL, "ns", "wall_ns of the counting pass"),
 ];
 
 /// The wall time of a sample of the counting pass.
@@ -210,7 +210,7 @@ pub const EXIT_CODE: &str = "exit_code";
 pub const COPIES_PER_S: &str = "copies_per_s";
 
 /// Whether the counting pass takes this metric. All other metrics are never taken from that pass.
-pub fn is_counted_apart(name: &str) -> bool {
+pub fn is_counting_metric(name: &str) -> bool {
     find(name).is_some_and(|metric| metric.pass == Pass::Counting)
 }
 
@@ -238,15 +238,15 @@ pub fn title(name: &str) -> String {
 
 /// The heading of the metric's column.
 pub fn heading(name: &str) -> &str {
-    titled(name, 1)
+    title_of_kind(name, 1)
 }
 
 /// The heading of the metric's column where that must be narrow.
 pub fn short_heading(name: &str) -> &str {
-    titled(name, 2)
+    title_of_kind(name, 2)
 }
 
-fn titled(name: &str, which: usize) -> &str {
+fn title_of_kind(name: &str, which: usize) -> &str {
     let title = find(name).map(|metric| metric.titles[which]).filter(|title| !title.is_empty());
     title.or(name.strip_suffix("_ns")).unwrap_or(name)
 }

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::spans::{Category, Fault, Process, Span, Thread, Timeline};
+use super::spans::{Category, Fault, ProcessTimeline, Span, Thread, Timeline};
 
 #[derive(Serialize)]
-struct Event<'a> {
+struct TraceEvent<'a> {
     ph: &'static str,
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    fn process(&mut self, index: usize, process: &Process) -> io::Result<()> {
+    fn process(&mut self, index: usize, process: &ProcessTimeline) -> io::Result<()> {
         let pid = process.pid;
         self.about(pid, pid, "process_name", &json!({"name": process.name}))?;
         self.about(pid, pid, "process_sort_index", &json!({"sort_index": index}))?;
@@ -75,7 +75,7 @@ impl<W: Write> Writer<W> {
     fn about(&mut self, pid: u32, tid: u32, name: &str, args: &Value) -> io::Result<()> {
         let ts = Microseconds(0);
         let args = args.clone();
-        self.event(&Event {
+        self.event(&TraceEvent {
             ph: "M",
             name,
             cat: None,
@@ -108,7 +108,7 @@ impl<W: Write> Writer<W> {
         let args = if ph == "b" { arguments(&span.arguments) } else { Value::Null };
         let ts = self.time(at_ns);
         let name = &span.name;
-        self.event(&Event { ph, name, cat, pid, tid: pid, ts, dur: None, id, s: None, args })
+        self.event(&TraceEvent { ph, name, cat, pid, tid: pid, ts, dur: None, id, s: None, args })
     }
 
     /// Spans and page faults together, in the order of time.
@@ -128,7 +128,7 @@ impl<W: Write> Writer<W> {
         let (cat, ts) = (Some(category(span)), self.time(span.start_ns));
         let args = arguments(&span.arguments);
         let name = &span.name;
-        self.event(&Event { ph: "X", name, cat, pid, tid, ts, dur, id: None, s: None, args })
+        self.event(&TraceEvent { ph: "X", name, cat, pid, tid, ts, dur, id: None, s: None, args })
     }
 
     fn fault(&mut self, pid: u32, tid: u32, fault: &Fault) -> io::Result<()> {
@@ -137,14 +137,14 @@ impl<W: Write> Writer<W> {
         let address = format!("{:#x}", fault.address);
         let args = json!({"n": fault.n, "during_us": during_us, "address": address});
         let (cat, ts, s) = (Some("page fault"), self.time(fault.at_ns), Some("t"));
-        self.event(&Event { ph: "i", name, cat, pid, tid, ts, dur: None, id: None, s, args })
+        self.event(&TraceEvent { ph: "i", name, cat, pid, tid, ts, dur: None, id: None, s, args })
     }
 
     fn time(&self, at_ns: u64) -> Microseconds {
         Microseconds(at_ns.saturating_sub(self.start_ns))
     }
 
-    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+    fn event(&mut self, event: &TraceEvent<'_>) -> io::Result<()> {
         self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
         self.any = true;
         Ok(serde_json::to_writer(&mut self.out, event)?)

@@ -18,12 +18,14 @@ use anyhow::{Context, Result};
 use self::perf::PerfRecorder;
 use self::poll::RecorderState;
 pub use self::poll::TimelineSources;
-pub use self::spans::{Category, Process, Span, Thread, Timeline};
-use self::spans::{Child, Recording};
+pub use self::spans::{Category, ProcessTimeline, Span, Thread, Timeline};
+use self::spans::{RecordedChild, Recording};
 use crate::clock;
 use crate::experiment::Data;
 use crate::launch::{Launch, RawSample, RunError, Stop, TracedRunner};
-use crate::measure::{Bench, Halt, Job, Progress, Record, order, reason, unless_stopped};
+use crate::measure::{
+    Interrupted, MeasureContext, MeasureJob, Record, RunProgress, order, reason, unless_stopped,
+};
 use crate::protocol::JOB_START;
 use crate::run::{Pass, Run, Status};
 use crate::warning::TIMELINE;
@@ -38,7 +40,7 @@ const ROUND: u32 = u32::MAX;
 /// One round as a timeline. The reason for a missing part becomes a note of the run. None if a
 /// signal stopped it.
 pub fn trace(
-    job: &Job<'_>,
+    job: &MeasureJob<'_>,
     run: &mut Run,
     data: &[Data],
     launch: &mut dyn Launch,
@@ -48,51 +50,51 @@ pub fn trace(
     let start_ns = clock::now_ns();
     let recorder = Recorder::start().context("starting the recorder of the timeline")?;
     let sources = recorder.sources.clone();
-    let mut bench = Bench { job, run, data, launch, record, stop };
-    let mut round = Round { bench: &mut bench, recorder: &recorder, children: Vec::new() };
+    let mut context = MeasureContext { job, run, data, launch, record, stop };
+    let mut round = Round { context: &mut context, recorder: &recorder, children: Vec::new() };
     let ended = round.run();
     let children = std::mem::take(&mut round.children);
     let recording = recorder.finish();
     if unless_stopped(ended)?.is_none() {
         return Ok(None);
     }
-    explain(&mut bench, &sources, recording.lost);
-    let facts = facts(bench.run, &sources, recording.lost);
-    bench.record.finish(bench.run)?;
+    explain(&mut context, &sources, recording.lost);
+    let facts = facts(context.run, &sources, recording.lost);
+    context.record.finish(context.run)?;
     Ok(Some(Timeline::from_recording(&recording, children, start_ns, facts)))
 }
 
 struct Round<'a, 'b> {
-    bench: &'a mut Bench<'b>,
+    context: &'a mut MeasureContext<'b>,
     recorder: &'a Recorder,
-    children: Vec<Child>,
+    children: Vec<RecordedChild>,
 }
 
-struct Live {
+struct TracedMethod {
     runner: Box<dyn TracedRunner>,
     ops: u64,
     point: usize,
 }
 
 impl Round<'_, '_> {
-    fn run(&mut self) -> Result<(), Halt> {
-        let of = self.bench.run.cells.len();
-        let mut cells: Vec<Option<Live>> = Vec::new();
+    fn run(&mut self) -> Result<(), Interrupted> {
+        let of = self.context.run.cells.len();
+        let mut cells: Vec<Option<TracedMethod>> = Vec::new();
         for cell in 0..of {
-            let method = &self.bench.run.cells[cell].method;
-            self.bench
+            let method = &self.context.run.cells[cell].method;
+            self.context
                 .record
-                .progress(self.bench.run, &Progress::Tracing { method, done: cell, of });
-            let live = self.known(cell, |round| round.prepare(cell))?.flatten();
-            cells.push(live);
+                .progress(self.context.run, &RunProgress::Tracing { method, done: cell, of });
+            let traced = self.known(cell, |round| round.prepare(cell))?.flatten();
+            cells.push(traced);
         }
-        for cell in order(self.bench.run.plan.seed, ROUND, ROUND, of) {
-            let Some(live) = &mut cells[cell] else { continue };
-            if self.known(cell, |round| round.sample(cell, live, 2, "sample"))?.is_none() {
+        for cell in order(self.context.run.plan.seed, ROUND, ROUND, of) {
+            let Some(traced) = &mut cells[cell] else { continue };
+            if self.known(cell, |round| round.sample(cell, traced, 2, "sample"))?.is_none() {
                 cells[cell] = None;
             }
         }
-        cells.iter_mut().flatten().for_each(|live| live.runner.bye());
+        cells.iter_mut().flatten().for_each(|traced| traced.runner.bye());
         Ok(())
     }
 
@@ -101,56 +103,56 @@ impl Round<'_, '_> {
         &mut self,
         cell: usize,
         job: impl FnOnce(&mut Self) -> Result<T, RunError>,
-    ) -> Result<Option<T>, Halt> {
-        self.bench.check_stop()?;
+    ) -> Result<Option<T>, Interrupted> {
+        self.context.check_stop()?;
         let ended = match job(self) {
             Ok(done) => return Ok(Some(done)),
             Err(ended) => ended,
         };
-        let method = self.bench.run.cells[cell].method.clone();
-        self.bench.note_missing(Some(&method), TIMELINE, &reason(ended)?);
+        let method = self.context.run.cells[cell].method.clone();
+        self.context.note_missing(Some(&method), TIMELINE, &reason(ended)?);
         Ok(None)
     }
 
     /// Starts and prepares a method and lets it do the job once; none if it was not measured in the
     /// run.
-    fn prepare(&mut self, index: usize) -> Result<Option<Live>, RunError> {
-        let cell = &self.bench.run.cells[index];
+    fn prepare(&mut self, index: usize) -> Result<Option<TracedMethod>, RunError> {
+        let cell = &self.context.run.cells[index];
         if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
             return Ok(None);
         }
-        let (method, point) = self.bench.method(index)?;
-        let ops = self.bench.ops(index);
+        let (method, point) = self.context.method(index)?;
+        let ops = self.context.ops(index);
         let start_ns = clock::now_ns();
-        let mut runner = self.bench.launch.start_traced(self.bench.job.experiment.name, method)?;
+        let mut runner = self.context.launch.start_traced(self.context.job.experiment.name, method)?;
         let started_ns = clock::now_ns();
         if let Some(pid) = runner.pid() {
             self.recorder.watch(pid);
             let phases = vec![phase("start", start_ns, started_ns)];
             let name = self.name(index);
-            self.children.push(Child { pid, name, phases, jobs: Vec::new() });
+            self.children.push(RecordedChild { pid, name, phases, jobs: Vec::new() });
         }
-        runner.prepare(&self.bench.arguments(method, point))?;
+        runner.prepare(&self.context.arguments(method, point))?;
         if let Some(child) = self.children.last_mut().filter(|c| Some(c.pid) == runner.pid()) {
             child.phases.push(phase("prepare", started_ns, clock::now_ns()));
         }
-        let mut live = Live { runner, ops, point };
-        self.sample(index, &mut live, 1, "warm-up")?;
-        Ok(Some(live))
+        let mut traced = TracedMethod { runner, ops, point };
+        self.sample(index, &mut traced, 1, "warm-up")?;
+        Ok(Some(traced))
     }
 
     fn sample(
         &mut self,
         index: usize,
-        live: &mut Live,
+        traced: &mut TracedMethod,
         n: u64,
         name: &str,
     ) -> Result<(), RunError> {
-        live.runner.before(n)?;
-        self.bench.evict(live.point);
-        let mut pid = live.runner.pid();
+        traced.runner.before(n)?;
+        self.context.evict(traced.point);
+        let mut pid = traced.runner.pid();
         let start_ns = clock::now_ns();
-        let taken = live.runner.go(n, live.ops, &mut |started| {
+        let taken = traced.runner.go(n, traced.ops, &mut |started| {
             self.recorder.watch(started);
             pid = Some(started);
         })?;
@@ -158,7 +160,7 @@ impl Round<'_, '_> {
         let Some(pid) = pid else { return Ok(()) };
         if !self.children.iter().any(|child| child.pid == pid) {
             let name = self.name(index);
-            self.children.push(Child { pid, name, phases: Vec::new(), jobs: Vec::new() });
+            self.children.push(RecordedChild { pid, name, phases: Vec::new(), jobs: Vec::new() });
         }
         let Some(child) = self.children.iter_mut().find(|child| child.pid == pid) else {
             return Ok(());
@@ -179,8 +181,8 @@ impl Round<'_, '_> {
 
     /// The name of the method, with what distinguishes its cells where there are several.
     fn name(&self, index: usize) -> String {
-        let cell = &self.bench.run.cells[index];
-        let others = || self.bench.run.cells.iter().filter(|other| other.method == cell.method);
+        let cell = &self.context.run.cells[index];
+        let others = || self.context.run.cells.iter().filter(|other| other.method == cell.method);
         let varies = |name: &str| others().any(|o| o.point.get(name) != cell.point.get(name));
         let mut words = vec![cell.method.clone()];
         let values = cell.point.iter().filter(|(name, _)| varies(name));
@@ -221,18 +223,18 @@ fn job_of(taken: &RawSample) -> Option<Span> {
     })
 }
 
-fn explain(bench: &mut Bench<'_>, sources: &TimelineSources, lost: u64) {
+fn explain(context: &mut MeasureContext<'_>, sources: &TimelineSources, lost: u64) {
     if let Some(why) = &sources.sampled {
         let text = format!(
             "scheduling was looked at about every millisecond, and system calls and page faults are \
              missing: {why}"
         );
-        bench.note_missing(None, TIMELINE, &text);
+        context.note_missing(None, TIMELINE, &text);
     } else if let Some(why) = &sources.no_calls {
-        bench.note_missing(None, TIMELINE, &format!("system calls are missing: {why}"));
+        context.note_missing(None, TIMELINE, &format!("system calls are missing: {why}"));
     }
     if lost > 0 {
-        bench.note_missing(None, TIMELINE, &format!("{lost} events were lost; it has gaps"));
+        context.note_missing(None, TIMELINE, &format!("{lost} events were lost; it has gaps"));
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 
 use super::poll::{RecorderState, TimelineSources, rest};
 use super::ring::Ring;
-use super::spans::{Call, Fault, LONG_CALL_NS, Recording, State, Task};
+use super::spans::{Call, Fault, LONG_CALL_NS, RecordedThread, Recording, ThreadState};
 use crate::clock;
 use crate::count::event::{FieldLayout, Format, tracepoint_format};
 use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
@@ -60,7 +60,7 @@ impl PerfRecorder {
 
     pub(super) fn record(mut self, shared: &RecorderState) -> Recording {
         let mut events = RecordedEvents { own: std::process::id(), ..RecordedEvents::default() };
-        let mut waiting: Vec<(u64, Record)> = Vec::new();
+        let mut waiting: Vec<(u64, PerfRecord)> = Vec::new();
         let mut bytes = Vec::new();
         let mut complete_until_ns = 0;
         loop {
@@ -138,53 +138,53 @@ struct RecordedEvents {
 }
 
 impl RecordedEvents {
-    fn take(&mut self, time_ns: u64, record: Record) {
+    fn take(&mut self, time_ns: u64, record: PerfRecord) {
         if self.n >= EVENTS_MAX {
             self.recording.lost += 1;
             return;
         }
         match record {
-            Record::Begins { process, thread, parent_process, parent_thread } => {
+            PerfRecord::Begins { process, thread, parent_process, parent_thread } => {
                 self.begins(
-                    Task { process, parent_process, ..Task::default() },
+                    RecordedThread { process, parent_process, ..RecordedThread::default() },
                     thread,
                     parent_thread,
                 );
             }
-            Record::Named { thread, name } => {
+            PerfRecord::Named { thread, name } => {
                 if let Some(task) = self.recording.tasks.get_mut(&thread) {
                     task.name = name;
                 }
             }
-            Record::Ends { thread } => {
+            PerfRecord::Ends { thread } => {
                 self.open_calls.remove(&thread);
                 if let Some(task) = self.recording.tasks.get_mut(&thread) {
                     task.end_ns = Some(time_ns);
                     self.ended.insert(thread);
                 }
             }
-            Record::Switch { from, state, to } => {
+            PerfRecord::Switch { from, state, to } => {
                 self.state(from, time_ns, state_of(state));
-                self.state(to, time_ns, State::Running);
+                self.state(to, time_ns, ThreadState::Running);
             }
-            Record::Wake { thread } => self.state(thread, time_ns, State::Woken),
-            Record::CallBegins { thread, number } => {
+            PerfRecord::Wake { thread } => self.state(thread, time_ns, ThreadState::Woken),
+            PerfRecord::CallBegins { thread, number } => {
                 if self.lives(thread) {
                     self.open_calls.insert(thread, (number, time_ns));
                 }
             }
-            Record::CallEnds { thread, result } => {
+            PerfRecord::CallEnds { thread, result } => {
                 let call = self.open_calls.remove(&thread);
                 if let Some((number, start_ns)) = call {
                     self.call(thread, number, start_ns..time_ns, Some(result));
                 }
             }
-            Record::PageFault { thread, address } => self.fault(thread, time_ns, address),
-            Record::Lost(n) => self.recording.lost += n,
+            PerfRecord::PageFault { thread, address } => self.fault(thread, time_ns, address),
+            PerfRecord::Lost(n) => self.recording.lost += n,
         }
     }
 
-    fn begins(&mut self, mut task: Task, thread: u32, parent_thread: u32) {
+    fn begins(&mut self, mut task: RecordedThread, thread: u32, parent_thread: u32) {
         let parent = self.recording.tasks.get(&parent_thread);
         let of_child = task.process != self.own && task.parent_process == self.own;
         if !of_child && parent.is_none() {
@@ -204,7 +204,7 @@ impl RecordedEvents {
         self.recording.tasks.contains_key(&thread) && !self.ended.contains(&thread)
     }
 
-    fn state(&mut self, thread: u32, at_ns: u64, state: State) {
+    fn state(&mut self, thread: u32, at_ns: u64, state: ThreadState) {
         if self.lives(thread) {
             self.recording.states.entry(thread).or_default().push((at_ns, state));
             self.n += 1;
@@ -251,11 +251,11 @@ impl RecordedEvents {
 
 /// `prev_state` of `sched_switch`; the bits are those of include/linux/sched.h. A higher bit marks
 /// a thread that was about to sleep and was preempted before.
-fn state_of(previous: i64) -> State {
+fn state_of(previous: i64) -> ThreadState {
     match previous & 0xff {
-        0 => State::Runnable,
-        bits if bits & 2 != 0 => State::BlockedForDevice,
-        _ => State::Blocked,
+        0 => ThreadState::Runnable,
+        bits if bits & 2 != 0 => ThreadState::BlockedForDevice,
+        _ => ThreadState::Blocked,
     }
 }
 
@@ -263,7 +263,7 @@ fn state_of(previous: i64) -> State {
 
 /// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(super) enum PerfRecord {
     /// A CPU switches from one thread to another.
     Switch {
         from: u32,
@@ -333,7 +333,7 @@ impl Layout {
     }
 
     /// Parses all records in the bytes with their times. Unknown records are left out.
-    pub(super) fn parse(&self, bytes: &[u8], mut take: impl FnMut(u64, Record)) {
+    pub(super) fn parse(&self, bytes: &[u8], mut take: impl FnMut(u64, PerfRecord)) {
         let mut rest = bytes;
         while let Some((kind, body, after)) = next(rest) {
             if let Some((time_ns, record)) = self.record(kind, body) {
@@ -343,7 +343,7 @@ impl Layout {
         }
     }
 
-    fn record(&self, kind: u32, body: &[u8]) -> Option<(u64, Record)> {
+    fn record(&self, kind: u32, body: &[u8]) -> Option<(u64, PerfRecord)> {
         if kind == SAMPLE {
             return self.sample(body);
         }
@@ -351,15 +351,15 @@ impl Layout {
         let time_ns = u64_at(body, body.len().checked_sub(8)?)?;
         let word = |i: usize| u32_at(body, 4 * i);
         let record = match kind {
-            LOST => Record::Lost(u64_at(body, 8)?),
+            LOST => PerfRecord::Lost(u64_at(body, 8)?),
             COMM => {
                 let name = body.get(8..body.len().checked_sub(16)?)?;
                 let name = name.split(|byte| *byte == 0).next()?;
                 let name = String::from_utf8_lossy(name).into_owned();
-                Record::Named { thread: word(1)?, name }
+                PerfRecord::Named { thread: word(1)?, name }
             }
-            EXIT => Record::Ends { thread: word(2)? },
-            FORK => Record::Begins {
+            EXIT => PerfRecord::Ends { thread: word(2)? },
+            FORK => PerfRecord::Begins {
                 process: word(0)?,
                 parent_process: word(1)?,
                 thread: word(2)?,
@@ -370,7 +370,7 @@ impl Layout {
         Some((time_ns, record))
     }
 
-    fn sample(&self, body: &[u8]) -> Option<(u64, Record)> {
+    fn sample(&self, body: &[u8]) -> Option<(u64, PerfRecord)> {
         let (thread, time_ns, address) = (u32_at(body, 4)?, u64_at(body, 8)?, u64_at(body, 16)?);
         let raw = body.get(28..)?.get(..u32_at(body, 24)? as usize)?;
         // The data of a tracepoint begins with its id; a page fault has none.
@@ -379,16 +379,16 @@ impl Layout {
             known.filter(|(known, _)| *known == id).and_then(|(_, place)| place.read(raw))
         };
         let record = if id == 0 {
-            Record::PageFault { thread, address }
+            PerfRecord::PageFault { thread, address }
         } else if let Some((_, [from, state, to])) = self.switch.filter(|(known, _)| *known == id) {
             let (from, to) = (from.read(raw)? as u32, to.read(raw)? as u32);
-            Record::Switch { from, state: state.read(raw)?, to }
+            PerfRecord::Switch { from, state: state.read(raw)?, to }
         } else if let Some((_, place)) = self.wakeups.iter().find(|(known, _)| *known == id) {
-            Record::Wake { thread: place.read(raw)? as u32 }
+            PerfRecord::Wake { thread: place.read(raw)? as u32 }
         } else if let Some(number) = of(self.call_begins) {
-            Record::CallBegins { thread, number: number as u64 }
+            PerfRecord::CallBegins { thread, number: number as u64 }
         } else {
-            Record::CallEnds { thread, result: of(self.call_ends)? }
+            PerfRecord::CallEnds { thread, result: of(self.call_ends)? }
         };
         Some((time_ns, record))
     }
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn only_what_children_do_is_kept() {
         let mut events = RecordedEvents { own: 1, ..RecordedEvents::default() };
-        let begins = |process, thread, parent_process, parent_thread| Record::Begins {
+        let begins = |process, thread, parent_process, parent_thread| PerfRecord::Begins {
             process,
             thread,
             parent_process,
@@ -447,16 +447,16 @@ mod tests {
             begins(7, 8, 7, 7),
             begins(9, 9, 7, 8),
             begins(20, 20, 19, 19),
-            Record::Named { thread: 7, name: "child".to_owned() },
-            Record::CallBegins { thread: 8, number: libc::SYS_read as u64 },
-            Record::CallBegins { thread: 20, number: libc::SYS_read as u64 },
-            Record::Switch { from: 8, state: 2, to: 20 },
-            Record::PageFault { thread: 7, address: 64 },
-            Record::PageFault { thread: 7, address: 65 },
-            Record::CallEnds { thread: 8, result: 5 },
-            Record::Ends { thread: 9 },
-            Record::Wake { thread: 9 },
-            Record::Lost(3),
+            PerfRecord::Named { thread: 7, name: "child".to_owned() },
+            PerfRecord::CallBegins { thread: 8, number: libc::SYS_read as u64 },
+            PerfRecord::CallBegins { thread: 20, number: libc::SYS_read as u64 },
+            PerfRecord::Switch { from: 8, state: 2, to: 20 },
+            PerfRecord::PageFault { thread: 7, address: 64 },
+            PerfRecord::PageFault { thread: 7, address: 65 },
+            PerfRecord::CallEnds { thread: 8, result: 5 },
+            PerfRecord::Ends { thread: 9 },
+            PerfRecord::Wake { thread: 9 },
+            PerfRecord::Lost(3),
         ];
         for (i, record) in records.into_iter().enumerate() {
             events.take(i as u64 * 4000, record);
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(recording.tasks[&9].end_ns, Some(48_000));
         assert_eq!(
             recording.states,
-            BTreeMap::from([(8, vec![(32_000, State::BlockedForDevice)])])
+            BTreeMap::from([(8, vec![(32_000, ThreadState::BlockedForDevice)])])
         );
         assert_eq!(recording.calls.len(), 1);
         assert_eq!((recording.calls[0].thread, recording.calls[0].result), (8, Some(5)));
@@ -496,7 +496,7 @@ mod record_tests {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    fn parsed(bytes: &[u8]) -> Vec<(u64, Record)> {
+    fn parsed(bytes: &[u8]) -> Vec<(u64, PerfRecord)> {
         let mut found = Vec::new();
         Layout::default().parse(bytes, |time_ns, record| found.push((time_ns, record)));
         found
@@ -513,13 +513,13 @@ mod record_tests {
             [&words(&[7, 8])[..], &time, &0x1000u64.to_ne_bytes(), &words(&[4, 0])].concat();
         let all = [header(FORK, &fork), header(COMM, &name), header(LOST, &lost), header(77, &id)];
         let bytes = [all.concat(), header(SAMPLE, &fault), header(EXIT, &fork)].concat();
-        let begins = Record::Begins { process: 7, thread: 8, parent_process: 3, parent_thread: 4 };
+        let begins = PerfRecord::Begins { process: 7, thread: 8, parent_process: 3, parent_thread: 4 };
         let expected = [
             begins,
-            Record::Named { thread: 8, name: "reader".to_owned() },
-            Record::Lost(9),
-            Record::PageFault { thread: 8, address: 0x1000 },
-            Record::Ends { thread: 8 },
+            PerfRecord::Named { thread: 8, name: "reader".to_owned() },
+            PerfRecord::Lost(9),
+            PerfRecord::PageFault { thread: 8, address: 0x1000 },
+            PerfRecord::Ends { thread: 8 },
         ];
         assert_eq!(parsed(&bytes), expected.map(|record| (5, record)));
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::spans::{Recording, State, Task};
+use super::spans::{RecordedThread, Recording, ThreadState};
 use crate::count::tree::{self, Stat};
 use crate::{clock, counters, proc_fs};
 
@@ -33,12 +33,12 @@ pub(super) fn poll_once(shared: &RecorderState) {
 pub(super) const PAUSE_NS: u64 = 1_000_000;
 
 /// How long a thread ran and waited for a CPU.
-type Times = (u64, u64);
+type ThreadTimes = (u64, u64);
 
 /// The results of all polls so far.
 pub(super) struct ThreadStates {
     recording: Recording,
-    last: BTreeMap<u32, Times>,
+    last: BTreeMap<u32, ThreadTimes>,
     last_ns: u64,
 }
 
@@ -76,15 +76,15 @@ impl ThreadStates {
 }
 
 /// The threads of several processes, of their descendants and of their process groups.
-fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
+fn threads(roots: &[u32]) -> BTreeMap<u32, RecordedThread> {
     let mut found = BTreeMap::new();
     for process in tree::processes(roots) {
         let Some(stat) = Stat::read(process) else { continue };
         for thread in tree::threads_of(process) {
-            let name = proc_fs::of(process, &format!("task/{thread}/comm"));
+            let name = proc_fs::path(process, &format!("task/{thread}/comm"));
             let name = name.and_then(fs::read_to_string);
             let name = name.unwrap_or_default().trim_end().to_owned();
-            let task = Task { process, parent_process: stat.parent, name, end_ns: None };
+            let task = RecordedThread { process, parent_process: stat.parent, name, end_ns: None };
             found.insert(thread, task);
         }
     }
@@ -93,14 +93,14 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, Task> {
 
 /// The thread's predominant state since the last poll. While a thread runs, the kernel's accounting
 /// is as old as the last tick, so it may have run although the times do not show it.
-fn state(sleeps: bool, (ran, waited): Times, (ran_now, waited_now): Times) -> State {
+fn state(sleeps: bool, (ran, waited): ThreadTimes, (ran_now, waited_now): ThreadTimes) -> ThreadState {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
     if waited_ns > ran_ns {
-        State::Runnable
+        ThreadState::Runnable
     } else if ran_ns > PAUSE_NS / 2 || !sleeps {
-        State::Running
+        ThreadState::Running
     } else {
-        State::Blocked
+        ThreadState::Blocked
     }
 }
 
@@ -166,10 +166,10 @@ mod tests {
 
     #[test]
     fn a_poll_shows_what_a_thread_mostly_did() {
-        assert_eq!(state(true, (5, 5), (5, 5)), State::Blocked);
-        assert_eq!(state(true, (5, 5), (900_005, 5)), State::Running);
-        assert_eq!(state(true, (5, 5), (5 + PAUSE_NS / 2, 5)), State::Blocked);
-        assert_eq!(state(false, (5, 5), (5, 5)), State::Running);
-        assert_eq!(state(false, (5, 5), (6, 900_005)), State::Runnable);
+        assert_eq!(state(true, (5, 5), (5, 5)), ThreadState::Blocked);
+        assert_eq!(state(true, (5, 5), (900_005, 5)), ThreadState::Running);
+        assert_eq!(state(true, (5, 5), (5 + PAUSE_NS / 2, 5)), ThreadState::Blocked);
+        assert_eq!(state(false, (5, 5), (5, 5)), ThreadState::Running);
+        assert_eq!(state(false, (5, 5), (6, 900_005)), ThreadState::Runnable);
     }
 }

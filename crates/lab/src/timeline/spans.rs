@@ -13,11 +13,11 @@ pub struct Timeline {
     pub facts: BTreeMap<String, Value>,
     /// The beginning of the timeline: times are shown relative to it.
     pub start_ns: u64,
-    pub processes: Vec<Process>,
+    pub processes: Vec<ProcessTimeline>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Process {
+pub struct ProcessTimeline {
     pub pid: u32,
     pub name: String,
     /// The orders of the lab, one after the other.
@@ -61,9 +61,9 @@ pub(super) const LONG_CALL_NS: u64 = 10_000;
 pub struct Recording {
     pub end_ns: u64,
     /// By thread.
-    pub tasks: BTreeMap<u32, Task>,
+    pub tasks: BTreeMap<u32, RecordedThread>,
     /// By thread; in the order of time.
-    pub states: BTreeMap<u32, Vec<(u64, State)>>,
+    pub states: BTreeMap<u32, Vec<(u64, ThreadState)>>,
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
     /// Events that could not be kept.
@@ -71,7 +71,7 @@ pub struct Recording {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Task {
+pub struct RecordedThread {
     pub process: u32,
     pub parent_process: u32,
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Task {
 
 /// The state of a thread from some moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ThreadState {
     Running,
     /// The thread could run, and waits for a CPU.
     Runnable,
@@ -114,11 +114,11 @@ pub struct Fault {
 
 impl Recording {
     /// The main threads of the processes that this process started, directly or indirectly.
-    pub(super) fn started_by(&self, root: u32) -> Vec<(u32, &Task)> {
-        let mut found: Vec<(u32, &Task)> = Vec::new();
+    pub(super) fn started_by(&self, root: u32) -> Vec<(u32, &RecordedThread)> {
+        let mut found: Vec<(u32, &RecordedThread)> = Vec::new();
         loop {
             let knows = |pid: u32| pid == root || found.iter().any(|(known, _)| *known == pid);
-            let new: Vec<(u32, &Task)> = (self.tasks.iter())
+            let new: Vec<(u32, &RecordedThread)> = (self.tasks.iter())
                 .filter(|(tid, task)| **tid == task.process && !knows(task.process))
                 .filter(|(_, task)| knows(task.parent_process))
                 .map(|(tid, task)| (*tid, task))
@@ -135,14 +135,14 @@ impl Recording {
 // state.
 
 /// In the order of time, without gaps. The unknown time before the first change is left out.
-pub(super) fn state_spans(changes: &[(u64, State)], end_ns: u64) -> Vec<Span> {
+pub(super) fn state_spans(changes: &[(u64, ThreadState)], end_ns: u64) -> Vec<Span> {
     let mut spans = Vec::new();
-    let mut now: Option<(u64, State)> = None;
+    let mut now: Option<(u64, ThreadState)> = None;
     for &(at_ns, state) in changes {
         let at_ns = at_ns.min(end_ns);
         let state = match (state, now.map(|(_, state)| state)) {
-            (State::Woken, Some(State::Running | State::Runnable)) => continue,
-            (State::Woken, _) => State::Runnable,
+            (ThreadState::Woken, Some(ThreadState::Running | ThreadState::Runnable)) => continue,
+            (ThreadState::Woken, _) => ThreadState::Runnable,
             (state, before) if Some(state) == before => continue,
             (state, _) => state,
         };
@@ -155,14 +155,14 @@ pub(super) fn state_spans(changes: &[(u64, State)], end_ns: u64) -> Vec<Span> {
     spans
 }
 
-fn span(state: State, start_ns: u64, end_ns: u64) -> Option<Span> {
+fn span(state: ThreadState, start_ns: u64, end_ns: u64) -> Option<Span> {
     let name = match state {
-        State::Running => "running",
-        State::Runnable | State::Woken => "runnable",
-        State::Blocked | State::BlockedForDevice => "blocked",
+        ThreadState::Running => "running",
+        ThreadState::Runnable | ThreadState::Woken => "runnable",
+        ThreadState::Blocked | ThreadState::BlockedForDevice => "blocked",
     };
     let mut arguments = BTreeMap::new();
-    if state == State::BlockedForDevice {
+    if state == ThreadState::BlockedForDevice {
         arguments.insert("uninterruptible", true.into());
     }
     let name = name.to_owned();
@@ -214,7 +214,7 @@ fn cut(span: &Span, edges: &BTreeSet<u64>) -> Vec<Span> {
 
 /// A child, with what the lab knows about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Child {
+pub struct RecordedChild {
     pub pid: u32,
     pub name: String,
     pub phases: Vec<Span>,
@@ -226,7 +226,7 @@ impl Timeline {
     /// The timeline of these children, and of the processes that they started.
     pub fn from_recording(
         recording: &Recording,
-        children: Vec<Child>,
+        children: Vec<RecordedChild>,
         start_ns: u64,
         facts: BTreeMap<String, Value>,
     ) -> Timeline {
@@ -250,7 +250,7 @@ fn process(
     name: String,
     phases: Vec<Span>,
     jobs: Vec<Span>,
-) -> Process {
+) -> ProcessTimeline {
     let threads = recording.tasks.iter().filter(|(_, task)| task.process == pid);
     let mut threads: Vec<Thread> = threads
         .map(|(tid, task)| {
@@ -262,10 +262,10 @@ fn process(
         // Nothing was recorded of it, for example because it ended between two polls.
         threads.push(Thread { tid: pid, name: name.clone(), spans: jobs, faults: Vec::new() });
     }
-    Process { pid, name, phases, threads }
+    ProcessTimeline { pid, name, phases, threads }
 }
 
-fn thread(recording: &Recording, tid: u32, task: &Task, jobs: Vec<Span>) -> Thread {
+fn thread(recording: &Recording, tid: u32, task: &RecordedThread, jobs: Vec<Span>) -> Thread {
     let calls = recording.calls.iter().filter(|call| call.thread == tid).map(|call| Span {
         name: call.name.clone(),
         category: Category::SystemCall,

@@ -3,25 +3,27 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::spans::{Call, Child, Fault, Recording, State, Task, nested, state_spans};
+use super::spans::{
+    Call, Fault, RecordedChild, RecordedThread, Recording, ThreadState, nested, state_spans,
+};
 use super::*;
 
 fn span(name: &str, category: Category, start_ns: u64, end_ns: u64) -> Span {
     Span { name: name.to_owned(), category, start_ns, end_ns, arguments: BTreeMap::new() }
 }
 
-fn task(process: u32, parent_process: u32, name: &str) -> Task {
-    Task { process, parent_process, name: name.to_owned(), end_ns: None }
+fn task(process: u32, parent_process: u32, name: &str) -> RecordedThread {
+    RecordedThread { process, parent_process, name: name.to_owned(), end_ns: None }
 }
 
 fn timeline() -> Timeline {
     let states = vec![
-        (100, State::Woken),
-        (110, State::Running),
-        (150, State::Blocked),
-        (160, State::Woken),
-        (165, State::Woken),
-        (170, State::Running),
+        (100, ThreadState::Woken),
+        (110, ThreadState::Running),
+        (150, ThreadState::Blocked),
+        (160, ThreadState::Woken),
+        (165, ThreadState::Woken),
+        (170, ThreadState::Running),
     ];
     let call = Call { thread: 7, name: "read".into(), start_ns: 140, end_ns: 180, result: Some(4) };
     let recording = Recording {
@@ -37,7 +39,7 @@ fn timeline() -> Timeline {
         faults: vec![Fault { thread: 7, at_ns: 120, last_ns: 130, n: 2, address: 0x1000 }],
         lost: 0,
     };
-    let child = Child {
+    let child = RecordedChild {
         pid: 7,
         name: "read".to_owned(),
         phases: vec![
@@ -106,8 +108,8 @@ proptest! {
         changes in proptest::collection::vec((0u64..50, 0u8..5), 0..12),
     ) {
         let outer = outer.into_iter().map(|(a, b)| span("x", Category::SystemCall, a.min(b), a.max(b)));
-        let all = [State::Running, State::Runnable, State::Woken, State::Blocked, State::BlockedForDevice];
-        let mut changes: Vec<(u64, State)> =
+        let all = [ThreadState::Running, ThreadState::Runnable, ThreadState::Woken, ThreadState::Blocked, ThreadState::BlockedForDevice];
+        let mut changes: Vec<(u64, ThreadState)> =
             changes.into_iter().map(|(at, i)| (at, all[usize::from(i)])).collect();
         changes.sort_by_key(|change| change.0);
         let states = state_spans(&changes, 50);

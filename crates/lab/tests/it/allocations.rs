@@ -1,7 +1,7 @@
 //! The allocations of foreign programs: exact to the byte, in threads and in children, with a
 //! reason for each program whose allocations cannot be counted.
 
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Command, Execution, Method};
 use lab::run::{Cell, Plan, Run, Status};
 
 use crate::script::{GOOD, cell, method, plan, python, run, script};
@@ -100,7 +100,7 @@ fn a_program_without_the_library_is_not_countable() {
     assert!(done.success(), "{done}");
     let argv = vec![path.to_str().unwrap().to_owned()];
     let methods = [("static", argv), ("true", vec!["/bin/true".to_owned()])];
-    let methods = methods.map(|(name, argv)| method(name, How::Command(Command::plain(argv))));
+    let methods = methods.map(|(name, argv)| method(name, Execution::Command(Command::plain(argv))));
     let run = counted(methods.into_iter().chain([script("a", GOOD)]).collect());
     let reason = "not countable: it is a static program; a worker may tell its own";
     if cfg!(target_arch = "x86_64") {
@@ -162,7 +162,7 @@ int main(void) { return malloc(1) == 0; }";
         return;
     }
     let argv = vec![program.to_str().unwrap().to_owned()];
-    let run = counted(vec![script("a", GOOD), method("own", How::Command(Command::plain(argv)))]);
+    let run = counted(vec![script("a", GOOD), method("own", Execution::Command(Command::plain(argv)))]);
     assert_eq!(cell(&run, "own").status, Status::Measured);
     assert!(values(cell(&run, "own"), "allocations").is_empty());
     assert!(why(&run, "own").unwrap().contains("it brings its own allocator"), "{:?}", run.notes);
@@ -173,7 +173,7 @@ fn a_worker_that_has_put_the_library_away_is_not_countable() {
     // The same process sent its hello before, as another program.
     let text = "unset LD_PRELOAD; exec /bin/sh -c \"$WORKER\"";
     let argv = ["/usr/bin/env", &format!("WORKER={GOOD}"), "/bin/sh", "-c", text];
-    let worker = method("b", How::Worker { argv: argv.map(str::to_owned).to_vec() });
+    let worker = method("b", Execution::Worker { argv: argv.map(str::to_owned).to_vec() });
     let run = counted(vec![script("a", GOOD), worker]);
     assert_eq!(cell(&run, "b").status, Status::Measured);
     assert!(values(cell(&run, "b"), "allocations").is_empty());

@@ -2,7 +2,7 @@
 
 use lab::experiment::{Data, Experiment, MakeData, Method};
 use lab::launch::Stop;
-use lab::measure::{Job, new_run};
+use lab::measure::{MeasureJob, new_run};
 use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Sample, Status, Warning};
 
@@ -17,7 +17,7 @@ fn run_reading(
     watch: impl FnMut(&Run, usize),
 ) -> Run {
     let experiment = reading(is_only_read);
-    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     go(&job, &mut run, stop, watch);
     run

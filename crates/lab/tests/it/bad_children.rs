@@ -1,7 +1,7 @@
 //! A child that misbehaves ends its own cell with a reason, and has no other effect.
 
 use lab::analyze::{Analysis, analyze};
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Command, Execution, Method};
 use lab::launch::{Launch, RunError};
 use lab::param::Point;
 use lab::run::{Pass, Plan, Run, Status};
@@ -241,8 +241,8 @@ fn a_child_that_skips_or_fails_says_why() {
 #[test]
 fn a_program_that_is_not_installed_is_skipped() {
     let absent = || vec!["no-such-program-here".to_owned()];
-    for how in [How::Worker { argv: absent() }, How::Command(Command::plain(absent()))] {
-        let (status, _) = status_with(method("absent", how), plan(1));
+    for execution in [Execution::Worker { argv: absent() }, Execution::Command(Command::plain(absent()))] {
+        let (status, _) = status_with(method("absent", execution), plan(1));
         let expected = "no-such-program-here is not installed";
         assert_eq!(status, Status::Skipped(expected.to_owned()));
     }
@@ -251,7 +251,7 @@ fn a_program_that_is_not_installed_is_skipped() {
 #[test]
 fn a_command_that_fails_is_quoted() {
     let argv = ["/bin/sh", "-c", "echo broken >&2; exit 4"].map(str::to_owned).to_vec();
-    let (status, _) = status_with(method("sh", How::Command(Command::plain(argv))), plan(1));
+    let (status, _) = status_with(method("sh", Execution::Command(Command::plain(argv))), plan(1));
     let expected = "/bin/sh ended with exit status 4; stderr of /bin/sh: broken";
     assert_eq!(status, Status::Failed(expected.to_owned()));
 }

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::RwLockWriteGuard;
 
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Command, Execution, Method};
 use lab::launch::{Launch, RawSample, Runner};
 use lab::measure::values;
 use lab::param::Point;
@@ -19,7 +19,7 @@ use crate::script::{alone, cell, launcher, method, no_other, on_go, plan, run, s
 const BURN: &str = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
 
 fn shell(name: &str, text: &str) -> Method {
-    method(name, How::Command(Command::script(text)))
+    method(name, Execution::Command(Command::script(text)))
 }
 
 struct Started {
@@ -86,7 +86,7 @@ fn as_many_copies_of_a_command_are_started_as_it_says() {
     let log = dir.path().join("log");
     let argv = ["/bin/sh", "-c", "echo >>$0", log.to_str().unwrap()];
     let plain = Command::plain(argv);
-    started(&method("", How::Command(Command { copies: 3, ..plain }))).go(1, 1).unwrap();
+    started(&method("", Execution::Command(Command { copies: 3, ..plain }))).go(1, 1).unwrap();
     assert_eq!(std::fs::read(&log).unwrap(), b"\n\n\n");
 }
 
@@ -100,7 +100,7 @@ fn a_command_whose_processes_wait_for_each_other_has_no_time_without_the_wait() 
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("fifo");
     let argv = ["/bin/sh", "-c", &text, fifo.to_str().unwrap()];
-    let command = method("", How::Command(Command::plain(argv)));
+    let command = method("", Execution::Command(Command::plain(argv)));
     let taken = started(&command).go(1, 1).unwrap();
     assert_eq!(value(&taken, "wall_less_wait_ns"), None, "{taken:?}");
 }
@@ -216,7 +216,7 @@ fn what_a_worker_does_between_samples_is_in_none() {
     let (begin, end) = (fifo("begin"), fifo("end"));
     let argv = ["/bin/sh", "-c", &on_go(BUSY_BETWEEN), dir.path().to_str().unwrap()];
     let argv = argv.map(str::to_owned).to_vec();
-    let mut runner = started(&method("", How::Worker { argv }));
+    let mut runner = started(&method("", Execution::Worker { argv }));
     runner.go(1, 1).unwrap();
     let before = busy(&begin, &end);
     let taken = runner.go(2, 1).unwrap();

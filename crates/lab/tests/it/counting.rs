@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use lab::count::Sources;
-use lab::experiment::{Command, Data, Experiment, How, MakeData, Method};
+use lab::experiment::{Command, Data, Execution, Experiment, MakeData, Method};
 use lab::launch::{Launch, Launcher, Stop};
-use lab::measure::{Job, new_run};
+use lab::measure::{MeasureJob, new_run};
 use lab::param::Point;
 use lab::run::{Cell, Pass, Plan, Run, Status};
 
@@ -190,7 +190,7 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
 #[test]
 fn a_command_is_counted_from_its_first_call_to_its_last() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let command = method("cat", How::Command(Command::plain(argv.clone())));
+    let command = method("cat", Execution::Command(Command::plain(argv.clone())));
     let run = counted(vec![script("a", GOOD), command], 5);
     if !traced(&run) {
         return;
@@ -218,7 +218,7 @@ fn a_command_is_started_five_times_to_be_counted_twice() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log");
     let argv = ["/bin/sh", "-c", "echo >>$0", log.to_str().unwrap()];
-    let command = || method("command", How::Command(Command::plain(argv)));
+    let command = || method("command", Execution::Command(Command::plain(argv)));
     let starts = || std::fs::read_to_string(&log).unwrap().len();
     let without = counted(vec![command()], 0);
     let of_timing = starts();
@@ -255,7 +255,7 @@ fn a_sample_that_would_take_too_long_ends_untraced() {
     let command = Command::plain(["/bin/sh", "-c", UNTIL_UNTRACED]);
     std::thread::scope(|scope| {
         scope.spawn(|| check(script("worker", &job(UNTIL_UNTRACED))));
-        scope.spawn(|| check(method("command", How::Command(command))));
+        scope.spawn(|| check(method("command", Execution::Command(command))));
     });
 }
 
@@ -315,9 +315,9 @@ fn the_peak_of_a_command_is_that_of_its_largest_process() {
     let plain = ["dd", "if=/dev/zero", "of=/dev/null", "bs=67108864", "count=1"];
     let script = Command::script(format!("{dd}; {dd}"));
     let methods = vec![
-        method("small", How::Command(Command::plain(["true"]))),
-        method("plain", How::Command(Command::plain(plain))),
-        method("script", How::Command(script)),
+        method("small", Execution::Command(Command::plain(["true"]))),
+        method("plain", Execution::Command(Command::plain(plain))),
+        method("script", Execution::Command(script)),
     ];
     let run = run(methods, Plan { counting: 2, ..plan(1) });
     let refused = |note: &lab::run::Warning| note.to_string().starts_with("peak_rss_bytes: ");
@@ -346,7 +346,7 @@ fn why_no_peak(run: &Run, method: &str) -> Vec<String> {
 #[test]
 fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
     let methods =
-        vec![script("worker", GOOD), method("command", How::Command(Command::plain(["true"])))];
+        vec![script("worker", GOOD), method("command", Execution::Command(Command::plain(["true"])))];
     let run = run(methods, Plan { counting: 2, time_limit_ns: 1, ..plan(1) });
     for name in ["worker", "command"] {
         assert_eq!((cell(&run, name).n(Pass::Timing), cell(&run, name).n(Pass::Counting)), (1, 0));
@@ -362,19 +362,19 @@ fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
 #[test]
 fn a_peak_that_is_known_at_one_point_is_explained_at_the_others() {
     let script = "if [ {size} = 2 ] && [ -n \"${BYTELAB_COUNTING+x}\" ]; then exit 3; fi";
-    let how = How::Command(Command::script(script));
+    let execution = Execution::Command(Command::script(script));
     let at = |size: u64| {
         let mut point = Point::default();
         point.set("size", size);
         point
     };
     let measured = |points: Vec<Point>| {
-        let mut method = method("command", how.clone());
+        let mut method = method("command", execution.clone());
         method.reads = vec!["size"];
         let data: MakeData =
             Box::new(|point, _, _| Ok(Data { arguments: point.clone(), ..Data::default() }));
         let experiment = Experiment { data, ..experiment() };
-        let job = Job { experiment: &experiment, methods: vec![method], least_sessions: 0 };
+        let job = MeasureJob { experiment: &experiment, methods: vec![method], least_sessions: 0 };
         let plan = Plan { counting: 2, ..plan(1) };
         let mut run = new_run(&job, points, plan, None);
         go(&job, &mut run, &Stop::default(), |_, _| {});

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab::experiment::{Command, How};
+use lab::experiment::{Command, Execution};
 use lab::run::{Pass, Plan, Status};
 
 use crate::script::{GOOD, cell, method, plan, run, script};
@@ -42,7 +42,7 @@ fn start_up_first_touch_and_total_are_apart() {
 
 #[test]
 fn what_a_command_has_no_part_of_has_a_reason() {
-    let command = method("true", How::Command(Command::plain(vec!["/bin/true".to_owned()])));
+    let command = method("true", Execution::Command(Command::plain(vec!["/bin/true".to_owned()])));
     let run = run(vec![script("a", GOOD), command], fresh(3));
     for metric in ["prepare_ns", "first_touch_ns", "total_ns"] {
         let text = format!("{metric}: a plain command is not prepared");
@@ -73,7 +73,7 @@ fn a_process_that_does_not_start_ends_its_method_only() {
     let dir = tempfile::tempdir().unwrap();
     let count = dir.path().join("count");
     let dies = format!("echo x >>{0}; [ $(wc -l <{0}) -gt 6 ] && exit 3; {GOOD}", count.display());
-    let missing = method("gone", How::Worker { argv: vec!["/nonexistent/worker".to_owned()] });
+    let missing = method("gone", Execution::Worker { argv: vec!["/nonexistent/worker".to_owned()] });
     let run = run(vec![script("a", GOOD), script("dies", &dies), missing], fresh(6));
     assert_eq!(cell(&run, "a").counted("wall_ns").count(), 6);
     assert!(

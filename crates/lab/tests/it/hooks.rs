@@ -1,6 +1,6 @@
 //! Commands around the samples, and the answer of a plain command.
 
-use lab::experiment::{Answer, Command, Destination, ExitCodes, Hooks, How, Method};
+use lab::experiment::{Answer, Command, Destination, Execution, ExitCodes, Hooks, Method};
 use lab::run::{Plan, Status};
 
 use crate::script::{GOOD, cell, method, plan, run};
@@ -9,8 +9,8 @@ fn script(text: impl Into<String>) -> Command {
     Command::script(text)
 }
 
-fn hooked(name: &str, how: How, hooks: Hooks) -> Method {
-    method(name, How::Hooked { how: Box::new(how), hooks })
+fn hooked(name: &str, execution: Execution, hooks: Hooks) -> Method {
+    method(name, Execution::Hooked { execution: Box::new(execution), hooks })
 }
 
 #[test]
@@ -23,9 +23,9 @@ fn each_sample_of_both_passes_is_prepared_for() {
         conclude: None,
     };
     // The file that it needs is gone after each sample.
-    let uses_up = How::Command(Command::plain(["rm".to_owned(), format!("{file}.command")]));
+    let uses_up = Execution::Command(Command::plain(["rm".to_owned(), format!("{file}.command")]));
     let argv = ["/bin/sh", "-c", &GOOD.replace("go)", &format!("go) rm '{file}.worker';"))];
-    let worker = How::Worker { argv: argv.map(str::to_owned).to_vec() };
+    let worker = Execution::Worker { argv: argv.map(str::to_owned).to_vec() };
     let methods = vec![hooked("command", uses_up, hooks.clone()), hooked("worker", worker, hooks)];
     for fresh in [false, true] {
         let run = run(methods.clone(), Plan { counting: 2, sessions: 2, fresh, ..plan(2) });
@@ -50,7 +50,7 @@ fn what_a_command_prints_or_writes_is_its_answer() {
         Command { answer: Answer::File(file.clone()), ..script(format!("echo 7 >'{file}'")) };
     let many = Command { answer: output, ..script("seq 100000") };
     let methods = [("prints", prints), ("writes", writes), ("many", many)];
-    let methods = methods.map(|(name, command)| method(name, How::Command(command))).to_vec();
+    let methods = methods.map(|(name, command)| method(name, Execution::Command(command))).to_vec();
     let run = run(methods, plan(3));
     let answers = |name: &str| -> Vec<String> {
         cell(&run, name).samples.iter().filter_map(|sample| sample.answer.clone()).collect()
@@ -73,8 +73,8 @@ fn a_command_runs_as_often_as_the_plan_says() {
     let dir = tempfile::tempdir().unwrap();
     for (warm_up, expected) in [(0, 3), (1, 4), (2, 5)] {
         let log = dir.path().join(warm_up.to_string()).to_str().unwrap().to_owned();
-        let how = How::Command(script(format!("echo $BYTELAB_ITERATION >>'{log}'")));
-        let run = run(vec![method("a", how)], Plan { warm_up, ..plan(3) });
+        let execution = Execution::Command(script(format!("echo $BYTELAB_ITERATION >>'{log}'")));
+        let run = run(vec![method("a", execution)], Plan { warm_up, ..plan(3) });
         let numbers: Vec<String> = (0..expected).map(|n: u32| n.to_string()).collect();
         assert_eq!(lines(&log), numbers);
         let cell = cell(&run, "a");
@@ -96,8 +96,8 @@ fn a_hook_concludes_each_sample_of_both_passes() {
             ..script(format!("echo conclude $BYTELAB_ITERATION $OWN >>'{log}'"))
         }),
     };
-    let how = How::Command(Command::plain(["true"]));
-    let run = run(vec![hooked("a", how, hooks)], Plan { warm_up: 0, counting: 1, ..plan(2) });
+    let execution = Execution::Command(Command::plain(["true"]));
+    let run = run(vec![hooked("a", execution, hooks)], Plan { warm_up: 0, counting: 1, ..plan(2) });
     assert_eq!(cell(&run, "a").status, Status::Measured, "{:?}", run.notes);
     let lines = lines(&log);
     let first = ["prepare 0 a", "conclude 0 o w n", "prepare 1 a", "conclude 1 o w n"];
@@ -116,7 +116,7 @@ fn runs_that_fail_count_where_that_is_allowed() {
         ("all", accepting(ExitCodes::All)),
         ("killed", Command { accepts: ExitCodes::All, ..script("kill -9 $$") }),
     ];
-    let methods = methods.map(|(name, command)| method(name, How::Command(command))).to_vec();
+    let methods = methods.map(|(name, command)| method(name, Execution::Command(command))).to_vec();
     let run = run(methods, Plan { counting: 1, ..plan(2) });
     for name in ["refused", "other"] {
         let reason = cell(&run, name).status.reason();
@@ -134,7 +134,7 @@ fn output_that_is_no_answer_goes_to_a_file() {
     let file = dir.path().join("out").to_str().unwrap().to_owned();
     let output = Destination::File(file.clone());
     let command = Command { output, ..Command::plain(["echo", "x"]) };
-    let run = run(vec![method("a", How::Command(command))], Plan { counting: 1, ..plan(2) });
+    let run = run(vec![method("a", Execution::Command(command))], Plan { counting: 1, ..plan(2) });
     assert_eq!(cell(&run, "a").status, Status::Measured, "{:?}", run.notes);
     assert_eq!(lines(&file), ["x"], "it holds the output of the last run");
 }

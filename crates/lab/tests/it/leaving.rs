@@ -6,7 +6,7 @@ use std::path::Path;
 use lab::analyze::{Verdict, analyze};
 use lab::experiment::Method;
 use lab::launch::Stop;
-use lab::measure::{Job, new_run};
+use lab::measure::{MeasureJob, new_run};
 use lab::param::Point;
 use lab::run::{Design, Plan, Run};
 
@@ -86,7 +86,7 @@ fn before_its_least_number_of_sessions_neither_a_decision_nor_the_time_ends_a_ru
     let at_least = |least_sessions, plan| {
         let mut methods = methods(dir.path());
         methods.pop();
-        let job = Job { experiment: &experiment, methods, least_sessions };
+        let job = MeasureJob { experiment: &experiment, methods, least_sessions };
         let mut run = new_run(&job, vec![Point::default()], plan, None);
         go(&job, &mut run, &Stop::default(), |_, _| {});
         assert!(run.complete);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-use lab::experiment::{Command, Data, Experiment, Hooks, How, Method};
+use lab::experiment::{Command, Data, Execution, Experiment, Hooks, Method};
 use lab::launch::Stop;
-use lab::measure::{Job, new_run, prepare_data};
-use lab::param::{Kind, Param, Point};
+use lab::measure::{MeasureJob, new_run, prepare_data};
+use lab::param::{Param, ParamKind, Point};
 use lab::run::{CacheState, Measure, Plan, Sample, Status};
 
 use crate::script::{GOOD, cell, experiment, go, method, on_go, plan, run, run_with, script};
@@ -105,9 +105,9 @@ fn every_round_of_a_command_is_a_session() {
         setup: Some(Command::plain(shell(format!("echo setup >> {log}")))),
         ..Hooks::default()
     };
-    let how = How::Command(Command::plain(shell(format!("echo sample >> {log}"))));
-    let how = How::Hooked { how: Box::new(how), hooks };
-    let run = run(vec![method("echo", how)], Plan { sessions: 2, ..plan(3) });
+    let execution = Execution::Command(Command::plain(shell(format!("echo sample >> {log}"))));
+    let execution = Execution::Hooked { execution: Box::new(execution), hooks };
+    let run = run(vec![method("echo", execution)], Plan { sessions: 2, ..plan(3) });
     assert_eq!((run.plan.sessions, run.plan.rounds), (6, 1));
     let counted: Vec<u32> = cell(&run, "echo").counted("wall_ns").map(|(s, _)| s.session).collect();
     assert_eq!(counted, [0, 1, 2, 3, 4, 5]);
@@ -121,7 +121,7 @@ fn every_round_of_a_command_is_a_session() {
 fn beside_a_command_a_worker_has_one_round_in_each_session() {
     let cat = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
     let methods =
-        vec![script("a", &saying("pid=$$")), method("cat", How::Command(Command::plain(cat)))];
+        vec![script("a", &saying("pid=$$")), method("cat", Execution::Command(Command::plain(cat)))];
     let run = run(methods, Plan { sessions: 2, ..plan(2) });
     let pids: BTreeSet<u64> = cell(&run, "a").counted("pid").map(|(_, pid)| pid as u64).collect();
     assert_eq!(pids.len(), 4);
@@ -151,7 +151,7 @@ fn a_digest_is_taken_once() {
 fn a_method_is_given_what_it_reads_the_file_and_what_the_experiment_does_not_declare() {
     let says =
         GOOD.replace("echo ready", "echo \"digest=$n,$rest\" | tr ' ' , | sed 's/^/ready /'");
-    let param = |name| Param { name, kind: Kind::Count(0, 9), default: "1", help: "" };
+    let param = |name| Param { name, kind: ParamKind::Count(0, 9), default: "1", help: "" };
     let experiment = Experiment {
         params: ["file", "read", "unread"].map(param).to_vec(),
         data: Box::new(|_, _, _| {
@@ -164,7 +164,7 @@ fn a_method_is_given_what_it_reads_the_file_and_what_the_experiment_does_not_dec
         ..experiment()
     };
     let methods = vec![Method { reads: vec!["read"], ..script("a", &says) }];
-    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
     let mut run = new_run(&job, vec![Point::default()], plan(1), None);
     go(&job, &mut run, &Stop::default(), |_, _| {});
     assert_eq!(cell(&run, "a").digest.as_deref(), Some("file=1,other=1,read=1"));
@@ -202,7 +202,7 @@ fn a_command_is_timed_from_outside() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
     let start_ns = lab::clock::now_ns();
     let run =
-        run(vec![script("a", GOOD), method("cat", How::Command(Command::plain(argv)))], plan(3));
+        run(vec![script("a", GOOD), method("cat", Execution::Command(Command::plain(argv)))], plan(3));
     let all_ns = (lab::clock::now_ns() - start_ns) as f64;
     let cat = cell(&run, "cat");
     let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();
@@ -289,7 +289,7 @@ fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
     };
     let of_another = vec![Measure::default()];
     let plan = Plan { cache: CacheState::Warm, measures: of_another, ..plan(2) };
-    let job = Job { experiment: &experiment, methods: vec![method], least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods: vec![method], least_sessions: 0 };
     let mut run = new_run(&job, vec![point(4096), point(1 << 43)], plan.clone(), None);
     assert_eq!(run.plan.measures, []);
     go(&job, &mut run, &Stop::default(), |_, _| {});

@@ -3,9 +3,9 @@
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use anyhow::Result;
-use lab::experiment::{Data, Experiment, How, Method};
+use lab::experiment::{Data, Execution, Experiment, Method};
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Record, measure, new_run, prepare_data};
+use lab::measure::{MeasureJob, Record, measure, new_run, prepare_data};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, Run};
 
@@ -44,7 +44,7 @@ for line in sys.stdin:
         job()
         print(f'done {{word[1]}} wall=2000000 bytes=8 answer=2a', flush=True)"
     );
-    method(name, How::worker(["python3", "-c", &worker]))
+    method(name, Execution::worker(["python3", "-c", &worker]))
 }
 
 pub(crate) fn experiment() -> Experiment {
@@ -59,12 +59,12 @@ pub(crate) fn experiment() -> Experiment {
     }
 }
 
-pub(crate) fn method(name: &str, how: How) -> Method {
-    Method::contender(name, "", how)
+pub(crate) fn method(name: &str, execution: Execution) -> Method {
+    Method::contender(name, "", execution)
 }
 
 pub(crate) fn script(name: &str, text: &str) -> Method {
-    method(name, How::worker(["/bin/sh", "-c", text]))
+    method(name, Execution::worker(["/bin/sh", "-c", text]))
 }
 
 /// A sample limit for a child that hangs: on a busy machine, a good shell script beside it needs
@@ -103,7 +103,7 @@ pub(crate) fn run_with(
     watch: impl FnMut(&Run, usize),
 ) -> Run {
     let experiment = experiment();
-    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     go(&job, &mut run, stop, watch);
     run
@@ -111,7 +111,7 @@ pub(crate) fn run_with(
 
 /// Resumes the run.
 pub(crate) fn go_on(experiment: &Experiment, run: &mut Run, methods: Vec<Method>) {
-    let job = Job { experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment, methods, least_sessions: 0 };
     go(&job, run, &Stop::default(), |_, _| {});
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn no_other() -> RwLockWriteGuard<'static, ()> {
     LAB.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+pub(crate) fn go(job: &MeasureJob<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let _with_others = LAB.read().unwrap_or_else(PoisonError::into_inner);
     measure_all(job, run, stop, watch);
 }
@@ -133,13 +133,13 @@ pub(crate) fn go(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&R
 pub(crate) fn alone(methods: Vec<Method>, plan: Plan) -> Run {
     let _alone = no_other();
     let experiment = experiment();
-    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
     measure_all(&job, &mut run, &Stop::default(), |_, _| {});
     run
 }
 
-fn measure_all(job: &Job<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
+fn measure_all(job: &MeasureJob<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let dir = std::env::temp_dir();
     let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
     let mut launcher = Launcher {

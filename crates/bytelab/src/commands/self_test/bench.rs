@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use lab::clock;
 use lab::launch::{Launcher, Stop};
-use lab::measure::{Job, Progress, Record, measure};
+use lab::measure::{MeasureJob, Record, RunProgress, measure};
 use lab::param::Point;
 use lab::run::{CacheState, Cell, Design, Plan, Run};
 use lab::timeline::{Timeline, trace};
@@ -84,7 +84,7 @@ impl Bench {
         let experiment = experiment();
         let chosen = |name: &&str| experiment.methods.iter().find(|m| m.name == **name).cloned();
         let methods = names.iter().filter_map(chosen).collect();
-        let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+        let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
         let dir = self.dir.path().to_str().context("the temporary directory is not UTF-8")?;
         let plan = Plan {
             rounds,
@@ -146,7 +146,7 @@ impl Record for ProgressLine {
         "self-test".clone_into(&mut run.id);
         Ok(())
     }
-    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+    fn progress(&mut self, run: &Run, progress: &RunProgress<'_>) {
         self.0.show(run, progress);
     }
 }

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use lab::experiment::{Build, Data, Experiment, How, Method, Task};
-use lab::param::{Kind, Param, Point};
+use lab::experiment::{Build, Data, Execution, Experiment, Method, Task};
+use lab::param::{Param, ParamKind, Point};
 use lab::stop::Stop;
 
 use self::job::{Copying, Cpu, contender, task};
@@ -33,15 +33,15 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("size", Kind::Bytes(1, 1 << 40), "128MiB").help("how much is copied"),
-        Param::new("input", Kind::Word(&["file", "pipe", "socket"]), "file")
+        Param::new("size", ParamKind::Bytes(1, 1 << 40), "128MiB").help("how much is copied"),
+        Param::new("input", ParamKind::Word(&["file", "pipe", "socket"]), "file")
             .help("what is copied from; a pipe or socket is fed by a thread"),
-        Param::new("output", Kind::Word(&["null", "file", "pipe", "socket"]), "pipe").help(
+        Param::new("output", ParamKind::Word(&["null", "file", "pipe", "socket"]), "pipe").help(
             "what is copied to; a pipe or socket is drained by a thread, and null takes no byte",
         ),
-        Param::new("reader", Kind::Word(&["reads", "drops"]), "reads")
+        Param::new("reader", ParamKind::Word(&["reads", "drops"]), "reads")
             .help("whether who drains a pipe looks at the bytes or throws the pages away"),
-        Param::new("buffer", Kind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
     ]
 }
 
@@ -165,7 +165,7 @@ fn in_languages() -> Vec<Method> {
         argv.extend(Some(way).filter(|way| !way.is_empty()));
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
         Method {
-            how: How::worker(argv),
+            execution: Execution::worker(argv),
             // Most of their time is start-up.
             default: false,
             ..contender(name, &format!("{about}, its start included"), reads, filter)
@@ -181,7 +181,7 @@ pub(crate) fn language_of(name: &str) -> &str {
 /// The method that `bytelab __filter METHOD COMMAND…` measures.
 pub(crate) fn filtering(experiment: &Experiment, name: &str) -> Option<Method> {
     let found = experiment.methods.iter().find(|method| method.name == name)?;
-    Some(Method { how: How::BuiltIn(filter as Build), ..found.clone() })
+    Some(Method { execution: Execution::BuiltIn(filter as Build), ..found.clone() })
 }
 
 /// The command follows the word `__filter` and the method's name in this process's arguments. A

@@ -1,7 +1,7 @@
 //! Every method with every pair of kinds: either all bytes arrive, or the method gives the reason
 //! why it cannot run.
 
-use lab::experiment::{How, Skip};
+use lab::experiment::{Execution, Skip};
 use lab::param::Point;
 
 use super::experiment;
@@ -27,7 +27,7 @@ fn every_method_copies_every_byte_between_all_kinds() {
             for size in [1, 300_001] {
                 let point = arguments(dir.path(), input, output, size);
                 for method in experiment().methods {
-                    let How::BuiltIn(build) = method.how else { continue };
+                    let Execution::BuiltIn(build) = method.execution else { continue };
                     if !method.competes_at(&point) {
                         left_out += 1;
                         continue;
@@ -73,7 +73,7 @@ fn a_reader_that_drops_needs_a_pipe() {
     let experiment = experiment();
     assert!((experiment.data)(&point, dir.path(), &lab::stop::Stop::default()).is_ok());
     for method in experiment.methods.iter().filter(|method| method.competes_at(&point)) {
-        let How::BuiltIn(build) = method.how else { continue };
+        let Execution::BuiltIn(build) = method.execution else { continue };
         if let Ok(mut task) = build(&point) {
             assert_eq!(task.run(1).unwrap().bytes, 1000, "{}", method.name);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lab::analyze::OLD;
 use lab::experiment::{
-    Answer, Command, Destination, ExitCodes, Hooks, How, LeftProcesses, Method, PrintedMetric,
+    Answer, Command, Destination, Execution, ExitCodes, Hooks, LeftProcesses, Method, PrintedMetric,
     SHELL,
 };
 use lab::param::Param;
@@ -37,13 +37,13 @@ pub(super) fn methods(
         if methods.iter().any(|method| method.name == *name) {
             return Err(Mistake::at(span, format!("there are two methods {name}")));
         }
-        let how = how(file, table, known, answer, place)?;
+        let execution = execution(file, table, known, answer, place)?;
         let used = texts_of(table);
         let used: Vec<&str> =
             used.iter().chain(common).flat_map(|text| template::names(text)).collect();
         // A worker receives all params.
         let reads = |param: &&Param| table.worker.is_some() || used.contains(&param.name);
-        let how = hooked(how, file, table, known, place)?;
+        let execution = hooked(execution, file, table, known, place)?;
         methods.push(Method {
             reads: params.iter().filter(reads).map(|param| param.name).collect(),
             role: match table.role {
@@ -51,7 +51,7 @@ pub(super) fn methods(
                 RoleWord::Yardstick => Role::Yardstick,
             },
             default: table.default,
-            ..Method::contender(name, about(table), how)
+            ..Method::contender(name, about(table), execution)
         });
     }
     if !methods.iter().any(|method| method.role == Role::Contender) {
@@ -80,13 +80,13 @@ fn about(table: &MethodTable) -> String {
     }
 }
 
-fn how(
+fn execution(
     file: &File,
     table: &MethodTable,
     known: &Placeholders,
     answer: &Answer,
     place: &FileOrigin,
-) -> Result<How, Mistake> {
+) -> Result<Execution, Mistake> {
     let named = &known.of_method;
     match (&table.command, &table.worker) {
         (Some(words), None) => {
@@ -94,7 +94,7 @@ fn how(
             if let Some(input) = &table.input {
                 names::check(&input.value, named, &input.span)?;
             }
-            Ok(How::Command(Command {
+            Ok(Execution::Command(Command {
                 input: table.input.as_ref().map(|input| input.value.clone()),
                 output: output(table.output.as_ref(), answer, named)?,
                 answer: answer.clone(),
@@ -119,7 +119,7 @@ fn how(
             let named: Vec<&str> = point.iter().map(|(name, _)| name).collect();
             let Command { argv, .. } = command(words, &ShellWord::default(), &named, place)?;
             let fill = |word: &String| template::fill(word, &point, str::to_owned);
-            Ok(How::Worker { argv: argv.iter().map(fill).collect() })
+            Ok(Execution::Worker { argv: argv.iter().map(fill).collect() })
         }
         (Some(_), Some(words)) => {
             Err(Mistake::at(&words.span, "a method is a command or a worker"))
@@ -251,12 +251,12 @@ pub(super) fn env(
 }
 
 fn hooked(
-    how: How,
+    execution: Execution,
     file: &File,
     table: &MethodTable,
     known: &Placeholders,
     place: &FileOrigin,
-) -> Result<How, Mistake> {
+) -> Result<Execution, Mistake> {
     let env = env([&file.env, &table.env], &known.of_hook)?;
     let command = |own: &Option<At<Hook>>, of_all: &Option<At<Hook>>| {
         let given = own.as_ref().or(of_all.as_ref());
@@ -268,9 +268,9 @@ fn hooked(
         conclude: command(&table.conclude, &file.hooks.conclude)?,
     };
     if hooks == Hooks::default() {
-        return Ok(how);
+        return Ok(execution);
     }
-    Ok(How::Hooked { how: Box::new(how), hooks })
+    Ok(Execution::Hooked { execution: Box::new(execution), hooks })
 }
 
 pub(super) fn hook(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use byte_stream::parse_bytes;
-use lab::param::{Kind, Param};
+use lab::param::{Param, ParamKind};
 use lab::path_text::{from_path, to_path};
 use lab::template::{self, is_name};
 
@@ -154,7 +154,7 @@ fn param(table: &ParamTable) -> Result<Param, Mistake> {
     }
 }
 
-fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
+fn kind(table: &ParamTable) -> Result<ParamKind, Mistake> {
     let is_number = matches!(table.kind, KindWord::Bytes | KindWord::Count);
     let limited = table.min.as_ref().or(table.max.as_ref());
     if let Some(limited) = limited.filter(|_| !is_number) {
@@ -169,9 +169,9 @@ fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
         return Err(Mistake::at(span, "its min is more than its max"));
     }
     match table.kind {
-        KindWord::Bytes => Ok(Kind::Bytes(least, most)),
-        KindWord::Count => Ok(Kind::Count(least, most)),
-        KindWord::Path => Ok(Kind::Path),
+        KindWord::Bytes => Ok(ParamKind::Bytes(least, most)),
+        KindWord::Count => Ok(ParamKind::Count(least, most)),
+        KindWord::Path => Ok(ParamKind::Path),
         KindWord::Word if table.words.is_empty() => {
             Err(Mistake::at(span, "a param of kind = \"word\" needs words = [\"…\"]"))
         }
@@ -184,7 +184,7 @@ fn kind(table: &ParamTable) -> Result<Kind, Mistake> {
                 ));
             }
             let words: Vec<&'static str> = table.words.iter().cloned().map(leak).collect();
-            Ok(Kind::Word(Box::leak(words.into_boxed_slice())))
+            Ok(ParamKind::Word(Box::leak(words.into_boxed_slice())))
         }
     }
 }

@@ -6,8 +6,8 @@ mod jobs;
 mod typed;
 
 use anyhow::Result;
-use lab::experiment::{Build, Experiment, How, Method, Task, Work};
-use lab::param::{Kind, Param, Point};
+use lab::experiment::{Build, Execution, Experiment, Method, Task, Work};
+use lab::param::{Param, ParamKind, Point};
 
 use self::jobs::{Format, Job};
 
@@ -25,15 +25,15 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("job", Kind::Word(jobs::JOBS), "bytes-to-name,bytes-to-all,json-to-all")
+        Param::new("job", ParamKind::Word(jobs::JOBS), "bytes-to-name,bytes-to-all,json-to-all")
             .help("what is done with the document"),
-        Param::new("shape", Kind::Word(bytelab_documents::SHAPES), "people")
+        Param::new("shape", ParamKind::Word(bytelab_documents::SHAPES), "people")
             .help("which document is made"),
-        Param::new("people", Kind::Count(1, 1_000_000), "1000")
+        Param::new("people", ParamKind::Count(1, 1_000_000), "1000")
             .help("how many people are in it; of the other shapes there is one size"),
-        Param::new("text", Kind::Word(&["minified", "pretty"]), "minified")
+        Param::new("text", ParamKind::Word(&["minified", "pretty"]), "minified")
             .help("how the JSON text is laid out"),
-        Param::new("file", Kind::Path, "").help("a JSON file of your own, as it is"),
+        Param::new("file", ParamKind::Path, "").help("a JSON file of your own, as it is"),
     ]
 }
 
@@ -89,7 +89,7 @@ fn of_people(method: Method) -> Method {
 }
 
 fn built_in(name: &str, about: &str, build: Build) -> Method {
-    method(name, about, How::BuiltIn(build))
+    method(name, about, Execution::BuiltIn(build))
 }
 
 /// What users of other languages call to get from JSON to values. The programs of `workers/`: the
@@ -108,17 +108,17 @@ const IN_LANGUAGES: &[(&str, &str, &str)] = &[
 /// A worker in another language, a name for what it uses and a line on that.
 fn of_language((worker, name, about): &(&str, &str, &str)) -> Method {
     let language = worker.split('/').next().unwrap_or(worker);
-    let how = How::worker([&format!("{{workers/{worker}}}"), "decoding", name]);
-    method(&format!("{language}-{name}"), about, how)
+    let execution = Execution::worker([&format!("{{workers/{worker}}}"), "decoding", name]);
+    method(&format!("{language}-{name}"), about, execution)
 }
 
 /// A method of `workers/rust`, which the program builds when the method is selected.
 fn worker(name: &str, about: &str) -> Method {
-    method(name, about, How::worker(["{workers/rust}", "decoding", name]))
+    method(name, about, Execution::worker(["{workers/rust}", "decoding", name]))
 }
 
-fn method(name: &str, about: &str, how: How) -> Method {
-    Method::contender(name, about, how).reads(&["job", "shape", "people", "text", "file"])
+fn method(name: &str, about: &str, execution: Execution) -> Method {
+    Method::contender(name, about, execution).reads(&["job", "shape", "people", "text", "file"])
 }
 
 struct Decoding(Box<dyn Job>);

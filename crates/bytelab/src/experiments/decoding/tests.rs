@@ -1,7 +1,7 @@
 //! Every built-in method with little data: the same answers, the same digest, and an entry in the
 //! README.
 
-use lab::experiment::{How, Skip};
+use lab::experiment::{Execution, Skip};
 use lab::param::Point;
 use lab::stop::Stop;
 
@@ -22,7 +22,7 @@ fn digests(job: &str, shape: &str, text: &str) -> Vec<u64> {
     let data = data::data(&point(job, shape, text), dir.path(), &Stop::default()).unwrap();
     let (mut answers, mut digests) = (Vec::new(), Vec::new());
     for method in methods().iter().filter(|method| method.competes_at(&data.arguments)) {
-        let How::BuiltIn(build) = method.how else { continue };
+        let Execution::BuiltIn(build) = method.execution else { continue };
         let mut task = match build(&data.arguments) {
             Err(error) if shape != "people" && error.is::<Skip>() => continue,
             task => task.unwrap(),

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 use lab::experiment::{Experiment, Method};
-use lab::param::{Kind, Param};
+use lab::param::{Param, ParamKind};
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -42,21 +42,21 @@ fn params() -> Vec<Param> {
     vec![
         Param::new(
             "job",
-            Kind::Word(JOBS),
+            ParamKind::Word(JOBS),
             // Without `unlink`: after files are removed, ext4 creates files more slowly for
             // minutes.
             "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
         )
         .help("what is measured"),
-        Param::new("dir", Kind::Path, "").help(
+        Param::new("dir", ParamKind::Path, "").help(
             "where the files are made; several are measured in the same rounds [default: where \
                    made data is kept]",
         ),
-        Param::new("size", Kind::Bytes(0, 1 << 40), "0,1,4KiB,64KiB,1MiB,64MiB")
+        Param::new("size", ParamKind::Bytes(0, 1 << 40), "0,1,4KiB,64KiB,1MiB,64MiB")
             .help("size of a file (read, create, unlink), of a mapping (map)"),
-        Param::new("span", Kind::Bytes(read::BLOCK as u64, 1 << 40), "64MiB")
+        Param::new("span", ParamKind::Bytes(read::BLOCK as u64, 1 << 40), "64MiB")
             .help("size of the file that is read at random"),
-        Param::new("entries", Kind::Count(0, 10_000_000), "10000")
+        Param::new("entries", ParamKind::Count(0, 10_000_000), "10000")
             .help("entries of the directory that is read"),
     ]
 }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use lab::experiment::{Data, How, Method, Skip, Task};
-use lab::param::{Point, Value};
+use lab::experiment::{Data, Execution, Method, Skip, Task};
+use lab::param::{ParamValue, Point};
 use lab::stop::Stop;
 
 use super::experiment;
@@ -14,16 +14,16 @@ use super::experiment;
 fn each(dir: &Path, mut check: impl FnMut(&Method, &Point, anyhow::Result<Box<dyn Task>>)) {
     let experiment = experiment();
     for method in &experiment.methods {
-        let How::BuiltIn(build) = method.how else { panic!("{} is not built in", method.name) };
-        let axes: Vec<(&str, Vec<Value>)> = method
+        let Execution::BuiltIn(build) = method.execution else { panic!("{} is not built in", method.name) };
+        let axes: Vec<(&str, Vec<ParamValue>)> = method
             .reads
             .iter()
             .map(|name| match *name {
                 "job" => ("job", vec![method.job.unwrap().into()]),
                 "dir" => ("dir", vec![dir.to_path_buf().into()]),
-                "size" => ("size", [0, 1, 5000, 300_000].map(Value::from).to_vec()),
-                "span" => ("span", [4096, 500_000].map(Value::from).to_vec()),
-                "entries" => ("entries", [0, 1, 2500].map(Value::from).to_vec()),
+                "size" => ("size", [0, 1, 5000, 300_000].map(ParamValue::from).to_vec()),
+                "span" => ("span", [4096, 500_000].map(ParamValue::from).to_vec()),
+                "entries" => ("entries", [0, 1, 2500].map(ParamValue::from).to_vec()),
                 _ => panic!("a new param {name}"),
             })
             .collect();
@@ -88,7 +88,7 @@ fn a_created_file_has_its_size_until_it_is_emptied() {
     let dir = on_the_device();
     let experiment = experiment();
     let method = experiment.methods.iter().find(|m| m.name == "create-write-close").unwrap();
-    let How::BuiltIn(build) = method.how else { panic!() };
+    let Execution::BuiltIn(build) = method.execution else { panic!() };
     let mut point = Point::default();
     point.set("job", "create");
     point.set("dir", dir.path().to_path_buf());
@@ -159,7 +159,7 @@ fn what_needs_more_space_or_memory_than_there_is_is_skipped() {
         point.set(number, 1u64 << 50);
         let data = (experiment.data)(&point, dir.path(), &Stop::default()).unwrap();
         let method = experiment.methods.iter().find(|method| method.name == name).unwrap();
-        let How::BuiltIn(build) = method.how else { panic!() };
+        let Execution::BuiltIn(build) = method.execution else { panic!() };
         let error = build(&data.arguments).err().expect("a refusal");
         assert!(error.is::<Skip>(), "{name}: {error:#}");
         let text = error.to_string();

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result, ensure};
 use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work, skip};
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 use lab::random::XorShift64;
 
 use super::bandwidth::{Kernel, Read};
@@ -241,7 +241,7 @@ impl Links<'_> {
     }
 }
 
-pub(super) const PAUSE: Param = Param::new("pause", Kind::Count(0, 1_000_000), "0,100,1000,10000")
+pub(super) const PAUSE: Param = Param::new("pause", ParamKind::Count(0, 1_000_000), "0,100,1000,10000")
     .help("how long the readers pause after each 4 KiB, in turns of an empty loop (loaded)");
 
 /// The latency of memory while other CPUs use its bandwidth: random dependent loads on one CPU, and

@@ -8,7 +8,7 @@ mod processor;
 use std::sync::LazyLock;
 
 use lab::experiment::{Data, Experiment, Method};
-use lab::param::{Kind, Param};
+use lab::param::{Param, ParamKind};
 
 pub(crate) use self::pages::announced;
 
@@ -34,13 +34,13 @@ const LADDER: &str = "4KiB,6KiB,8KiB,12KiB,16KiB,24KiB,32KiB,48KiB,64KiB,96KiB,1
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("job", Kind::Word(JOBS), "latency").help("what is measured"),
-        Param::new("size", Kind::Bytes(256, 1 << 40), LADDER)
+        Param::new("job", ParamKind::Word(JOBS), "latency").help("what is measured"),
+        Param::new("size", ParamKind::Bytes(256, 1 << 40), LADDER)
             .help("size of the set (latency, bandwidth, naive)"),
         pages::PARAM,
-        Param::new("threads", Kind::Count(1, 1024), &THREADS)
+        Param::new("threads", ParamKind::Count(1, 1024), &THREADS)
             .help("threads at once, each on a CPU and with a set of its own (bandwidth)"),
-        Param::new("span", Kind::Bytes(8192, 1 << 40), "64KiB..64MiB")
+        Param::new("span", ParamKind::Bytes(8192, 1 << 40), "64KiB..64MiB")
             .help("over how much memory the lines are spread, one in each 4 KiB (tlb)"),
         latency::PAUSE,
         processor::pair_param(),

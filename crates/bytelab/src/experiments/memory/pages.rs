@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result};
 use lab::cache::available_bytes;
 use lab::experiment::{Build, Method, Task, Work, skip};
-use lab::param::{Kind, Param, Point, bytes};
+use lab::param::{Param, ParamKind, Point, bytes};
 use memmap2::MmapMut;
 
-pub(super) const PARAM: Param = Param::new("pages", Kind::Word(&["small", "huge"]), "small,huge")
+pub(super) const PARAM: Param = Param::new("pages", ParamKind::Word(&["small", "huge"]), "small,huge")
     .help("pages that the memory lies in: the smallest, or those the processor needs fewest entries for");
 
 /// The minimum duration of a sample, so that the clock and the first misses have little influence.

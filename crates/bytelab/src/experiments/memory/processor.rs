@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::experiment::{Build, Method, Task, Work, skip};
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 
 use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
@@ -36,7 +36,7 @@ pub(super) fn core_to_core() -> Vec<Method> {
 }
 
 pub(super) fn pair_param() -> Param {
-    Param::new("pair", Kind::Word(&PAIRS), &DEFAULT)
+    Param::new("pair", ParamKind::Word(&PAIRS), &DEFAULT)
         .help("the two CPUs (core-to-core); by default all pairs of up to 8 CPUs")
 }
 
@@ -178,7 +178,7 @@ impl Drop for Pair {
 const STEPS: u64 = 200_000;
 
 pub(super) const NUMBER: Param =
-    Param::new("number", Kind::Word(&["integer", "double"]), "integer,double")
+    Param::new("number", ParamKind::Word(&["integer", "double"]), "integer,double")
         .help("the kind of number, of 64 bits (arithmetic)");
 
 /// Operations of the processor: a chain in which each operation needs the result of the one before.

@@ -1,9 +1,9 @@
-use lab::experiment::{How, Skip};
+use lab::experiment::{Execution, Skip};
 use lab::param::Point;
 
 use super::*;
 
-fn point(values: &[(&str, lab::param::Value)]) -> Point {
+fn point(values: &[(&str, lab::param::ParamValue)]) -> Point {
     let mut point = Point::default();
     for (name, value) in values {
         point.set(*name, value.clone());
@@ -26,7 +26,7 @@ fn small() -> Point {
 
 /// Runs a method at a point; `None` if this machine refuses it.
 fn run(method: &Method, point: &Point) -> Option<lab::experiment::Work> {
-    let How::BuiltIn(build) = method.how else { panic!("{} is built in", method.name) };
+    let Execution::BuiltIn(build) = method.execution else { panic!("{} is built in", method.name) };
     let mut task = match build(point) {
         Ok(task) => task,
         Err(error) if error.is::<Skip>() => return None,
@@ -73,7 +73,7 @@ fn more_threads_than_cpus_are_skipped() {
     let mut point = small();
     point.set("threads", 1024);
     for method in bandwidth::methods() {
-        let How::BuiltIn(build) = method.how else { panic!("{} is built in", method.name) };
+        let Execution::BuiltIn(build) = method.execution else { panic!("{} is built in", method.name) };
         let error = build(&point).err().unwrap();
         assert!(error.is::<Skip>(), "{error:#}");
     }

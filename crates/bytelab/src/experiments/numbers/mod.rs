@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use lab::cache::available_bytes;
-use lab::experiment::{Data, Experiment, How, Method, Task, Work, skip};
-use lab::param::{Kind, Param, Point, Value};
+use lab::experiment::{Data, Execution, Experiment, Method, Task, Work, skip};
+use lab::param::{Param, ParamKind, ParamValue, Point};
 use lab::stop::Stop;
 
 use super::measuring::MEASURING;
@@ -21,9 +21,9 @@ pub(crate) fn experiment() -> Experiment {
         question: "What does what programs do all day cost on this machine?",
         readme: include_str!("README.md"),
         params: vec![
-            Param::new("row", Kind::Word(&NAMES), &ALL)
+            Param::new("row", ParamKind::Word(&NAMES), &ALL)
                 .help("the rows of the table [default: all]"),
-            Param::new("dir", Kind::Path, "")
+            Param::new("dir", ParamKind::Path, "")
                 .help("where files are made [default: where made data is kept]"),
         ],
         methods: vec![Method {
@@ -130,7 +130,7 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     let row = row_of(point)?;
     let source = source(row)?;
     let method = source.methods.iter().find(|method| method.name == row.method);
-    let Some(Method { how: How::BuiltIn(build), .. }) = method else {
+    let Some(Method { execution: Execution::BuiltIn(build), .. }) = method else {
         return Err(skip(format!(
             "{} has no method {} on this system",
             row.experiment, row.method
@@ -150,8 +150,8 @@ fn typed(point: &Point, source: &Experiment) -> Result<Point> {
     for (name, value) in point.iter() {
         let kind = source.params.iter().find(|param| param.name == name).map(|param| &param.kind);
         let value = match (kind, value) {
-            (Some(Kind::Bytes(..) | Kind::Count(..)), Value::Text(text)) => {
-                Value::Number(text.parse().with_context(|| format!("param {name}: {text}"))?)
+            (Some(ParamKind::Bytes(..) | ParamKind::Count(..)), ParamValue::Text(text)) => {
+                ParamValue::Number(text.parse().with_context(|| format!("param {name}: {text}"))?)
             }
             (_, value) => value.clone(),
         };

@@ -1,6 +1,6 @@
 //! Methods in other languages, as workers; the best method of each language competes by default.
 
-use lab::experiment::{How, Method};
+use lab::experiment::{Execution, Method};
 
 use super::source::method;
 
@@ -159,8 +159,8 @@ fn of_url(method: Method) -> Method {
 }
 
 fn of_language(language: &str, name: &str, about: &str, is_best: bool) -> Method {
-    let how = How::worker([&format!("{{workers/{language}}}"), "reading", name]);
-    let method = method(&format!("{language}-{name}"), about, &["buffer"], how).job("file");
+    let execution = Execution::worker([&format!("{{workers/{language}}}"), "reading", name]);
+    let method = method(&format!("{language}-{name}"), about, &["buffer"], execution).job("file");
     // The others are many; `--language` selects them.
     Method { default: is_best, ..method }
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use lab::experiment::{Data, Experiment, Method};
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 use lab::stop::Stop;
 use rustix::fs::OFlags;
 
@@ -40,20 +40,20 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("size", Kind::Bytes(1, 1 << 40), "128MiB")
+        Param::new("size", ParamKind::Bytes(1, 1 << 40), "128MiB")
             .help("size of the file that is made; with --file, that of the file"),
-        Param::new("file", Kind::Path, "").help("a file of your own to read"),
-        Param::new("buffer", Kind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
-        Param::new("parallel", Kind::Count(1, 64), "1")
+        Param::new("file", ParamKind::Path, "").help("a file of your own to read"),
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
+        Param::new("parallel", ParamKind::Count(1, 64), "1")
             .help("how many files are read at once, by a thread each"),
-        Param::new("threads", Kind::Count(1, 64), "2")
+        Param::new("threads", ParamKind::Count(1, 64), "2")
             .help("threads that share one file (pread-threads)"),
-        Param::new("depth", Kind::Count(1, 1024), "8").help("reads in flight (io-uring)"),
-        Param::new("source", Kind::Word(&["file", "http", "https"]), "file")
+        Param::new("depth", ParamKind::Count(1, 1024), "8").help("reads in flight (io-uring)"),
+        Param::new("source", ParamKind::Word(&["file", "http", "https"]), "file")
             .help("where the bytes come from; http and https: from a server on this machine"),
-        Param::new("server", Kind::Word(&["own", "nginx"]), "own")
+        Param::new("server", ParamKind::Word(&["own", "nginx"]), "own")
             .help("which server is started, if the source is one"),
-        Param::new("ranges", Kind::Count(1, 16), "4")
+        Param::new("ranges", ParamKind::Count(1, 16), "4")
             .help("parts of a resource on their way at once (byte-stream-ranges)"),
     ]
 }

@@ -7,7 +7,7 @@ use std::{io, thread};
 
 use anyhow::{Context, Result, ensure};
 use lab::cache;
-use lab::experiment::{Build, How, Method, Task, Work, skip};
+use lab::experiment::{Build, Execution, Method, Task, Work, skip};
 use lab::param::Point;
 
 use super::fold::{Digest, Fold, Sum, combined};
@@ -21,13 +21,13 @@ pub(super) trait Source: Send {
 /// A method that reads files. All read the file of `size` or `file`, and `parallel`; `reads` names
 /// further params.
 pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: Build) -> Method {
-    method(name, about, reads, How::BuiltIn(build)).job("file")
+    method(name, about, reads, Execution::BuiltIn(build)).job("file")
 }
 
 /// A method of any source.
-pub(super) fn method(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
+pub(super) fn method(name: &str, about: &str, reads: &[&'static str], execution: Execution) -> Method {
     let of_all = ["source", "size", "file", "parallel"];
-    Method::contender(name, about, how).reads(&of_all).reads(reads)
+    Method::contender(name, about, execution).reads(&of_all).reads(reads)
 }
 
 /// Creates a source for each file of the point.

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use lab::experiment::{Experiment, How, Method, Skip, Task, Work};
-use lab::param::{Point, Value};
+use lab::experiment::{Execution, Experiment, Method, Skip, Task, Work};
+use lab::param::{ParamValue, Point};
 use tempfile::TempDir;
 
 use super::fold::{Digest, Fold, combined};
@@ -13,7 +13,7 @@ use super::source::{Input, Reading, Source};
 use super::{experiment, http};
 
 /// The arguments of the methods for the default values, replaced by these.
-fn arguments(dir: &Path, values: &[(&str, Value)]) -> Point {
+fn arguments(dir: &Path, values: &[(&str, ParamValue)]) -> Point {
     let experiment = experiment();
     let mut point = Point::default();
     for param in experiment.params.iter().filter(|param| !param.default.is_empty()) {
@@ -37,7 +37,7 @@ fn tasks(arguments: &Point) -> Vec<(String, Result<Box<dyn Task>>)> {
     let is_file = arguments.text("source").unwrap() == "file";
     let mut tasks = Vec::new();
     for method in &experiment.methods {
-        if let How::BuiltIn(build) = method.how
+        if let Execution::BuiltIn(build) = method.execution
             && method.competes_at(arguments)
         {
             let task = build(&declared(&experiment, method, arguments));
@@ -296,7 +296,7 @@ fn what_does_not_fit_in_memory_is_skipped() {
     let experiment = experiment();
     for name in ["read-to-vec", "read-into-vec", "memory", "byte-stream-whole"] {
         let method = experiment.methods.iter().find(|method| method.name == name).unwrap();
-        let How::BuiltIn(build) = method.how else { panic!("{name} is built in") };
+        let Execution::BuiltIn(build) = method.execution else { panic!("{name} is built in") };
         let error = build(&arguments).err().expect("an error");
         assert!(error.is::<Skip>(), "{name}: {error:#}");
     }

@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Command, How, Method, Task, Work};
+use lab::experiment::{Command, Execution, Method, Task, Work};
 use lab::param::Point;
 use memmap2::MmapMut;
 
@@ -17,7 +17,7 @@ pub(super) fn methods() -> Vec<Method> {
     let memory = "the same fold over bytes already in memory: the limit";
     let bare = "read into a reused buffer, the bytes never looked at";
     let lent = "byte-stream's chunks, the bytes never looked at: as `bare-read`";
-    let cat = How::Command(Command::plain(["/bin/cat", "{file}"]));
+    let cat = Execution::Command(Command::plain(["/bin/cat", "{file}"]));
     vec![
         contender("memory", memory, &[], build_memory).as_yardstick(),
         contender("bare-read", bare, &["buffer"], build_bare).as_yardstick(),

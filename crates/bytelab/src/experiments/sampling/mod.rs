@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
-use lab::experiment::{Build, Experiment, How, Method, Task, skip};
-use lab::param::{Kind, Param, Point};
+use lab::experiment::{Build, Execution, Experiment, Method, Task, skip};
+use lab::param::{Param, ParamKind, Point};
 use record_sampler::{Method as DrawMethod, Population, Rng, Sampler};
 
 use self::check::{OneByOne, Promise};
@@ -30,14 +30,14 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("samples", Kind::Count(1, 1 << 40), "1000").help("how many records are drawn"),
-        Param::new("records", Kind::Count(1, 1 << 40), "1000000")
+        Param::new("samples", ParamKind::Count(1, 1 << 40), "1000").help("how many records are drawn"),
+        Param::new("records", ParamKind::Count(1, 1 << 40), "1000000")
             .help("how many records the file has that is made; with --file, that of the file"),
-        Param::new("kind", Kind::Word(&["text", "binary"]), "text")
+        Param::new("kind", ParamKind::Word(&["text", "binary"]), "text")
             .help("lines of about 60 bytes, or records of 64 bytes"),
-        Param::new("dir", Kind::Path, "")
+        Param::new("dir", ParamKind::Path, "")
             .help("where the file is made; a list alternates file systems within the rounds"),
-        Param::new("file", Kind::Path, "").help(
+        Param::new("file", ParamKind::Path, "").help(
             "a file of your own to draw from; what is in it is known by an ending such as .vcf",
         ),
     ]
@@ -171,8 +171,8 @@ fn in_cpp() -> Vec<Method> {
 }
 
 fn cpp(kind: &'static str, name: &str, about: &str) -> Method {
-    let how = How::worker(["{workers/cpp}", "sampling", name]);
-    let method = Method::contender(format!("cpp-{name}"), about, how).reads(&PARAMS).job(kind);
+    let execution = Execution::worker(["{workers/cpp}", "sampling", name]);
+    let method = Method::contender(format!("cpp-{name}"), about, execution).reads(&PARAMS).job(kind);
     Method { default: false, ..method }
 }
 

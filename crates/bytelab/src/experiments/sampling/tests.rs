@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use lab::experiment::{How, Skip};
+use lab::experiment::{Execution, Skip};
 use lab::param::Point;
 use lab::stop::Stop;
 use record_sampler::Layout;
@@ -28,7 +28,7 @@ fn draw_by_each(point: &Point, samples: u64) -> u64 {
         if !method.competes_at(point) {
             continue;
         }
-        let How::BuiltIn(build) = method.how else { continue };
+        let Execution::BuiltIn(build) = method.execution else { continue };
         let mut task = match build(point) {
             Err(error) if error.is::<Skip>() => continue,
             task => task.unwrap(),

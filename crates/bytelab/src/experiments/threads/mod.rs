@@ -14,7 +14,7 @@ mod switch;
 use std::sync::LazyLock;
 
 use lab::experiment::{Data, Experiment, Method};
-use lab::param::{Kind, Param};
+use lab::param::{Param, ParamKind};
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -31,12 +31,12 @@ pub(crate) fn experiment() -> Experiment {
 const JOBS: &[&str] = &["life", "handover", "uncontended", "pool", "switch", "process"];
 
 fn params() -> Vec<Param> {
-    let job = Param::new("job", Kind::Word(JOBS), "life,handover,uncontended,pool,switch,process")
+    let job = Param::new("job", ParamKind::Word(JOBS), "life,handover,uncontended,pool,switch,process")
         .help("what is measured");
     let mut params = vec![job, placement::PARAM];
     #[cfg(target_os = "linux")]
     params.extend([
-        Param::new("busy", Kind::Count(1, 4096), BUSY.as_str())
+        Param::new("busy", ParamKind::Count(1, 4096), BUSY.as_str())
             .help("procedures at once (pool); by default up to 8 for each CPU"),
         pool::STEPS,
     ]);

@@ -7,13 +7,13 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use lab::experiment::skip;
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 
 use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
 pub(super) const PARAM: Param = Param::new(
     "placement",
-    Kind::Word(&["unpinned", "same", "other", "awake"]),
+    ParamKind::Word(&["unpinned", "same", "other", "awake"]),
     "unpinned,same,other",
 )
 .help(

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 
 use super::semaphore::Semaphore;
 use crate::experiments::shared::{allowed_cpus, start_on};
@@ -18,7 +18,7 @@ use crate::experiments::shared::{allowed_cpus, start_on};
 const THREADS: usize = 16;
 
 /// About 20 µs, far below the scheduler's time slice, and about 10 ms, several time slices.
-pub(super) const STEPS: Param = Param::new("steps", Kind::Count(1, 1_000_000_000), "12000,6000000")
+pub(super) const STEPS: Param = Param::new("steps", ParamKind::Count(1, 1_000_000_000), "12000,6000000")
     .help("dependent steps of a procedure of the pool; 600000 take about 1 ms");
 
 pub(super) fn methods() -> Vec<Method> {

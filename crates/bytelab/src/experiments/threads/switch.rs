@@ -11,11 +11,11 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result};
 use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
-use lab::param::{Kind, Param, Point};
+use lab::param::{Param, ParamKind, Point};
 
 use crate::experiments::shared::{allowed_cpus, pin, start_on};
 
-pub(super) const SET: Param = Param::new("set", Kind::Bytes(0, 1 << 30), "0,16KiB,64KiB")
+pub(super) const SET: Param = Param::new("set", ParamKind::Bytes(0, 1 << 30), "0,16KiB,64KiB")
     .help("what each of the two reads between two switches");
 
 /// The minimum number of round trips in a sample, so that the first one has little influence.

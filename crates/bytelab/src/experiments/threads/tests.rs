@@ -1,17 +1,17 @@
 //! Every method at every point that needs little work; a refusal of the machine must be a skip.
 
-use lab::experiment::{How, Skip, Task, Work};
-use lab::param::{Point, Value};
+use lab::experiment::{Execution, Skip, Task, Work};
+use lab::param::{ParamValue, Point};
 
 use super::experiment;
 
 /// Small values for each param, so that an unoptimised test is fast.
-fn small(name: &str) -> Vec<Value> {
+fn small(name: &str) -> Vec<ParamValue> {
     match name {
-        "placement" => ["unpinned", "same", "other", "awake"].map(Value::from).to_vec(),
-        "busy" => [1, 3, 20].map(Value::from).to_vec(),
+        "placement" => ["unpinned", "same", "other", "awake"].map(ParamValue::from).to_vec(),
+        "busy" => [1, 3, 20].map(ParamValue::from).to_vec(),
         "steps" => vec![100.into()],
-        "set" => [0, 5, 4096].map(Value::from).to_vec(),
+        "set" => [0, 5, 4096].map(ParamValue::from).to_vec(),
         _ => panic!("a new param {name}"),
     }
 }
@@ -21,9 +21,9 @@ fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize 
     let experiment = experiment();
     let mut n = 0;
     for method in experiment.methods.iter().filter(|method| method.job == Some(job)) {
-        let How::BuiltIn(build) = method.how else { panic!("{} is not built in", method.name) };
+        let Execution::BuiltIn(build) = method.execution else { panic!("{} is not built in", method.name) };
         let names = method.reads.iter().filter(|name| **name != "job");
-        let axes: Vec<(&str, Vec<Value>)> = names.map(|name| (*name, small(name))).collect();
+        let axes: Vec<(&str, Vec<ParamValue>)> = names.map(|name| (*name, small(name))).collect();
         for point in Point::product(&axes) {
             // Each test has its own thread, so that pinning it does not affect the other tests.
             let task = build(&point);

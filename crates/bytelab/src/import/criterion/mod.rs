@@ -10,7 +10,7 @@ use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
 
-use super::draft::{Draft, Execution, Folder, Format, ONE, Source, own_metric, param_value};
+use super::draft::{Draft, Folder, Format, ImportedSample, ONE, Source, own_metric, param_value};
 use super::read;
 
 #[derive(Deserialize)]
@@ -278,7 +278,7 @@ fn samples(
             values.extend(rates.into_iter().flatten().filter(|(_, rate)| rate.is_finite()));
         }
         let bytes = amounts.bytes.unwrap_or_default().saturating_mul(ops);
-        draft.push(cell, Execution { session: 0, ops, bytes }, &values)?;
+        draft.push(cell, ImportedSample { session: 0, ops, bytes }, &values)?;
     }
     Ok(())
 }

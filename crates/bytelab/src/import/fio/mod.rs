@@ -13,7 +13,7 @@ use serde::de::{Error, IgnoredAny, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::draft::{Draft, Execution, Format, Source};
+use super::draft::{Draft, Format, ImportedSample, Source};
 use super::read;
 
 #[derive(Deserialize)]
@@ -172,7 +172,7 @@ fn add(draft: &mut Draft, group: &Group<'_>, units: Units) -> Result<()> {
         let (cell, method) = new_cell(draft, group, word)?;
         let sum = sum(&parts);
         let (ops, bytes) = (sum.ops.unwrap_or(1), sum.bytes.unwrap_or_default());
-        draft.push(cell, Execution { session: 0, ops, bytes }, &sum.values)?;
+        draft.push(cell, ImportedSample { session: 0, ops, bytes }, &sum.values)?;
         for text in sum.notes {
             draft.note(Some(&method), text);
         }

@@ -11,7 +11,7 @@ use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
 
-use super::draft::{CELLS_MAX, Draft, Execution, Format, Source, own_metric, param_value};
+use super::draft::{CELLS_MAX, Draft, Format, ImportedSample, Source, own_metric, param_value};
 use super::read;
 
 pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
@@ -341,7 +341,7 @@ fn add(
     let ops = read::operations(result.iterations as f64, || "iterations".to_owned())?;
     let values = values(result.rest)?;
     let cell = draft.cell(method, point)?;
-    draft.push(cell, Execution { session, ops, bytes: 0 }, &values)
+    draft.push(cell, ImportedSample { session, ops, bytes: 0 }, &values)
 }
 
 fn named(name: &str) -> &str {

@@ -9,7 +9,7 @@ use lab::run::{Run, Status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Execution, Format, Source, own_metric};
+use super::draft::{Draft, Format, ImportedSample, Source, own_metric};
 use super::read;
 
 #[derive(Deserialize)]
@@ -287,7 +287,7 @@ fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -
         draft.status(cell, Status::Failed(format!("{} is no number", entry.path("real_time"))));
         return Ok(());
     }
-    draft.push(cell, Execution { session: 0, ops, bytes: 0 }, &entry.values()?)
+    draft.push(cell, ImportedSample { session: 0, ops, bytes: 0 }, &entry.values()?)
 }
 
 fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use lab::analyze::{Analysis, Summary};
 use lab::metric::METRICS;
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 use lab::run::{Cell, Pass, Role, Run, Sample};
 use serde::Serialize;
 
@@ -348,7 +348,7 @@ impl<'a> Columns<'a> {
         ];
         let param = |(at, name): (usize, &&str)| match (cell.point.get(name), self.kinds[at]) {
             (None, _) => Field::None,
-            (Some(Value::Number(n)), ColumnKind::Whole) => Field::Whole(*n),
+            (Some(ParamValue::Number(n)), ColumnKind::Whole) => Field::Whole(*n),
             (Some(value), _) => Field::Owned(value.to_string()),
         };
         let params = self.params.iter().enumerate();
@@ -395,7 +395,7 @@ fn params(run: &Run) -> Vec<(&str, ColumnKind)> {
     let points = run.points.iter().chain(run.cells.iter().map(|cell| &cell.point));
     for (name, value) in points.flat_map(Point::iter) {
         let kind =
-            if matches!(value, Value::Number(_)) { ColumnKind::Whole } else { ColumnKind::Text };
+            if matches!(value, ParamValue::Number(_)) { ColumnKind::Whole } else { ColumnKind::Text };
         match params.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) if kind == ColumnKind::Text => *known = ColumnKind::Text,
             Some(_) => {}

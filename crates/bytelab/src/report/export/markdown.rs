@@ -62,8 +62,8 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     if rungs.is_empty() && !over_points.is_empty() {
         writeln!(out, "\n{}", escaped(&over_points))?;
     }
-    as_it_is(out, |page| foot::own(page, analysis, options.table.own, &varying))?;
-    as_it_is(out, |page| foot::across(page, analysis, &varying))?;
+    as_it_is(out, |page| foot::custom_metrics(page, analysis, options.table.own, &varying))?;
+    as_it_is(out, |page| foot::param_effects(page, analysis, &varying))?;
     as_it_is(out, |page| foot::thresholds(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
     let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });

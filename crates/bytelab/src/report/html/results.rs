@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, Effect, MetricChange, Summary, compare_sides, refusal};
 use lab::metric::{self, heading, unit};
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 use lab::run::{Role, Run};
 
 use super::Html;
@@ -90,7 +90,7 @@ fn results_table(lines: &[ResultRow<'_>], varying: &Varying<'_>, several: bool) 
     }
     for name in &varying.names {
         let value = |line: &ResultRow<'_>| match line.rows.family.point.get(name) {
-            Some(Value::Number(n)) => Cell::number(charts::value(&Value::Number(*n)), *n as f64),
+            Some(ParamValue::Number(n)) => Cell::number(charts::value(&ParamValue::Number(*n)), *n as f64),
             Some(text) => charts::value(text).into(),
             None => "".into(),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use lab::analyze::{
-    Checked, FleetPoint, Foreseen, MetricChange, OverallChange, RunComparison, Unmatched,
+    Checked, DetectableEffect, FleetPoint, MetricChange, OverallChange, RunComparison, Unmatched,
 };
 use lab::run::SCHEMA;
 use serde::Serialize;
@@ -79,7 +79,7 @@ pub(crate) fn json(
 
 // The result of a check as JSON.
 
-pub(crate) fn foreseen_json(found: &[Foreseen]) -> Result<String> {
+pub(crate) fn detectable_effects_json(found: &[DetectableEffect]) -> Result<String> {
     compact(&serde_json::json!({ "schema": SCHEMA, "dry_run": true, "lines": found }))
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use lab::analyze::{
-    Analysis, CellSummary, Comparison, Decided, Family, Overall, OwnComparison, ParamComparison,
-    Summary, ThresholdOutcome, Verdict,
+    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, Overall, ParamComparison,
+    StoppingDecision, Summary, ThresholdOutcome, Verdict,
 };
 use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
@@ -61,7 +61,7 @@ struct Document<'a> {
     overall: &'a [Overall],
     /// Only where methods report metrics of their own.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    own: &'a [OwnComparison],
+    own: &'a [CustomMetricComparison],
     /// Only for the user's own experiments.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     thresholds: &'a [ThresholdOutcome],
@@ -91,9 +91,9 @@ impl<'a> Document<'a> {
             points: &run.points,
             cells: Cells(run, analysis),
             comparisons: &analysis.comparisons,
-            across: &analysis.across,
+            across: &analysis.param_effects,
             overall: &analysis.overall,
-            own: &analysis.own,
+            own: &analysis.custom_metrics,
             thresholds: &analysis.thresholds,
             families: Families(run, analysis),
             notes: Notes(&analysis.notes),
@@ -473,7 +473,7 @@ struct MethodJson<'a> {
     verdict: Verdict,
 }
 
-pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> anyhow::Result<String> {
+pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> anyhow::Result<String> {
     let points = decided.families.iter().map(|family| point(run, decided, left, family));
     let points = points.collect();
     compact(&Look { event: "look", run: &run.id, all_decided: decided.all, points })
@@ -481,7 +481,7 @@ pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> anyhow::Resul
 
 fn point<'a>(
     run: &'a Run,
-    decided: &'a Decided,
+    decided: &'a StoppingDecision,
     left: &[bool],
     family: &'a Family,
 ) -> PointJson<'a> {

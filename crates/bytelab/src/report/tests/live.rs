@@ -1,7 +1,7 @@
 //! The tables of a run that is being measured.
 
 use insta::assert_snapshot;
-use lab::analyze::{Decided, Verdict};
+use lab::analyze::{StoppingDecision, Verdict};
 
 use super::fixture::Fixture;
 use super::{Layout, NAN};
@@ -101,15 +101,15 @@ fn a_sweep_is_cut_like_a_table() {
 #[test]
 fn a_look_is_one_line() {
     let (f, left) = looked();
-    let decided = Decided {
+    let decided = StoppingDecision {
         families: f.analysis.families.clone(),
         comparisons: f.analysis.comparisons.clone(),
-        ..Decided::default()
+        ..StoppingDecision::default()
     };
     assert_eq!(
         look(&f.run, &decided, &left),
         "10 sessions: 4 of 5 decided; left: read-4k; best so far: mmap-window, mmap"
     );
-    let alone = Decided { comparisons: Vec::new(), ..decided };
+    let alone = StoppingDecision { comparisons: Vec::new(), ..decided };
     assert_eq!(look(&f.run, &alone, &left), "no two methods can be compared until now");
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use lab::analyze::Verdict;
-use lab::param::Value;
+use lab::param::ParamValue;
 
 use super::fixture::Fixture;
 use super::{ALL_NOTES, shown};
@@ -103,7 +103,7 @@ fn points_of_different_jobs_have_a_table_each() {
         f.measured(reference, [13.8, 13.7, 2.1]);
         f.measured("other", [9.0, 9.0, 133.0]).versus(Verdict::Faster, [0.65, 0.64, 0.66]);
         let point = f.run.points.last_mut().unwrap();
-        point.set("job", Value::Text(job.to_owned()));
+        point.set("job", ParamValue::Text(job.to_owned()));
         f.analysis.families.last_mut().unwrap().point = point.clone();
     }
     let text = shown(&f, 80);

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use lab::analyze::{
-    Analysis, Change, OwnComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict, Verdict,
+    Analysis, Change, CustomMetricComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict,
+    Verdict,
 };
 use lab::metric::{heading, short_heading, unit};
 use lab::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
@@ -425,9 +426,9 @@ fn whole(note: &Warning, varying: &Varying<'_>) -> String {
 /// Further lines are only counted.
 const OWN_MANY: usize = 24;
 
-pub(crate) fn own(page: &mut Page, analysis: &Analysis, metrics: &[String], varying: &Varying<'_>) {
-    let lines: Vec<&OwnComparison> =
-        analysis.own.iter().filter(|own| metrics.contains(&own.metric)).collect();
+pub(crate) fn custom_metrics(page: &mut Page, analysis: &Analysis, metrics: &[String], varying: &Varying<'_>) {
+    let lines: Vec<&CustomMetricComparison> =
+        analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
     let mut heading = ("", "");
     for own in lines.iter().take(OWN_MANY) {
         if heading != (own.metric.as_str(), own.reference.as_str()) {
@@ -435,14 +436,14 @@ pub(crate) fn own(page: &mut Page, analysis: &Analysis, metrics: &[String], vary
             page.blank();
             page.paragraph(Style::Bold, "", &format!("{}, against {}:", heading.0, heading.1));
         }
-        own_line(page, own, varying);
+        custom_metric_line(page, own, varying);
     }
     if let Some(left) = lines.len().checked_sub(OWN_MANY).filter(|left| *left > 0) {
         page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
     }
 }
 
-fn own_line(page: &mut Page, own: &OwnComparison, varying: &Varying<'_>) {
+fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &Varying<'_>) {
     let ratio = match (own.ratio, own.low, own.high) {
         (Some(ratio), Some(low), Some(high)) => {
             let decimals = if high - low < 0.05 { 3 } else { 2 };
@@ -463,20 +464,20 @@ fn own_line(page: &mut Page, own: &OwnComparison, varying: &Varying<'_>) {
 /// If there are more lines than this, only those that show a difference are printed.
 const MANY: usize = 24;
 
-pub(crate) fn across(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+pub(crate) fn param_effects(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
     // A ladder of sizes has hundreds of lines.
-    let all = analysis.across.len();
-    let lines = analysis.across.iter().filter(|across| all <= MANY || is_shown(across));
+    let all = analysis.param_effects.len();
+    let lines = analysis.param_effects.iter().filter(|effect| all <= MANY || is_shown(effect));
     let (mut heading, mut left) = (("", ""), all);
-    for across in lines.take(MANY) {
+    for effect in lines.take(MANY) {
         left -= 1;
-        if heading != (across.param.as_str(), across.reference_value.as_str()) {
-            heading = (&across.param, &across.reference_value);
+        if heading != (effect.param.as_str(), effect.reference_value.as_str()) {
+            heading = (&effect.param, &effect.reference_value);
             page.blank();
             let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
             page.paragraph(Style::Bold, "", &text);
         }
-        across_line(page, across, varying);
+        param_effect_line(page, effect, varying);
     }
     if left > 0 {
         let text = format!("  … and {left} more, --json has all");
@@ -484,12 +485,12 @@ pub(crate) fn across(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>
     }
 }
 
-fn is_shown(across: &ParamComparison) -> bool {
-    matches!(across.comparison.verdict, Verdict::Faster | Verdict::Slower)
+fn is_shown(effect: &ParamComparison) -> bool {
+    matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn across_line(page: &mut Page, across: &ParamComparison, varying: &Varying<'_>) {
-    let comparison = &across.comparison;
+fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &Varying<'_>) {
+    let comparison = &effect.comparison;
     let (verdict, style) = match comparison.verdict {
         Verdict::Faster => (Verdict::Faster, Style::Green),
         Verdict::Slower => (Verdict::Slower, Style::Red),

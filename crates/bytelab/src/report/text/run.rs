@@ -1,7 +1,7 @@
 //! A run as text for a terminal: the lines above the tables, the table of each point or sweep, and
 //! the answer; the table of `bytelab numbers`; and the tables of a run that is being measured.
 
-use lab::analyze::{Analysis, Decided, Family, Verdict};
+use lab::analyze::{Analysis, Family, StoppingDecision, Verdict};
 use lab::run::Run;
 
 use super::foot::{self, Footnotes};
@@ -56,8 +56,8 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     if rungs.is_empty() {
         page.paragraph(Style::Plain, "", &answer::over_points(&analysis.overall));
     }
-    foot::own(&mut page, analysis, shown.table.own, &varying);
-    foot::across(&mut page, analysis, &varying);
+    foot::custom_metrics(&mut page, analysis, shown.table.own, &varying);
+    foot::param_effects(&mut page, analysis, &varying);
     foot::thresholds(&mut page, analysis, &varying);
     page.blank();
     let all_notes = shown.all_notes;
@@ -265,7 +265,7 @@ fn write_tables(page: &mut Page, mut tables: Vec<(String, Table)>, mut room: usi
 const NAMED_MAX: usize = 4;
 
 /// What a look has found, in one line.
-pub(crate) fn look(run: &Run, decided: &Decided, left: &[bool]) -> String {
+pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
     let decisions = || {
         decided.families.iter().flat_map(|family| {
             family.compared.iter().filter_map(|cell| decided.decision(family, *cell))

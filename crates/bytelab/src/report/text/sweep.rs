@@ -235,7 +235,7 @@ pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
     let methods = columns.iter().map(|column| of(column.method, column.pages, 11));
     let mut table = Table::new(std::iter::once(of("", "", 8)).chain(methods).collect());
     for (at, size) in sizes.iter().enumerate() {
-        let cell = |column: &size_sweep::Column<'_>| match column.ns[at] {
+        let cell = |column: &size_sweep::SweepColumn<'_>| match column.ns[at] {
             Some(ns) if ns < 100.0 => format!("{ns:.2}"),
             Some(ns) => format!("{ns:.0}"),
             None => NONE.to_owned(),

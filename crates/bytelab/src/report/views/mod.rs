@@ -14,7 +14,7 @@ pub(crate) mod table;
 pub(crate) mod units;
 pub(crate) mod words;
 
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 use lab::run::Run;
 
 /// How the figures of a run are shown. A stored run contains only the name of its experiment.
@@ -49,7 +49,7 @@ impl<'a> Varying<'a> {
     pub(crate) fn of_points(points: &[&'a Point]) -> Varying<'a> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in points.iter().flat_map(|point| point.iter()) {
-            let first: Option<&Value> = points.first().and_then(|point| point.get(name));
+            let first: Option<&ParamValue> = points.first().and_then(|point| point.get(name));
             if !names.contains(&name) && points.iter().any(|p| p.get(name) != first) {
                 names.push(name);
             }

@@ -295,7 +295,7 @@ impl<'a> Row<'a> {
 
     /// Why its figures cannot be compared, so that it has no verdict.
     pub(crate) fn unusable(&self) -> Option<Unusable> {
-        Unusable::of(self.cell)
+        Unusable::from_cell(self.cell)
     }
 
     pub(crate) fn wrong(&self) -> bool {

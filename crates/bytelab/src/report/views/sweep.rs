@@ -1,7 +1,7 @@
 //! Sweeps: the values of a param at which the same methods were measured, as one table of methods
 //! and values instead of a table for each value; and the latency of memory by the size of the set.
 
-use lab::analyze::size_sweep::{self, Column, Level, SizeSweep, announced, levels};
+use lab::analyze::size_sweep::{self, Level, SizeSweep, SweepColumn, announced, levels};
 use lab::param::{Point, bytes};
 use lab::run::Run;
 
@@ -116,7 +116,7 @@ pub(crate) fn size_sweep_of(run: &Run) -> Option<SizeSweep<'_>> {
 pub(crate) fn plateaus(run: &Run) -> Vec<String> {
     let Some(SizeSweep { sizes, columns }) = size_sweep_of(run) else { return Vec::new() };
     let random = columns.iter().filter(|column| column.method == "random");
-    let sentence = |column: &Column<'_>| {
+    let sentence = |column: &SweepColumn<'_>| {
         format!(
             "{} pages: {}.",
             column.pages,
@@ -129,7 +129,7 @@ pub(crate) fn plateaus(run: &Run) -> Vec<String> {
 /// A line for each level that was detected, and for each cache that the system reports and that was
 /// not detected.
 pub(crate) fn plateau_lines(
-    column: &Column<'_>,
+    column: &SweepColumn<'_>,
     sizes: &[u64],
     caches: &[(&'static str, u64)],
 ) -> Vec<String> {
@@ -155,7 +155,7 @@ mod tests {
     fn check(ns: &[f64], caches: &[(&'static str, u64)], expected: &[&str]) {
         let sizes: Vec<u64> = (0..ns.len()).map(|i| 4096 << i).collect();
         let ns = ns.iter().copied().map(Some).collect();
-        let column = Column { method: "random", pages: "huge", ns };
+        let column = SweepColumn { method: "random", pages: "huge", ns };
         assert_eq!(plateau_lines(&column, &sizes, caches), expected);
     }
 

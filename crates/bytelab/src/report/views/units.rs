@@ -1,7 +1,7 @@
 //! Numbers in a readable form: three significant digits, in a unit that fits the row, the column or
 //! the sentence.
 
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 
 /// A unit to show values in: its name, and its size in the stored unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,8 +150,8 @@ pub(crate) fn point(point: &Point) -> String {
     let words: Vec<String> = point
         .iter()
         .map(|(name, value)| match value {
-            Value::Number(n) => format!("{name}={}", short(*n)),
-            Value::Text(text) => format!("{name}={text}"),
+            ParamValue::Number(n) => format!("{name}={}", short(*n)),
+            ParamValue::Text(text) => format!("{name}={text}"),
         })
         .collect();
     words.join(" ")

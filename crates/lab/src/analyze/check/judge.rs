@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::analyze::sides::sign;
+use crate::analyze::between_runs::sign;
 use crate::analyze::values;
 use crate::param::Point;
 use crate::run::Cell;
@@ -60,12 +60,12 @@ impl Evidence {
 }
 
 /// The level for each line, such that all hold together, and the number of new runs.
-pub(super) struct Judge {
+pub(super) struct CheckJudge {
     pub(super) alpha: f64,
     pub(super) runs: usize,
 }
 
-impl Judge {
+impl CheckJudge {
     pub(super) fn line(&self, line: &mut CheckLine, evidence: &Evidence) {
         let each = evidence.each(self.alpha);
         let (Some(all), true) = (evidence.all(ALPHA), each.iter().all(Option::is_some)) else {
@@ -261,7 +261,7 @@ mod tests {
     fn counts_are_compared_with_what_is_allowed_of_them() {
         let of = |runs: usize, before: f64, after: f64| {
             let mut line = line("syscalls", 10.0);
-            Judge { alpha: 0.05, runs }.counts(&mut line, [before, after]);
+            CheckJudge { alpha: 0.05, runs }.counts(&mut line, [before, after]);
             assert_eq!((line.low, line.high), (line.ratio, line.ratio));
             (line.outcome, line.ratio)
         };
@@ -287,7 +287,7 @@ mod tests {
         let apart = Evidence::Apart { before, after: vec![vec![0.0; 4]], run_sd: None };
         assert_eq!(apart.fewest_sessions(), 2);
         let mut line = line("wall_ns", 5.0);
-        Judge { alpha: 0.05, runs: 3 }.line(&mut line, &same_rounds);
+        CheckJudge { alpha: 0.05, runs: 3 }.line(&mut line, &same_rounds);
         let reason = line.reason.unwrap();
         assert!(reason.starts_with("3 sessions tell too little"), "{reason}");
     }
@@ -298,7 +298,7 @@ mod tests {
         let of = |runs: usize| {
             let mut line = line("wall_ns", 5.0);
             let evidence = Evidence::SameRounds(vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; runs]);
-            Judge { alpha: 0.001, runs }.line(&mut line, &evidence);
+            CheckJudge { alpha: 0.001, runs }.line(&mut line, &evidence);
             close(line.level, 0.999, 1e-12);
             (line.outcome, line.reason.unwrap())
         };
@@ -312,7 +312,7 @@ mod tests {
     fn what_does_not_differ_at_all_is_ok_and_not_faster() {
         let mut line = line("wall_ns", 5.0);
         let evidence = Evidence::SameRounds(vec![vec![0.0; 5]]);
-        Judge { alpha: 0.05, runs: 1 }.line(&mut line, &evidence);
+        CheckJudge { alpha: 0.05, runs: 1 }.line(&mut line, &evidence);
         assert_eq!((line.outcome, line.high), (Outcome::Ok, Some(1.0)));
     }
 }

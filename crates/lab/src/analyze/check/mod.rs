@@ -1,16 +1,18 @@
 //! Whether methods that were measured again are slower than a baseline by more than is allowed. It
 //! is decided by the bounds of an interval, and `slower` only if each of two runs shows it.
 
-mod foreseen;
+mod detectable_effect;
 mod judge;
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-pub use self::foreseen::{Foreseen, ROUNDS, SESSIONS, foresee, foresee_pairs};
+pub use self::detectable_effect::{
+    DetectableEffect, ROUNDS, SESSIONS, detectable_effects, detectable_effects_of_pairs,
+};
 pub(super) use self::judge::log_limit;
-use self::judge::{ALPHA, Evidence, Judge};
+use self::judge::{ALPHA, CheckJudge, Evidence};
 pub use self::judge::{CheckLine, Outcome};
 use super::family::measure;
 use super::unusable::{answer, contradiction, wrong_answers};
@@ -60,7 +62,7 @@ pub fn check(request: &Check<'_>) -> Checked {
     let lines: Vec<CheckLine> = contenders
         .iter()
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)))
-        .map(|(contender, allowed)| OfBaseline { request, contender, allowed, time, alpha }.line())
+        .map(|(contender, allowed)| ContenderMetric { request, contender, allowed, time, alpha }.line())
         .collect();
     Checked { outcome: outcome(&lines), lines }
 }
@@ -73,7 +75,7 @@ pub(super) fn outcome(lines: &[CheckLine]) -> Outcome {
 }
 
 /// A contender of the baseline in one metric.
-struct OfBaseline<'a> {
+struct ContenderMetric<'a> {
     request: &'a Check<'a>,
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
@@ -82,7 +84,7 @@ struct OfBaseline<'a> {
     alpha: f64,
 }
 
-impl OfBaseline<'_> {
+impl ContenderMetric<'_> {
     fn line(&self) -> CheckLine {
         let Contender { baseline, now, reference, .. } = self.contender;
         let metric = self.metric();
@@ -94,7 +96,7 @@ impl OfBaseline<'_> {
         if line.reason.is_some() {
             return line;
         }
-        let judge = Judge { alpha: self.alpha, runs: self.request.now.len() };
+        let judge = CheckJudge { alpha: self.alpha, runs: self.request.now.len() };
         if let Some(counts) = constants(metric, &[baseline], now) {
             judge.counts(&mut line, counts);
             return line;
@@ -212,7 +214,7 @@ fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]
 
 /// A cell of the baseline and the matching cells of the new runs.
 #[derive(Clone)]
-struct Again<'a> {
+struct RemeasuredCell<'a> {
     baseline: &'a Cell,
     now: Vec<&'a Cell>,
 }
@@ -222,7 +224,7 @@ struct Contender<'a> {
     now: Vec<&'a Cell>,
     /// The reference of its point, which may be the cell itself; none where it has no other methods
     /// beside it, or where times are compared absolutely.
-    reference: Option<Again<'a>>,
+    reference: Option<RemeasuredCell<'a>>,
     is_reference: bool,
     /// Why it cannot be checked: it was not measured, or its answer differs from that of the
     /// baseline.
@@ -240,10 +242,10 @@ fn contenders<'a>(baseline: &'a Run, now: &'a [Run], absolute: bool) -> Vec<Cont
             cell.role == Role::Contender
                 && cell.status == Status::Measured
                 && wrong[*i].is_none()
-                && Unusable::of(cell).is_none()
+                && Unusable::from_cell(cell).is_none()
                 && cell.point.is_part_of(point)
         };
-        let family: Vec<(usize, Again<'a>, Option<String>)> = (0..baseline.cells.len())
+        let family: Vec<(usize, RemeasuredCell<'a>, Option<String>)> = (0..baseline.cells.len())
             .filter(fit)
             .map(|i| {
                 let (again, wrong) = again(&baseline.cells[i], now, &wrong_now);
@@ -252,7 +254,7 @@ fn contenders<'a>(baseline: &'a Run, now: &'a [Run], absolute: bool) -> Vec<Cont
             .collect();
         let first = family.iter().find(|(_, _, wrong)| wrong.is_none());
         let reference = first.filter(|_| family.len() > 1 && !absolute);
-        for (i, Again { baseline, now }, wrong) in &family {
+        for (i, RemeasuredCell { baseline, now }, wrong) in &family {
             if !known.insert(*i) {
                 continue;
             }
@@ -277,7 +279,7 @@ fn again<'a>(
     baseline: &'a Cell,
     now: &'a [Run],
     wrong: &[Vec<Option<String>>],
-) -> (Again<'a>, Option<String>) {
+) -> (RemeasuredCell<'a>, Option<String>) {
     let mut cells = Vec::new();
     let mut why = None;
     for (run, wrong) in now.iter().zip(wrong) {
@@ -310,7 +312,7 @@ fn again<'a>(
         why = why.or(reason);
         cells.push(cell);
     }
-    (Again { baseline, now: cells }, why)
+    (RemeasuredCell { baseline, now: cells }, why)
 }
 
 // Old and new in the same rounds: each method is compared only with its own old side, and no
@@ -320,7 +322,7 @@ fn again<'a>(
 pub const OLD: &str = "@old";
 
 /// A method and its old side in each run.
-struct Pair<'a> {
+struct BaselinePair<'a> {
     new: Vec<&'a Cell>,
     old: Vec<&'a Cell>,
     /// Why the two cannot be compared.
@@ -336,7 +338,7 @@ pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
     let cells: Vec<&Cell> = judged().flat_map(|p| p.new.iter().chain(&p.old)).copied().collect();
     let time = measure(&cells);
     let alpha = ALPHA / (judged().count() * allowed.len()).max(1) as f64;
-    let judge = Judge { alpha, runs: runs.len() };
+    let judge = CheckJudge { alpha, runs: runs.len() };
     let lines: Vec<CheckLine> = pairs
         .iter()
         .flat_map(|pair| allowed.iter().map(move |allowed| (pair, allowed)))
@@ -350,7 +352,7 @@ pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
 
 /// The pairs of which at least one side was started: a method that both sides do not support on
 /// this machine did not get slower.
-fn pairs(runs: &[Run]) -> Vec<Pair<'_>> {
+fn pairs(runs: &[Run]) -> Vec<BaselinePair<'_>> {
     let Some(first) = runs.first() else { return Vec::new() };
     let mut known: Vec<[usize; 2]> = Vec::new();
     for point in &first.points {
@@ -375,7 +377,7 @@ fn pairs(runs: &[Run]) -> Vec<Pair<'_>> {
     let pairs = known.into_iter().map(|[new, old]| {
         let (new, old) = (in_all(&first.cells[new]), in_all(&first.cells[old]));
         let wrong = wrong(&new, &old, runs.len());
-        Pair { new, old, wrong }
+        BaselinePair { new, old, wrong }
     });
     let is_skipped = |cells: &[&Cell]| cells.iter().all(|c| matches!(c.status, Status::Skipped(_)));
     pairs.filter(|pair| !(is_skipped(&pair.new) && is_skipped(&pair.old))).collect()
@@ -409,8 +411,8 @@ fn wrong(new: &[&Cell], old: &[&Cell], runs: usize) -> Option<String> {
     })
 }
 
-impl Pair<'_> {
-    fn line(&self, metric: &str, percent: f64, judge: &Judge) -> CheckLine {
+impl BaselinePair<'_> {
+    fn line(&self, metric: &str, percent: f64, judge: &CheckJudge) -> CheckLine {
         let mut line = CheckLine::new(&self.old, &self.new, metric, percent);
         line.method.clone_from(&self.new[0].method);
         line.point = self.new[0].point.clone();

@@ -56,7 +56,7 @@ pub struct FleetMethod {
     /// None for fewer than two groups with an interval.
     pub pooled: Option<PooledRatio>,
     /// The facts that go with the differences between the groups, the first explains the most.
-    pub facts: Vec<GoesWith>,
+    pub facts: Vec<CorrelatedFacts>,
 }
 
 /// method / reference in one group.
@@ -146,7 +146,7 @@ fn comparable_cells<'a>(run: &'a Run, moved: &[&str]) -> Vec<ComparableCell<'a>>
         cell.role == Role::Contender
             && cell.status == Status::Measured
             && wrong.is_none()
-            && Unusable::of(cell).is_none()
+            && Unusable::from_cell(cell).is_none()
             && cell.counted(WALL).next().is_some()
     };
     let cells = run.cells.iter().zip(wrong_answers(run)).filter(fit);
@@ -155,9 +155,9 @@ fn comparable_cells<'a>(run: &'a Run, moved: &[&str]) -> Vec<ComparableCell<'a>>
 }
 
 /// The cells of one point, by group and run.
-type AtPoint<'a> = Vec<Vec<Vec<&'a Cell>>>;
+type CellsByGroup<'a> = Vec<Vec<Vec<&'a Cell>>>;
 
-fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<ComparableCell<'a>>>]) -> AtPoint<'a> {
+fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<ComparableCell<'a>>>]) -> CellsByGroup<'a> {
     let of_run = |run: &Vec<ComparableCell<'a>>| {
         let fit = run.iter().filter(|found| found.point.is_part_of(point));
         fit.map(|found| found.cell).collect()
@@ -339,7 +339,7 @@ const SEED: u64 = 0xf1ee7;
 const LISTED: usize = 5;
 
 /// The facts of a run, by name.
-type Facts = BTreeMap<String, Value>;
+type RunFacts = BTreeMap<String, Value>;
 
 /// Facts that divide the groups in the same way.
 struct Fact {
@@ -351,7 +351,7 @@ struct Fact {
 
 /// Facts, and how well they explain the ratios of a method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GoesWith {
+pub struct CorrelatedFacts {
     pub facts: Vec<String>,
     /// The share of the variance between the groups that their values explain, corrected for the
     /// number of values.
@@ -363,13 +363,13 @@ pub struct GoesWith {
 
 /// The lasting facts that all runs of a group share, without those that are equal, or different, in
 /// all groups.
-fn facts_of_groups(groups: &[Vec<&Facts>], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
+fn facts_of_groups(groups: &[Vec<&RunFacts>], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
     let mut names: Vec<&String> = groups.iter().flatten().flat_map(|facts| facts.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let mut facts: Vec<Fact> = Vec::new();
     for name in names.into_iter().filter(|name| is_lasting(name)) {
-        let of_group = |group: &Vec<&Facts>| {
+        let of_group = |group: &Vec<&RunFacts>| {
             let mut values = group.iter().map(|facts| facts.get(name));
             let first = values.next().flatten();
             first.filter(|_| values.all(|value| value == first)).cloned().unwrap_or_default()
@@ -395,7 +395,7 @@ fn facts_of_groups(groups: &[Vec<&Facts>], is_lasting: &dyn Fn(&str) -> bool) ->
 }
 
 /// By how much they explain, of at least [`GROUPS_TESTED`] groups.
-fn facts_that_go_with(logs: &[Option<f64>], facts: &[Fact]) -> Vec<GoesWith> {
+fn facts_that_go_with(logs: &[Option<f64>], facts: &[Fact]) -> Vec<CorrelatedFacts> {
     let known: Vec<usize> = (0..logs.len()).filter(|group| logs[*group].is_some()).collect();
     if known.len() < GROUPS_TESTED {
         return Vec::new();
@@ -415,8 +415,8 @@ fn facts_that_go_with(logs: &[Option<f64>], facts: &[Fact]) -> Vec<GoesWith> {
     }
     let p = as_large.into_iter().map(|count| f64::from(count) / f64::from(PERMUTATIONS + 1));
     let all = facts.iter().zip(explained).zip(p).filter(|((_, explained), _)| *explained > 0.0);
-    let mut all: Vec<GoesWith> = all
-        .map(|((fact, explained), p)| GoesWith { facts: fact.names.clone(), explained, p })
+    let mut all: Vec<CorrelatedFacts> = all
+        .map(|((fact, explained), p)| CorrelatedFacts { facts: fact.names.clone(), explained, p })
         .collect();
     all.sort_by(|a, b| b.explained.total_cmp(&a.explained));
     all.truncate(LISTED);
@@ -546,11 +546,11 @@ mod facts_tests {
 
     #[test]
     fn what_all_groups_share_and_what_differs_in_all_of_three_divides_none() {
-        let facts = |values: &[(&str, &str)]| -> Facts {
+        let facts = |values: &[(&str, &str)]| -> RunFacts {
             values.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect()
         };
-        let of = |groups: &[Facts]| -> Vec<(Vec<String>, Vec<usize>)> {
-            let groups: Vec<Vec<&Facts>> = groups.iter().map(|facts| vec![facts]).collect();
+        let of = |groups: &[RunFacts]| -> Vec<(Vec<String>, Vec<usize>)> {
+            let groups: Vec<Vec<&RunFacts>> = groups.iter().map(|facts| vec![facts]).collect();
             let found = facts_of_groups(&groups, &|_| true).into_iter();
             found.map(|fact| (fact.names, fact.classes)).collect()
         };
@@ -580,7 +580,7 @@ mod facts_tests {
         let found = facts_that_go_with(&logs, &[fact("cpu", &half), fact("os", &alternating)]);
         // Of 2.7 million ways to divide the groups two are as good: the order itself is the only
         // one of a thousand.
-        let expected = GoesWith { facts: vec!["cpu".to_owned()], explained: 1.0, p: 0.001 };
+        let expected = CorrelatedFacts { facts: vec!["cpu".to_owned()], explained: 1.0, p: 0.001 };
         assert_eq!(found, [expected]);
     }
 

@@ -146,7 +146,7 @@ fn what_is_shown_slower_than_any_other_is_not_the_best() {
 
 #[test]
 fn what_is_decided_and_slower_than_another_leaves_but_for_the_reference() {
-    let decided = decided(&left_early());
+    let decided = stopping_decision(&left_early());
     assert_eq!(decided.leaves, [false, true, false]);
     assert!(decided.all, "each has a verdict, and one is the best");
 }
@@ -158,7 +158,7 @@ fn a_yardstick_leaves_at_the_first_look() {
         let mut run = sequential(sessions, 1.0);
         let limit = cell("limit", noisy(3, 0.01).into_iter().take(10 * sessions));
         run.cells.push(Cell { role: Role::Yardstick, ..limit });
-        decided(&run).leaves
+        stopping_decision(&run).leaves
     };
     assert_eq!(with_yardstick(5), [false; 3]);
     assert_eq!(with_yardstick(6), [false, false, true]);
@@ -171,7 +171,7 @@ fn what_is_open_does_not_leave_and_keeps_the_run_going() {
     let equal = |seed| cell("equal", times(&noisy(seed, 0.2), 0.1).into_iter().take(80));
     run.cells.extend([equal(4), equal(5)]);
     run.cells[4].method = "as-equal".to_owned();
-    let found = decided(&run);
+    let found = stopping_decision(&run);
     assert_eq!(found.leaves, [false, true, true, false, false]);
     assert!(!found.all);
     let mut best = analyze(&run).families[0].best.clone();
@@ -180,7 +180,7 @@ fn what_is_open_does_not_leave_and_keeps_the_run_going() {
     // Without a verdict nothing leaves, however slow: five sessions are too few for one.
     let mut few = left_early();
     few.cells[1] = cell("early", noisy(6, 0.01).into_iter().take(50).map(|ns| ns * 9.0));
-    let few = decided(&few);
+    let few = stopping_decision(&few);
     assert_eq!(few.leaves, [false; 3]);
     assert!(!few.all);
 }
@@ -210,9 +210,9 @@ fn a_method_that_died_alone_keeps_no_run_going() {
     let mut run = run(vec![cell("a", noisy(1, 0.2))]);
     run.plan.design = Design::Sequential;
     run.plan.sessions = 240;
-    assert!(!decided(&run).all);
+    assert!(!stopping_decision(&run).all);
     run.cells[0].status = Status::died(80, "signal 9");
-    assert!(decided(&run).all);
+    assert!(stopping_decision(&run).all);
 }
 
 #[test]
@@ -221,10 +221,10 @@ fn a_method_that_died_keeps_no_run_going() {
     run.plan.design = Design::Sequential;
     run.plan.sessions = 240;
     assert_eq!(wall(&run).verdict, Verdict::Undecided);
-    assert!(!decided(&run).all);
+    assert!(!stopping_decision(&run).all);
     run.cells[1].status = Status::died(80, "signal 9");
     assert_eq!(wall(&run).verdict, Verdict::Undecided);
-    assert!(decided(&run).all);
+    assert!(stopping_decision(&run).all);
 }
 
 /// Of `b`, which left after six sessions, the time without the wait is half as much again as that
@@ -257,14 +257,14 @@ fn a_measure_that_later_samples_lack_still_decides() {
     let of = |verdict, sessions| ("wall_less_wait_ns".to_owned(), verdict, sessions);
     let mut run = decided_without_the_wait();
     assert_eq!(deciding(&run), [of(Verdict::Slower, 6), of(Verdict::Undecided, 8)]);
-    assert_eq!(decided(&run).leaves, [false, true, false]);
+    assert_eq!(stopping_decision(&run).leaves, [false, true, false]);
     // From the seventh session on neither the reference nor `c` has the measure.
     for cell in [0, 2] {
         lack_the_time_without_wait(&mut run.cells[cell], |n| n >= 60);
     }
     assert_eq!(deciding(&run), [of(Verdict::Slower, 6), of(Verdict::Undecided, 6)]);
     assert_eq!(analyze(&run).families[0].metric, "wall_less_wait_ns");
-    assert_eq!(decided(&run).leaves, [false, true, false]);
+    assert_eq!(stopping_decision(&run).leaves, [false, true, false]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_round_that_lacks_the_measure_is_left_out_and_a_method_that_lacks_it_more_of
     let why = "the time without the wait for a CPU is missing of c alone in 16 rounds and of a \
                alone in 0: what is missing depends on what it took";
     assert_eq!(found.reason.as_deref(), Some(why));
-    let now = decided(&run);
+    let now = stopping_decision(&run);
     assert_eq!(now.leaves, [false, true, false]);
     assert!(!now.all, "its next samples may have the measure");
 }
@@ -308,7 +308,7 @@ fn a_method_that_lacked_the_measure_when_it_was_chosen_is_compared_by_wall() {
         assert_eq!((b.0.as_str(), b.2), ("wall_ns", 6));
         assert_ne!(b.1, Verdict::Slower);
         assert_eq!((c.0.as_str(), c.2), ("wall_less_wait_ns", 8));
-        assert_eq!(decided(&run).leaves, [false; 3]);
+        assert_eq!(stopping_decision(&run).leaves, [false; 3]);
     }
     // Slower by wall too, and in CPU time: it leaves.
     let b = with(run.cells[1].clone(), "cpu_ns", |wall_ns| 2.0 * wall_ns);
@@ -316,7 +316,7 @@ fn a_method_that_lacked_the_measure_when_it_was_chosen_is_compared_by_wall() {
     for other in [0, 2] {
         run.cells[other] = with(run.cells[other].clone(), "cpu_ns", |wall_ns| wall_ns);
     }
-    assert_eq!(decided(&run).leaves, [false, true, false]);
+    assert_eq!(stopping_decision(&run).leaves, [false, true, false]);
 }
 
 /// The ratio, the lower bound and the verdict of the comparison that decides.
@@ -370,7 +370,7 @@ fn while_no_sample_counts_a_preview_has_those_that_warm_up() {
 
 #[test]
 fn between_two_looks_a_preview_has_new_medians_and_the_verdicts_of_the_last_look() {
-    let look = decided(&sequential(6, 1.5));
+    let look = stopping_decision(&sequential(6, 1.5));
     let run = sequential(7, 1.5);
     let found = preview(&run, Some(&look));
     assert_eq!(seen(&found), seen(&analyze(&run)));

@@ -1,25 +1,24 @@
 use super::*;
-use crate::param::Point;
-use crate::param::Value;
+use crate::param::{ParamValue, Point};
 use crate::random::SplitMix64;
 use crate::run::{CacheState, Cell, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status};
 
-mod across;
 mod any_run;
 mod best;
 mod claim;
 mod contention;
+mod custom_metrics;
 mod decisions;
 mod looks;
 mod notes;
 mod overall;
-mod own;
+mod param_effects;
 mod thresholds;
 
 pub(super) fn point(values: &[(&str, u64)]) -> Point {
     let mut point = Point::default();
     for (name, value) in values {
-        point.set(*name, Value::Number(*value));
+        point.set(*name, ParamValue::Number(*value));
     }
     point
 }

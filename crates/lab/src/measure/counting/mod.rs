@@ -6,7 +6,7 @@
 //! warm-up, the traced sample) and after it (the allocations) is done for several cells at the same
 //! time where none of them can see what another does.
 
-mod live;
+mod counted_method;
 
 use std::cmp::Reverse;
 use std::mem;
@@ -14,8 +14,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use self::live::{CountedAs, Live, Rules, Step, Task, values};
-use super::bench::{Bench, Halt, Position, Progress, order, reason};
+use self::counted_method::{CountedAs, CountedMethod, CountingTask, Rules, Step, values};
+use super::context::{Interrupted, MeasureContext, Position, RunProgress, order, reason};
 use super::schedule;
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, Sources};
@@ -29,20 +29,20 @@ use crate::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 const FIRST_NUMBER: u64 = 1000;
 
 /// Counts what the plan requires and the run does not have yet, but begins nothing after `ends_ns`.
-pub(super) fn pass(bench: &mut Bench<'_>, ends_ns: u64) -> Result<(), Halt> {
-    if (0..bench.run.cells.len()).all(|cell| samples_left(bench.run, cell) == 0) {
+pub(super) fn pass(context: &mut MeasureContext<'_>, ends_ns: u64) -> Result<(), Interrupted> {
+    if (0..context.run.cells.len()).all(|cell| samples_left(context.run, cell) == 0) {
         return Ok(());
     }
     let sources = Sources::look();
-    let earlier = bench.run.cells.iter().flat_map(|cell| &cell.samples);
+    let earlier = context.run.cells.iter().flat_map(|cell| &cell.samples);
     let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
-    let cells = bench.run.cells.iter().map(|_| State::Idle).collect();
+    let cells = context.run.cells.iter().map(|_| CountingState::Idle).collect();
     let session = session.unwrap_or(0);
-    let samples_ns = samples_ns(bench.run);
-    let time_limit_ns = bench.run.plan.time_limit_ns;
-    let slow = schedule::slow(&samples_ns, &bench.are_of_reference(), time_limit_ns);
-    let at_once = bench.most_at_once();
-    Counting { bench, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
+    let samples_ns = samples_ns(context.run);
+    let time_limit_ns = context.run.plan.time_limit_ns;
+    let slow = schedule::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
+    let at_once = context.most_at_once();
+    Counting { context, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
 }
 
 fn samples_left(run: &Run, index: usize) -> usize {
@@ -71,7 +71,7 @@ fn samples_ns(run: &Run) -> Vec<u64> {
 }
 
 struct Counting<'a, 'b> {
-    bench: &'a mut Bench<'b>,
+    context: &'a mut MeasureContext<'b>,
     ends_ns: u64,
     sources: Sources,
     session: u32,
@@ -83,35 +83,35 @@ struct Counting<'a, 'b> {
     /// The number of cells that may be worked on at the same time.
     at_once: usize,
     /// By cell of the run.
-    cells: Vec<State>,
+    cells: Vec<CountingState>,
 }
 
 /// The state of a cell of the run in this pass.
-enum State {
+enum CountingState {
     /// The cell is not counted, or a task has it.
     Idle,
-    Live(Live),
+    Counting(CountedMethod),
     /// Counting of the cell has ended, for this reason.
     Lost(String),
 }
 
 impl Counting<'_, '_> {
-    fn run(mut self) -> Result<(), Halt> {
+    fn run(mut self) -> Result<(), Interrupted> {
         self.warm_up()?;
         self.rounds()?;
         self.explain();
         for state in &mut self.cells {
-            if let State::Live(live) = state {
-                live.runner.bye();
+            if let CountingState::Counting(method) = state {
+                method.runner.bye();
             }
         }
         Ok(())
     }
 
     /// Starts all cells that are to be counted and takes what comes before their first samples.
-    fn warm_up(&mut self) -> Result<(), Halt> {
-        let cells = 0..self.bench.run.cells.len();
-        let cells = cells.filter(|cell| samples_left(self.bench.run, *cell) > 0);
+    fn warm_up(&mut self) -> Result<(), Interrupted> {
+        let cells = 0..self.context.run.cells.len();
+        let cells = cells.filter(|cell| samples_left(self.context.run, *cell) > 0);
         let (mut shared, alone): (Vec<usize>, Vec<usize>) =
             cells.partition(|cell| self.shares_the_machine(*cell));
         // The longest first, so that none of them is left at the end.
@@ -128,25 +128,25 @@ impl Counting<'_, '_> {
     /// Whether other cells may be started and warmed up while this one is. What a command or a hook
     /// of the user does is not known.
     fn shares_the_machine(&self, cell: usize) -> bool {
-        let Ok((method, point)) = self.bench.method(cell) else { return false };
-        self.at_once > 1 && method.how.is_one_process() && self.bench.allows_several(point)
+        let Ok((method, point)) = self.context.method(cell) else { return false };
+        self.at_once > 1 && method.execution.is_one_process() && self.context.allows_several(point)
     }
 
     /// Starts the process of a cell. None where there is no time left, or where it cannot be
     /// started.
-    fn start(&mut self, cell: usize) -> Result<Option<Task>, Halt> {
-        self.bench.check_stop()?;
+    fn start(&mut self, cell: usize) -> Result<Option<CountingTask>, Interrupted> {
+        self.context.check_stop()?;
         // A sample that cannot end in time is not begun.
         if clock::now_ns().saturating_add(self.samples_ns[cell]) >= self.ends_ns {
             let why = "no time was left; give more --time, or choose fewer methods";
-            self.cells[cell] = State::Lost(why.to_owned());
+            self.cells[cell] = CountingState::Lost(why.to_owned());
             return Ok(None);
         }
-        self.bench.preparing(cell);
+        self.context.preparing(cell);
         match self.started(cell) {
-            Ok(live) => {
+            Ok(method) => {
                 let position = Position { round: 0, slot: 0, warm_up: true };
-                Ok(Some(Task::new(cell, position, live)))
+                Ok(Some(CountingTask::new(cell, position, method)))
             }
             Err(ended) => {
                 self.cells[cell] = lost(ended)?;
@@ -155,27 +155,27 @@ impl Counting<'_, '_> {
         }
     }
 
-    fn started(&mut self, cell: usize) -> Result<Live, RunError> {
-        let (method, point) = self.bench.method(cell)?;
-        let experiment = self.bench.job.experiment.name;
-        let has_digest = self.bench.has_digest(cell);
-        let launch = &mut self.bench.launch;
+    fn started(&mut self, cell: usize) -> Result<CountedMethod, RunError> {
+        let (method, point) = self.context.method(cell)?;
+        let experiment = self.context.job.experiment.name;
+        let has_digest = self.context.has_digest(cell);
+        let launch = &mut self.context.launch;
         let runner = launch.start_counting(experiment, method, &self.sources, has_digest)?;
-        let is_cold = self.bench.run.plan.cache == CacheState::Cold;
+        let is_cold = self.context.run.plan.cache == CacheState::Cold;
         let rules = Rules {
             counts_syscalls: self.sources.counts_syscalls(),
-            counted_as: match method.how.is_command() {
+            counted_as: match method.execution.is_command() {
                 _ if self.slow[cell] => CountedAs::Slow,
                 true => CountedAs::Command,
                 false => CountedAs::Process,
             },
-            is_fresh: self.bench.run.plan.fresh,
-            cold_files: if is_cold { self.bench.data[point].files.clone() } else { Vec::new() },
+            is_fresh: self.context.run.plan.fresh,
+            cold_files: if is_cold { self.context.data[point].files.clone() } else { Vec::new() },
         };
-        Ok(Live {
+        Ok(CountedMethod {
             runner,
-            arguments: self.bench.arguments(method, point),
-            ops: self.bench.ops(cell),
+            arguments: self.context.arguments(method, point),
+            ops: self.context.ops(cell),
             n: FIRST_NUMBER,
             rules,
             is_traced: false,
@@ -183,47 +183,47 @@ impl Counting<'_, '_> {
         })
     }
 
-    fn rounds(&mut self) -> Result<(), Halt> {
-        let left: Vec<usize> = (0..self.bench.run.cells.len())
-            .map(|cell| samples_left(self.bench.run, cell))
+    fn rounds(&mut self) -> Result<(), Interrupted> {
+        let left: Vec<usize> = (0..self.context.run.cells.len())
+            .map(|cell| samples_left(self.context.run, cell))
             .collect();
         let at_most = |cell: usize, left: usize| if self.slow[cell] { left.min(1) } else { left };
         let left: Vec<usize> =
             left.into_iter().enumerate().map(|(cell, left)| at_most(cell, left)).collect();
         let rounds = left.iter().max().copied().unwrap_or_default();
-        let last = self.bench.run.cells.iter().flat_map(|cell| &cell.samples);
+        let last = self.context.run.cells.iter().flat_map(|cell| &cell.samples);
         let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
         let first = last.map_or(1, |last| last + 1);
         let start_ns = clock::now_ns();
         let limit_ns = self.ends_ns.saturating_sub(start_ns);
-        let limit_ns = limit_ns.min(self.bench.run.plan.time_limit_ns);
+        let limit_ns = limit_ns.min(self.context.run.plan.time_limit_ns);
         for i in 0..rounds {
             if is_too_late(i as u64, clock::now_ns() - start_ns, limit_ns) {
                 break;
             }
             let round = first + i as u32;
-            let progress = Progress::Counting { round: i as u32, rounds: rounds as u32 };
-            self.bench.record.progress(self.bench.run, &progress);
+            let progress = RunProgress::Counting { round: i as u32, rounds: rounds as u32 };
+            self.context.record.progress(self.context.run, &progress);
             // The sessions of the timing pass are numbered from 0.
-            let order = order(self.bench.run.plan.seed, u32::MAX, round, left.len());
+            let order = order(self.context.run.plan.seed, u32::MAX, round, left.len());
             let takes_part =
-                |cell: &usize| left[*cell] > i && samples_left(self.bench.run, *cell) > 0;
+                |cell: &usize| left[*cell] > i && samples_left(self.context.run, *cell) > 0;
             self.round(round, order.into_iter().filter(takes_part).collect())?;
         }
         Ok(())
     }
 
     /// Takes a sample of each of these cells, in this order.
-    fn round(&mut self, round: u32, cells: Vec<usize>) -> Result<(), Halt> {
+    fn round(&mut self, round: u32, cells: Vec<usize>) -> Result<(), Interrupted> {
         let mut counted = Vec::new();
         for (slot, cell) in cells.into_iter().enumerate() {
-            self.bench.check_stop()?;
+            self.context.check_stop()?;
             if self.is_over() {
                 break;
             }
-            let Some(live) = self.take_live(cell) else { continue };
+            let Some(method) = self.take_method(cell) else { continue };
             let position = Position { round, slot: slot as u32, warm_up: false };
-            let task = Task::new(cell, position, live).step(Step::Count);
+            let task = CountingTask::new(cell, position, method).step(Step::Count);
             if self.shares_the_machine(cell) {
                 counted.push(task);
             } else {
@@ -232,7 +232,7 @@ impl Counting<'_, '_> {
         }
         counted.sort_by_key(|task| Reverse(self.samples_ns[task.cell]));
         self.each_at_once(counted, Step::Complete, |counting, mut task| {
-            counting.bench.check_stop()?;
+            counting.context.check_stop()?;
             if !counting.is_over() {
                 return Ok(Some(task));
             }
@@ -243,9 +243,9 @@ impl Counting<'_, '_> {
         })
     }
 
-    fn take_live(&mut self, cell: usize) -> Option<Live> {
-        match mem::replace(&mut self.cells[cell], State::Idle) {
-            State::Live(live) => Some(live),
+    fn take_method(&mut self, cell: usize) -> Option<CountedMethod> {
+        match mem::replace(&mut self.cells[cell], CountingState::Idle) {
+            CountingState::Counting(method) => Some(method),
             other => {
                 self.cells[cell] = other;
                 None
@@ -259,12 +259,12 @@ impl Counting<'_, '_> {
         &mut self,
         items: Vec<T>,
         step: Step,
-        mut task_of: impl FnMut(&mut Self, T) -> Result<Option<Task>, Halt>,
-    ) -> Result<(), Halt> {
+        mut task_of: impl FnMut(&mut Self, T) -> Result<Option<CountingTask>, Interrupted>,
+    ) -> Result<(), Interrupted> {
         let n = self.at_once.min(items.len());
         thread::scope(|scope| {
             let Threads { tasks, results } =
-                Threads::start(scope, n, move |task: Task| task.step(step));
+                Threads::start(scope, n, move |task: CountingTask| task.step(step));
             for item in items {
                 let Some(task) = task_of(self, item)? else { continue };
                 if tasks.send(task).is_err() {
@@ -278,14 +278,14 @@ impl Counting<'_, '_> {
     }
 
     fn is_over(&self) -> bool {
-        self.bench.run.plan.limits_all && clock::now_ns() >= self.ends_ns
+        self.context.run.plan.limits_all && clock::now_ns() >= self.ends_ns
     }
 
     /// Puts the samples of a task into the run.
-    fn keep(&mut self, task: Task) -> Result<(), Halt> {
-        let Task { cell, position, live, counted, calls, ended, .. } = task;
+    fn keep(&mut self, task: CountingTask) -> Result<(), Interrupted> {
+        let CountingTask { cell, position, method, counted, calls, ended, .. } = task;
         self.cells[cell] = match ended {
-            Ok(()) => State::Live(live),
+            Ok(()) => CountingState::Counting(method),
             Err(ended) => lost(ended)?,
         };
         let mut values = counted.as_ref().map(values).unwrap_or_default();
@@ -294,19 +294,19 @@ impl Counting<'_, '_> {
                 values.retain(|(name, _)| *name != SYSCALLS);
                 values.push((SYSCALLS, calls.all));
             }
-            self.bench.run.cells[cell].syscalls_by_name = Some(calls.by_name);
-            self.bench.changed(cell)?;
+            self.context.run.cells[cell].syscalls_by_name = Some(calls.by_name);
+            self.context.changed(cell)?;
         }
         if let Some(counted) = &counted {
             let sample = position.sample(Pass::Counting, self.session, &counted.done);
-            self.bench.push(cell, sample, &values)?;
+            self.context.push(cell, sample, &values)?;
         }
         Ok(())
     }
 }
 
-fn lost(ended: RunError) -> Result<State, Halt> {
-    reason(ended).map(State::Lost)
+fn lost(ended: RunError) -> Result<CountingState, Interrupted> {
+    reason(ended).map(CountingState::Lost)
 }
 
 // Threads that work on several cells at the same time.
@@ -357,7 +357,7 @@ impl Counting<'_, '_> {
     fn explain(&mut self) {
         let hardware = self.sources.missing().clone();
         for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
-            self.bench.note_missing(None, metric, why);
+            self.context.note_missing(None, metric, why);
         }
         let metrics: Vec<&str> = std::iter::once(SYSCALLS)
             .chain(ALLOCATION_METRICS)
@@ -365,21 +365,21 @@ impl Counting<'_, '_> {
             .collect();
         for (index, state) in self.cells.iter().enumerate() {
             let (lost, missing, untraced) = match state {
-                State::Idle => continue,
-                State::Lost(why) => {
+                CountingState::Idle => continue,
+                CountingState::Lost(why) => {
                     let why = format!("the counting pass failed: {why}");
                     (Some(why.clone()), vec![(PEAK_RSS, why)], None)
                 }
-                State::Live(live) => (None, live.runner.missing(), live.untraced.clone()),
+                CountingState::Counting(method) => (None, method.runner.missing(), method.untraced.clone()),
             };
-            let method = self.bench.run.cells[index].method.clone();
+            let method = self.context.run.cells[index].method.clone();
             for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
-                if self.bench.run.cells[index].counted(metric).next().is_none() {
-                    self.bench.note_missing(Some(&method), metric, why);
+                if self.context.run.cells[index].counted(metric).next().is_none() {
+                    self.context.note_missing(Some(&method), metric, why);
                 }
             }
             for metric in &metrics {
-                if has(&self.bench.run.cells[index], metric) {
+                if has(&self.context.run.cells[index], metric) {
                     continue;
                 }
                 let own = missing.iter().find(|(known, _)| known == metric);
@@ -389,7 +389,7 @@ impl Counting<'_, '_> {
                     let both = [general, untraced.clone()].into_iter().flatten();
                     Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
                 });
-                let is_reported = |known: &&str| has(&self.bench.run.cells[index], known);
+                let is_reported = |known: &&str| has(&self.context.run.cells[index], known);
                 let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
                 let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
                     "the method reports its own allocations, but not this"
@@ -399,23 +399,23 @@ impl Counting<'_, '_> {
                     "the counter was shared with others"
                 };
                 let why = why.unwrap_or_else(|| unknown.to_owned());
-                self.bench.note_missing(Some(&method), metric, &why);
+                self.context.note_missing(Some(&method), metric, &why);
             }
-            if let Some(why) = lost.filter(|_| has(&self.bench.run.cells[index], SYSCALLS)) {
-                self.bench.note_missing(Some(&method), FEWER_COUNTS, &why);
+            if let Some(why) = lost.filter(|_| has(&self.context.run.cells[index], SYSCALLS)) {
+                self.context.note_missing(Some(&method), FEWER_COUNTS, &why);
             }
-            let cell = &self.bench.run.cells[index];
+            let cell = &self.context.run.cells[index];
             let is_unnamed = has(cell, SYSCALLS) && cell.syscalls_by_name.is_none();
             if let Some(why) = untraced.filter(|_| is_unnamed) {
-                self.bench.note_missing(Some(&method), CALLS_BY_NAME, &why);
+                self.context.note_missing(Some(&method), CALLS_BY_NAME, &why);
             }
         }
-        forget_known_peaks(self.bench.run);
+        forget_known_peaks(self.context.run);
         let user_only = self.sources.without_kernel().join(", ");
         if !user_only.is_empty() {
             let text = "what the kernel does for a method is left out; see \
                         kernel.perf_event_paranoid";
-            self.bench.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
+            self.context.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
         }
     }
 }
@@ -483,7 +483,7 @@ mod tests {
 mod agreement_tests {
     use super::*;
     use crate::launch::RawSample;
-    use crate::measure::bench::Position;
+    use crate::measure::context::Position;
     use crate::metric::SYSCALLS;
     use crate::param::Point;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FIRST_LOOKS, Schedule};
 use crate::clock;
-use crate::measure::bench::{Bench, Progress};
+use crate::measure::context::{MeasureContext, RunProgress};
 use crate::run::{Design, Plan, Run, Warning};
 use crate::stats::{LOOKS, SESSIONS_NEEDED};
 
@@ -130,7 +130,7 @@ impl Schedule {
     /// of a verdict. What stays from session to session is warmed up only once, at least once.
     pub(super) fn leave_out_warm_ups(&mut self, now_ns: u64) {
         let round_ns = self.pace_ns();
-        if !self.limits_all || round_ns == 0 || !self.all_stay() {
+        if !self.limits_all || round_ns == 0 || !self.all_process_per_sample() {
             return;
         }
         let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
@@ -199,23 +199,23 @@ impl Schedule {
 }
 
 /// Says once how long a run goes on whose own time is too short for its first look.
-pub(in crate::measure) fn announce_longer(bench: &mut Bench<'_>, schedule: &mut Schedule) {
+pub(in crate::measure) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
     if let Some(ns) = schedule.said_ns.take() {
-        let longer = Progress::Longer { ns, sessions: LOOKS[0] as u32 };
-        bench.record.progress(bench.run, &longer);
+        let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
+        context.record.progress(context.run, &longer);
     }
 }
 
 /// Says once, as soon as it is known, which limit would do where the time is too short for a
 /// verdict.
-pub(in crate::measure) fn announce_short(bench: &mut Bench<'_>, schedule: &mut Schedule) {
-    let had = sessions_of_two(bench.run);
+pub(in crate::measure) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+    let had = sessions_of_two(context.run);
     let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
         return;
     };
     let limit_ns = limit_ns.unwrap_or_default();
-    let short = Progress::Short { sessions, limit_ns, given_ns: given_ns(bench.run) };
-    bench.record.progress(bench.run, &short);
+    let short = RunProgress::Short { sessions, limit_ns, given_ns: given_ns(context.run) };
+    context.record.progress(context.run, &short);
 }
 
 /// The limit of the user; none where the plan has one of its own.

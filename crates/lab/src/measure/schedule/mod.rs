@@ -4,7 +4,7 @@
 
 pub(super) mod limit;
 
-use crate::measure::bench::Progress;
+use crate::measure::context::RunProgress;
 use crate::run::{Design, Plan};
 
 /// The minimum number of counted rounds of a session, because each session also costs its warm-up
@@ -43,7 +43,7 @@ pub(super) struct Schedule {
     samples_ns: Vec<u64>,
     slow: Vec<bool>,
     /// By cell, once known, whether it is not warmed up again in later sessions.
-    spared: Vec<bool>,
+    skips_warm_up: Vec<bool>,
     /// The total sample time of the slow cells that have not left.
     slow_ns: u64,
     /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
@@ -71,7 +71,7 @@ pub(super) struct Schedule {
     rounds: u32,
     /// By cell, whether every sample is a process of its own: the cell is then started and warmed
     /// up only once.
-    stays: Vec<bool>,
+    process_per_sample: Vec<bool>,
     /// The cost of a warm-up round of a session after the first, as a fraction of a round of all
     /// cells.
     warm_share: f64,
@@ -126,7 +126,7 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 impl Schedule {
     /// A schedule for this number of sessions of the plan, with cells that stay from one session to
     /// the next or do not, where earlier samples took `spent_ns`.
-    pub(super) fn new(plan: &Plan, sessions: u32, stays: Vec<bool>, spent_ns: u64) -> Schedule {
+    pub(super) fn new(plan: &Plan, sessions: u32, process_per_sample: Vec<bool>, spent_ns: u64) -> Schedule {
         let planned = plan.sessions.max(1);
         let limit_ns = match plan.design {
             Design::Fixed => {
@@ -137,8 +137,8 @@ impl Schedule {
             Design::Sequential => plan.time_limit_ns.saturating_sub(spent_ns),
         };
         Schedule {
-            ops: vec![None; stays.len()],
-            digests: vec![false; stays.len()],
+            ops: vec![None; process_per_sample.len()],
+            digests: vec![false; process_per_sample.len()],
             limit_ns,
             at_most_ns: Schedule::at_most_of(plan, limit_ns),
             long_sample_ns: (!plan.limits_all && plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS)
@@ -146,24 +146,24 @@ impl Schedule {
             limits_all: plan.limits_all,
             counting: plan.counting,
             design: plan.design,
-            left: vec![false; stays.len()],
+            left: vec![false; process_per_sample.len()],
             had: planned.saturating_sub(sessions),
             sessions,
             rounds: plan.rounds,
-            warm_share: if stays.iter().all(|stays| *stays) { 0.0 } else { 1.0 },
-            stays,
+            warm_share: if process_per_sample.iter().all(|is_one| *is_one) { 0.0 } else { 1.0 },
+            process_per_sample,
             warm_up: plan.warm_up,
             before: planned.saturating_sub(sessions).saturating_mul(plan.rounds),
             ..Schedule::default()
         }
     }
 
-    pub(super) fn stays(&self, cell: usize) -> bool {
-        self.stays.get(cell).is_some_and(|stays| *stays)
+    pub(super) fn is_process_per_sample(&self, cell: usize) -> bool {
+        self.process_per_sample.get(cell).is_some_and(|is_one| *is_one)
     }
 
-    pub(super) fn all_stay(&self) -> bool {
-        self.stays.iter().all(|stays| *stays)
+    pub(super) fn all_process_per_sample(&self) -> bool {
+        self.process_per_sample.iter().all(|is_one| *is_one)
     }
 
     pub(super) fn is_slow(&self, cell: usize) -> bool {
@@ -177,7 +177,7 @@ impl Schedule {
 
     /// The number of warm-up rounds of the current session.
     pub(super) fn warm_up(&self) -> u32 {
-        if self.begun > 1 && self.all_stay() { 0 } else { self.warm_up }
+        if self.begun > 1 && self.all_process_per_sample() { 0 } else { self.warm_up }
     }
 
     /// Whether to begin another session: there must be time to start its processes, to warm them up
@@ -350,7 +350,7 @@ impl Schedule {
     }
 
     fn least_sessions(&self) -> &'static [u32] {
-        match (self.design, self.stays.len() > MANY) {
+        match (self.design, self.process_per_sample.len() > MANY) {
             (Design::Fixed, false) => LEAST_SESSIONS,
             (Design::Fixed, true) => LEAST_SESSIONS_OF_MANY,
             (Design::Sequential, false) => FIRST_LOOKS,
@@ -375,9 +375,9 @@ impl Schedule {
 
 impl Schedule {
     /// The state of the run before a round.
-    pub(in crate::measure) fn progress(&self, now_ns: u64) -> Progress<'static> {
+    pub(in crate::measure) fn progress(&self, now_ns: u64) -> RunProgress<'static> {
         let rounds = self.worth_sessions().saturating_mul(self.session_rounds());
-        Progress::Round {
+        RunProgress::Round {
             round: self.before + self.counted,
             rounds: self.before.saturating_add(rounds),
             spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
@@ -443,15 +443,15 @@ impl Schedule {
     /// Whether what the sessions after the first show of the warm-ups may spare cells theirs: until
     /// the first look, after which most of the slow ones have left. In a fixed design all are
     /// warmed up.
-    pub(in crate::measure) fn may_spare(&self) -> bool {
+    pub(in crate::measure) fn may_skip_warm_ups(&self) -> bool {
         self.design == Design::Sequential && (2..=FIRST_LOOKS[0]).contains(&self.begun)
     }
 
     /// These cells are not warmed up in later sessions, so that more sessions fit into the time.
-    pub(in crate::measure) fn spare(&mut self, spared: &[bool]) {
-        self.spared.resize(spared.len(), false);
-        for (is_spared, now) in self.spared.iter_mut().zip(spared) {
-            *is_spared |= now;
+    pub(in crate::measure) fn skip_warm_ups(&mut self, skips_warm_up: &[bool]) {
+        self.skips_warm_up.resize(skips_warm_up.len(), false);
+        for (skips, now) in self.skips_warm_up.iter_mut().zip(skips_warm_up) {
+            *skips |= now;
         }
         self.share_of_warm_ups();
     }
@@ -472,7 +472,7 @@ impl Schedule {
 
     /// Whether sessions after the first warm the cell up.
     fn is_warmed_up_again(&self, cell: usize) -> bool {
-        !self.stays(cell) && self.spared.get(cell) != Some(&true)
+        !self.is_process_per_sample(cell) && self.skips_warm_up.get(cell) != Some(&true)
     }
 
     /// By cell, whether it has left.

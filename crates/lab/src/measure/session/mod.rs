@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::bench::{Bench, Halt, Position, order};
+use super::context::{Interrupted, MeasureContext, Position, order};
 use super::schedule::Schedule;
 use super::schedule::limit::announce_short;
 use super::values::{all_values, missing};
@@ -26,17 +26,17 @@ const RETAKES: u32 = 2;
 
 /// The state of a session, and its processes.
 pub(super) struct Session<'a, 'b> {
-    pub(super) bench: &'a mut Bench<'b>,
+    pub(super) context: &'a mut MeasureContext<'b>,
     pub(super) number: u32,
     /// By cell; none: not started, or ended. Cells whose every sample is a process of its own stay
     /// from session to session.
-    pub(super) live: &'a mut Vec<Option<Live>>,
+    pub(super) running: &'a mut Vec<Option<RunningMethod>>,
     pub(super) schedule: &'a mut Schedule,
     pub(super) noise: &'a Noise,
 }
 
 /// A started method.
-pub(super) struct Live {
+pub(super) struct RunningMethod {
     runner: Box<dyn Runner>,
     ops: u64,
     /// The number of the next sample.
@@ -53,35 +53,35 @@ pub(super) struct Live {
     last: (u64, u64),
 }
 
-impl Live {
+impl RunningMethod {
     pub(super) fn bye(&mut self) {
         self.runner.bye();
     }
 }
 
 impl Session<'_, '_> {
-    pub(super) fn run(mut self) -> Result<(), Halt> {
+    pub(super) fn run(mut self) -> Result<(), Interrupted> {
         let ended = self.prepare_all().and_then(|()| {
-            announce_short(self.bench, self.schedule);
+            announce_short(self.context, self.schedule);
             self.rounds()
         });
-        if self.schedule.may_spare() {
+        if self.schedule.may_skip_warm_ups() {
             self.schedule.later.push(self.number);
-            let run = &self.bench.run;
-            let of_reference = self.bench.are_of_reference();
+            let run = &self.context.run;
+            let of_reference = self.context.are_of_reference();
             let later = &self.schedule.later;
-            let spared = spared(&run.cells, &run.points, &of_reference, later);
-            self.schedule.spare(&spared);
+            let skips_warm_up = skips_warm_up(&run.cells, &run.points, &of_reference, later);
+            self.schedule.skip_warm_ups(&skips_warm_up);
         }
-        let cells = self.live.iter_mut().enumerate();
-        let leaving = cells.filter(|(cell, _)| !self.schedule.stays(*cell));
-        let mut leaving: Vec<Live> = leaving.filter_map(|(_, live)| live.take()).collect();
+        let cells = self.running.iter_mut().enumerate();
+        let leaving = cells.filter(|(cell, _)| !self.schedule.is_process_per_sample(*cell));
+        let mut leaving: Vec<RunningMethod> = leaving.filter_map(|(_, running)| running.take()).collect();
         // When the first one is waited for, all others end as well.
-        leaving.iter_mut().for_each(Live::bye);
+        leaving.iter_mut().for_each(RunningMethod::bye);
         ended
     }
 
-    fn rounds(&mut self) -> Result<(), Halt> {
+    fn rounds(&mut self) -> Result<(), Interrupted> {
         let warm_up = self.schedule.warm_up();
         for round in 0.. {
             let most = warm_up.saturating_add(self.schedule.session_rounds());
@@ -101,12 +101,12 @@ impl Session<'_, '_> {
             {
                 break;
             }
-            self.bench.record.progress(self.bench.run, &self.schedule.progress(now_ns));
+            self.context.record.progress(self.context.run, &self.schedule.progress(now_ns));
             let is_whole = self.round(round, !counts)?;
             if counts || is_whole {
                 self.schedule.took(clock::now_ns() - now_ns, counts);
             }
-            if self.live.iter().all(Option::is_none) {
+            if self.running.iter().all(Option::is_none) {
                 break;
             }
         }
@@ -115,20 +115,20 @@ impl Session<'_, '_> {
 
     /// Returns whether samples were taken of all that take part, so that the round shows how long
     /// one takes.
-    fn round(&mut self, round: u32, warm_up: bool) -> Result<bool, Halt> {
+    fn round(&mut self, round: u32, warm_up: bool) -> Result<bool, Interrupted> {
         self.keep_warm()?;
-        let order = order(self.bench.run.plan.seed, self.number, round, self.bench.run.cells.len());
+        let order = order(self.context.run.plan.seed, self.number, round, self.context.run.cells.len());
         let takes_part =
-            |cell: &usize| self.live[*cell].is_some() && self.schedule.takes_part(*cell, warm_up);
+            |cell: &usize| self.running[*cell].is_some() && self.schedule.takes_part(*cell, warm_up);
         let is_warm = |cell: &usize| {
-            let is_warm = self.live[*cell].as_ref().is_some_and(|live| live.is_warm);
+            let is_warm = self.running[*cell].as_ref().is_some_and(|running| running.is_warm);
             warm_up && round == 0 && is_warm
         };
         let (warm, needed): (Vec<usize>, Vec<usize>) =
             order.into_iter().filter(takes_part).partition(is_warm);
         let is_whole = warm.is_empty() && !needed.is_empty();
         for (slot, cell) in needed.into_iter().enumerate() {
-            self.bench.check_stop()?;
+            self.context.check_stop()?;
             if self.has_figure(cell) && self.schedule.is_over(clock::now_ns()) {
                 continue;
             }
@@ -140,23 +140,23 @@ impl Session<'_, '_> {
 
     /// Whether a sample of the cell can be shown, so that it may lack others.
     fn has_figure(&self, cell: usize) -> bool {
-        let cell = &self.bench.run.cells[cell];
+        let cell = &self.context.run.cells[cell];
         cell.n(Pass::Timing) > 0 || cell.estimate().is_some()
     }
 
     fn have_figures(&self) -> bool {
-        let mut live = (0..self.live.len()).filter(|cell| self.live[*cell].is_some());
-        live.all(|cell| self.has_figure(cell))
+        let mut running = (0..self.running.len()).filter(|cell| self.running[*cell].is_some());
+        running.all(|cell| self.has_figure(cell))
     }
 
     /// Reads back what other programs evicted from the page cache, before a round.
     fn keep_warm(&self) -> Result<()> {
-        if self.bench.run.plan.cache == CacheState::Warm {
-            for file in self.bench.data.iter().flat_map(|data| &data.files) {
+        if self.context.run.plan.cache == CacheState::Warm {
+            for file in self.context.data.iter().flat_map(|data| &data.files) {
                 // For a file of another user this cannot be read; then the bytes read from the
                 // device are the only proof.
                 if cache::residency(file).is_ok_and(|now| now.cached < now.pages) {
-                    cache::fill(file, self.bench.stop)?;
+                    cache::fill(file, self.context.stop)?;
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Session<'_, '_> {
     /// Takes one sample, again if its file was found to have left the page cache, or if the lab was
     /// stopped meanwhile: without it the whole round would be lost for the comparison with the
     /// others.
-    fn sample(&mut self, index: usize, position: Position) -> Result<(), Halt> {
+    fn sample(&mut self, index: usize, position: Position) -> Result<(), Interrupted> {
         let mut retakes = if position.warm_up { 0 } else { RETAKES };
         while !self.take(index, position)? && retakes > 0 {
             retakes -= 1;
@@ -177,71 +177,71 @@ impl Session<'_, '_> {
 
     /// Takes one sample; a failure ends the cell, not the run. Returns whether the sample counts,
     /// as far as another attempt could change that.
-    fn take(&mut self, index: usize, position: Position) -> Result<bool, Halt> {
-        let Some(live) = &mut self.live[index] else { return Ok(true) };
-        live.n += 1;
-        if let Err(ended) = live.runner.before(live.n) {
+    fn take(&mut self, index: usize, position: Position) -> Result<bool, Interrupted> {
+        let Some(running) = &mut self.running[index] else { return Ok(true) };
+        running.n += 1;
+        if let Err(ended) = running.runner.before(running.n) {
             self.end(index, ended)?;
-            self.bench.changed(index)?;
+            self.context.changed(index)?;
             return Ok(true);
         }
-        self.bench.evict(live.point);
-        let data = &self.bench.data[live.point];
-        let cache = self.bench.run.plan.cache;
+        self.context.evict(running.point);
+        let data = &self.context.data[running.point];
+        let cache = self.context.run.plan.cache;
         let start_ns = clock::now_ns();
         // A warm sample that reads no byte from the device is proved afterwards.
-        let proves_itself = cache == CacheState::Warm && live.reports_device_bytes;
+        let proves_itself = cache == CacheState::Warm && running.reports_device_bytes;
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         let stolen_before = self.noise.stolen_ns();
         let pauses = Pauses::begin();
-        let taken = match live.runner.go(live.n, live.ops) {
+        let taken = match running.runner.go(running.n, running.ops) {
             Ok(taken) => taken,
             Err(ended) => {
-                let has_died = live.runner.has_died();
+                let has_died = running.runner.has_died();
                 self.end(index, ended)?;
                 if has_died {
-                    keep_figures(&mut self.bench.run.cells[index]);
+                    keep_figures(&mut self.context.run.cells[index]);
                 }
-                self.bench.changed(index)?;
+                self.context.changed(index)?;
                 return Ok(true);
             }
         };
         let disproved =
-            proof.err().or_else(|| disproved_by_device(cache, &taken, data, live.bypasses_cache));
+            proof.err().or_else(|| disproved_by_device(cache, &taken, data, running.bypasses_cache));
         let left_cache = cache == CacheState::Warm && disproved.is_some();
         let paused = pauses.end();
         let is_repeated = left_cache || paused.is_some();
         let not_counted = clock_stood(&taken).or(paused).or(disproved);
-        let wrong = wrong_payload(&self.bench.run.cells[index], data, &taken);
+        let wrong = wrong_payload(&self.context.run.cells[index], data, &taken);
         for (metric, why) in missing(&taken) {
-            let method = self.bench.run.cells[index].method.clone();
-            self.bench.note_missing(Some(&method), metric, why);
+            let method = self.context.run.cells[index].method.clone();
+            self.context.note_missing(Some(&method), metric, why);
         }
         let wall_ns = taken.done.wall_ns;
-        live.last = (wall_ns, taken.done.ops);
-        live.reports_device_bytes = taken.used.device_read_bytes.is_some();
+        running.last = (wall_ns, taken.done.ops);
+        running.reports_device_bytes = taken.used.device_read_bytes.is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
         let mut values = all_values(&taken);
         if let Some((now_ns, before_ns)) = self.noise.stolen_ns().zip(stolen_before) {
             let ns = now_ns.saturating_sub(before_ns) as f64;
             values.push((STEAL, ns / taken.done.ops.max(1) as f64));
         }
-        self.bench.push(index, Sample { not_counted, ..sample }, &values)?;
+        self.context.push(index, Sample { not_counted, ..sample }, &values)?;
         self.schedule.sampled(wall_ns);
         self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
-        if let Some(ended) = wrong.or_else(|| never_proved(&self.bench.run.cells[index])) {
+        if let Some(ended) = wrong.or_else(|| never_proved(&self.context.run.cells[index])) {
             self.end(index, ended)?;
-            self.bench.changed(index)?;
+            self.context.changed(index)?;
         }
         Ok(!is_repeated)
     }
 
-    fn end(&mut self, cell: usize, ended: RunError) -> Result<(), Halt> {
-        self.live[cell] = None;
-        self.bench.run.cells[cell].status = match ended {
+    fn end(&mut self, cell: usize, ended: RunError) -> Result<(), Interrupted> {
+        self.running[cell] = None;
+        self.context.run.cells[cell].status = match ended {
             RunError::Skipped(reason) => Status::Skipped(reason),
             RunError::Failed(reason) => Status::Failed(reason),
-            RunError::Stopped => return Err(Halt::Stopped),
+            RunError::Stopped => return Err(Interrupted::Stopped),
         };
         Ok(())
     }
@@ -356,7 +356,7 @@ const TIMES_OF_LATER: f64 = 1.1;
 /// ones, on average, and these far longer than the reference's at each of its points. Only these
 /// `sessions` count: in the first one the processes have computed digests, and so have touched
 /// their memory before.
-fn spared(cells: &[Cell], points: &[Point], of_reference: &[bool], sessions: &[u32]) -> Vec<bool> {
+fn skips_warm_up(cells: &[Cell], points: &[Point], of_reference: &[bool], sessions: &[u32]) -> Vec<bool> {
     // The reference is not spared, and is not warmed up where it is a command.
     let times = cells.iter().zip(of_reference);
     let times: Vec<Option<[f64; 2]>> =
@@ -398,10 +398,10 @@ fn times_ns(cell: &Cell, sessions: &[u32], warmed_up: bool) -> Option<[f64; 2]> 
 mod tests;
 
 #[cfg(test)]
-mod spared_tests {
+mod skips_warm_up_tests {
     use super::*;
     use crate::launch::RawSample;
-    use crate::measure::bench::Position;
+    use crate::measure::context::Position;
 
     fn point(size: u64) -> Point {
         let mut point = Point::default();
@@ -431,7 +431,7 @@ mod spared_tests {
     fn check(cells: &[Cell], expected: &[bool]) {
         let of_reference: Vec<bool> = cells.iter().map(|cell| cell.method == "ref").collect();
         let points = [1, 2, 3].map(point);
-        assert_eq!(spared(cells, &points, &of_reference, &[1, 2]), expected);
+        assert_eq!(skips_warm_up(cells, &points, &of_reference, &[1, 2]), expected);
     }
 
     #[test]
@@ -481,10 +481,10 @@ mod spared_tests {
     fn the_first_session_does_not_show_what_a_warm_up_is_for() {
         let new_memory = cell_of("new-memory", 1, &[&[30.0, 30.0], &[90.0, 30.0]]);
         let cells = [cell_of("ref", 1, &[&[10.0, 10.0], &[10.0, 10.0]]), new_memory];
-        let spared_in = |sessions: &[u32]| spared(&cells, &[point(1)], &[true, false], sessions);
-        assert_eq!(spared_in(&[1]), [false, true]);
-        assert_eq!(spared_in(&[2]), [false, false]);
-        assert_eq!(spared_in(&[]), [false, false]);
+        let skips_in = |sessions: &[u32]| skips_warm_up(&cells, &[point(1)], &[true, false], sessions);
+        assert_eq!(skips_in(&[1]), [false, true]);
+        assert_eq!(skips_in(&[2]), [false, false]);
+        assert_eq!(skips_in(&[]), [false, false]);
     }
 
     /// A command is a process of its own in each sample, and stays without warm-ups.

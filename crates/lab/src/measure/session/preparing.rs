@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::thread::available_parallelism;
 
-use super::{Live, Session};
+use super::{RunningMethod, Session};
 use crate::launch::{RunError, Runner};
-use crate::measure::bench::{Halt, Position, Progress, order};
+use crate::measure::context::{Interrupted, Position, RunProgress, order};
 use crate::run::{CacheState, Role, Status};
 use crate::{clock, metric};
 
@@ -17,13 +17,13 @@ impl Session<'_, '_> {
     /// In the first session the reference comes first, so that its figures can be seen while the
     /// others compute digests for seconds. In all others the order is random: the process that
     /// prepares first may get the better memory.
-    pub(super) fn prepare_all(&mut self) -> Result<(), Halt> {
-        let is_reference = self.bench.are_of_reference();
+    pub(super) fn prepare_all(&mut self) -> Result<(), Interrupted> {
+        let is_reference = self.context.are_of_reference();
         let is_first = self.schedule.is_first();
         let began_ns = clock::now_ns();
         let started = self.start_all();
         if is_first {
-            self.schedule.set_up(clock::now_ns() - began_ns, !self.schedule.all_stay());
+            self.schedule.set_up(clock::now_ns() - began_ns, !self.schedule.all_process_per_sample());
         }
         let (first, others): (Vec<_>, Vec<_>) =
             started.into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
@@ -31,8 +31,8 @@ impl Session<'_, '_> {
         self.prepare_each(first, 0)?;
         self.prepare_each(others, done)?;
         self.share_ops();
-        let sample_ns = |live: &Live| live.op_ns.saturating_mul(live.ops);
-        let samples_ns = self.live.iter().map(|live| live.as_ref().map_or(0, sample_ns));
+        let sample_ns = |running: &RunningMethod| running.op_ns.saturating_mul(running.ops);
+        let samples_ns = self.running.iter().map(|running| running.as_ref().map_or(0, sample_ns));
         let samples_ns: Vec<u64> = samples_ns.collect();
         self.schedule.learn(&samples_ns, &is_reference, clock::now_ns());
         Ok(())
@@ -44,7 +44,7 @@ impl Session<'_, '_> {
         &mut self,
         started: Vec<(usize, StartedRunner)>,
         done: usize,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Interrupted> {
         let mut started = started.into_iter();
         let at_once = self.prepared_at_once();
         let (mut preparing, mut prepared) = (VecDeque::new(), Vec::new());
@@ -61,14 +61,14 @@ impl Session<'_, '_> {
                 break;
             }
             match runner.and_then(|runner| self.prepare(cell, runner)) {
-                Ok(live) => self.live[cell] = Some(live),
+                Ok(running) => self.running[cell] = Some(running),
                 Err(ended) => self.end(cell, ended)?,
             }
             if self.schedule.is_first() {
-                let again = !self.schedule.stays(cell) && !self.schedule.digests[cell];
+                let again = !self.schedule.is_process_per_sample(cell) && !self.schedule.digests[cell];
                 self.schedule.set_up(clock::now_ns() - began_ns, again);
             }
-            self.bench.changed(cell)?;
+            self.context.changed(cell)?;
             prepared.push(cell);
         }
         for (n, cell) in prepared.into_iter().enumerate() {
@@ -84,16 +84,16 @@ impl Session<'_, '_> {
 
     /// Whether to go on with what precedes the rounds, which is shown. In the first session it
     /// gives each method its first figure, whatever the time is.
-    fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Halt> {
-        self.bench.check_stop()?;
+    fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Interrupted> {
+        self.context.check_stop()?;
         if !self.schedule.is_first() && self.schedule.is_over(clock::now_ns()) {
             return Ok(false);
         }
         if self.schedule.is_first() {
             // Later sessions start quickly: the progress of the rounds stays on the screen.
-            let (method, of) = (&self.bench.run.cells[cell].method, self.bench.run.cells.len());
-            let progress = Progress::Preparing { method, done, of };
-            self.bench.record.progress(self.bench.run, &progress);
+            let (method, of) = (&self.context.run.cells[cell].method, self.context.run.cells.len());
+            let progress = RunProgress::Preparing { method, done, of };
+            self.context.record.progress(self.context.run, &progress);
         }
         Ok(true)
     }
@@ -101,13 +101,13 @@ impl Session<'_, '_> {
     /// The number of processes that prepare at the same time. In the first session, they compute
     /// digests; in later ones there is little to do.
     fn prepared_at_once(&self) -> usize {
-        let all_allow = (0..self.bench.data.len()).all(|point| self.bench.allows_several(point));
-        if self.schedule.is_first() && all_allow { self.bench.most_at_once() } else { 1 }
+        let all_allow = (0..self.context.data.len()).all(|point| self.context.allows_several(point));
+        if self.schedule.is_first() && all_allow { self.context.most_at_once() } else { 1 }
     }
 
     fn begin_to_prepare(&self, index: usize, mut runner: Box<dyn Runner>) -> StartedRunner {
-        let (method, point) = self.bench.method(index)?;
-        runner.begin_to_prepare(&self.bench.arguments(method, point))?;
+        let (method, point) = self.context.method(index)?;
+        runner.begin_to_prepare(&self.context.arguments(method, point))?;
         Ok(runner)
     }
 
@@ -115,30 +115,30 @@ impl Session<'_, '_> {
     /// starts first may get the better CPU or memory. All have started before the first one
     /// prepares, because some measure how long their operation takes.
     fn start_all(&mut self) -> Vec<(usize, StartedRunner)> {
-        let of = self.bench.run.cells.len();
-        let mut starts = order(self.bench.run.plan.seed, self.number, u32::MAX, of);
+        let of = self.context.run.cells.len();
+        let mut starts = order(self.context.run.plan.seed, self.number, u32::MAX, of);
         starts.retain(|cell| {
-            let is_measured = self.bench.run.cells[*cell].status == Status::Measured;
-            is_measured && !self.schedule.has_left(*cell) && self.live[*cell].is_none()
+            let is_measured = self.context.run.cells[*cell].status == Status::Measured;
+            is_measured && !self.schedule.has_left(*cell) && self.running[*cell].is_none()
         });
         let at_once = available_parallelism().map_or(1, usize::from);
         start_each(starts, at_once, |cell| self.start(cell))
     }
 
     fn start(&mut self, index: usize) -> StartedRunner {
-        let (method, point) = self.bench.method(index)?;
-        if let Some(reason) = &self.bench.data[point].unfit {
+        let (method, point) = self.context.method(index)?;
+        if let Some(reason) = &self.context.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
         }
-        let has_digest = self.schedule.digests[index] && self.bench.has_digest(index);
-        let experiment = self.bench.job.experiment.name;
-        self.bench.launch.start(experiment, method, has_digest)
+        let has_digest = self.schedule.digests[index] && self.context.has_digest(index);
+        let experiment = self.context.job.experiment.name;
+        self.context.launch.start(experiment, method, has_digest)
     }
 
-    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<Live, RunError> {
-        let (method, point) = self.bench.method(index)?;
-        let ready = runner.prepare(&self.bench.arguments(method, point))?;
-        let cell = &mut self.bench.run.cells[index];
+    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<RunningMethod, RunError> {
+        let (method, point) = self.context.method(index)?;
+        let ready = runner.prepare(&self.context.arguments(method, point))?;
+        let cell = &mut self.context.run.cells[index];
         cell.language = ready.language;
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
             return Err(RunError::Failed("the bytes it hands over differ between sessions".into()));
@@ -146,17 +146,17 @@ impl Session<'_, '_> {
         self.schedule.digests[index] |= ready.digest.is_some();
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
-        let is_command = method.how.is_command();
-        let counting = self.bench.run.plan.counting > 0;
+        let is_command = method.execution.is_command();
+        let counting = self.context.run.plan.counting > 0;
         for (metric, why) in runner.missing() {
             if is_command && counting && metric == metric::PEAK_RSS {
                 // The counting pass measures it or notes the reason.
                 continue;
             }
             let method = is_command.then_some(method.name.as_str());
-            self.bench.note_missing(method, metric, &why);
+            self.context.note_missing(method, metric, &why);
         }
-        Ok(Live {
+        Ok(RunningMethod {
             runner,
             ops: 1,
             n: 0,
@@ -173,12 +173,12 @@ impl Session<'_, '_> {
     /// are warm-up samples; of two with the same number of operations the shorter one decides,
     /// because the first is a cold start. A long one is that of the first warm-up round, so that a
     /// process is warmed up as often as in later sessions.
-    fn find_ops(&mut self, cell: usize) -> Result<(), Halt> {
-        if self.bench.run.plan.cache == CacheState::Cold {
+    fn find_ops(&mut self, cell: usize) -> Result<(), Interrupted> {
+        if self.context.run.plan.cache == CacheState::Cold {
             // A second operation would find the file cached.
             return Ok(());
         }
-        if self.bench.method(cell).is_ok_and(|(method, _)| method.how.is_command()) {
+        if self.context.method(cell).is_ok_and(|(method, _)| method.execution.is_command()) {
             return self.run_command_once(cell);
         }
         let enough_ns = STEPS_PER_SAMPLE * clock::step_ns();
@@ -187,52 +187,52 @@ impl Session<'_, '_> {
             for _ in 0..2 {
                 let position = Position { round: 0, slot: 0, warm_up: true };
                 self.sample(cell, position)?;
-                let Some(live) = &self.live[cell] else { return Ok(()) };
-                shortest_ns = shortest_ns.min(live.last.0);
+                let Some(running) = &self.running[cell] else { return Ok(()) };
+                shortest_ns = shortest_ns.min(running.last.0);
                 if shortest_ns > LONG_NS {
                     break;
                 }
             }
-            let Some(live) = &mut self.live[cell] else { return Ok(()) };
-            let (_, ops) = live.last;
-            if shortest_ns >= enough_ns || ops < live.ops {
+            let Some(running) = &mut self.running[cell] else { return Ok(()) };
+            let (_, ops) = running.last;
+            if shortest_ns >= enough_ns || ops < running.ops {
                 // If a child does fewer operations than requested, later orders request that
                 // number.
-                live.ops = ops.min(live.ops);
-                live.op_ns = shortest_ns / live.ops.max(1);
-                live.is_warm = shortest_ns > LONG_NS;
+                running.ops = ops.min(running.ops);
+                running.op_ns = shortest_ns / running.ops.max(1);
+                running.is_warm = shortest_ns > LONG_NS;
                 break;
             }
-            live.ops = live.ops.saturating_mul(times_as_many(shortest_ns, enough_ns));
+            running.ops = running.ops.saturating_mul(times_as_many(shortest_ns, enough_ns));
         }
         Ok(())
     }
 
     /// How long a plain command takes is known from a run that is part of the first warm-up round,
     /// so that it runs as often as the plan says; without warm-up rounds it is not known.
-    fn run_command_once(&mut self, cell: usize) -> Result<(), Halt> {
+    fn run_command_once(&mut self, cell: usize) -> Result<(), Interrupted> {
         if self.schedule.warm_up() == 0 {
             return Ok(());
         }
         self.sample(cell, Position { round: 0, slot: 0, warm_up: true })?;
-        if let Some(live) = &mut self.live[cell] {
-            live.op_ns = live.last.0;
-            live.is_warm = true;
+        if let Some(running) = &mut self.running[cell] {
+            running.op_ns = running.last.0;
+            running.is_warm = true;
         }
         Ok(())
     }
 
     fn share_ops(&mut self) {
-        let batch = |(cell, live): (usize, &Option<Live>)| {
-            let Live { point, ops, op_ns, .. } = *live.as_ref()?;
-            let yardstick = self.bench.run.cells[cell].role == Role::Yardstick;
+        let batch = |(cell, running): (usize, &Option<RunningMethod>)| {
+            let RunningMethod { point, ops, op_ns, .. } = *running.as_ref()?;
+            let yardstick = self.context.run.cells[cell].role == Role::Yardstick;
             Some(Batch { cell, point, ops, op_ns, yardstick })
         };
-        let batches: Vec<Batch> = self.live.iter().enumerate().filter_map(batch).collect();
+        let batches: Vec<Batch> = self.running.iter().enumerate().filter_map(batch).collect();
         for (batch, ops) in batches.iter().zip(shared_ops(&batches)) {
             let ops = *self.schedule.ops[batch.cell].get_or_insert(ops);
-            if let Some(live) = &mut self.live[batch.cell] {
-                live.ops = ops;
+            if let Some(running) = &mut self.running[batch.cell] {
+                running.ops = ops;
             }
         }
     }

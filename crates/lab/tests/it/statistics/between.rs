@@ -1,6 +1,6 @@
 //! False alarms between runs: a part of what the benchmark `gate` simulates in full.
 
-use super::gate::{Checked, MACHINES, checks, foreseen, pairs, sides};
+use super::gate::{Checked, MACHINES, checks, detectable_factor, pairs, sides};
 use lab::analyze::ROUNDS;
 
 /// The correct share is 5 % for two comparisons at 2.5 %; with 200 sets it varies.
@@ -54,14 +54,14 @@ fn in_the_same_rounds_what_did_not_change_is_ok_and_a_slowdown_is_found() {
 #[test]
 fn more_rounds_of_a_session_find_less() {
     let [_, shared, ..] = MACHINES;
-    let found = |rounds| foreseen(shared, 1, rounds) - 1.05;
+    let found = |rounds| detectable_factor(shared, 1, rounds) - 1.05;
     assert!(found(4 * ROUNDS) < 0.9 * found(ROUNDS));
 }
 
 #[test]
 fn a_slowdown_that_is_foreseen_is_found_in_four_of_five_checks() {
     for shared in MACHINES {
-        let factor = foreseen(shared, 3, ROUNDS);
+        let factor = detectable_factor(shared, 3, ROUNDS);
         let found = pairs(shared, 3, factor, 200).slower;
         assert!((0.68..0.92).contains(&found), "{}: {factor} {found}", shared.name);
     }

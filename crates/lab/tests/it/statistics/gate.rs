@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::{
     Allowed, Check, OLD, Outcome, ROUNDS, SESSIONS, Verdict, check, check_pairs, compare_sides,
-    foresee_pairs,
+    detectable_effects_of_pairs,
 };
 use lab::param::Point;
 use lab::random::SplitMix64;
@@ -109,13 +109,13 @@ pub(crate) fn pairs(noise: MachineNoise, methods: usize, factor: f64, sets: u32)
 
 /// The factor that would be found in four of five cases, by the median of some past checks in which
 /// nothing changed.
-pub(crate) fn foreseen(noise: MachineNoise, methods: usize, rounds: u32) -> f64 {
+pub(crate) fn detectable_factor(noise: MachineNoise, methods: usize, rounds: u32) -> f64 {
     let mut random = SplitMix64(14);
     let allowed = [Allowed { metric: "wall_ns".to_owned(), percent: 5.0 }];
     let cells: Vec<(String, Point)> =
         (0..methods).map(|i| (format!("m{i}"), Point::default())).collect();
     let past: Vec<Run> = (0..20).map(|_| both_sides(noise, methods, 1.0, &mut random)).collect();
-    let found = foresee_pairs(&past, &cells, &allowed, (SESSIONS, rounds));
+    let found = detectable_effects_of_pairs(&past, &cells, &allowed, (SESSIONS, rounds));
     1.0 + found[0].found_percent.unwrap_or(f64::NAN) / 100.0
 }
 

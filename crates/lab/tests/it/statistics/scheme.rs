@@ -1,6 +1,6 @@
 //! The whole scheme of a sequential run, with simulated methods: looks, leaving, the best.
 
-use lab::analyze::{Verdict, analyze, decided};
+use lab::analyze::{Verdict, analyze, stopping_decision};
 use lab::random::SplitMix64;
 use lab::run::{Design, Plan, Run};
 use lab::stats::LOOKS;
@@ -69,7 +69,7 @@ fn one_run(scheme: Scheme, random: &mut SplitMix64) -> RunShares {
             taken += 1;
         }
         if LOOKS.contains(&(session + 1)) {
-            let now = decided(&run);
+            let now = stopping_decision(&run);
             left.iter_mut().zip(&now.leaves).for_each(|(left, leaves)| *left |= leaves);
             if now.all {
                 break;

@@ -125,12 +125,12 @@ fn a_wrong_value_is_reported_with_its_key() {
 /// The command of the only method, without what surrounds it.
 fn command_of(text: &str) -> lab::experiment::Command {
     let mut methods = understood(text).unwrap_or_else(|error| panic!("{error}")).experiment.methods;
-    let mut how = methods.remove(0).how;
-    while let lab::experiment::How::Hooked { how: inner, .. } = how {
-        how = *inner;
+    let mut execution = methods.remove(0).execution;
+    while let lab::experiment::Execution::Hooked { execution: inner, .. } = execution {
+        execution = *inner;
     }
-    match how {
-        lab::experiment::How::Command(command) => command,
+    match execution {
+        lab::experiment::Execution::Command(command) => command,
         _ => panic!("it is no command"),
     }
 }

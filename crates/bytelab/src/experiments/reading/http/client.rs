@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use anyhow::{Context as _, Result, bail, ensure};
 use byte_stream::{AsyncStream, Options, Stream};
 use futures_core::Stream as _;
-use lab::experiment::{Build, How, Method, Task};
+use lab::experiment::{Build, Execution, Method, Task};
 use lab::param::Point;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -27,7 +27,7 @@ use crate::experiments::shared::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
     let own = |name: &str, about: &str, reads: &[&'static str], build: Build| {
-        contender(name, about, &[&["buffer"], reads].concat(), How::BuiltIn(build))
+        contender(name, about, &[&["buffer"], reads].concat(), Execution::BuiltIn(build))
     };
     vec![
         own("byte-stream-chunks", "byte-stream: each chunk as it comes, lent", &[], |point| {
@@ -194,8 +194,8 @@ impl Bytes {
 }
 
 /// A method that reads the resource that corresponds to the file of `size` or `file`.
-pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], how: How) -> Method {
-    method(name, about, &["server"], how).reads(reads).job("http|https")
+pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], execution: Execution) -> Method {
+    method(name, about, &["server"], execution).reads(reads).job("http|https")
 }
 
 /// The resource that one source reads.
@@ -253,7 +253,7 @@ const SMALLEST_BUFFER: usize = 16 << 10;
 /// request.
 pub(super) fn limits() -> Vec<Method> {
     let line = |name: &str, about: &str, job: &'static str, build: Build| {
-        contender(name, about, &["buffer"], How::BuiltIn(build)).job(job).as_yardstick()
+        contender(name, about, &["buffer"], Execution::BuiltIn(build)).job(job).as_yardstick()
     };
     vec![
         line("tcp", "a bare TCP connection: the limit", "http", build_raw),

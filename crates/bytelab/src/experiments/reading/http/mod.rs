@@ -3,7 +3,7 @@
 mod client;
 pub(crate) mod serve;
 
-use lab::experiment::{Command, How, Method};
+use lab::experiment::{Command, Execution, Method};
 
 use self::client::contender;
 pub(super) use self::serve::start;
@@ -31,8 +31,8 @@ fn of_others() -> Vec<Method> {
     let mut methods = libraries();
     methods.extend(LANGUAGES.iter().map(|(worker, name, about, by_tls)| {
         let language = worker.split('/').next().unwrap_or_default();
-        let how = How::worker([&format!("{{workers/{worker}}}"), "reading", name]);
-        let method = contender(&format!("{language}-{name}"), about, &["buffer"], how);
+        let execution = Execution::worker([&format!("{{workers/{worker}}}"), "reading", name]);
+        let method = contender(&format!("{language}-{name}"), about, &["buffer"], execution);
         let jobs = if *by_tls { "http|https" } else { "http" };
         // They add as much time to a run again; `--language` selects them.
         Method { default: false, ..method }.job(jobs)
@@ -60,13 +60,13 @@ fn libraries() -> Vec<Method> {
 
 /// A method of `workers/rust/http`.
 fn worker(name: &str, about: &str) -> Method {
-    let how = How::worker(["{workers/rust/http}", "reading", name]);
-    contender(name, about, &["buffer"], how)
+    let execution = Execution::worker(["{workers/rust/http}", "reading", name]);
+    contender(name, about, &["buffer"], execution)
 }
 
-fn curl() -> How {
+fn curl() -> Execution {
     // The certificate is not verified: its file name would become a part of what is read.
     let fixed = ["curl", "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*"];
     let rest = ["--output", "/dev/null", "{url}"];
-    How::Command(Command::plain([fixed.as_slice(), &rest].concat()))
+    Execution::Command(Command::plain([fixed.as_slice(), &rest].concat()))
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use lab::analyze::{
-    CheckLine, Checked, Effect, Foreseen, Mean, MetricChange, OverallChange, RunComparison,
+    CheckLine, Checked, DetectableEffect, Effect, Mean, MetricChange, OverallChange, RunComparison,
     SideSummary, Verdict,
 };
 use lab::facts::Difference;
@@ -398,7 +398,7 @@ pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
 }
 
 /// What a check could detect: a line per method and metric.
-pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
+pub(crate) fn detectable_effects(found: &[DetectableEffect], layout: &Layout) -> String {
     let mut page = Page::new(layout);
     let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
     points.sort_unstable();
@@ -406,7 +406,7 @@ pub(crate) fn foreseen(found: &[Foreseen], layout: &Layout) -> String {
     for line in found {
         let at =
             if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
-        let Foreseen { method, metric, allowed_percent, runs, .. } = line;
+        let DetectableEffect { method, metric, allowed_percent, runs, .. } = line;
         let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
         let difference = match line.found_percent {
             Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),

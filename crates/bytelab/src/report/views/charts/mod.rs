@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use lab::analyze::size_sweep::announced;
 use lab::analyze::{Analysis, Comparison};
 use lab::metric::{METRICS, title, unit};
-use lab::param::{Point, Value};
+use lab::param::{ParamValue, Point};
 use lab::run::{self, Role, Run};
 use serde::Serialize;
 
@@ -266,10 +266,10 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
 }
 
 /// Formats a value of a param for axes and tables.
-pub(crate) fn value(value: &Value) -> String {
+pub(crate) fn value(value: &ParamValue) -> String {
     match value {
-        Value::Number(n) => units::short(*n),
-        Value::Text(text) => clean(text).into_owned(),
+        ParamValue::Number(n) => units::short(*n),
+        ParamValue::Text(text) => clean(text).into_owned(),
     }
 }
 
@@ -424,7 +424,7 @@ fn sweep(
     let mut panels: Vec<Panel> = Vec::new();
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for family in &analysis.families {
-            let Some(Value::Number(x)) = family.point.get(param) else { continue };
+            let Some(ParamValue::Number(x)) = family.point.get(param) else { continue };
             if is_ladder != (param == "size" && super::sweep::size_sweep_holds(run, &family.point))
             {
                 continue;

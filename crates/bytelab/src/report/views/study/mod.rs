@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lab::analyze::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim};
 use lab::metric::{CPU, WALL};
-use lab::param::{Value, bytes};
+use lab::param::{ParamValue, bytes};
 use lab::run::{Role, Run};
 use lab::stats::nearest_rank;
 
@@ -189,7 +189,7 @@ impl<'a> StudyReport<'a> {
                 }
             }
         }
-        let second = row.at.iter().find(|(_, value)| **value == Value::from(SECOND));
+        let second = row.at.iter().find(|(_, value)| **value == ParamValue::from(SECOND));
         let needs = second.map(|(name, _)| format!("it needs two values of --{name}"));
         let absent = self.absent.get(method).cloned();
         Err(reason.or(absent).or(needs).unwrap_or_else(|| NOT_IN_THE_RUN.to_owned()))
@@ -266,11 +266,11 @@ const SECOND: &str = "#2";
 
 fn is_at(run: &Run, cell: usize, row: &Row, method: &str) -> bool {
     let cell = &run.cells[cell];
-    let fits = |(name, value): (&String, &Value)| {
+    let fits = |(name, value): (&String, &ParamValue)| {
         let nth = |n: usize| distinct(run, name).get(n).copied();
         let wanted = match value {
-            Value::Text(word) if word == FIRST => nth(0),
-            Value::Text(word) if word == SECOND => match nth(1) {
+            ParamValue::Text(word) if word == FIRST => nth(0),
+            ParamValue::Text(word) if word == SECOND => match nth(1) {
                 Some(second) => Some(second),
                 None => return false,
             },
@@ -283,7 +283,7 @@ fn is_at(run: &Run, cell: usize, row: &Row, method: &str) -> bool {
 }
 
 /// The values of a param, in the order of the run's points.
-fn distinct<'a>(run: &'a Run, name: &str) -> Vec<&'a Value> {
+fn distinct<'a>(run: &'a Run, name: &str) -> Vec<&'a ParamValue> {
     let mut values = Vec::new();
     for value in run.points.iter().filter_map(|point| point.get(name)) {
         if !values.contains(&value) {
@@ -294,13 +294,13 @@ fn distinct<'a>(run: &'a Run, name: &str) -> Vec<&'a Value> {
 }
 
 /// `512 MB`, `8 MiB`, `1000`.
-fn shown(name: &str, value: &Value) -> String {
+fn shown(name: &str, value: &ParamValue) -> String {
     let is_bytes = ["size", "buffer"].contains(&name);
     match value {
-        Value::Number(n) if is_bytes && *n > 0 && n.is_multiple_of(1_000_000) => {
+        ParamValue::Number(n) if is_bytes && *n > 0 && n.is_multiple_of(1_000_000) => {
             format!("{} MB", n / 1_000_000)
         }
-        Value::Number(n) if is_bytes => {
+        ParamValue::Number(n) if is_bytes => {
             let text = bytes(*n);
             let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
             let (number, unit) = text.split_at(digits);
@@ -438,10 +438,10 @@ impl<'a> StudyReport<'a> {
 }
 
 /// A number as the author writes it.
-fn label(value: &Value) -> String {
+fn label(value: &ParamValue) -> String {
     match value {
-        Value::Number(n) => super::units::count(*n as f64),
-        Value::Text(_) => charts::value(value),
+        ParamValue::Number(n) => super::units::count(*n as f64),
+        ParamValue::Text(_) => charts::value(value),
     }
 }
 

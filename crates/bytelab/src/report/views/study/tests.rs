@@ -58,8 +58,8 @@ impl Synthetic {
         point.set("size", 128_u64 << 20);
         for (name, value) in &row.at {
             let value = match value {
-                Value::Text(word) if word == FIRST => "/a".into(),
-                Value::Text(word) if word == SECOND => "/b".into(),
+                ParamValue::Text(word) if word == FIRST => "/a".into(),
+                ParamValue::Text(word) if word == SECOND => "/b".into(),
                 value => value.clone(),
             };
             point.set(name.clone(), value);

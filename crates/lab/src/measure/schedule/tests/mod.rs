@@ -2,20 +2,20 @@ mod sequential;
 
 use super::limit::TIMES_AT_MOST;
 use super::*;
-use crate::measure::bench::Progress;
+use crate::measure::context::RunProgress;
 
 const LIMIT_NS: u64 = 30_000_000_000;
 
 fn schedule(warm_up: u32, sessions: u32) -> Schedule {
     let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
     let limit_ns = LIMIT_NS;
-    let (rounds, stays, warm_share) = (100 / sessions, vec![false], 1.0);
+    let (rounds, process_per_sample, warm_share) = (100 / sessions, vec![false], 1.0);
     Schedule {
         limit_ns,
         at_most_ns,
         sessions,
         rounds,
-        stays,
+        process_per_sample,
         warm_share,
         warm_up,
         ..Schedule::default()
@@ -35,7 +35,7 @@ fn simulate_warmed(
     sessions: u32,
     start_ms: u64,
     round_ms: u64,
-) -> (Vec<u32>, u64, Vec<Progress<'static>>) {
+) -> (Vec<u32>, u64, Vec<RunProgress<'static>>) {
     let (start_ns, round_ns) = (start_ms * 1_000_000, round_ms * 1_000_000);
     let mut schedule = schedule(warm_up, sessions);
     let (mut now_ns, mut taken, mut shown) = (0, Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ fn sessions_of_commands_are_started_and_warmed_up_once() {
     for (round_ms, sessions) in [(1, 100), (200, 100), (1000, 30), (10_000, 6), (20_000, 6)] {
         let plan_rounds = 1;
         let mut schedule = Schedule { rounds: plan_rounds, ..schedule(1, 100) };
-        (schedule.stays, schedule.warm_share) = (vec![true], 0.0);
+        (schedule.process_per_sample, schedule.warm_share) = (vec![true], 0.0);
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
         while schedule.begins_session(now_ns) {
             schedule.learn(&[round_ns], &[true], now_ns);
@@ -169,7 +169,7 @@ fn many_methods_have_ten_sessions() {
     for (round_ms, sessions) in
         [(1500, 10), (2500, 10), (4000, 10), (5000, 8), (7000, 5), (20_000, 6)]
     {
-        let mut schedule = Schedule { stays: vec![false; 27], ..schedule(1, 20) };
+        let mut schedule = Schedule { process_per_sample: vec![false; 27], ..schedule(1, 20) };
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
         while schedule.begins_session(now_ns) {
             now_ns += if taken == 0 { round_ns } else { 0 };
@@ -228,7 +228,7 @@ fn the_share_of_the_time_is_shown_as_it_is_and_the_rounds_in_their_order() {
             let (taken, seconds, shown) = simulate_warmed(warm_up, 10, 500, round_ms);
             let mut last = 0;
             for (n, shown) in shown.iter().enumerate() {
-                let Progress::Round { round, rounds, spent_ns, left_ns } = *shown else {
+                let RunProgress::Round { round, rounds, spent_ns, left_ns } = *shown else {
                     panic!("{case}: {shown:?}");
                 };
                 assert!(round >= last && round < rounds, "{case}: {shown:?}");

@@ -110,17 +110,17 @@ fn a_method_that_has_left_does_not_return() {
 #[test]
 fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
-    let stays = vec![false; 3];
+    let process_per_sample = vec![false; 3];
     let left = vec![false; 3];
-    let mut schedule = Schedule { design: Design::Sequential, stays, left, ..schedule(1, 10) };
+    let mut schedule = Schedule { design: Design::Sequential, process_per_sample, left, ..schedule(1, 10) };
     let mut warmed_up = Vec::new();
-    for spared in [[false, false, true], [false, true, false], [false; 3]] {
+    for skips_warm_up in [[false, false, true], [false, true, false], [false; 3]] {
         assert!(schedule.begins_session(0));
         schedule.learn(&samples_ns, &[true, false, false], 1);
         warmed_up
             .push(([0, 1, 2].map(|cell| schedule.takes_part(cell, true)), schedule.warm_ns(100)));
         assert!((0..3).all(|cell| schedule.takes_part(cell, false)));
-        schedule.spare(&spared);
+        schedule.skip_warm_ups(&skips_warm_up);
     }
     let [first, second, third] = [[true; 3], [true, true, false], [true, false, false]];
     assert_eq!(warmed_up, [(first, 100), (second, 40), (third, 10)]);
@@ -134,10 +134,10 @@ fn a_spared_method_is_not_warmed_up_in_later_sessions() {
 
 #[test]
 fn cells_are_spared_until_the_first_look_of_a_run_that_ends_when_all_is_decided() {
-    let may_spare = |design, begun| Schedule { design, begun, ..schedule(1, 10) }.may_spare();
-    let of_sequential = [1, 2, 6, 7].map(|begun| may_spare(Design::Sequential, begun));
+    let may_skip_warm_ups = |design, begun| Schedule { design, begun, ..schedule(1, 10) }.may_skip_warm_ups();
+    let of_sequential = [1, 2, 6, 7].map(|begun| may_skip_warm_ups(Design::Sequential, begun));
     assert_eq!(of_sequential, [false, true, true, false]);
-    assert!(!may_spare(Design::Fixed, 2));
+    assert!(!may_skip_warm_ups(Design::Fixed, 2));
 }
 
 /// Simulates a run whose limit is for all of it or for its rounds, up to the counting pass: the
@@ -300,7 +300,7 @@ fn what_takes_a_minute_is_not_repeated() {
 /// Warm-up rounds that a limit has no time for are left out before rounds that count.
 #[test]
 fn warm_ups_give_way_to_the_rounds_of_a_verdict() {
-    let warm_ups = |limit_s: u64, stays| {
+    let warm_ups = |limit_s: u64, process_per_sample| {
         let plan = Plan {
             rounds: 1,
             sessions: 240,
@@ -310,7 +310,7 @@ fn warm_ups_give_way_to_the_rounds_of_a_verdict() {
             warm_up: 5,
             ..Plan::default()
         };
-        let mut schedule = Schedule::new(&plan, 240, vec![stays], 0);
+        let mut schedule = Schedule::new(&plan, 240, vec![process_per_sample], 0);
         assert!(schedule.begins_session(0));
         schedule.learn(&[1_000_000_000], &[true], 1_000_000_000);
         schedule.warm_up()

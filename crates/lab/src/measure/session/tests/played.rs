@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::analyze::decided;
+use crate::analyze::stopping_decision;
 use crate::count::Sources;
-use crate::experiment::{Experiment, How, Method};
-use crate::launch::{Counted, CountingRunner, Launch, Stop, Traced, TracedRunner};
-use crate::measure::{Job, Progress, Record, measure, new_run};
+use crate::experiment::{Execution, Experiment, Method};
+use crate::launch::{CountedSample, CountingRunner, Launch, Stop, TracedRunner, TracedSample};
+use crate::measure::{MeasureJob, Record, RunProgress, measure, new_run};
 use crate::protocol::Done;
 use crate::run::{Design, Plan, Run};
 
@@ -53,13 +53,13 @@ impl<F: FnMut(Pass, u64) -> RawSample> Runner for Played<F> {
 }
 
 impl<F: FnMut(Pass, u64) -> RawSample + Send> CountingRunner for Played<F> {
-    fn count(&mut self, _: u64, ops: u64) -> Result<Counted, RunError> {
-        Ok(Counted { done: (self.0)(Pass::Counting, ops).done, ..Counted::default() })
+    fn count(&mut self, _: u64, ops: u64) -> Result<CountedSample, RunError> {
+        Ok(CountedSample { done: (self.0)(Pass::Counting, ops).done, ..CountedSample::default() })
     }
 
-    fn trace(&mut self, _: u64, ops: u64, _: u64) -> Result<Traced, RunError> {
+    fn trace(&mut self, _: u64, ops: u64, _: u64) -> Result<TracedSample, RunError> {
         let done = Done { ops, ..Done::default() };
-        Ok(Traced { done, calls: Err("it is only played".to_owned()) })
+        Ok(TracedSample { done, calls: Err("it is only played".to_owned()) })
     }
 }
 
@@ -87,13 +87,13 @@ impl Record for Shown {
     fn begin(&mut self, _: &mut Run) -> Result<()> {
         Ok(())
     }
-    fn progress(&mut self, run: &Run, progress: &Progress<'_>) {
+    fn progress(&mut self, run: &Run, progress: &RunProgress<'_>) {
         let samples = run.cells.iter().map(|cell| cell.samples.len()).sum();
         match progress {
-            Progress::Preparing { method, done, of } => {
+            RunProgress::Preparing { method, done, of } => {
                 self.0.push(((*method).to_owned(), *done, *of, samples));
             }
-            Progress::Short { limit_ns, .. } => self.1.push((samples, *limit_ns)),
+            RunProgress::Short { limit_ns, .. } => self.1.push((samples, *limit_ns)),
             _ => {}
         }
     }
@@ -120,9 +120,9 @@ fn recorded(
         dir: None,
         data: Box::new(|_, _, _| Ok(Data::default())),
     };
-    let method = |name: &&str| Method::contender(*name, "", How::worker(["true"]));
+    let method = |name: &&str| Method::contender(*name, "", Execution::worker(["true"]));
     let methods = names.iter().map(method).collect();
-    let job = Job { experiment: &experiment, methods, least_sessions: 0 };
+    let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
     let time_limit_ns = if plan.limits_all { plan.time_limit_ns } else { Plan::NO_TIME_LIMIT_NS };
     let plan = Plan { rounds: 1, warm_up: 1, time_limit_ns, ..plan };
     let mut run = new_run(&job, vec![Point::default()], plan, None);
@@ -200,7 +200,7 @@ fn a_limit_that_is_too_short_leaves_each_method_one_sample() {
         "no verdict: in 0.5 s there was time for 0 of the 6 sessions that one takes; --time ";
     assert!(notes.iter().any(|text| text.starts_with(note)), "{notes:?}");
     // Nobody goes on with it, as it has all that its limit allows.
-    assert_eq!(decided(&run).leaves, [false; 3]);
+    assert_eq!(stopping_decision(&run).leaves, [false; 3]);
 }
 
 #[test]

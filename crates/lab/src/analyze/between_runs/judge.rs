@@ -26,7 +26,7 @@ pub struct Effect {
 }
 
 /// The parameters by which a line is judged.
-pub(super) struct Judge {
+pub(super) struct ChangeJudge {
     pub(super) alpha: f64,
     pub(super) sign: f64,
 }
@@ -34,7 +34,7 @@ pub(super) struct Judge {
 /// One value per run, or why there is none.
 pub(super) type Values = Result<Vec<f64>, String>;
 
-impl Judge {
+impl ChangeJudge {
     pub(super) fn absolute(&self, found: &Match<'_>, metric: &str) -> Effect {
         if let Some(reason) = &found.wrong {
             return self.without_ratio(Verdict::WrongAnswer, reason.clone());
@@ -146,20 +146,20 @@ pub struct Mean {
 }
 
 /// What is compared at one point.
-pub(super) struct AtPoint<'r, 'a> {
+pub(super) struct PointMatch<'r, 'a> {
     pub(super) found: &'r Match<'a>,
     pub(super) reference: Option<&'r Match<'a>>,
     pub(super) metric: &'r str,
 }
 
-impl<'a> AtPoint<'_, 'a> {
+impl<'a> PointMatch<'_, 'a> {
     fn reference_name(&self) -> Option<&'a str> {
         self.reference.map(|reference| reference.method)
     }
 }
 
 /// The contenders that both sides measured at every point, at two or more, with the right answer.
-pub(super) fn overall(all: &[AtPoint<'_, '_>], in_rounds: bool) -> Vec<OverallChange> {
+pub(super) fn overall(all: &[PointMatch<'_, '_>], in_rounds: bool) -> Vec<OverallChange> {
     let contenders = || all.iter().filter(|at| at.found.role == Role::Contender);
     let mut methods: Vec<&str> = Vec::new();
     let mut points: Vec<&Point> = Vec::new();
@@ -171,19 +171,19 @@ pub(super) fn overall(all: &[AtPoint<'_, '_>], in_rounds: bool) -> Vec<OverallCh
             points.push(&at.found.family);
         }
     }
-    let of_method = |method: &&str| -> Vec<&AtPoint<'_, '_>> {
+    let of_method = |method: &&str| -> Vec<&PointMatch<'_, '_>> {
         contenders().filter(|at| at.found.method == *method).collect()
     };
-    let mut whole: Vec<Vec<&AtPoint<'_, '_>>> = methods.iter().map(of_method).collect();
-    let is_right = |at: &&AtPoint<'_, '_>| at.found.wrong.is_none();
+    let mut whole: Vec<Vec<&PointMatch<'_, '_>>> = methods.iter().map(of_method).collect();
+    let is_right = |at: &&PointMatch<'_, '_>| at.found.wrong.is_none();
     whole.retain(|own| own.len() > 1 && own.iter().all(is_right));
     // A method that does not read a param has fewer cells, and is at each point all the same.
     whole.retain(|own| points.iter().all(|point| own.iter().any(|at| at.found.is_at(point))));
-    let judge = Judge { alpha: ALPHA / whole.len().max(1) as f64, sign: 1.0 };
+    let judge = ChangeJudge { alpha: ALPHA / whole.len().max(1) as f64, sign: 1.0 };
     whole.iter().map(|own| of_points(own, &judge, in_rounds)).collect()
 }
 
-fn of_points(own: &[&AtPoint<'_, '_>], judge: &Judge, in_rounds: bool) -> OverallChange {
+fn of_points(own: &[&PointMatch<'_, '_>], judge: &ChangeJudge, in_rounds: bool) -> OverallChange {
     let first = own[0];
     let metric = if own.iter().all(|at| at.metric == first.metric) { first.metric } else { WALL };
     let is_judged = in_rounds && own.iter().all(|at| at.reference_name() == first.reference_name());
@@ -208,16 +208,16 @@ fn of_points(own: &[&AtPoint<'_, '_>], judge: &Judge, in_rounds: bool) -> Overal
     }
 }
 
-fn mean_of(judge: &Judge, sides: [Values; 2]) -> Mean {
+fn mean_of(judge: &ChangeJudge, sides: [Values; 2]) -> Mean {
     let Effect { ratio, low, high, level, reason, verdict: _ } = judge.change(sides);
     Mean { ratio, low, high, level, reason }
 }
 
 /// For each run of a side that has all of the points, the mean over them.
 fn of_runs(
-    own: &[&AtPoint<'_, '_>],
+    own: &[&PointMatch<'_, '_>],
     side: usize,
-    value: impl Fn(&AtPoint<'_, '_>, usize) -> Option<Result<Vec<f64>, String>>,
+    value: impl Fn(&PointMatch<'_, '_>, usize) -> Option<Result<Vec<f64>, String>>,
 ) -> Values {
     let mut values = Vec::new();
     for (run, _) in &own[0].found.sides[side] {
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn an_exact_count_is_judged_without_chance() {
         let of = |sign: f64, a: f64, b: f64| {
-            let found = Judge { alpha: 0.05, sign }.exact(a, b);
+            let found = ChangeJudge { alpha: 0.05, sign }.exact(a, b);
             assert_eq!((found.low, found.high, found.level), (found.ratio, found.ratio, 0.95));
             (found.verdict, found.ratio, found.reason)
         };

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use crate::cache;
 use crate::clock;
 use crate::count::ALLOCATION_METRICS;
-use crate::launch::{Counted, CountingRunner, RunError, Traced};
-use crate::measure::bench::Position;
-use crate::metric::{COUNTING_WALL, SYSCALLS, is_counted_apart, per_operation};
+use crate::launch::{CountedSample, CountingRunner, RunError, TracedSample};
+use crate::measure::context::Position;
+use crate::metric::{COUNTING_WALL, SYSCALLS, is_counting_metric, per_operation};
 use crate::param::Point;
 
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
 /// A started cell.
-pub(super) struct Live {
+pub(super) struct CountedMethod {
     pub(super) runner: Box<dyn CountingRunner>,
     pub(super) arguments: Point,
     pub(super) ops: u64,
@@ -63,11 +63,11 @@ pub(super) enum Step {
 }
 
 /// The samples that are taken of a cell in one step or two, and then become one in the run.
-pub(super) struct Task {
+pub(super) struct CountingTask {
     pub(super) cell: usize,
     pub(super) position: Position,
-    pub(super) live: Live,
-    pub(super) counted: Option<Counted>,
+    pub(super) method: CountedMethod,
+    pub(super) counted: Option<CountedSample>,
     /// How long the last sample took that counts.
     pub(super) untraced_ns: u64,
     pub(super) calls: Option<CallsPerOperation>,
@@ -80,13 +80,13 @@ pub(super) struct CallsPerOperation {
     pub(super) all: f64,
 }
 
-impl Task {
-    pub(super) fn new(cell: usize, position: Position, live: Live) -> Task {
-        Task { cell, position, live, counted: None, untraced_ns: 0, calls: None, ended: Ok(()) }
+impl CountingTask {
+    pub(super) fn new(cell: usize, position: Position, method: CountedMethod) -> CountingTask {
+        CountingTask { cell, position, method, counted: None, untraced_ns: 0, calls: None, ended: Ok(()) }
     }
 
     /// Does nothing after a step that failed.
-    pub(super) fn step(mut self, step: Step) -> Task {
+    pub(super) fn step(mut self, step: Step) -> CountingTask {
         if self.ended.is_ok() {
             self.ended = match step {
                 Step::WarmUp => self.warm_up(),
@@ -100,40 +100,40 @@ impl Task {
     /// The first sample of a process does work that later samples need not repeat. The second one
     /// collects the calls by name, unless all later samples do so.
     fn warm_up(&mut self) -> Result<(), RunError> {
-        self.live.runner.prepare(&self.live.arguments)?;
-        match self.live.rules.counted_as {
+        self.method.runner.prepare(&self.method.arguments)?;
+        match self.method.rules.counted_as {
             CountedAs::Slow => {
                 let why = "a sample takes too long to look at each of its calls";
-                self.live.untraced = Some(why.to_owned());
+                self.method.untraced = Some(why.to_owned());
                 Ok(())
             }
             CountedAs::Command => Ok(()),
             CountedAs::Process => {
                 self.count()?;
                 self.count_allocations()?;
-                if self.live.rules.counts_syscalls { self.trace_once() } else { Ok(()) }
+                if self.method.rules.counts_syscalls { self.trace_once() } else { Ok(()) }
             }
         }
     }
 
     /// Collects the calls by name where that does not take long.
     fn trace_once(&mut self) -> Result<(), RunError> {
-        if mem::replace(&mut self.live.is_traced, true) {
+        if mem::replace(&mut self.method.is_traced, true) {
             return Ok(());
         }
         let values = self.counted.as_ref().map(values).unwrap_or_default();
         let calls = values.iter().find(|(name, _)| *name == SYSCALLS).map(|(_, per_op)| *per_op);
-        let calls = calls.unwrap_or_default() * self.live.ops as f64;
+        let calls = calls.unwrap_or_default() * self.method.ops as f64;
         if calls > TRACED_MAX {
             let why = format!("{calls:.0} calls are too many to look at each of them");
-            self.live.untraced = Some(why);
+            self.method.untraced = Some(why);
             return Ok(());
         }
         self.trace()
     }
 
     fn count(&mut self) -> Result<(), RunError> {
-        let Live { runner, ops, n, rules, .. } = &mut self.live;
+        let CountedMethod { runner, ops, n, rules, .. } = &mut self.method;
         for file in &rules.cold_files {
             // The proof of the timing pass detects files that could not be evicted.
             let _ = cache::evict(file);
@@ -151,9 +151,9 @@ impl Task {
 
     fn complete(&mut self) -> Result<(), RunError> {
         self.count_allocations()?;
-        match self.live.rules.counted_as {
+        match self.method.rules.counted_as {
             CountedAs::Slow => Ok(()),
-            _ if !self.live.rules.counts_syscalls => self.trace(),
+            _ if !self.method.rules.counts_syscalls => self.trace(),
             CountedAs::Command => self.trace_once(),
             CountedAs::Process => Ok(()),
         }
@@ -166,7 +166,7 @@ impl Task {
         let Some(mut counted) = self.counted.take() else { return Ok(()) };
         let own = |name: &String| ALLOCATION_METRICS.contains(&name.as_str());
         if !counted.done.metrics.iter().any(|(name, _)| own(name)) {
-            let Live { runner, ops, n, .. } = &mut self.live;
+            let CountedMethod { runner, ops, n, .. } = &mut self.method;
             runner.before(*n)?;
             counted.counts.extend(runner.allocations(*n, *ops)?);
         }
@@ -176,10 +176,10 @@ impl Task {
 
     /// Traces each call of a sample that is not kept.
     fn trace(&mut self) -> Result<(), RunError> {
-        let Live { runner, ops, n, untraced, .. } = &mut self.live;
+        let CountedMethod { runner, ops, n, untraced, .. } = &mut self.method;
         *n += 1;
         runner.before(*n)?;
-        let Traced { done, calls } = runner.trace(*n, *ops, self.untraced_ns)?;
+        let TracedSample { done, calls } = runner.trace(*n, *ops, self.untraced_ns)?;
         match calls {
             Ok(calls) => {
                 let per_op = |n: u64| n as f64 / done.ops as f64;
@@ -195,13 +195,13 @@ impl Task {
 
 /// The metrics of this pass, per operation: those that were counted from outside, then those that
 /// the method has counted itself.
-pub(super) fn values(counted: &Counted) -> Vec<(&str, f64)> {
+pub(super) fn values(counted: &CountedSample) -> Vec<(&str, f64)> {
     let done = &counted.done;
     let ops = done.ops.max(1) as f64;
     let mut values: Vec<(&str, f64)> =
         counted.counts.iter().map(|(name, n)| (*name, per_operation(name, *n, done.ops))).collect();
     for (name, value) in &done.metrics {
-        if is_counted_apart(name) && !values.iter().any(|(known, _)| known == name) {
+        if is_counting_metric(name) && !values.iter().any(|(known, _)| known == name) {
             values.push((name, *value));
         }
     }
@@ -220,9 +220,9 @@ mod tests {
     fn what_is_counted_is_per_operation() {
         let metrics = vec![("allocations".to_owned(), 3.0), ("cpu_ns".to_owned(), 9.0)];
         let done = Done { ops: 4, wall_ns: 400, metrics, ..Done::default() };
-        let counted = Counted { done, counts: vec![(SYSCALLS, 8)], same_interval: true };
+        let counted = CountedSample { done, counts: vec![(SYSCALLS, 8)], same_interval: true };
         let own = [(SYSCALLS, 2.0), ("allocations", 3.0)];
         assert_eq!(values(&counted), [own[0], own[1], (COUNTING_WALL, 100.0)]);
-        assert_eq!(values(&Counted { same_interval: false, ..counted }), own);
+        assert_eq!(values(&CountedSample { same_interval: false, ..counted }), own);
     }
 }

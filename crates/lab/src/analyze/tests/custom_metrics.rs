@@ -1,10 +1,10 @@
 //! The metrics that methods report themselves.
 
 use super::*;
-use crate::analyze::{Change, OwnComparison};
+use crate::analyze::{Change, CustomMetricComparison};
 
-fn own(cells: Vec<Cell>) -> Vec<OwnComparison> {
-    analyze(&run(cells)).own
+fn own(cells: Vec<Cell>) -> Vec<CustomMetricComparison> {
+    analyze(&run(cells)).custom_metrics
 }
 
 #[test]

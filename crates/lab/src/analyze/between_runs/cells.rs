@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::analyze::unusable::{answer, wrong_answers};
 use crate::metric::METRICS;
-use crate::param::{Point, Value};
+use crate::param::{ParamValue, Point};
 use crate::run::{Cell, Role, Run, Status};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,7 +78,7 @@ struct RunCell<'a> {
 }
 
 /// One method at one point, and the data for it on both sides.
-struct Group<'a> {
+struct MethodOnSides<'a> {
     method: &'a str,
     point: Point,
     sides: [Vec<RunCell<'a>>; 2],
@@ -99,7 +99,7 @@ pub(super) fn matches<'a>(
     }
     let (mut matches, mut alone) = (Vec::new(), Vec::new());
     for group in groups(a, b, &moved) {
-        let Group { method, point, sides } = group;
+        let MethodOnSides { method, point, sides } = group;
         let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
         let wrong = wrong(&sides);
         let wrong_before = sides[0].iter().any(|found| found.wrong.is_some());
@@ -132,8 +132,8 @@ pub(super) fn matches<'a>(
     (matches, alone)
 }
 
-fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<MethodOnSides<'a>> {
+    let mut groups: Vec<MethodOnSides<'a>> = Vec::new();
     let mut known: HashMap<(&str, Point), usize> = HashMap::new();
     for (side, runs) in [a, b].into_iter().enumerate() {
         for (run, whole) in runs.iter().enumerate() {
@@ -141,7 +141,7 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
                 let point = cell.point.only(|name| !moved.contains(&name));
                 let group = *known.entry((&cell.method, point.clone())).or_insert_with(|| {
                     let sides = [Vec::new(), Vec::new()];
-                    groups.push(Group { method: &cell.method, point, sides });
+                    groups.push(MethodOnSides { method: &cell.method, point, sides });
                     groups.len() - 1
                 });
                 groups[group].sides[side].push(RunCell { run, cell, wrong });
@@ -153,7 +153,7 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<Group<'a>> {
 
 /// Whether each side has a single value of the param, and the two differ.
 fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
-    let values = |runs: &[Run]| -> BTreeSet<Option<Value>> {
+    let values = |runs: &[Run]| -> BTreeSet<Option<ParamValue>> {
         let points = runs.iter().flat_map(|run| &run.points);
         points.map(|point| point.get(place).cloned()).collect()
     };

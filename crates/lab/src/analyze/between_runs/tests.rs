@@ -1,7 +1,7 @@
 use super::*;
 use crate::analyze::Verdict;
 use crate::analyze::tests::{answering, cell, close, noisy, point, run, times, waited, with};
-use crate::param::Value;
+use crate::param::ParamValue;
 use crate::run::{CacheState, Cell, Status};
 
 /// Runs of `read` and `mmap`, on a machine that is `slow` times slower in each of them.
@@ -130,7 +130,7 @@ fn places_may_differ_where_each_side_has_one() {
     let at = |dir: &str, size: u64| {
         let mut cell = cell("read", noisy(1, 0.01));
         cell.point = point(&[("size", size)]);
-        cell.point.set("dir", Value::Text(dir.to_owned()));
+        cell.point.set("dir", ParamValue::Text(dir.to_owned()));
         let mut run = run(vec![cell.clone()]);
         run.points = vec![cell.point];
         vec![run]

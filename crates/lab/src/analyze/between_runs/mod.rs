@@ -13,7 +13,7 @@ use serde::Serialize;
 use self::cells::{InRun, Match, matches};
 pub use self::cells::{Unmatched, refusal};
 pub use self::gate::gate;
-use self::judge::{AtPoint, Judge, overall};
+use self::judge::{ChangeJudge, PointMatch, overall};
 pub use self::judge::{Effect, Mean, OverallChange};
 use super::family::{all_have_it, measures};
 use super::values::{self, Sessions};
@@ -92,7 +92,7 @@ pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
         let (reference, contenders) = families.get(&found.family).copied().unwrap_or_default();
         let alpha = ALPHA / contenders.max(1) as f64;
         let deciding = deciding.get(&found.family).copied().unwrap_or(WALL);
-        at_points.push(AtPoint { found, reference, metric: deciding });
+        at_points.push(PointMatch { found, reference, metric: deciding });
         let mut of_method = lines_of(found, reference, deciding, alpha);
         if !in_rounds {
             for line in &mut of_method {
@@ -119,7 +119,7 @@ fn lines_of(
     metrics
         .filter_map(|metric| {
             let [a, b] = found.sides.each_ref().map(|side| half(side, metric));
-            let judge = Judge { alpha, sign: sign(metric) };
+            let judge = ChangeJudge { alpha, sign: sign(metric) };
             let relative = reference.filter(|_| [WALL, WALL_LESS_WAIT, CPU].contains(&metric));
             Some(MetricChange {
                 method: found.method.to_owned(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::judge::{ALPHA, Evidence, log_limit};
 use super::{
-    Allowed, Check, OLD, OfBaseline, constants, contenders, find_cell, is_of_counting_pass,
+    Allowed, Check, ContenderMetric, OLD, constants, contenders, find_cell, is_of_counting_pass,
 };
 use crate::analyze::family::measure;
 use crate::analyze::values::{log_ratios, mean};
@@ -20,7 +20,7 @@ pub const ROUNDS: u32 = 5;
 
 /// What a check would find for a method in a metric. Derived, never stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Foreseen {
+pub struct DetectableEffect {
     pub method: String,
     pub point: Point,
     pub metric: String,
@@ -34,9 +34,9 @@ pub struct Foreseen {
     pub reason: Option<String>,
 }
 
-impl Foreseen {
-    fn new(method: &str, point: &Point, metric: &str, percent: f64, runs: usize) -> Foreseen {
-        Foreseen {
+impl DetectableEffect {
+    fn new(method: &str, point: &Point, metric: &str, percent: f64, runs: usize) -> DetectableEffect {
+        DetectableEffect {
             method: method.to_owned(),
             point: point.clone(),
             metric: metric.to_owned(),
@@ -62,7 +62,7 @@ impl Foreseen {
 
 /// The estimate for a check against a baseline; `now` is empty. `before` are the runs that show how
 /// much runs differ.
-pub fn foresee(request: &Check<'_>) -> Vec<Foreseen> {
+pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
     let contenders = contenders(request.baseline, &[], request.absolute);
     let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
     let time = measure(&cells);
@@ -72,13 +72,13 @@ pub fn foresee(request: &Check<'_>) -> Vec<Foreseen> {
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)));
     lines
         .map(|(contender, allowed)| {
-            let line = OfBaseline { request, contender, allowed, time, alpha };
+            let line = ContenderMetric { request, contender, allowed, time, alpha };
             let baseline = contender.baseline;
             let metric = line.metric();
             let found_in = |run: &&Run| find_cell(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
             let runs = request.before.iter().filter(found_in).count();
             let mut found =
-                Foreseen::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);
+                DetectableEffect::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);
             if constants(metric, &[baseline], &[baseline]).is_some() {
                 found.exact();
                 return found;
@@ -113,12 +113,12 @@ fn too_few(runs: usize) -> String {
 /// The estimate for a check of old and new in `sessions` sessions of `rounds` rounds. `past` are
 /// runs of the job on this machine, whether of such a check or not; `cells` are the methods and
 /// points that it would have.
-pub fn foresee_pairs(
+pub fn detectable_effects_of_pairs(
     past: &[Run],
     cells: &[(String, Point)],
     allowed: &[Allowed],
     (sessions, rounds): (u32, u32),
-) -> Vec<Foreseen> {
+) -> Vec<DetectableEffect> {
     let alpha = ALPHA / (cells.len() * allowed.len()).max(1) as f64;
     let factor = stats::shift_found_by_each(sessions as usize, alpha, 2);
     let of_cells = |run| cells.iter().filter_map(move |(name, point)| cell_of(run, name, point));
@@ -126,14 +126,14 @@ pub fn foresee_pairs(
     let each = cells.iter().flat_map(|cell| allowed.iter().map(move |allowed| (cell, allowed)));
     each.map(|((method, point), allowed)| {
         let metric = if allowed.metric == WALL { time } else { &allowed.metric };
-        let of_run = |run: &Run| Noise::from_run(run, method, point, metric);
-        let known: Vec<Noise> = past.iter().filter_map(of_run).collect();
-        let of_pairs: Vec<&Noise> = known.iter().filter(|noise| noise.is_of_pair).collect();
+        let of_run = |run: &Run| RatioVariance::from_run(run, method, point, metric);
+        let known: Vec<RatioVariance> = past.iter().filter_map(of_run).collect();
+        let of_pairs: Vec<&RatioVariance> = known.iter().filter(|noise| noise.is_of_pair).collect();
         // The difference between old and new is estimated more accurately from such a check than
         // from other methods.
-        let used: Vec<&Noise> =
+        let used: Vec<&RatioVariance> =
             if of_pairs.is_empty() { known.iter().collect() } else { of_pairs };
-        let mut found = Foreseen::new(method, point, metric, allowed.percent, used.len());
+        let mut found = DetectableEffect::new(method, point, metric, allowed.percent, used.len());
         let counted: Vec<&Cell> =
             past.iter().filter_map(|run| cell_of(run, method, point)).collect();
         if constants(metric, &counted, &counted).is_some() {
@@ -162,14 +162,14 @@ fn cell_of<'a>(run: &'a Run, method: &str, point: &Point) -> Option<&'a Cell> {
 }
 
 /// Variances of the log of a ratio in the same rounds.
-struct Noise {
+struct RatioVariance {
     session: f64,
     round: f64,
     is_of_pair: bool,
 }
 
-impl Noise {
-    fn from_run(run: &Run, method: &str, point: &Point, metric: &str) -> Option<Noise> {
+impl RatioVariance {
+    fn from_run(run: &Run, method: &str, point: &Point, metric: &str) -> Option<RatioVariance> {
         let cell = cell_of(run, method, point)?;
         if is_of_counting_pass(cell, metric) {
             return None;
@@ -191,7 +191,7 @@ impl Noise {
             // Sessions of several rounds that had time for one differ as processes do.
             let is_of_processes = run.plan.rounds > 1;
             let (session, round) = if is_of_processes { (all, 0.0) } else { (0.0, all) };
-            return enough.then_some(Noise { session, round, is_of_pair });
+            return enough.then_some(RatioVariance { session, round, is_of_pair });
         }
         let whole: Vec<&Vec<f64>> = sessions.iter().filter(|rounds| rounds.len() > 1).collect();
         if whole.len() < stats::RUNS_A_SIDE {
@@ -202,7 +202,7 @@ impl Noise {
         let rounds: Vec<f64> = whole.iter().map(|rounds| rounds.len() as f64).collect();
         let round = mean(&within);
         let session = (variance(&means) - round / mean(&rounds)).max(0.0);
-        Some(Noise { session, round, is_of_pair })
+        Some(RatioVariance { session, round, is_of_pair })
     }
 
     /// The variance of the mean of this number of rounds of a session.
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_noise_of_sessions_is_separated_from_that_of_rounds() {
         // Of 1 to 5 the variance is 2.5; of the two rounds of a session it is 0.02.
-        let noise = Noise::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
+        let noise = RatioVariance::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
         near(noise.round, 0.02);
         near(noise.session, 2.5 - 0.02 / 2.0);
         assert!(!noise.is_of_pair);
@@ -261,7 +261,7 @@ mod tests {
         let all = (20.0 + 0.1) / 9.0;
         for (rounds, expected) in [(1, (0.0, all)), (5, (all, 0.0))] {
             past.plan.rounds = rounds;
-            let noise = Noise::from_run(&past, "new", &Point::default(), WALL).unwrap();
+            let noise = RatioVariance::from_run(&past, "new", &Point::default(), WALL).unwrap();
             near(noise.session, expected.0);
             near(noise.round, expected.1);
         }
@@ -270,19 +270,19 @@ mod tests {
     #[test]
     fn a_check_of_pairs_finds_what_is_beyond_the_noise_and_the_allowance() {
         let cells = [("new".to_owned(), Point::default())];
-        let foreseen = |past: &[Run], percent: f64| {
+        let detectable = |past: &[Run], percent: f64| {
             let allowed = [Allowed { metric: WALL.to_owned(), percent }];
-            foresee_pairs(past, &cells, &allowed, (10, 4)).remove(0)
+            detectable_effects_of_pairs(past, &cells, &allowed, (10, 4)).remove(0)
         };
         let factor = stats::shift_found_by_each(10, ALPHA, 2).unwrap();
         let shift = factor * 2.495f64.sqrt();
-        let found = foreseen(&[measured("other")], 0.0);
+        let found = detectable(&[measured("other")], 0.0);
         near(found.found_percent.unwrap() / (100.0 * shift.exp_m1()), 1.0);
         assert!(found.reason.unwrap().starts_with("roughly"));
-        let found = foreseen(&[measured("other"), measured(&format!("new{OLD}"))], 10.0);
+        let found = detectable(&[measured("other"), measured(&format!("new{OLD}"))], 10.0);
         near(found.found_percent.unwrap() / (100.0 * (1.1f64.ln() + shift).exp_m1()), 1.0);
         assert_eq!((found.runs, found.reason), (1, None));
-        let unknown = foreseen(&[], 0.0);
+        let unknown = detectable(&[], 0.0);
         assert_eq!((unknown.found_percent, unknown.reason.as_deref()), (None, Some(NOTHING_KNOWN)));
     }
 
@@ -294,7 +294,7 @@ mod tests {
             cell.push(sample, &[(WALL, 1e9)]);
         }
         past.cells.reverse();
-        let noise = Noise::from_run(&past, "new", &Point::default(), WALL).unwrap();
+        let noise = RatioVariance::from_run(&past, "new", &Point::default(), WALL).unwrap();
         near(noise.round, 0.02);
         near(noise.session, 2.49);
         // Methods of different points are not beside each other.
@@ -302,7 +302,7 @@ mod tests {
         for (cell, at) in past.cells.iter_mut().zip(&past.points) {
             cell.point = at.clone();
         }
-        assert!(Noise::from_run(&past, "new", &past.points[1], WALL).is_none());
+        assert!(RatioVariance::from_run(&past, "new", &past.points[1], WALL).is_none());
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         let cells = [("new".to_owned(), Point::default())];
         let allowed =
             [WALL, "cpu_ns"].map(|metric| Allowed { metric: metric.to_owned(), percent: 0.0 });
-        let found = foresee_pairs(&[measured("other")], &cells, &allowed, (10, 4));
+        let found = detectable_effects_of_pairs(&[measured("other")], &cells, &allowed, (10, 4));
         let factor = stats::shift_found_by_each(10, ALPHA / 2.0, 2).unwrap();
         let expected = 100.0 * (factor * 2.495f64.sqrt()).exp_m1();
         for (line, metric) in found.iter().zip([WALL, "cpu_ns"]) {
@@ -341,7 +341,7 @@ mod tests {
             .map(|metric| Allowed { metric: metric.to_owned(), percent: 5.0 });
         let of = |before: &[Run]| {
             let (baseline, allowed) = (&baseline, &allowed);
-            foresee(&Check { baseline, now: &[], before, allowed, absolute: true })
+            detectable_effects(&Check { baseline, now: &[], before, allowed, absolute: true })
         };
         let found = of(&past);
         assert_eq!(found.len(), 6);

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::compare::Pair;
 use super::family::{by_group, choice};
 use super::values::{at_last_look, numbered_log_ratios};
-use super::{ALPHA, Change, Comparison, Family, Overall, OwnComparison, ParamComparison, Verdict};
+use super::{
+    ALPHA, Change, Comparison, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
+};
 use crate::metric::{WALL, is_known};
-use crate::param::{Point, Value};
+use crate::param::{ParamValue, Point};
 use crate::run::{Cell, Run};
 use crate::stats::{self, pseudomedian};
 
@@ -21,7 +23,7 @@ const JOBS: [&str; 2] = ["job", "row"];
 
 /// Compares each measured cell with that of the same method at the first value of the param, all
 /// other values being equal; by one measure for all comparisons that involve one of these cells.
-pub(super) fn compare_across(
+pub(super) fn param_effects(
     run: &Run,
     wrong: &[Option<String>],
     families: &[Family],
@@ -51,7 +53,7 @@ pub(super) fn compare_across(
     let mut all = Vec::new();
     for ((param, alike), choice) in params.iter().zip(&sets).zip(choices) {
         let Some((reference, others)) = alike.split_first() else { continue };
-        let metric = choice.of(&run.cells[*reference].method);
+        let metric = choice.metric_of(&run.cells[*reference].method);
         let alpha = ALPHA / others.len().max(1) as f64;
         let lines = others.iter().filter_map(|cell| {
             let pair = Pair {
@@ -61,7 +63,7 @@ pub(super) fn compare_across(
                 reference: *reference,
                 alpha,
             };
-            across(&pair, param, metric)
+            param_effect(&pair, param, metric)
         });
         all.extend(lines);
     }
@@ -90,7 +92,7 @@ fn groups(run: &Run, param: &str) -> Vec<Vec<usize>> {
 fn text_params(run: &Run) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, value) in run.cells.iter().flat_map(|cell| cell.point.iter()) {
-        let Value::Text(text) = value else { continue };
+        let ParamValue::Text(text) = value else { continue };
         match found.iter_mut().find(|(known, _)| *known == name) {
             Some((_, values)) if !values.contains(&text.as_str()) => values.push(text),
             Some(_) => {}
@@ -102,7 +104,7 @@ fn text_params(run: &Run) -> Vec<String> {
     several.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison> {
+fn param_effect(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison> {
     let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
     let value = |i: usize| pair.run.cells[i].point.get(param).map(ToString::to_string);
     Some(ParamComparison {
@@ -117,14 +119,14 @@ fn across(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison>
 // less of these is better is not known, so that the verdict says only which it is.
 
 /// By point, metric and method.
-pub(super) fn compare_own(run: &Run, families: &[Family]) -> Vec<OwnComparison> {
+pub(super) fn custom_metrics(run: &Run, families: &[Family]) -> Vec<CustomMetricComparison> {
     let mut all = Vec::new();
     let mut known = BTreeSet::new();
     for family in families {
         let Some(reference) = family.reference else { continue };
         let cells: Vec<usize> =
             family.compared.iter().copied().filter(|cell| *cell != reference).collect();
-        for metric in own_metrics(&run.cells[reference]) {
+        for metric in custom_metrics_of(&run.cells[reference]) {
             let has_it = |cell: &&usize| run.cells[**cell].counted(metric).next().is_some();
             let having: Vec<usize> = cells.iter().filter(has_it).copied().collect();
             let alpha = ALPHA / having.len().max(1) as f64;
@@ -140,14 +142,14 @@ pub(super) fn compare_own(run: &Run, families: &[Family]) -> Vec<OwnComparison> 
     all
 }
 
-fn own_metrics(cell: &Cell) -> impl Iterator<Item = &str> {
+fn custom_metrics_of(cell: &Cell) -> impl Iterator<Item = &str> {
     let own = cell.values.keys().map(String::as_str).filter(|name| !is_known(name));
     own.filter(|name| cell.counted(name).next().is_some())
 }
 
-fn compare_metric(pair: &Pair<'_>, metric: &str) -> OwnComparison {
+fn compare_metric(pair: &Pair<'_>, metric: &str) -> CustomMetricComparison {
     let found = pair.compare(metric);
-    OwnComparison {
+    CustomMetricComparison {
         change: match found.verdict {
             Verdict::Faster => Change::Less,
             Verdict::Slower => Change::More,

@@ -5,9 +5,9 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 
-use crate::analyze::Decided;
+use crate::analyze::StoppingDecision;
 use crate::cache;
-use crate::experiment::{Data, Experiment, How, Method};
+use crate::experiment::{Data, Execution, Experiment, Method};
 use crate::launch::{Launch, RunError, Stop};
 use crate::param::Point;
 use crate::protocol::Done;
@@ -16,8 +16,8 @@ use crate::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 // The state that the three passes over a run (the sessions, the counting, the timeline) share.
 
-pub(crate) struct Bench<'a> {
-    pub(crate) job: &'a Job<'a>,
+pub(crate) struct MeasureContext<'a> {
+    pub(crate) job: &'a MeasureJob<'a>,
     pub(crate) run: &'a mut Run,
     pub(crate) data: &'a [Data],
     pub(crate) launch: &'a mut dyn Launch,
@@ -27,31 +27,31 @@ pub(crate) struct Bench<'a> {
 
 /// What ends a pass early.
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum Interrupted {
     /// A signal was received.
     Stopped,
     Error(anyhow::Error),
 }
 
-impl From<anyhow::Error> for Halt {
-    fn from(error: anyhow::Error) -> Halt {
-        Halt::Error(error)
+impl From<anyhow::Error> for Interrupted {
+    fn from(error: anyhow::Error) -> Interrupted {
+        Interrupted::Error(error)
     }
 }
 
 /// The result of a pass; none if a signal stopped it.
-pub(crate) fn unless_stopped<T>(ended: Result<T, Halt>) -> Result<Option<T>> {
+pub(crate) fn unless_stopped<T>(ended: Result<T, Interrupted>) -> Result<Option<T>> {
     match ended {
         Ok(done) => Ok(Some(done)),
-        Err(Halt::Stopped) => Ok(None),
-        Err(Halt::Error(error)) => Err(error),
+        Err(Interrupted::Stopped) => Ok(None),
+        Err(Interrupted::Error(error)) => Err(error),
     }
 }
 
 /// Why a method takes no more samples, where the run continues without it.
-pub(crate) fn reason(ended: RunError) -> Result<String, Halt> {
+pub(crate) fn reason(ended: RunError) -> Result<String, Interrupted> {
     match ended {
-        RunError::Stopped => Err(Halt::Stopped),
+        RunError::Stopped => Err(Interrupted::Stopped),
         RunError::Failed(why) | RunError::Skipped(why) => Ok(why),
     }
 }
@@ -92,7 +92,7 @@ fn fitting(available_bytes: Option<u64>, file_bytes: u64) -> usize {
     usize::try_from(fitting).unwrap_or(usize::MAX)
 }
 
-impl<'a> Bench<'a> {
+impl<'a> MeasureContext<'a> {
     /// Whether methods may work on this point at the same time while no sample is taken: they only
     /// read, so that none of them can notice another. In a cold run the files of all are evicted.
     pub(super) fn allows_several(&self, point: usize) -> bool {
@@ -112,13 +112,13 @@ impl<'a> Bench<'a> {
     }
 
     /// Called before every long operation.
-    pub(crate) fn check_stop(&self) -> Result<(), Halt> {
-        if self.stop.signal().is_some() { Err(Halt::Stopped) } else { Ok(()) }
+    pub(crate) fn check_stop(&self) -> Result<(), Interrupted> {
+        if self.stop.signal().is_some() { Err(Interrupted::Stopped) } else { Ok(()) }
     }
 
     pub(super) fn preparing(&mut self, cell: usize) {
         let (method, of) = (&self.run.cells[cell].method, self.run.cells.len());
-        self.record.progress(self.run, &Progress::Preparing { method, done: cell, of });
+        self.record.progress(self.run, &RunProgress::Preparing { method, done: cell, of });
     }
 
     /// The method of a cell, with the index of its point and data.
@@ -137,14 +137,14 @@ impl<'a> Bench<'a> {
             |name: &str| self.job.experiment.params.iter().any(|param| param.name == name);
         let is_given =
             |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
-        let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.how, How::Old { .. }));
+        let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.execution, Execution::Baseline { .. }));
         of_old.unwrap_or(&data.arguments).only(is_given)
     }
 
     /// Whether a process of the cell need not compute the digest of its bytes again. An older
     /// program does not know how to leave that out, and its new side must do the same work.
     pub(super) fn has_digest(&self, cell: usize) -> bool {
-        let is_old = |method: &Method| matches!(method.how, How::Old { .. });
+        let is_old = |method: &Method| matches!(method.execution, Execution::Baseline { .. });
         self.run.cells[cell].digest.is_some() && !self.job.methods.iter().any(is_old)
     }
 
@@ -200,7 +200,7 @@ impl<'a> Bench<'a> {
 // The measurement job, and the observer of the growing run.
 
 /// The methods and points to measure, and the means to do so.
-pub struct Job<'a> {
+pub struct MeasureJob<'a> {
     pub experiment: &'a Experiment,
     /// The chosen methods of the experiment, and the user's own; the first is the reference.
     pub methods: Vec<Method>,
@@ -222,15 +222,15 @@ pub trait Record {
         Ok(())
     }
     /// The session was interrupted: its samples, which are in the run, no longer count.
-    fn set_aside(&mut self, _run: &Run, _session: u32) -> Result<()> {
+    fn discard_session(&mut self, _run: &Run, _session: u32) -> Result<()> {
         Ok(())
     }
     /// The plan has changed: the deciding measure was chosen.
-    fn planned(&mut self, _run: &Run) -> Result<()> {
+    fn plan_changed(&mut self, _run: &Run) -> Result<()> {
         Ok(())
     }
     /// Called between samples, with the run until now.
-    fn progress(&mut self, _run: &Run, _progress: &Progress<'_>) {}
+    fn progress(&mut self, _run: &Run, _progress: &RunProgress<'_>) {}
     /// The environment, the notes and `complete` are final.
     fn finish(&mut self, _run: &Run) -> Result<()> {
         Ok(())
@@ -239,7 +239,7 @@ pub trait Record {
 
 /// The current state of the measurement.
 #[derive(Clone, Debug)]
-pub enum Progress<'a> {
+pub enum RunProgress<'a> {
     Preparing {
         method: &'a str,
         done: usize,
@@ -269,7 +269,7 @@ pub enum Progress<'a> {
     },
     /// After a session of a run of sequential design in which verdicts may have changed.
     Looked {
-        decided: &'a Decided,
+        decided: &'a StoppingDecision,
         /// By cell, whether it takes part in no later session.
         left: &'a [bool],
     },

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn at(values: &[(&str, Value)], wall_ns: Vec<f64>) -> Cell {
+fn at(values: &[(&str, ParamValue)], wall_ns: Vec<f64>) -> Cell {
     let mut cell = cell("create", wall_ns);
     for (name, value) in values {
         cell.point.set(*name, value.clone());
@@ -11,12 +11,12 @@ fn at(values: &[(&str, Value)], wall_ns: Vec<f64>) -> Cell {
 }
 
 fn lines(cells: Vec<Cell>) -> Vec<String> {
-    let line = |across: &ParamComparison| {
-        let ParamComparison { param, value, reference_value, comparison } = across;
+    let line = |effect: &ParamComparison| {
+        let ParamComparison { param, value, reference_value, comparison } = effect;
         let size = comparison.point.number("size").unwrap();
         format!("{param} {size}: {value} to {reference_value} {:?}", comparison.verdict)
     };
-    analyze(&run(cells)).across.iter().map(line).collect()
+    analyze(&run(cells)).param_effects.iter().map(line).collect()
 }
 
 #[test]
@@ -35,9 +35,9 @@ fn directories_are_compared_at_each_size_with_the_first_of_them() {
         "dir 2: /c to /a Slower",
     ];
     assert_eq!(lines(cells.clone()), expected);
-    let across = &analyze(&run(cells.clone())).across[0].comparison;
-    close(across.ratio, 0.5, 0.01);
-    close(Some(across.level), 1.0 - 0.05 / 2.0, 1e-12);
+    let effect = &analyze(&run(cells.clone())).param_effects[0].comparison;
+    close(effect.ratio, 0.5, 0.01);
+    close(Some(effect.level), 1.0 - 0.05 / 2.0, 1e-12);
 
     // If the first one was not measured, the next one takes its place.
     cells[0].status = Status::Failed("full".to_owned());
@@ -82,7 +82,7 @@ fn the_measure_is_that_of_the_tables_of_both_values() {
             point
         });
         let analysis = analyze(&Run { points: points.to_vec(), ..run(cells) });
-        analysis.across.into_iter().map(|across| across.comparison.metric).collect()
+        analysis.param_effects.into_iter().map(|effect| effect.comparison.metric).collect()
     };
     assert_eq!(measures(cells.clone()), ["wall_less_wait_ns"; 2]);
     assert_eq!(measures(cells[..4].to_vec()), ["wall_less_wait_ns"; 2]);
