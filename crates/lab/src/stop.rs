@@ -7,14 +7,14 @@ use std::{io, mem, ptr};
 
 use anyhow::{Context, Result, ensure};
 
-/// The one that signals set.
+/// The request that signals set.
 static ON_SIGNALS: OnceLock<Stop> = OnceLock::new();
 
-/// Set when the process goes on after it was stopped, as by SIGSTOP or Ctrl-Z.
+/// Set when the process continues after a stop, as by SIGSTOP or Ctrl-Z.
 static WENT_ON: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Whether this process was stopped and went on since the last call. What it measured meanwhile is
-/// longer by that.
+/// Whether this process was stopped and continued since the last call. Times that it measured
+/// include the stop.
 pub(crate) fn was_stopped_meanwhile() -> bool {
     WENT_ON.get().is_some_and(|went_on| went_on.swap(false, Ordering::Relaxed))
 }

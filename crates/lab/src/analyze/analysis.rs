@@ -18,7 +18,7 @@ pub struct Analysis {
     pub param_effects: Vec<ParamComparison>,
     /// Each method over all points of the run, if there are several.
     pub overall: Vec<Overall>,
-    /// Each contender against the reference in the metrics that methods report themselves.
+    /// Each contender against the reference in the custom metrics, which methods report.
     #[serde(rename = "own")]
     pub custom_metrics: Vec<CustomMetricComparison>,
     /// The outcomes of the thresholds, by threshold, method and point.
@@ -203,7 +203,7 @@ pub struct ParamComparison {
     pub comparison: Comparison,
 }
 
-/// A method against the reference at one point, in a metric of their own.
+/// A method against the reference at one point, in a custom metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CustomMetricComparison {
     pub method: String,

@@ -484,6 +484,7 @@ pub(super) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
     unbeaten.map(|(cell, _)| *cell).collect()
 }
 
+/// The values of a contender in the metrics that decide which contenders no other one beats.
 struct ParetoCandidate {
     sessions: BTreeSet<u32>,
     /// By metric, the values in ascending order with their sessions; none for a value of the

@@ -1,5 +1,5 @@
-//! Comparisons beside those of a point's table: of a method with itself at another value of a
-//! param, of the metrics that methods report themselves, and of a method over all points.
+//! Comparisons that are not in a point's table: a method with itself at another value of a param,
+//! the custom metrics that methods report, and a method over all points.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! What follows from a run that is still measured: which methods may leave it, when it ends, and
-//! what is shown of it meanwhile.
+//! Decisions about a run that is still being measured: which methods may leave it, when it ends,
+//! and the figures that are shown meanwhile.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,17 +16,18 @@ use crate::stats::LOOKS;
 
 // Which methods may leave a run of sequential design, and when it ends.
 
-/// A method that has no other beside it is measured in this number of sessions.
+/// The number of sessions of a method without a rival.
 const ALONE: usize = 22;
 
-/// What the samples that a run has until now say about its end.
+/// Which methods may leave a run of sequential design, and whether it may end, by its samples
+/// until now.
 #[derive(Clone, Debug, Default)]
 pub struct StoppingDecision {
     /// By cell, whether it may leave: it has a verdict, and is shown slower than another method. A
     /// yardstick, which has none, leaves once it has the sessions of the first look.
     pub leaves: Vec<bool>,
-    /// Whether nothing is open any more: every method has a verdict, and those that may be the best
-    /// are shown to differ from each other, or to be the same.
+    /// Whether the run may end: every method has a verdict, and those that may be the best are
+    /// shown to differ from each other, or to be the same.
     pub all: bool,
     /// The tables with their best methods, and the comparisons, as in the analysis of the run.
     pub families: Vec<Family>,
@@ -48,7 +49,7 @@ pub fn is_look(run: &Run) -> bool {
     cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
 }
 
-/// What is decided now.
+/// The decision by the samples until now.
 pub fn stopping_decision(run: &Run) -> StoppingDecision {
     let tables = compare_all(run, &wrong_answers(run));
     let of_cell = |cell: usize| {
@@ -104,16 +105,16 @@ fn sessions(cell: &Cell) -> usize {
     cell.counted(WALL).map(|(sample, _)| sample.session).collect::<BTreeSet<u32>>().len()
 }
 
-// What is known of a run while it is measured: the medians until now, and the verdicts of the
-// last look. No interval is computed, so that it is cheap.
+// The figures of a run while it is measured: the medians until now, and the verdicts of the last
+// look. No interval is computed, so that this is cheap.
 
 const METRICS: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
 
 /// Before the first look the comparisons have the ratio of the medians, and neither an interval nor
 /// a verdict.
 ///
-/// While no sample of a method counts, the last one that warms it up stands for it, so that there
-/// are figures as soon as anything is measured.
+/// While no sample of a method counts, its last warm-up sample is used instead, so that figures are
+/// shown as soon as anything is measured.
 pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
     let run = &*with_estimates(run);
     let wrong = wrong_answers(run);

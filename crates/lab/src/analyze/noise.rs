@@ -20,7 +20,8 @@ pub(super) const ALPHA: f64 = 0.01;
 /// sessions it is searched for within them: differences between processes are not a trend.
 const TREND_SESSIONS: usize = 10;
 
-/// What is doubtful about the logs of a cell's samples, if chance produces it less often than this.
+/// A test of the logs of a cell's samples, at a level: the text of the doubt, if chance produces it
+/// less often than the level.
 type NoiseCheck = fn(&[(&Sample, f64)], f64) -> Option<String>;
 
 pub(super) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
@@ -161,7 +162,7 @@ const AS_LARGE: usize = 10;
 /// A pair whose statistic is fewer standard deviations above its mean is not looked at closely.
 const Z_MIN: f64 = 2.5;
 
-/// The place of each cell in one round; none if it did not run.
+/// The slot of each cell in one round; none if it did not run.
 type Slots = Vec<Option<u32>>;
 
 /// The cells that take longer where another one has run since their own last run, each with the
@@ -211,7 +212,7 @@ fn rounds(run: &Run) -> Vec<((u32, u32), Slots)> {
     rounds.into_iter().collect()
 }
 
-/// A run of a method that follows another of its own.
+/// A sample of a method that has an earlier one in the round before.
 struct RepeatedRun {
     session: u32,
     log: f64,

@@ -16,7 +16,7 @@ pub struct SizeSweep<'a> {
     pub columns: Vec<SweepColumn<'a>>,
 }
 
-/// A method with one kind of pages.
+/// The latencies of a method with one kind of pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepColumn<'a> {
     pub method: &'a str,

@@ -32,6 +32,7 @@ pub(crate) enum EventTarget {
     AfterExec(u32),
 }
 
+/// An open perf event, which counts.
 #[derive(Debug)]
 pub(super) struct EventCounter {
     kind: CountedEvent,

@@ -113,6 +113,7 @@ impl JobMark {
 // The events of a foreign process, counted from outside: those of all its threads and of all
 // processes that it starts.
 
+/// The open perf events of all threads of a process.
 pub(crate) struct ProcessCounters {
     events: Vec<EventCounter>,
 }

@@ -30,6 +30,7 @@ pub(super) enum PtraceEvent {
     Stopped(u32, PtraceStop),
 }
 
+/// Why a traced task has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PtraceStop {
     /// The task is at the beginning or the end of a system call.

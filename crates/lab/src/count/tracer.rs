@@ -14,7 +14,7 @@ use super::ptrace::{self, PtraceEvent, PtraceStop, SyscallInfo};
 use super::{Calls, tree};
 use crate::{clock, counters, proc_fs};
 
-/// Which system calls belong to the job.
+/// Which system calls are counted.
 #[derive(Clone, Debug)]
 pub(crate) enum TraceScope {
     /// Those between the marks that a built-in method sets.
@@ -83,6 +83,7 @@ struct TracingThread {
     quiet_since_ns: u64,
 }
 
+/// A task that is traced.
 #[derive(Default)]
 struct TracedTask {
     /// The task runs untraced until its first stop.

@@ -123,7 +123,7 @@ impl Method {
         }
     }
 
-    /// The method as a line to hold the contenders against.
+    /// The method as a yardstick: shown, never judged.
     pub fn as_yardstick(self) -> Method {
         Method { role: Role::Yardstick, ..self }
     }
@@ -159,6 +159,7 @@ impl Method {
     }
 }
 
+/// How the lab executes a method.
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one for each method")]
 pub enum Execution {
@@ -181,7 +182,7 @@ impl Execution {
         Execution::Worker { argv: argv.into_iter().map(Into::into).collect() }
     }
 
-    /// Whether all that is known to run is a process of the experiment, and no command or hook.
+    /// Whether only one process of the experiment runs, and no command or hook of the user.
     pub fn is_one_process(&self) -> bool {
         matches!(self, Execution::BuiltIn(_) | Execution::Worker { .. })
     }

@@ -244,7 +244,7 @@ pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, R
     Ok(used.cpu)
 }
 
-// A process that methods need beside them, such as the server that they read from. It is ended
+// A process that methods need, such as the server that they read from. It is ended
 // on drop, and when the lab ends.
 
 /// A helper process that has started but is not necessarily ready.

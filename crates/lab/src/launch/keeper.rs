@@ -1,4 +1,4 @@
-//! A process beside the lab that ends what the lab has started if the lab is killed. It is this
+//! A helper process that ends what the lab has started if the lab is killed. It is this
 //! program again, and sees the end of the lab by the end of a pipe of which only the lab has the
 //! other side. What it ends are the process groups in a file in memory, to which the lab writes at
 //! the start and the end of each child, and the processes that have the mark of the lab in their

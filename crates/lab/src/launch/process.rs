@@ -529,8 +529,8 @@ impl WaitWatch {
 const OVERLAP_SHARE: f64 = 0.05;
 
 /// Whether the tree is serial; none where the ends of its tasks were not seen. A parent that works
-/// beside its child overlaps with no other, but then they compute and wait longer, all together,
-/// than it takes.
+/// while its child works overlaps with no other task; then the sum of their computing and waiting
+/// exceeds the wall time.
 pub(super) fn is_serial(waits: &CommandWaits, cpu_ns: u64, wall_ns: u64) -> Option<bool> {
     let overlap_ns = waits.overlap_ns?;
     let busy_ns = cpu_ns + waits.tree?.wait_ns;

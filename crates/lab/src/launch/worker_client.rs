@@ -15,7 +15,8 @@ use crate::{clock, metric};
 /// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;
 
-/// A process that has said nothing after this time is no worker, whatever the limit of a sample is.
+/// A process that has written nothing after this time is no worker, whatever the limit of a sample
+/// is.
 const HELLO_NS: u64 = 60_000_000_000;
 
 /// More phases of one sample are a mistake.

@@ -1,5 +1,5 @@
-//! The job of a measurement, who observes the growing run, and what its passes share: their state,
-//! and the order of a round.
+//! The job of a measurement, the observer of the growing run, and what the passes over a run share:
+//! their state and the order of a round.
 
 use std::thread::available_parallelism;
 
@@ -208,8 +208,8 @@ pub struct MeasureJob<'a> {
     pub least_sessions: u32,
 }
 
-/// Receives the run as it grows: implemented by the store and the progress line. What is not
-/// implemented does nothing.
+/// Receives the run as it grows; implemented by the store and the progress line. The default
+/// methods do nothing.
 pub trait Record {
     /// The run has its cells and no samples yet; the implementation sets its id.
     fn begin(&mut self, run: &mut Run) -> Result<()>;
@@ -254,14 +254,14 @@ pub enum RunProgress<'a> {
         /// Remaining time of the rounds; none before the first one has been taken.
         left_ns: Option<u64>,
     },
-    /// The time of the run is too short for its first look, after this number of sessions, and it
-    /// goes on for about this long until then.
+    /// The time of the run is too short for its first look, which needs this number of sessions:
+    /// the run continues for about `ns` until it has them.
     Longer {
         sessions: u32,
         ns: u64,
     },
-    /// The time will not suffice for the sessions of a verdict: a limit that would, and the one
-    /// that was given, if any.
+    /// The time will not suffice for the sessions of a verdict: a limit that would suffice, and the
+    /// given limit, if any.
     Short {
         sessions: u32,
         limit_ns: u64,

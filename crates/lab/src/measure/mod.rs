@@ -168,7 +168,7 @@ pub fn measure(
     let mut running: Vec<Option<RunningMethod>> = run.cells.iter().map(|_| None).collect();
     let mut context = MeasureContext { job, run, data, launch, record, stop };
     let (mut finished, mut has_time) = (true, true);
-    // Which methods had left a run that is resumed follows from its samples.
+    // Of a resumed run, the methods that had left are found again from its samples.
     let is_resumed = sessions.len() < context.run.plan.sessions as usize;
     let mut is_decided =
         is_resumed && is_enough(context.run) && look(&mut context, &mut schedule, &mut running)?;
@@ -214,7 +214,8 @@ pub fn measure(
     context.record.finish(context.run)
 }
 
-/// Adds what was seen of the machine during the rounds, and what the lab needed between samples.
+/// Adds the load of the machine during the rounds, and the time that the lab needed between
+/// samples.
 fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
     let facts = &mut run.environment.facts;
     facts.insert("steal_share".to_owned(), shares.steal_share.into());
@@ -226,13 +227,14 @@ fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
     }
 }
 
-/// In a sequential design: ends the methods that are decided, and returns whether all is decided.
+/// In a sequential design, drops the methods that have a verdict. Returns whether the run may end.
 fn look(context: &mut MeasureContext<'_>, schedule: &mut Schedule, running: &mut [Option<RunningMethod>]) -> Result<bool> {
     if context.run.plan.design.is_fixed() {
         return Ok(false);
     }
     keep_measures(context.run, context.record)?;
-    // Before anybody leaves: where the run is resumed, the same sessions give the same look.
+    // Stores the look before methods are dropped, so that a resumed run repeats it from the same
+    // sessions.
     context.run.plan.looked_at = sessions_had(context.run, Sample::counts);
     context.record.plan_changed(context.run)?;
     let decided = stopping_decision(context.run);
@@ -252,7 +254,7 @@ fn look(context: &mut MeasureContext<'_>, schedule: &mut Schedule, running: &mut
     Ok(decided.all && is_least)
 }
 
-/// Chooses the deciding measure, once: before any ratio is computed, so that no ratio can influence
+/// Chooses the deciding measure once, before any ratio is computed, so that no ratio can influence
 /// the choice.
 fn keep_measures(run: &mut Run, record: &mut dyn Record) -> Result<()> {
     if !run.plan.measures.is_empty() {
@@ -367,7 +369,7 @@ fn is_whole(run: &Run, session: u32) -> bool {
     most >= run.plan.rounds && taken.iter().all(|n| *n == most || most > 1 && *n < 2)
 }
 
-/// About how long the samples took that a resumed run has already.
+/// The approximate time of the samples that a resumed run already has.
 fn spent_ns(run: &Run) -> u64 {
     let spent = |cell: &Cell| {
         let column = cell.values.get(metric::WALL).map_or(&[][..], Vec::as_slice);
@@ -378,7 +380,8 @@ fn spent_ns(run: &Run) -> u64 {
     run.cells.iter().map(spent).sum::<f64>() as u64
 }
 
-/// Marks the samples of an interrupted session as not counted: a part of a session is not a unit.
+/// Marks the samples of an interrupted session as not counted, because intervals are computed from
+/// whole sessions.
 fn discard_session(run: &mut Run, session: u32, record: &mut dyn Record) -> Result<()> {
     for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
         if sample.pass == Pass::Timing && sample.session == session {

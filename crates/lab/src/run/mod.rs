@@ -217,8 +217,8 @@ pub struct Cell {
 pub enum Role {
     /// A method that competes.
     Contender,
-    /// A method that is shown beside the contenders for orientation: the limit, or a well-known
-    /// program. It has no verdict and may lack an answer.
+    /// A method that is shown for orientation: the limit, or a well-known program. It has no
+    /// verdict and may lack an answer.
     Yardstick,
 }
 
@@ -261,7 +261,7 @@ impl Status {
 /// Why the samples of a session that a signal or a crash ended do not count.
 pub const INTERRUPTED: &str = "its session was interrupted";
 
-/// Why a sample does not count during which the lab went on after a stop, as by SIGSTOP.
+/// Why a sample does not count during which the lab was stopped and continued, as by SIGSTOP.
 pub const STOPPED: &str = "bytelab was stopped meanwhile";
 
 /// The same where the whole machine was.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::spans::{Category, Fault, ProcessTimeline, Span, Thread, Timeline};
 
+/// One object of the format.
 #[derive(Serialize)]
 struct TraceEvent<'a> {
     ph: &'static str,

@@ -26,8 +26,8 @@ pub(super) fn poll_once(shared: &RecorderState) {
     shared.states().poll(&shared.processes());
 }
 
-// What is visible of threads from outside without special rights: their states when they are
-// polled, and how long they ran and waited since the last poll.
+// The states of threads by polling, which needs no special rights: the state at each poll, and how
+// long the thread ran and waited since the last one.
 
 /// The pause between two polls; it is longer if a poll takes more than a fifth of it.
 pub(super) const PAUSE_NS: u64 = 1_000_000;

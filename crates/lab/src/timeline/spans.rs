@@ -16,6 +16,7 @@ pub struct Timeline {
     pub processes: Vec<ProcessTimeline>,
 }
 
+/// The part of the timeline of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessTimeline {
     pub pid: u32,
@@ -70,6 +71,7 @@ pub struct Recording {
     pub lost: u64,
 }
 
+/// A thread of a recording, with the process that it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedThread {
     pub process: u32,
@@ -212,7 +214,7 @@ fn cut(span: &Span, edges: &BTreeSet<u64>) -> Vec<Span> {
     ends.into_iter().map(piece).collect()
 }
 
-/// A child, with what the lab knows about it.
+/// A child that was recorded, with its phases as the lab saw them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedChild {
     pub pid: u32,

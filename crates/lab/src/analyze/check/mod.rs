@@ -222,8 +222,8 @@ struct RemeasuredCell<'a> {
 struct Contender<'a> {
     baseline: &'a Cell,
     now: Vec<&'a Cell>,
-    /// The reference of its point, which may be the cell itself; none where it has no other methods
-    /// beside it, or where times are compared absolutely.
+    /// The reference of its point, which may be the cell itself; none where the point has only one
+    /// method, or where times are compared absolutely.
     reference: Option<RemeasuredCell<'a>>,
     is_reference: bool,
     /// Why it cannot be checked: it was not measured, or its answer differs from that of the

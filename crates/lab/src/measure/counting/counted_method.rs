@@ -1,5 +1,5 @@
-//! A cell that is being counted: its process, and what is counted of it. It knows nothing of the
-//! run, so that several cells can be counted by a thread each.
+//! A method that is being counted: its process and its counts. It does not use the run, so that
+//! several cells can be counted by a thread each.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -16,7 +16,7 @@ use crate::param::Point;
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
-/// A started cell.
+/// The started method of a cell.
 pub(super) struct CountedMethod {
     pub(super) runner: Box<dyn CountingRunner>,
     pub(super) arguments: Point,
@@ -24,13 +24,13 @@ pub(super) struct CountedMethod {
     /// The number of the last sample.
     pub(super) n: u64,
     pub(super) rules: Rules,
-    /// Whether its system calls are traced no more: a sample was, or none can be.
+    /// Whether its system calls need no further tracing: a sample was traced, or none can be.
     pub(super) is_traced: bool,
     /// Why its system calls could not be traced.
     pub(super) untraced: Option<String>,
 }
 
-/// What is counted of a cell.
+/// How a cell is counted.
 pub(super) struct Rules {
     /// Whether the kernel counts system calls; otherwise every sample that counts is traced.
     pub(super) counts_syscalls: bool,
@@ -51,7 +51,7 @@ pub(super) enum CountedAs {
     Process,
 }
 
-/// What is to be done with a cell.
+/// A step of counting a cell.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     /// What comes before the first sample that counts.

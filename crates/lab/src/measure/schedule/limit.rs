@@ -1,5 +1,5 @@
-//! How long a run may take, when it is over, and what is said where its time is too short for a
-//! verdict.
+//! The time limits of a run: when it is over, and the announcements where its time is too short for
+//! a verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,7 @@ impl Schedule {
         let sessions_ns = session_ns.saturating_mul(u64::from(missing));
         let lacks_ns = sessions_ns.saturating_sub(self.at_most_left_ns(now_ns));
         if lacks_ns > 0 && self.extra_ns == 0 {
-            self.said_ns = Some(sessions_ns);
+            self.announce_ns = Some(sessions_ns);
         }
         self.extra_ns = self.extra_ns.saturating_add(lacks_ns);
     }
@@ -126,8 +126,8 @@ impl Schedule {
         }
     }
 
-    /// Leaves out warm-up rounds that a limit for the whole run has no time for beside the sessions
-    /// of a verdict. What stays from session to session is warmed up only once, at least once.
+    /// Leaves out warm-up rounds for which a limit for the whole run has no time, if it also has to
+    /// hold the sessions of a verdict. Cells with a process per sample are warmed up once.
     pub(super) fn leave_out_warm_ups(&mut self, now_ns: u64) {
         let round_ns = self.pace_ns();
         if !self.limits_all || round_ns == 0 || !self.all_process_per_sample() {
@@ -165,16 +165,16 @@ impl Schedule {
         now_ns: u64,
     ) -> Option<(u32, Option<u64>)> {
         let lacks_time = self.at_most_left_ns(now_ns) < self.verdict_ns(had);
-        let is_new = !self.said_short && (lacks_time || self.is_too_long());
+        let is_new = !self.announced_short && (lacks_time || self.is_too_long());
         let short =
             self.too_short(had, now_ns).filter(|(_, limit_ns)| is_new && limit_ns.is_some());
-        self.said_short |= short.is_some();
+        self.announced_short |= short.is_some();
         short
     }
 
-    /// Where the time was too short for a verdict, as it had only this number of sessions: the
-    /// number that a verdict takes, and the limit for the whole run that would do, if it can be
-    /// known.
+    /// Where the time ended the run before a verdict, after only this number of sessions: the
+    /// number of sessions that a verdict takes, and a limit for the whole run that would suffice,
+    /// if it can be estimated.
     pub(in crate::measure) fn too_short(
         &self,
         had: u32,
@@ -198,16 +198,16 @@ impl Schedule {
     }
 }
 
-/// Says once how long a run goes on whose own time is too short for its first look.
+/// Announces once that the run will exceed its limit, because it is too short for its first look.
 pub(in crate::measure) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
-    if let Some(ns) = schedule.said_ns.take() {
+    if let Some(ns) = schedule.announce_ns.take() {
         let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
         context.record.progress(context.run, &longer);
     }
 }
 
-/// Says once, as soon as it is known, which limit would do where the time is too short for a
-/// verdict.
+/// Announces once, as soon as it is known, that the time is too short for a verdict, and which
+/// limit would suffice.
 pub(in crate::measure) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
     let had = sessions_of_two(context.run);
     let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
@@ -223,7 +223,7 @@ fn given_ns(run: &Run) -> Option<u64> {
     run.plan.limits_all.then_some(run.plan.time_limit_ns)
 }
 
-/// Says which limit would do where the time was too short for a verdict.
+/// Adds a note where the time was too short for a verdict, with a limit that would suffice.
 pub(in crate::measure) fn note_short_time(run: &mut Run, schedule: &Schedule) {
     let had = sessions_of_two(run);
     let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };

@@ -1,6 +1,6 @@
-//! How the time of a run is divided: how many sessions to start, when each of them ends, which
-//! state one session passes to the next, and how far the run is. A schedule reads no clock: the
-//! time is an argument.
+//! Divides the time of a run: how many sessions to start, when each of them ends, which state one
+//! session passes to the next, and the progress of the run. A schedule reads no clock: the time is
+//! an argument.
 
 pub(super) mod limit;
 
@@ -21,7 +21,7 @@ const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
 /// Where no limit for the whole run is given, a sample of this duration ends the run once each cell
-/// has one: six sessions of it would take longer than anybody expects.
+/// has one: six sessions of it would take longer than users expect.
 const LONG_SAMPLE_NS: u64 = 60_000_000_000;
 /// In a sequential design the numbers of sessions that verdicts require are looks.
 const FIRST_LOOKS: &[u32] = &[6];
@@ -42,7 +42,7 @@ pub(super) struct Schedule {
     /// round per session.
     samples_ns: Vec<u64>,
     slow: Vec<bool>,
-    /// By cell, once known, whether it is not warmed up again in later sessions.
+    /// By cell, once known, whether later sessions skip its warm-up.
     skips_warm_up: Vec<bool>,
     /// The total sample time of the slow cells that have not left.
     slow_ns: u64,
@@ -51,19 +51,20 @@ pub(super) struct Schedule {
     limit_ns: u64,
     /// The time of all that happens before the counting pass.
     pub(super) at_most_ns: u64,
-    /// What the first look takes beyond that, counting included, and the same until it is said.
+    /// The time of the first look beyond that, counting included; and the time to announce, until
+    /// it is announced.
     pub(super) extra_ns: u64,
-    pub(super) said_ns: Option<u64>,
-    /// Whether it was said that the time is too short.
-    said_short: bool,
-    /// The duration of a sample of the first session that ends the run; none: it is not ended so.
+    pub(super) announce_ns: Option<u64>,
+    /// Whether it was announced that the time is too short.
+    announced_short: bool,
+    /// A sample of the first session that takes this long ends the run; none: no sample does.
     long_sample_ns: Option<u64>,
-    /// Whether the limit is one for the whole run, and what the counting pass has of it.
+    /// Whether the limit is one for the whole run, and the share of the counting pass.
     limits_all: bool,
     counting: u32,
     counting_ns: u64,
     sessions: u32,
-    /// The number of sessions that are measured whatever the time is.
+    /// The number of sessions that are measured regardless of the time.
     least: u32,
     /// Sessions that a resumed run has already.
     had: u32,
@@ -124,8 +125,8 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 }
 
 impl Schedule {
-    /// A schedule for this number of sessions of the plan, with cells that stay from one session to
-    /// the next or do not, where earlier samples took `spent_ns`.
+    /// A schedule for this number of sessions of the plan; `process_per_sample` is by cell, and
+    /// earlier samples took `spent_ns`.
     pub(super) fn new(plan: &Plan, sessions: u32, process_per_sample: Vec<bool>, spent_ns: u64) -> Schedule {
         let planned = plan.sessions.max(1);
         let limit_ns = match plan.design {
@@ -221,7 +222,7 @@ impl Schedule {
         let took_ns = now_ns.saturating_sub(self.session_began_ns);
         let set_up_once_ns = self.set_up_ns.saturating_sub(self.set_up_again_ns);
         if self.start_ns.is_some() {
-            // Processes that stay were not started again.
+            // Cells with a process per sample were not started again.
             self.start_ns = Some(took_ns);
             return;
         }
@@ -236,8 +237,8 @@ impl Schedule {
         self.leave_out_warm_ups(now_ns);
     }
 
-    /// Whether the cell takes part in the next round. Slow cells, and cells that stay, are not
-    /// warmed up again in each session.
+    /// Whether the cell takes part in the next round. Slow cells, and cells with a process per
+    /// sample, are not warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
         if self.has_left(cell) || warm_up && self.begun > 1 && !self.is_warmed_up_again(cell) {
             return false;
@@ -431,7 +432,7 @@ impl Schedule {
 const SESSIONS_AIMED_AT: u64 = 22;
 
 impl Schedule {
-    /// These cells take part in no later session. What has left does not return.
+    /// These cells take part in no later session. A cell that has left does not return.
     pub(in crate::measure) fn leave(&mut self, leaves: &[bool]) {
         for (left, leaves) in self.left.iter_mut().zip(leaves) {
             *left |= leaves;
@@ -440,14 +441,14 @@ impl Schedule {
         self.share_of_warm_ups();
     }
 
-    /// Whether what the sessions after the first show of the warm-ups may spare cells theirs: until
-    /// the first look, after which most of the slow ones have left. In a fixed design all are
-    /// warmed up.
+    /// Whether cells may skip their later warm-ups by the results of this session: in the sessions
+    /// after the first up to the first look, after which most of the slow ones have left. In a
+    /// fixed design all cells are warmed up.
     pub(in crate::measure) fn may_skip_warm_ups(&self) -> bool {
         self.design == Design::Sequential && (2..=FIRST_LOOKS[0]).contains(&self.begun)
     }
 
-    /// These cells are not warmed up in later sessions, so that more sessions fit into the time.
+    /// Later sessions skip the warm-ups of these cells, so that more sessions fit into the time.
     pub(in crate::measure) fn skip_warm_ups(&mut self, skips_warm_up: &[bool]) {
         self.skips_warm_up.resize(skips_warm_up.len(), false);
         for (skips, now) in self.skips_warm_up.iter_mut().zip(skips_warm_up) {

@@ -1,5 +1,5 @@
 //! One session: it starts a process per cell, warms up, and takes rounds until the plan is complete
-//! or the time is used up. What a sample is worth is seen here, and which methods need no warm-up.
+//! or the time is used up. It also finds which samples count and which methods need no warm-up.
 
 mod preparing;
 
@@ -28,8 +28,8 @@ const RETAKES: u32 = 2;
 pub(super) struct Session<'a, 'b> {
     pub(super) context: &'a mut MeasureContext<'b>,
     pub(super) number: u32,
-    /// By cell; none: not started, or ended. Cells whose every sample is a process of its own stay
-    /// from session to session.
+    /// Indexed by cell; `None` if not running. Cells with a process per sample are kept from
+    /// session to session.
     pub(super) running: &'a mut Vec<Option<RunningMethod>>,
     pub(super) schedule: &'a mut Schedule,
     pub(super) noise: &'a Noise,
@@ -44,7 +44,7 @@ pub(super) struct RunningMethod {
     /// Index into the points and their data.
     point: usize,
     bypasses_cache: bool,
-    /// Whether the sample from which its time is known was that of the first warm-up round.
+    /// Whether the sample that determined its time is that of the first warm-up round.
     is_warm: bool,
     /// Approximate time of one operation.
     op_ns: u64,
@@ -113,8 +113,8 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether samples were taken of all that take part, so that the round shows how long
-    /// one takes.
+    /// Returns whether all participants were sampled, so that the duration of the round is that of
+    /// a whole one.
     fn round(&mut self, round: u32, warm_up: bool) -> Result<bool, Interrupted> {
         self.keep_warm()?;
         let order = order(self.context.run.plan.seed, self.number, round, self.context.run.cells.len());
@@ -163,7 +163,7 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Takes one sample, again if its file was found to have left the page cache, or if the lab was
+    /// Takes one sample. It is repeated if its file had left the page cache, or if the lab was
     /// stopped meanwhile: without it the whole round would be lost for the comparison with the
     /// others.
     fn sample(&mut self, index: usize, position: Position) -> Result<(), Interrupted> {
@@ -284,7 +284,7 @@ fn disproved_by_device(
     }
 }
 
-/// What stopped the lab while a sample was taken.
+/// Detects that the lab or the machine was stopped while a sample was taken.
 struct Pauses {
     suspended_ns: u64,
 }
@@ -306,7 +306,7 @@ impl Pauses {
     }
 }
 
-/// The two clocks are not read at once.
+/// Tolerance for the time between the readings of the two clocks.
 const SUSPENDED_NS: u64 = 10_000_000;
 
 fn clock_stood(taken: &RawSample) -> Option<String> {
@@ -344,12 +344,12 @@ fn never_proved(cell: &Cell) -> Option<RunError> {
 /// of a cell ends.
 const UNPROVED_LIMIT: usize = 5;
 
-// Which methods need no warm-up in later sessions, because it changes nothing and takes long.
+// Which methods skip their warm-up in later sessions, because it changes nothing and takes long.
 
-/// A method is spared only if its samples take more than this multiple of the reference's.
+/// A method skips its warm-up only if its samples take more than this multiple of the reference's.
 const TIMES_OF_REFERENCE: f64 = 2.0;
-/// First samples that take more than this multiple of later ones show what a warm-up is for: a
-/// compiler that runs meanwhile, memory that is touched for the first time.
+/// A warm-up is needed if first samples take more than this multiple of later ones: a compiler runs
+/// meanwhile, or memory is touched for the first time.
 const TIMES_OF_LATER: f64 = 1.1;
 
 /// By cell, whether its first samples of the sessions that warmed it up took as long as the last
@@ -357,7 +357,7 @@ const TIMES_OF_LATER: f64 = 1.1;
 /// `sessions` count: in the first one the processes have computed digests, and so have touched
 /// their memory before.
 fn skips_warm_up(cells: &[Cell], points: &[Point], of_reference: &[bool], sessions: &[u32]) -> Vec<bool> {
-    // The reference is not spared, and is not warmed up where it is a command.
+    // The reference never skips its warm-up; it has none where it is a command.
     let times = cells.iter().zip(of_reference);
     let times: Vec<Option<[f64; 2]>> =
         times.map(|(cell, is_reference)| times_ns(cell, sessions, !is_reference)).collect();
@@ -469,7 +469,7 @@ mod skips_warm_up_tests {
         check(&[cell("ref", 1, &[10.0, 10.0]), never], &[false, false]);
     }
 
-    /// A spared method takes part in fewer sessions with a warm-up than the reference.
+    /// A method that skips its warm-up has fewer sessions with one than the reference.
     #[test]
     fn the_number_of_sessions_changes_no_mean() {
         let reference = cell_of("ref", 1, &[&[10.0, 10.0], &[10.0, 10.0]]);
@@ -487,7 +487,7 @@ mod skips_warm_up_tests {
         assert_eq!(skips_in(&[]), [false, false]);
     }
 
-    /// A command is a process of its own in each sample, and stays without warm-ups.
+    /// A command is a process of its own in each sample, and is not warmed up again.
     #[test]
     fn the_reference_may_have_no_warm_up() {
         let mut command = cell("ref", 1, &[10.0, 10.0]);

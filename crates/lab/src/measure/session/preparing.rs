@@ -1,5 +1,5 @@
-//! What precedes the rounds of a session: its processes start and prepare, and in the first session
-//! the number of operations of a sample is found.
+//! The preparation of a session: its processes start and prepare, and in the first session the
+//! number of operations per sample is found.
 
 use std::collections::VecDeque;
 use std::thread::available_parallelism;
@@ -82,8 +82,8 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    /// Whether to go on with what precedes the rounds, which is shown. In the first session it
-    /// gives each method its first figure, whatever the time is.
+    /// Reports the progress of the preparation, and returns whether it continues. In the first
+    /// session it always does, because it gives each method its first figure.
     fn goes_on(&mut self, cell: usize, done: usize) -> Result<bool, Interrupted> {
         self.context.check_stop()?;
         if !self.schedule.is_first() && self.schedule.is_over(clock::now_ns()) {

@@ -223,7 +223,7 @@ fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
     // A limit for the rounds alone is never too short: the first look is reached.
     let (whole, took_ms, schedule) = simulate_limited(false, 3000, &[500, 900, 1100]);
     assert_eq!((whole, schedule.too_short(whole, took_ms * 1_000_000)), (6, None));
-    let said_s = schedule.said_ns.map(|ns| ns / 1_000_000_000);
+    let said_s = schedule.announce_ns.map(|ns| ns / 1_000_000_000);
     assert!(said_s.is_some_and(|s| (12..30).contains(&s)), "{said_s:?}");
     let (_, took_ms, schedule) = simulate_limited(true, 100, &[2000, 2000]);
     let short = schedule.too_short(0, took_ms * 1_000_000);
