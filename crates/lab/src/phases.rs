@@ -13,7 +13,7 @@ type Mark = (&'static str, u64);
 static IS_RECORDED: AtomicBool = AtomicBool::new(false);
 static MARKS: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
 
-/// So many marks cost no allocation inside of the job.
+/// This number of marks needs no allocation inside the job.
 const RESERVED: usize = 256;
 
 fn marks() -> MutexGuard<'static, Vec<Mark>> {

@@ -17,9 +17,9 @@ pub struct Warning {
     pub point: Option<Point>,
     /// Set where the warning concerns many cells at once.
     pub cells: Option<Cells>,
-    /// What was found, or the reason.
+    /// The finding, or the reason.
     pub detail: String,
-    /// What to do about it, or what it means. Empty where the detail already contains it.
+    /// The advice, or the meaning. Empty where the detail already contains it.
     pub advice: String,
 }
 
@@ -45,10 +45,10 @@ pub enum WarningKind {
     /// A command leaves processes running.
     LeftRunning,
     NoVerdict,
-    /// What the run could have shown of its undecided methods.
+    /// The differences that the run could have found between its undecided methods.
     Undecided,
     Waited,
-    /// The same, and the quota of the control group was used up.
+    /// A method waited for a CPU, and the quota of the control group was used up.
     Throttled,
     /// The wait is not part of the times that are compared.
     WaitTakenOut,

@@ -311,7 +311,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
         let mut store = context.open_store()?;
         let machine = lab::environment::capture(None).fingerprint;
         let past = newest(&mut *store, experiment.name, &machine, &plan)?;
-        return foresee_against(args, &past, &cells(&methods, &points), &plan);
+        return show_detectable_effects(args, &past, &cells(&methods, &points), &plan);
     }
     let (keep, push_to) = (request.keep, request.push_to);
     let label = request.label.unwrap_or_else(|| format!("check against {}", args.against));
@@ -398,7 +398,7 @@ fn cells(methods: &[Method], points: &[Point]) -> Vec<(String, Point)> {
     cells
 }
 
-fn foresee_against(
+fn show_detectable_effects(
     args: &AgainstArgs,
     past: &[Run],
     cells: &[(String, Point)],

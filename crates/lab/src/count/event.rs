@@ -85,7 +85,7 @@ const USE_CLOCK: u64 = 1 << 25;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PerfEvent {
     Tracepoint(u64),
-    /// The same, and the starts, names and ends of tasks.
+    /// A tracepoint, and the starts, names and ends of tasks.
     TracepointAndTasks(u64),
     PageFault,
 }

@@ -26,7 +26,8 @@ pub(crate) enum TraceScope {
     Program,
     /// No calls: only the memory of its processes at their end.
     Memory,
-    /// The same for the processes that it starts, all of which have ended when this is finished.
+    /// No calls: only the memory of the processes that it starts, all of which have ended when the
+    /// tracing is finished.
     Children,
 }
 

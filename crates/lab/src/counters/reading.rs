@@ -1,5 +1,5 @@
-//! What is read of a process: the values of its counters, from the files under /proc/PID, and what
-//! its tasks waited and computed, from the reports of their ends.
+//! The readings of a process: the values of its counters, from the files under /proc/PID, and the
+//! times that its tasks waited and computed, from the reports of their ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,8 +173,8 @@ fn number(word: &[u8]) -> Option<u64> {
     })
 }
 
-// What the tasks (threads) of a process tree waited for a CPU and computed, from the reports of
-// their ends.
+// The times that the tasks (threads) of a process tree waited for a CPU and computed, from the
+// reports of their ends.
 
 /// A task that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,8 +212,8 @@ pub struct TaskTree {
 const PAIRS_MAX: usize = 3000;
 
 impl TaskTree {
-    /// Of the tasks that have ended those of the processes that `lab` has started since
-    /// `start_ns`, and of those that were handed to it: orphans become its children.
+    /// The tasks of the processes that `lab` has started since `start_ns`, and of those that became
+    /// its children as orphans.
     pub(crate) fn from_ended(ended: &[EndedTask], lab: u32, start_ns: u64) -> (TaskTree, Vec<EndedTask>) {
         let mut processes = BTreeSet::from([lab]);
         // A parent ends after its children: in the reverse order it is known before them. A child

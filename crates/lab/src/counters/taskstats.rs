@@ -1,4 +1,4 @@
-//! What the kernel reports of each task (thread) when it ends, on all CPUs: `taskstats` over a
+//! The kernel's report on each task (thread) when it ends, on all CPUs: `taskstats` over a
 //! generic netlink socket (Documentation/accounting/taskstats.rst). The wait for a CPU is reported
 //! also where the other delays are not accounted (`kernel.task_delayacct=0`). It takes
 //! `CAP_NET_ADMIN` in the first namespaces.

@@ -55,7 +55,7 @@ impl Noise {
     }
 }
 
-/// Of the times of the machine, whatever the kernel's own tick is.
+/// The tick of the machine's times in `/proc/stat`, whatever the kernel's own tick is.
 const TICK_NS: u64 = 10_000_000;
 
 /// All values are in ticks of 10 ms.

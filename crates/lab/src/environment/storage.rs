@@ -81,7 +81,7 @@ fn options_of(mount: &Mount) -> String {
     options.join(",")
 }
 
-/// The same for another path, as `data_2_file_system` and so on.
+/// The facts of another path, named `data_2_file_system` and so on.
 pub(super) fn of_place(tree: &Tree, path: &Path, number: usize) -> Facts {
     let mut facts = Facts::new();
     add(tree, Some(path), &mut facts);

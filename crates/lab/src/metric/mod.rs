@@ -191,9 +191,9 @@ pub const LONGEST_TASK_CPU: &str = "longest_task_cpu_ns";
 pub const OVERLAP: &str = "overlap_ns";
 /// The number of processes that a plain command has left running, where there are any.
 pub const LEFT: &str = "left_processes";
-/// The same where they were kept.
+/// The number of processes that a plain command has left running, where they were kept.
 pub const KEPT: &str = "kept_processes";
-/// What the hypervisor took for other machines during a sample.
+/// The CPU time that the hypervisor took for other machines during a sample.
 pub const STEAL: &str = "steal_ns";
 pub const THROUGHPUT: &str = "throughput_bytes_per_s";
 pub const SYSCALLS: &str = "syscalls";
@@ -201,12 +201,11 @@ pub const ALLOCATIONS: &str = "allocations";
 
 /// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.
 pub const PEAK_RSS: &str = "peak_rss_bytes";
-/// Of a plain command that may end with another exit code than 0; 128 more than the signal that
-/// ended it.
+/// The exit code of a plain command that may end with another one than 0; 128 more than the signal
+/// that ended it.
 pub const EXIT_CODE: &str = "exit_code";
 
-/// Of a plain command that is run several times at the same time: how many of these runs end in a
-/// second.
+/// The number of runs per second of a plain command of which several copies run at the same time.
 pub const COPIES_PER_S: &str = "copies_per_s";
 
 /// Whether the counting pass takes this metric. All other metrics are never taken from that pass.

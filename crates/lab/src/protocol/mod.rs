@@ -83,7 +83,7 @@ pub struct Done {
     pub totals: Option<Totals>,
 }
 
-/// What a built-in method's process has read of itself around the job, so that the lab need not:
+/// The counters that a built-in method's process has read around the job, so that the lab need not:
 /// totals of the sample, not values per operation. In a line, `process-totals` cannot be the name
 /// of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! What a decision needs besides an interval: its power, the correction for several comparisons,
-//! and the levels of the looks at a run that goes on until it is decided.
+//! The power of a decision, the correction for several comparisons, and the levels of the looks at
+//! a run that continues until its verdicts are known.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

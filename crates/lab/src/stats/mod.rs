@@ -32,7 +32,7 @@ pub fn median(values: &[f64]) -> f64 {
     median_of(&mut values.to_vec())
 }
 
-/// The same of values that may be rearranged for it.
+/// The median; rearranges the values.
 fn median_of(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
@@ -46,8 +46,8 @@ fn median_of(values: &mut [f64]) -> f64 {
     f64::midpoint(next.unwrap_or(*middle), *middle)
 }
 
-/// What other programs show for samples. It decides nothing here, because times are not normally
-/// distributed.
+/// The summary that other programs show of samples. No verdict uses it, because times are not
+/// normally distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     pub n: usize,

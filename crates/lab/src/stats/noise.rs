@@ -1,4 +1,4 @@
-//! What makes a series of samples doubtful: two modes, a start that differs, an effect of the
+//! Doubts about a series of samples: two modes, a start that differs, an effect of the
 //! position in the round, a pass that ran at another speed. All functions take logarithms of times,
 //! so that a difference is a ratio.
 

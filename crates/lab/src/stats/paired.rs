@@ -44,7 +44,7 @@ pub fn pseudomedian(values: &[f64]) -> Option<f64> {
 /// The rounds of a session are nearly always at most this many, and a run may have many sessions.
 const FEW: usize = 8;
 
-/// The same without memory of the heap.
+/// The pseudomedian of at most [`FEW`] values, without heap memory.
 fn of_few(values: &[f64]) -> Option<f64> {
     let mut averages = [0.0; FEW * (FEW + 1) / 2];
     let mut n = 0;

@@ -1,4 +1,4 @@
-//! What the effects of several groups, such as machines, say together: the random-effects model, in
+//! The combined effect of several groups, such as machines: the random-effects model, in
 //! which each group has a true effect of its own.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};

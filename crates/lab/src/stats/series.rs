@@ -243,7 +243,7 @@ pub fn trend(values: &[f64]) -> Trend {
     trend_within(&[values])
 }
 
-/// The same within each of several series, combined (Hirsch, Slack and Smith 1982): a difference
+/// The trend within each of several series, combined (Hirsch, Slack and Smith 1982): a difference
 /// between series is not a trend.
 pub fn trend_within(series: &[&[f64]]) -> Trend {
     let sums = series.iter().map(|values| kendall(values));
