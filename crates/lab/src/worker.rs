@@ -74,7 +74,9 @@ fn prepare(
     params: &[Param],
     arguments: &[(String, String)],
 ) -> Result<(Box<dyn Task>, Reply)> {
-    let Execution::BuiltIn(build) = method.execution else { bail!("{} is not built in", method.name) };
+    let Execution::BuiltIn(build) = method.execution else {
+        bail!("{} is not built in", method.name)
+    };
     let point = typed(params, arguments)?;
     let mut task = build(&point)?;
     let is_set = |name: &str| std::env::var_os(name).is_some();

@@ -318,7 +318,8 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
     let mut now: Vec<Run> = Vec::new();
     let checked = loop {
         let store = keep.then(|| context.local_store(push_to.clone())).transpose()?;
-        let job = MeasureJob { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
+        let job =
+            MeasureJob { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));
         let new = NewRun { points, plan, label, notes: Vec::new() };
@@ -523,11 +524,14 @@ fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
             })
         };
         let program = Some(program.to_owned());
-        there.then(|| old_side(method, BaselineSide { name: method.name.clone(), program, dir: None }))
+        there.then(|| {
+            old_side(method, BaselineSide { name: method.name.clone(), program, dir: None })
+        })
     };
     // Only built-in methods: the others would be the same program on both sides.
     let built_in = experiment.methods.into_iter();
-    let built_in = built_in.filter(|method| matches!(method.execution, Execution::BuiltIn(_))).collect();
+    let built_in =
+        built_in.filter(|method| matches!(method.execution, Execution::BuiltIn(_))).collect();
     let (methods, without_old) = beside(built_in, of_method);
     if let Some(error) = broken {
         return Err(error);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lab::experiment::{Experiment, Execution, Method};
+use lab::experiment::{Execution, Experiment, Method};
 use lab::param::Param;
 use lab::path_text::to_path;
 use lab::run::Role;

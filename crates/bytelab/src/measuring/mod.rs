@@ -48,7 +48,10 @@ pub(crate) fn run(
 }
 
 /// Which methods are measured, at which points, by which plan.
-fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(MeasureJob<'a>, NewRun)> {
+fn chosen<'a>(
+    experiments: &'a Catalogue,
+    request: &RunRequest,
+) -> Result<(MeasureJob<'a>, NewRun)> {
     let experiment = experiments.find(&request.experiment)?;
     let selection = &request.selection;
     let mut methods = choose(experiment, selection)?;

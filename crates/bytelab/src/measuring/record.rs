@@ -77,7 +77,12 @@ impl std::error::Error for MethodFailed {}
 
 /// Prepares what is decided, measures it, and stores each sample. The result includes whether
 /// everything that was created was removed.
-pub(super) fn record(job: MeasureJob<'_>, start: Start, output: Output, stop: &Stop) -> Result<Measured> {
+pub(super) fn record(
+    job: MeasureJob<'_>,
+    start: Start,
+    output: Output,
+    stop: &Stop,
+) -> Result<Measured> {
     let Output { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();

@@ -155,7 +155,8 @@ impl Marks {
 }
 
 fn reading() -> Experiment {
-    let mut method = Method::contender("read", "reads", Execution::Unavailable { reason: String::new() });
+    let mut method =
+        Method::contender("read", "reads", Execution::Unavailable { reason: String::new() });
     method.about = "read/write, in turn".to_owned();
     Experiment {
         name: "reading",

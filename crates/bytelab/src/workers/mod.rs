@@ -204,7 +204,9 @@ pub(crate) fn make_ready(
             for method in methods.iter_mut().filter(is_of_level) {
                 match (&built, &mut method.execution) {
                     (Ok(built), Execution::Worker { argv }) => toolchain.fill_in(argv, &built.run),
-                    (Err(reason), execution) => *execution = Execution::Unavailable { reason: reason.clone() },
+                    (Err(reason), execution) => {
+                        *execution = Execution::Unavailable { reason: reason.clone() }
+                    }
                     _ => {}
                 }
             }

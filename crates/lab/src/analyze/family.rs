@@ -147,7 +147,12 @@ impl MeasureChoice {
 
 /// The measure of the families of these points, whose cells are these: the one that the run has
 /// stored, or one that is chosen now.
-pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[&Cell]) -> MeasureChoice {
+pub(super) fn choice(
+    run: &Run,
+    families: &[Family],
+    points: &[usize],
+    cells: &[&Cell],
+) -> MeasureChoice {
     let references = points.iter().filter_map(|point| families[*point].reference);
     let references: Vec<&Cell> = references.map(|cell| &run.cells[cell]).collect();
     if !run.in_rounds() {
@@ -160,7 +165,12 @@ pub(super) fn choice(run: &Run, families: &[Family], points: &[usize], cells: &[
 /// The measure that the run has stored for these points; none for a run that has stored nothing. In
 /// a fixed design a method that turned out to lack it is compared by wall time. In a sequential one
 /// it decides in any case: another measure after a look would be another test.
-fn kept(run: &Run, points: &[usize], cells: &[&Cell], references: &[&Cell]) -> Option<MeasureChoice> {
+fn kept(
+    run: &Run,
+    points: &[usize],
+    cells: &[&Cell],
+    references: &[&Cell],
+) -> Option<MeasureChoice> {
     let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
     let Some(measure) = kept.find(|measure| measure.metric == WALL_LESS_WAIT) else {
@@ -505,7 +515,10 @@ impl ParetoCandidate {
             values
         };
         let timed = cell.samples.iter().filter(|sample| sample.counts());
-        ParetoCandidate { sessions: timed.map(|s| s.session).collect(), metrics: metrics.map(values) }
+        ParetoCandidate {
+            sessions: timed.map(|s| s.session).collect(),
+            metrics: metrics.map(values),
+        }
     }
 
     /// The p50 of the sessions that the other one has, too.

@@ -285,7 +285,8 @@ mod tests {
     #[test]
     fn ten_samples_that_were_not_disturbed_are_enough() {
         let left = |undisturbed: u32| {
-            let value = |at: u32| LatencyValue { session: at % 5, ns: 1.0, disturbed: at >= undisturbed };
+            let value =
+                |at: u32| LatencyValue { session: at % 5, ns: 1.0, disturbed: at >= undisturbed };
             without_disturbed((0..20).map(value).collect()).len()
         };
         assert_eq!([9, 10, 11].map(left), [20, 10, 11]);

@@ -25,8 +25,8 @@ pub use self::analysis::{
     ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
 pub use self::between_runs::{
-    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched, compare_sides,
-    gate, refusal,
+    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
+    compare_sides, gate, refusal,
 };
 pub use self::check::{
     Allowed, Check, CheckLine, Checked, DetectableEffect, OLD, Outcome, ROUNDS, SESSIONS, check,

@@ -246,7 +246,8 @@ mod tests {
         ]);
         run.points.push(at("bandwidth", Some(7)));
         let found = size_sweep(&run).unwrap();
-        let column = |method, pages, ns: [Option<f64>; 6]| SweepColumn { method, pages, ns: ns.into() };
+        let column =
+            |method, pages, ns: [Option<f64>; 6]| SweepColumn { method, pages, ns: ns.into() };
         let expected = vec![
             column(
                 "random",

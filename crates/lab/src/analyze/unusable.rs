@@ -28,7 +28,8 @@ impl Unusable {
     /// None for a method that can be compared.
     pub fn from_cell(cell: &Cell) -> Option<Unusable> {
         let left = LeftRunning::from_cell(cell).filter(LeftRunning::is_decisive);
-        left.map(Unusable::LeftRunning).or_else(|| Impossible::from_cell(cell).map(Unusable::Impossible))
+        left.map(Unusable::LeftRunning)
+            .or_else(|| Impossible::from_cell(cell).map(Unusable::Impossible))
     }
 }
 

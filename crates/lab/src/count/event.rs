@@ -171,7 +171,8 @@ impl CountedEvent {
         let (metric, number) = word.split_once('=')?;
         let user_only = number.ends_with('u');
         let config = number.trim_end_matches('u').parse().ok()?;
-        let known = CountedEvent::hardware().find(|kind| kind.metric == metric && kind.config == config);
+        let known =
+            CountedEvent::hardware().find(|kind| kind.metric == metric && kind.config == config);
         match metric {
             SYSCALLS => Some(CountedEvent::tracepoint(config)),
             _ => known.map(|kind| CountedEvent { user_only, ..kind }),

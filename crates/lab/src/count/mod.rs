@@ -114,7 +114,9 @@ mod tests {
     #[test]
     fn each_source_is_there_or_explained() {
         let sources = Sources::look();
-        for metric in std::iter::once(SYSCALLS).chain(CountedEvent::hardware().map(|kind| kind.metric)) {
+        for metric in
+            std::iter::once(SYSCALLS).chain(CountedEvent::hardware().map(|kind| kind.metric))
+        {
             let there = sources.kinds.iter().any(|kind| kind.metric == metric);
             assert_ne!(there, sources.missing.contains_key(metric), "{metric}: {sources:?}");
         }

@@ -41,7 +41,8 @@ impl OwnCounts {
     /// Must be called before the process has other threads. None if this is not the counting pass.
     pub(crate) fn if_requested() -> Option<OwnCounts> {
         let words = std::env::var(COUNTING_VARIABLE).ok()?;
-        let mut kinds: Vec<CountedEvent> = words.split(' ').filter_map(CountedEvent::of_word).collect();
+        let mut kinds: Vec<CountedEvent> =
+            words.split(' ').filter_map(CountedEvent::of_word).collect();
         kinds.sort_by_key(|kind| kind.metric == SYSCALLS);
         kinds.truncate(KINDS_MAX);
         // What the lab could open for itself, its child can open as well; if it cannot, the metric
@@ -84,7 +85,11 @@ impl OwnCounts {
     }
 
     /// The counts of the job between the two readings.
-    pub(crate) fn between(&self, before: &EventCounts, after: &EventCounts) -> Vec<(&'static str, u64)> {
+    pub(crate) fn between(
+        &self,
+        before: &EventCounts,
+        after: &EventCounts,
+    ) -> Vec<(&'static str, u64)> {
         let of_job = |(i, event): (usize, &EventCounter)| {
             let all = after[i]?.checked_sub(before[i]?)?;
             Some((event.kind().metric, all.saturating_sub(self.of_empty_job[i])))

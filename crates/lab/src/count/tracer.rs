@@ -151,7 +151,8 @@ impl TracingThread {
                 {
                     Ok(()) => {
                         any = true;
-                        self.tasks.insert(task, TracedTask { arriving: true, ..TracedTask::default() });
+                        self.tasks
+                            .insert(task, TracedTask { arriving: true, ..TracedTask::default() });
                     }
                     Err(error) if task == self.root => return Err(refused(&error)),
                     // The task has ended, is already known, or is a thread of the kernel.

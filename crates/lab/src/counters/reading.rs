@@ -214,7 +214,11 @@ const PAIRS_MAX: usize = 3000;
 impl TaskTree {
     /// The tasks of the processes that `lab` has started since `start_ns`, and of those that became
     /// its children as orphans.
-    pub(crate) fn from_ended(ended: &[EndedTask], lab: u32, start_ns: u64) -> (TaskTree, Vec<EndedTask>) {
+    pub(crate) fn from_ended(
+        ended: &[EndedTask],
+        lab: u32,
+        start_ns: u64,
+    ) -> (TaskTree, Vec<EndedTask>) {
         let mut processes = BTreeSet::from([lab]);
         // A parent ends after its children: in the reverse order it is known before them. A child
         // that outlived its parent has another parent by then.

@@ -110,7 +110,11 @@ impl Method {
     }
 
     /// A method that competes at every point, reads no param and is measured by default.
-    pub fn contender(name: impl Into<String>, about: impl Into<String>, execution: Execution) -> Method {
+    pub fn contender(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        execution: Execution,
+    ) -> Method {
         Method {
             name: name.into(),
             about: about.into(),
@@ -191,7 +195,9 @@ impl Execution {
     pub fn is_command(&self) -> bool {
         match self {
             Execution::Command(_) => true,
-            Execution::Hooked { execution, .. } | Execution::Baseline { execution, .. } => execution.is_command(),
+            Execution::Hooked { execution, .. } | Execution::Baseline { execution, .. } => {
+                execution.is_command()
+            }
             _ => false,
         }
     }

@@ -510,7 +510,8 @@ mod tests {
             WorkerClient::start(&argv, &[], limits).unwrap()
         };
         let (mut built_in, none) = (BuiltIn::new(worker()), Err(RunError::Failed(String::new())));
-        let mut foreign = ExternalWorker::new(worker(), &Sources::default(), PeakOf::All, none).unwrap();
+        let mut foreign =
+            ExternalWorker::new(worker(), &Sources::default(), PeakOf::All, none).unwrap();
         let are_asked = |workers: [&WorkerClient; 2]| workers.map(|w| w.pipes()[0].is_none());
         assert_eq!(are_asked([&built_in.worker, &foreign.worker]), [false; 2]);
         built_in.bye();

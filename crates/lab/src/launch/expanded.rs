@@ -204,7 +204,9 @@ impl Output {
     pub(super) fn stdout_path(&self) -> String {
         match self {
             #[cfg(target_os = "linux")]
-            Output::Memory(memory) | Output::Figures(memory) => crate::proc_fs::path_of_own_file(memory),
+            Output::Memory(memory) | Output::Figures(memory) => {
+                crate::proc_fs::path_of_own_file(memory)
+            }
             Output::To(path) => path.to_string_lossy().into_owned(),
             _ => "/dev/null".to_owned(),
         }

@@ -62,7 +62,9 @@ pub fn keep_children(mark: fn() -> String) {
 /// Ends the keeper at the end of the program. What was left running on purpose, such as the server
 /// of a compiler, stays, unless a signal has stopped the program.
 pub fn end_keeper() {
-    let KeeperState::Running(mut keeper) = mem::replace(&mut *state(), KeeperState::Off) else { return };
+    let KeeperState::Running(mut keeper) = mem::replace(&mut *state(), KeeperState::Off) else {
+        return;
+    };
     if !Stop::was_received() {
         let _ = keeper.process.kill();
     }

@@ -156,14 +156,22 @@ impl Launcher {
         Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
     }
 
-    fn of_old_side(&self, execution: &Execution, side: &BaselineSide, method: &Method) -> (Launcher, Method) {
+    fn of_old_side(
+        &self,
+        execution: &Execution,
+        side: &BaselineSide,
+        method: &Method,
+    ) -> (Launcher, Method) {
         let launcher = Launcher {
             program: side.program.as_ref().unwrap_or(&self.program).clone(),
             dir: side.dir.as_ref().or(self.dir.as_ref()).cloned(),
             stop: self.stop.clone(),
             ..*self
         };
-        (launcher, Method { name: side.name.clone(), execution: execution.clone(), ..method.clone() })
+        (
+            launcher,
+            Method { name: side.name.clone(), execution: execution.clone(), ..method.clone() },
+        )
     }
 
     fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {

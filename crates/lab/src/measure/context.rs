@@ -137,7 +137,10 @@ impl<'a> MeasureContext<'a> {
             |name: &str| self.job.experiment.params.iter().any(|param| param.name == name);
         let is_given =
             |name: &str| method.reads.contains(&name) || !declared(name) || name == "file";
-        let of_old = data.old_arguments.as_ref().filter(|_| matches!(method.execution, Execution::Baseline { .. }));
+        let of_old = data
+            .old_arguments
+            .as_ref()
+            .filter(|_| matches!(method.execution, Execution::Baseline { .. }));
         of_old.unwrap_or(&data.arguments).only(is_given)
     }
 

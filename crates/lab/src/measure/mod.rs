@@ -162,7 +162,8 @@ pub fn measure(
         method.is_some_and(|method| is_process_per_sample(method, &run.plan))
     });
     let spent_ns = spent_ns(run);
-    let schedule = Schedule::new(&run.plan, sessions.len() as u32, process_per_sample.collect(), spent_ns);
+    let schedule =
+        Schedule::new(&run.plan, sessions.len() as u32, process_per_sample.collect(), spent_ns);
     let mut schedule = schedule.with_least(job.least_sessions);
     let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
     let mut running: Vec<Option<RunningMethod>> = run.cells.iter().map(|_| None).collect();
@@ -228,7 +229,11 @@ fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
 }
 
 /// In a sequential design, drops the methods that have a verdict. Returns whether the run may end.
-fn look(context: &mut MeasureContext<'_>, schedule: &mut Schedule, running: &mut [Option<RunningMethod>]) -> Result<bool> {
+fn look(
+    context: &mut MeasureContext<'_>,
+    schedule: &mut Schedule,
+    running: &mut [Option<RunningMethod>],
+) -> Result<bool> {
     if context.run.plan.design.is_fixed() {
         return Ok(false);
     }

@@ -124,7 +124,8 @@ impl Round<'_, '_> {
         let (method, point) = self.context.method(index)?;
         let ops = self.context.ops(index);
         let start_ns = clock::now_ns();
-        let mut runner = self.context.launch.start_traced(self.context.job.experiment.name, method)?;
+        let mut runner =
+            self.context.launch.start_traced(self.context.job.experiment.name, method)?;
         let started_ns = clock::now_ns();
         if let Some(pid) = runner.pid() {
             self.recorder.watch(pid);

@@ -513,7 +513,8 @@ mod record_tests {
             [&words(&[7, 8])[..], &time, &0x1000u64.to_ne_bytes(), &words(&[4, 0])].concat();
         let all = [header(FORK, &fork), header(COMM, &name), header(LOST, &lost), header(77, &id)];
         let bytes = [all.concat(), header(SAMPLE, &fault), header(EXIT, &fork)].concat();
-        let begins = PerfRecord::Begins { process: 7, thread: 8, parent_process: 3, parent_thread: 4 };
+        let begins =
+            PerfRecord::Begins { process: 7, thread: 8, parent_process: 3, parent_thread: 4 };
         let expected = [
             begins,
             PerfRecord::Named { thread: 8, name: "reader".to_owned() },

@@ -93,7 +93,11 @@ fn threads(roots: &[u32]) -> BTreeMap<u32, RecordedThread> {
 
 /// The thread's predominant state since the last poll. While a thread runs, the kernel's accounting
 /// is as old as the last tick, so it may have run although the times do not show it.
-fn state(sleeps: bool, (ran, waited): ThreadTimes, (ran_now, waited_now): ThreadTimes) -> ThreadState {
+fn state(
+    sleeps: bool,
+    (ran, waited): ThreadTimes,
+    (ran_now, waited_now): ThreadTimes,
+) -> ThreadState {
     let (ran_ns, waited_ns) = (ran_now.saturating_sub(ran), waited_now.saturating_sub(waited));
     if waited_ns > ran_ns {
         ThreadState::Runnable

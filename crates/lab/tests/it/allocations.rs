@@ -100,7 +100,8 @@ fn a_program_without_the_library_is_not_countable() {
     assert!(done.success(), "{done}");
     let argv = vec![path.to_str().unwrap().to_owned()];
     let methods = [("static", argv), ("true", vec!["/bin/true".to_owned()])];
-    let methods = methods.map(|(name, argv)| method(name, Execution::Command(Command::plain(argv))));
+    let methods =
+        methods.map(|(name, argv)| method(name, Execution::Command(Command::plain(argv))));
     let run = counted(methods.into_iter().chain([script("a", GOOD)]).collect());
     let reason = "not countable: it is a static program; a worker may tell its own";
     if cfg!(target_arch = "x86_64") {
@@ -162,7 +163,8 @@ int main(void) { return malloc(1) == 0; }";
         return;
     }
     let argv = vec![program.to_str().unwrap().to_owned()];
-    let run = counted(vec![script("a", GOOD), method("own", Execution::Command(Command::plain(argv)))]);
+    let run =
+        counted(vec![script("a", GOOD), method("own", Execution::Command(Command::plain(argv)))]);
     assert_eq!(cell(&run, "own").status, Status::Measured);
     assert!(values(cell(&run, "own"), "allocations").is_empty());
     assert!(why(&run, "own").unwrap().contains("it brings its own allocator"), "{:?}", run.notes);

@@ -241,7 +241,9 @@ fn a_child_that_skips_or_fails_says_why() {
 #[test]
 fn a_program_that_is_not_installed_is_skipped() {
     let absent = || vec!["no-such-program-here".to_owned()];
-    for execution in [Execution::Worker { argv: absent() }, Execution::Command(Command::plain(absent()))] {
+    for execution in
+        [Execution::Worker { argv: absent() }, Execution::Command(Command::plain(absent()))]
+    {
         let (status, _) = status_with(method("absent", execution), plan(1));
         let expected = "no-such-program-here is not installed";
         assert_eq!(status, Status::Skipped(expected.to_owned()));

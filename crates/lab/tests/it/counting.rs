@@ -345,8 +345,10 @@ fn why_no_peak(run: &Run, method: &str) -> Vec<String> {
 
 #[test]
 fn a_command_that_no_time_was_left_to_count_has_a_reason_for_its_peak() {
-    let methods =
-        vec![script("worker", GOOD), method("command", Execution::Command(Command::plain(["true"])))];
+    let methods = vec![
+        script("worker", GOOD),
+        method("command", Execution::Command(Command::plain(["true"]))),
+    ];
     let run = run(methods, Plan { counting: 2, time_limit_ns: 1, ..plan(1) });
     for name in ["worker", "command"] {
         assert_eq!((cell(&run, name).n(Pass::Timing), cell(&run, name).n(Pass::Counting)), (1, 0));

@@ -73,7 +73,8 @@ fn a_process_that_does_not_start_ends_its_method_only() {
     let dir = tempfile::tempdir().unwrap();
     let count = dir.path().join("count");
     let dies = format!("echo x >>{0}; [ $(wc -l <{0}) -gt 6 ] && exit 3; {GOOD}", count.display());
-    let missing = method("gone", Execution::Worker { argv: vec!["/nonexistent/worker".to_owned()] });
+    let missing =
+        method("gone", Execution::Worker { argv: vec!["/nonexistent/worker".to_owned()] });
     let run = run(vec![script("a", GOOD), script("dies", &dies), missing], fresh(6));
     assert_eq!(cell(&run, "a").counted("wall_ns").count(), 6);
     assert!(

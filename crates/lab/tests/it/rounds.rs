@@ -120,8 +120,10 @@ fn every_round_of_a_command_is_a_session() {
 #[test]
 fn beside_a_command_a_worker_has_one_round_in_each_session() {
     let cat = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
-    let methods =
-        vec![script("a", &saying("pid=$$")), method("cat", Execution::Command(Command::plain(cat)))];
+    let methods = vec![
+        script("a", &saying("pid=$$")),
+        method("cat", Execution::Command(Command::plain(cat))),
+    ];
     let run = run(methods, Plan { sessions: 2, ..plan(2) });
     let pids: BTreeSet<u64> = cell(&run, "a").counted("pid").map(|(_, pid)| pid as u64).collect();
     assert_eq!(pids.len(), 4);
@@ -201,8 +203,10 @@ fn the_time_limit_ends_the_rounds() {
 fn a_command_is_timed_from_outside() {
     let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
     let start_ns = lab::clock::now_ns();
-    let run =
-        run(vec![script("a", GOOD), method("cat", Execution::Command(Command::plain(argv)))], plan(3));
+    let run = run(
+        vec![script("a", GOOD), method("cat", Execution::Command(Command::plain(argv)))],
+        plan(3),
+    );
     let all_ns = (lab::clock::now_ns() - start_ns) as f64;
     let cat = cell(&run, "cat");
     let value = |metric: &str| cat.counted(metric).map(|(_, value)| value).next();

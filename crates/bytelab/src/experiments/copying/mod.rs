@@ -41,7 +41,8 @@ fn params() -> Vec<Param> {
         ),
         Param::new("reader", ParamKind::Word(&["reads", "drops"]), "reads")
             .help("whether who drains a pipe looks at the bytes or throws the pages away"),
-        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
+            .help("how much is read at once"),
     ]
 }
 

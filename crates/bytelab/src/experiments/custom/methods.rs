@@ -6,8 +6,8 @@ use std::path::Path;
 
 use lab::analyze::OLD;
 use lab::experiment::{
-    Answer, Command, Destination, Execution, ExitCodes, Hooks, LeftProcesses, Method, PrintedMetric,
-    SHELL,
+    Answer, Command, Destination, Execution, ExitCodes, Hooks, LeftProcesses, Method,
+    PrintedMetric, SHELL,
 };
 use lab::param::Param;
 use lab::path_text::{from_path, to_path};

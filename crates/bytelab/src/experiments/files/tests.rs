@@ -14,7 +14,9 @@ use super::experiment;
 fn each(dir: &Path, mut check: impl FnMut(&Method, &Point, anyhow::Result<Box<dyn Task>>)) {
     let experiment = experiment();
     for method in &experiment.methods {
-        let Execution::BuiltIn(build) = method.execution else { panic!("{} is not built in", method.name) };
+        let Execution::BuiltIn(build) = method.execution else {
+            panic!("{} is not built in", method.name)
+        };
         let axes: Vec<(&str, Vec<ParamValue>)> = method
             .reads
             .iter()

@@ -241,8 +241,9 @@ impl Links<'_> {
     }
 }
 
-pub(super) const PAUSE: Param = Param::new("pause", ParamKind::Count(0, 1_000_000), "0,100,1000,10000")
-    .help("how long the readers pause after each 4 KiB, in turns of an empty loop (loaded)");
+pub(super) const PAUSE: Param =
+    Param::new("pause", ParamKind::Count(0, 1_000_000), "0,100,1000,10000")
+        .help("how long the readers pause after each 4 KiB, in turns of an empty loop (loaded)");
 
 /// The latency of memory while other CPUs use its bandwidth: random dependent loads on one CPU, and
 /// readers with pauses on all others.

@@ -9,8 +9,14 @@ use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::{Param, ParamKind, Point, bytes};
 use memmap2::MmapMut;
 
-pub(super) const PARAM: Param = Param::new("pages", ParamKind::Word(&["small", "huge"]), "small,huge")
-    .help("pages that the memory lies in: the smallest, or those the processor needs fewest entries for");
+pub(super) const PARAM: Param = Param::new(
+    "pages",
+    ParamKind::Word(&["small", "huge"]),
+    "small,huge",
+)
+.help(
+    "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
+);
 
 /// The minimum duration of a sample, so that the clock and the first misses have little influence.
 pub(super) const WINDOW_NS: u64 = 300_000;

@@ -73,7 +73,9 @@ fn more_threads_than_cpus_are_skipped() {
     let mut point = small();
     point.set("threads", 1024);
     for method in bandwidth::methods() {
-        let Execution::BuiltIn(build) = method.execution else { panic!("{} is built in", method.name) };
+        let Execution::BuiltIn(build) = method.execution else {
+            panic!("{} is built in", method.name)
+        };
         let error = build(&point).err().unwrap();
         assert!(error.is::<Skip>(), "{error:#}");
     }

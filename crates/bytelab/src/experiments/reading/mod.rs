@@ -43,7 +43,8 @@ fn params() -> Vec<Param> {
         Param::new("size", ParamKind::Bytes(1, 1 << 40), "128MiB")
             .help("size of the file that is made; with --file, that of the file"),
         Param::new("file", ParamKind::Path, "").help("a file of your own to read"),
-        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB").help("how much is read at once"),
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
+            .help("how much is read at once"),
         Param::new("parallel", ParamKind::Count(1, 64), "1")
             .help("how many files are read at once, by a thread each"),
         Param::new("threads", ParamKind::Count(1, 64), "2")

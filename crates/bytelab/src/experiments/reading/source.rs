@@ -25,7 +25,12 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
 }
 
 /// A method of any source.
-pub(super) fn method(name: &str, about: &str, reads: &[&'static str], execution: Execution) -> Method {
+pub(super) fn method(
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    execution: Execution,
+) -> Method {
     let of_all = ["source", "size", "file", "parallel"];
     Method::contender(name, about, execution).reads(&of_all).reads(reads)
 }

@@ -30,7 +30,8 @@ pub(crate) fn experiment() -> Experiment {
 
 fn params() -> Vec<Param> {
     vec![
-        Param::new("samples", ParamKind::Count(1, 1 << 40), "1000").help("how many records are drawn"),
+        Param::new("samples", ParamKind::Count(1, 1 << 40), "1000")
+            .help("how many records are drawn"),
         Param::new("records", ParamKind::Count(1, 1 << 40), "1000000")
             .help("how many records the file has that is made; with --file, that of the file"),
         Param::new("kind", ParamKind::Word(&["text", "binary"]), "text")
@@ -172,7 +173,8 @@ fn in_cpp() -> Vec<Method> {
 
 fn cpp(kind: &'static str, name: &str, about: &str) -> Method {
     let execution = Execution::worker(["{workers/cpp}", "sampling", name]);
-    let method = Method::contender(format!("cpp-{name}"), about, execution).reads(&PARAMS).job(kind);
+    let method =
+        Method::contender(format!("cpp-{name}"), about, execution).reads(&PARAMS).job(kind);
     Method { default: false, ..method }
 }
 

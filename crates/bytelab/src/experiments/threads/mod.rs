@@ -31,8 +31,9 @@ pub(crate) fn experiment() -> Experiment {
 const JOBS: &[&str] = &["life", "handover", "uncontended", "pool", "switch", "process"];
 
 fn params() -> Vec<Param> {
-    let job = Param::new("job", ParamKind::Word(JOBS), "life,handover,uncontended,pool,switch,process")
-        .help("what is measured");
+    let job =
+        Param::new("job", ParamKind::Word(JOBS), "life,handover,uncontended,pool,switch,process")
+            .help("what is measured");
     let mut params = vec![job, placement::PARAM];
     #[cfg(target_os = "linux")]
     params.extend([

@@ -18,8 +18,9 @@ use crate::experiments::shared::{allowed_cpus, start_on};
 const THREADS: usize = 16;
 
 /// About 20 µs, far below the scheduler's time slice, and about 10 ms, several time slices.
-pub(super) const STEPS: Param = Param::new("steps", ParamKind::Count(1, 1_000_000_000), "12000,6000000")
-    .help("dependent steps of a procedure of the pool; 600000 take about 1 ms");
+pub(super) const STEPS: Param =
+    Param::new("steps", ParamKind::Count(1, 1_000_000_000), "12000,6000000")
+        .help("dependent steps of a procedure of the pool; 600000 take about 1 ms");
 
 pub(super) fn methods() -> Vec<Method> {
     let method = |name: &str, about: &str, build: Build| {

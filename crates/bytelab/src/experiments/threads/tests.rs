@@ -21,7 +21,9 @@ fn each(job: &str, mut check: impl FnMut(&str, &Point, &mut dyn Task)) -> usize 
     let experiment = experiment();
     let mut n = 0;
     for method in experiment.methods.iter().filter(|method| method.job == Some(job)) {
-        let Execution::BuiltIn(build) = method.execution else { panic!("{} is not built in", method.name) };
+        let Execution::BuiltIn(build) = method.execution else {
+            panic!("{} is not built in", method.name)
+        };
         let names = method.reads.iter().filter(|name| **name != "job");
         let axes: Vec<(&str, Vec<ParamValue>)> = names.map(|name| (*name, small(name))).collect();
         for point in Point::product(&axes) {

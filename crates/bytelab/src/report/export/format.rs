@@ -394,8 +394,11 @@ fn params(run: &Run) -> Vec<(&str, ColumnKind)> {
     let mut params: Vec<(&str, ColumnKind)> = Vec::new();
     let points = run.points.iter().chain(run.cells.iter().map(|cell| &cell.point));
     for (name, value) in points.flat_map(Point::iter) {
-        let kind =
-            if matches!(value, ParamValue::Number(_)) { ColumnKind::Whole } else { ColumnKind::Text };
+        let kind = if matches!(value, ParamValue::Number(_)) {
+            ColumnKind::Whole
+        } else {
+            ColumnKind::Text
+        };
         match params.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) if kind == ColumnKind::Text => *known = ColumnKind::Text,
             Some(_) => {}

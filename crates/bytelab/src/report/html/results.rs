@@ -90,7 +90,9 @@ fn results_table(lines: &[ResultRow<'_>], varying: &Varying<'_>, several: bool) 
     }
     for name in &varying.names {
         let value = |line: &ResultRow<'_>| match line.rows.family.point.get(name) {
-            Some(ParamValue::Number(n)) => Cell::number(charts::value(&ParamValue::Number(*n)), *n as f64),
+            Some(ParamValue::Number(n)) => {
+                Cell::number(charts::value(&ParamValue::Number(*n)), *n as f64)
+            }
             Some(text) => charts::value(text).into(),
             None => "".into(),
         };

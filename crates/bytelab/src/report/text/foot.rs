@@ -426,7 +426,12 @@ fn whole(note: &Warning, varying: &Varying<'_>) -> String {
 /// Further lines are only counted.
 const OWN_MANY: usize = 24;
 
-pub(crate) fn custom_metrics(page: &mut Page, analysis: &Analysis, metrics: &[String], varying: &Varying<'_>) {
+pub(crate) fn custom_metrics(
+    page: &mut Page,
+    analysis: &Analysis,
+    metrics: &[String],
+    varying: &Varying<'_>,
+) {
     let lines: Vec<&CustomMetricComparison> =
         analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
     let mut heading = ("", "");

@@ -35,7 +35,13 @@ pub struct DetectableEffect {
 }
 
 impl DetectableEffect {
-    fn new(method: &str, point: &Point, metric: &str, percent: f64, runs: usize) -> DetectableEffect {
+    fn new(
+        method: &str,
+        point: &Point,
+        metric: &str,
+        percent: f64,
+        runs: usize,
+    ) -> DetectableEffect {
         DetectableEffect {
             method: method.to_owned(),
             point: point.clone(),
@@ -242,7 +248,8 @@ mod tests {
     #[test]
     fn the_noise_of_sessions_is_separated_from_that_of_rounds() {
         // Of 1 to 5 the variance is 2.5; of the two rounds of a session it is 0.02.
-        let noise = RatioVariance::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
+        let noise =
+            RatioVariance::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
         near(noise.round, 0.02);
         near(noise.session, 2.5 - 0.02 / 2.0);
         assert!(!noise.is_of_pair);

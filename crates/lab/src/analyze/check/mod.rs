@@ -62,7 +62,9 @@ pub fn check(request: &Check<'_>) -> Checked {
     let lines: Vec<CheckLine> = contenders
         .iter()
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)))
-        .map(|(contender, allowed)| ContenderMetric { request, contender, allowed, time, alpha }.line())
+        .map(|(contender, allowed)| {
+            ContenderMetric { request, contender, allowed, time, alpha }.line()
+        })
         .collect();
     Checked { outcome: outcome(&lines), lines }
 }

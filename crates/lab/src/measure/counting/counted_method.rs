@@ -82,7 +82,15 @@ pub(super) struct CallsPerOperation {
 
 impl CountingTask {
     pub(super) fn new(cell: usize, position: Position, method: CountedMethod) -> CountingTask {
-        CountingTask { cell, position, method, counted: None, untraced_ns: 0, calls: None, ended: Ok(()) }
+        CountingTask {
+            cell,
+            position,
+            method,
+            counted: None,
+            untraced_ns: 0,
+            calls: None,
+            ended: Ok(()),
+        }
     }
 
     /// Does nothing after a step that failed.

@@ -370,7 +370,9 @@ impl Counting<'_, '_> {
                     let why = format!("the counting pass failed: {why}");
                     (Some(why.clone()), vec![(PEAK_RSS, why)], None)
                 }
-                CountingState::Counting(method) => (None, method.runner.missing(), method.untraced.clone()),
+                CountingState::Counting(method) => {
+                    (None, method.runner.missing(), method.untraced.clone())
+                }
             };
             let method = self.context.run.cells[index].method.clone();
             for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {

@@ -199,7 +199,10 @@ impl Schedule {
 }
 
 /// Announces once that the run will exceed its limit, because it is too short for its first look.
-pub(in crate::measure) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+pub(in crate::measure) fn announce_longer(
+    context: &mut MeasureContext<'_>,
+    schedule: &mut Schedule,
+) {
     if let Some(ns) = schedule.announce_ns.take() {
         let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
         context.record.progress(context.run, &longer);
@@ -208,7 +211,10 @@ pub(in crate::measure) fn announce_longer(context: &mut MeasureContext<'_>, sche
 
 /// Announces once, as soon as it is known, that the time is too short for a verdict, and which
 /// limit would suffice.
-pub(in crate::measure) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+pub(in crate::measure) fn announce_short(
+    context: &mut MeasureContext<'_>,
+    schedule: &mut Schedule,
+) {
     let had = sessions_of_two(context.run);
     let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
         return;

@@ -127,7 +127,12 @@ pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec
 impl Schedule {
     /// A schedule for this number of sessions of the plan; `process_per_sample` is by cell, and
     /// earlier samples took `spent_ns`.
-    pub(super) fn new(plan: &Plan, sessions: u32, process_per_sample: Vec<bool>, spent_ns: u64) -> Schedule {
+    pub(super) fn new(
+        plan: &Plan,
+        sessions: u32,
+        process_per_sample: Vec<bool>,
+        spent_ns: u64,
+    ) -> Schedule {
         let planned = plan.sessions.max(1);
         let limit_ns = match plan.design {
             Design::Fixed => {

@@ -75,7 +75,8 @@ impl Session<'_, '_> {
         }
         let cells = self.running.iter_mut().enumerate();
         let leaving = cells.filter(|(cell, _)| !self.schedule.is_process_per_sample(*cell));
-        let mut leaving: Vec<RunningMethod> = leaving.filter_map(|(_, running)| running.take()).collect();
+        let mut leaving: Vec<RunningMethod> =
+            leaving.filter_map(|(_, running)| running.take()).collect();
         // When the first one is waited for, all others end as well.
         leaving.iter_mut().for_each(RunningMethod::bye);
         ended
@@ -117,9 +118,11 @@ impl Session<'_, '_> {
     /// a whole one.
     fn round(&mut self, round: u32, warm_up: bool) -> Result<bool, Interrupted> {
         self.keep_warm()?;
-        let order = order(self.context.run.plan.seed, self.number, round, self.context.run.cells.len());
-        let takes_part =
-            |cell: &usize| self.running[*cell].is_some() && self.schedule.takes_part(*cell, warm_up);
+        let order =
+            order(self.context.run.plan.seed, self.number, round, self.context.run.cells.len());
+        let takes_part = |cell: &usize| {
+            self.running[*cell].is_some() && self.schedule.takes_part(*cell, warm_up)
+        };
         let is_warm = |cell: &usize| {
             let is_warm = self.running[*cell].as_ref().is_some_and(|running| running.is_warm);
             warm_up && round == 0 && is_warm
@@ -206,8 +209,9 @@ impl Session<'_, '_> {
                 return Ok(true);
             }
         };
-        let disproved =
-            proof.err().or_else(|| disproved_by_device(cache, &taken, data, running.bypasses_cache));
+        let disproved = proof
+            .err()
+            .or_else(|| disproved_by_device(cache, &taken, data, running.bypasses_cache));
         let left_cache = cache == CacheState::Warm && disproved.is_some();
         let paused = pauses.end();
         let is_repeated = left_cache || paused.is_some();
@@ -356,7 +360,12 @@ const TIMES_OF_LATER: f64 = 1.1;
 /// ones, on average, and these far longer than the reference's at each of its points. Only these
 /// `sessions` count: in the first one the processes have computed digests, and so have touched
 /// their memory before.
-fn skips_warm_up(cells: &[Cell], points: &[Point], of_reference: &[bool], sessions: &[u32]) -> Vec<bool> {
+fn skips_warm_up(
+    cells: &[Cell],
+    points: &[Point],
+    of_reference: &[bool],
+    sessions: &[u32],
+) -> Vec<bool> {
     // The reference never skips its warm-up; it has none where it is a command.
     let times = cells.iter().zip(of_reference);
     let times: Vec<Option<[f64; 2]>> =
@@ -481,7 +490,8 @@ mod skips_warm_up_tests {
     fn the_first_session_does_not_show_what_a_warm_up_is_for() {
         let new_memory = cell_of("new-memory", 1, &[&[30.0, 30.0], &[90.0, 30.0]]);
         let cells = [cell_of("ref", 1, &[&[10.0, 10.0], &[10.0, 10.0]]), new_memory];
-        let skips_in = |sessions: &[u32]| skips_warm_up(&cells, &[point(1)], &[true, false], sessions);
+        let skips_in =
+            |sessions: &[u32]| skips_warm_up(&cells, &[point(1)], &[true, false], sessions);
         assert_eq!(skips_in(&[1]), [false, true]);
         assert_eq!(skips_in(&[2]), [false, false]);
         assert_eq!(skips_in(&[]), [false, false]);

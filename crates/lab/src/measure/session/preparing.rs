@@ -23,7 +23,8 @@ impl Session<'_, '_> {
         let began_ns = clock::now_ns();
         let started = self.start_all();
         if is_first {
-            self.schedule.set_up(clock::now_ns() - began_ns, !self.schedule.all_process_per_sample());
+            self.schedule
+                .set_up(clock::now_ns() - began_ns, !self.schedule.all_process_per_sample());
         }
         let (first, others): (Vec<_>, Vec<_>) =
             started.into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
@@ -65,7 +66,8 @@ impl Session<'_, '_> {
                 Err(ended) => self.end(cell, ended)?,
             }
             if self.schedule.is_first() {
-                let again = !self.schedule.is_process_per_sample(cell) && !self.schedule.digests[cell];
+                let again =
+                    !self.schedule.is_process_per_sample(cell) && !self.schedule.digests[cell];
                 self.schedule.set_up(clock::now_ns() - began_ns, again);
             }
             self.context.changed(cell)?;
@@ -101,7 +103,8 @@ impl Session<'_, '_> {
     /// The number of processes that prepare at the same time. In the first session, they compute
     /// digests; in later ones there is little to do.
     fn prepared_at_once(&self) -> usize {
-        let all_allow = (0..self.context.data.len()).all(|point| self.context.allows_several(point));
+        let all_allow =
+            (0..self.context.data.len()).all(|point| self.context.allows_several(point));
         if self.schedule.is_first() && all_allow { self.context.most_at_once() } else { 1 }
     }
 
@@ -135,7 +138,11 @@ impl Session<'_, '_> {
         self.context.launch.start(experiment, method, has_digest)
     }
 
-    fn prepare(&mut self, index: usize, mut runner: Box<dyn Runner>) -> Result<RunningMethod, RunError> {
+    fn prepare(
+        &mut self,
+        index: usize,
+        mut runner: Box<dyn Runner>,
+    ) -> Result<RunningMethod, RunError> {
         let (method, point) = self.context.method(index)?;
         let ready = runner.prepare(&self.context.arguments(method, point))?;
         let cell = &mut self.context.run.cells[index];

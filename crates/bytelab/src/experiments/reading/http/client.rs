@@ -194,7 +194,12 @@ impl Bytes {
 }
 
 /// A method that reads the resource that corresponds to the file of `size` or `file`.
-pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], execution: Execution) -> Method {
+pub(super) fn contender(
+    name: &str,
+    about: &str,
+    reads: &[&'static str],
+    execution: Execution,
+) -> Method {
     method(name, about, &["server"], execution).reads(reads).job("http|https")
 }
 

@@ -112,7 +112,8 @@ fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
     let process_per_sample = vec![false; 3];
     let left = vec![false; 3];
-    let mut schedule = Schedule { design: Design::Sequential, process_per_sample, left, ..schedule(1, 10) };
+    let mut schedule =
+        Schedule { design: Design::Sequential, process_per_sample, left, ..schedule(1, 10) };
     let mut warmed_up = Vec::new();
     for skips_warm_up in [[false, false, true], [false, true, false], [false; 3]] {
         assert!(schedule.begins_session(0));
@@ -134,7 +135,8 @@ fn a_spared_method_is_not_warmed_up_in_later_sessions() {
 
 #[test]
 fn cells_are_spared_until_the_first_look_of_a_run_that_ends_when_all_is_decided() {
-    let may_skip_warm_ups = |design, begun| Schedule { design, begun, ..schedule(1, 10) }.may_skip_warm_ups();
+    let may_skip_warm_ups =
+        |design, begun| Schedule { design, begun, ..schedule(1, 10) }.may_skip_warm_ups();
     let of_sequential = [1, 2, 6, 7].map(|begun| may_skip_warm_ups(Design::Sequential, begun));
     assert_eq!(of_sequential, [false, true, true, false]);
     assert!(!may_skip_warm_ups(Design::Fixed, 2));
