@@ -128,7 +128,7 @@ fn compare(bytes: &[u8]) -> Result<(), TestCaseError> {
 /// and that lookups answer.
 #[test]
 fn kept_inputs_of_the_fuzzer_get_the_verdict_of_the_rules() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/decode");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/decode");
     let mut documents = 0;
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
