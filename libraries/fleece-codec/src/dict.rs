@@ -498,9 +498,9 @@ impl<'a> Dict<'a> {
             Bound::Unbounded => Bound::Unbounded,
         };
         let end = match to {
-            Bound::Included(name) => End::Included(name.as_bytes()),
-            Bound::Excluded(name) => End::Excluded(name.as_bytes()),
-            Bound::Unbounded => End::None,
+            Bound::Included(name) => RangeEnd::Included(name.as_bytes()),
+            Bound::Excluded(name) => RangeEnd::Excluded(name.as_bytes()),
+            Bound::Unbounded => RangeEnd::None,
         };
         self.pairs_from(from, end)
     }
@@ -515,10 +515,10 @@ impl<'a> Dict<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn prefix(self, prefix: &str) -> DictRange<'a, '_> {
-        self.pairs_from(Bound::Included(prefix.as_bytes()), End::Prefix(prefix.as_bytes()))
+        self.pairs_from(Bound::Included(prefix.as_bytes()), RangeEnd::Prefix(prefix.as_bytes()))
     }
 
-    fn pairs_from<'r>(self, from: Bound<&'r [u8]>, end: End<'r>) -> DictRange<'a, 'r> {
+    fn pairs_from<'r>(self, from: Bound<&'r [u8]>, end: RangeEnd<'r>) -> DictRange<'a, 'r> {
         let is_before = |name: &[u8]| match from {
             Bound::Included(from) => name < from,
             Bound::Excluded(from) => name <= from,
@@ -556,20 +556,20 @@ impl<'a> Dict<'a> {
 pub struct DictRange<'a, 'r> {
     pairs: DictIter<'a>,
     from: Bound<&'r [u8]>,
-    end: End<'r>,
+    end: RangeEnd<'r>,
     /// The names are in order, so the first that is beyond the range ends it.
     is_plain: bool,
 }
 
 #[derive(Clone, Copy)]
-enum End<'r> {
+enum RangeEnd<'r> {
     Included(&'r [u8]),
     Excluded(&'r [u8]),
     Prefix(&'r [u8]),
     None,
 }
 
-impl End<'_> {
+impl RangeEnd<'_> {
     fn has(self, name: &[u8]) -> bool {
         match self {
             Self::Included(end) => name <= end,

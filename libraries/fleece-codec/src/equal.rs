@@ -35,7 +35,7 @@ impl PartialEq for Value<'_> {
     fn eq(&self, other: &Self) -> bool {
         let mut comparison = Comparison {
             open: Vec::new(),
-            classes: Classes::default(),
+            classes: EquivalenceClasses::default(),
             steps_left: STEPS_PER_BYTE * (self.source.size_bytes() + other.source.size_bytes()),
         };
         if !comparison.value(*self, *other) {
@@ -61,7 +61,7 @@ const SHORT_BYTES: usize = 64;
 struct Comparison<'a> {
     /// Pairs of collections that are taken for equal and are yet to be compared.
     open: Vec<(Value<'a>, Value<'a>)>,
-    classes: Classes,
+    classes: EquivalenceClasses,
     steps_left: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Comparison<'a> {
             // The same bytes are equal, unless there is a NaN in them, which is not worth the time
             // to look for.
             Kind::Array | Kind::Dict => {
-                if !is_same(a, b) && self.classes.join(Node::new(a), Node::new(b)) {
+                if !is_same(a, b) && self.classes.union(ValueAddress::new(a), ValueAddress::new(b)) {
                     self.open.push((a, b));
                 }
                 true
@@ -93,7 +93,7 @@ impl<'a> Comparison<'a> {
         if own.len() != other.len() || own.len() <= SHORT_BYTES {
             return own == other;
         }
-        !self.classes.join(Node::new(a), Node::new(b)) || self.spend(own.len()) && own == other
+        !self.classes.union(ValueAddress::new(a), ValueAddress::new(b)) || self.spend(own.len()) && own == other
     }
 
     fn collection(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
@@ -122,12 +122,12 @@ impl<'a> Comparison<'a> {
 /// Where a value is: in memory, and in whose context. The same bytes mean something else with other
 /// shared keys or another base.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Node {
+struct ValueAddress {
     byte: usize,
     context: usize,
 }
 
-impl Node {
+impl ValueAddress {
     fn new(value: Value<'_>) -> Self {
         let context = value.source.context.map_or(0, |context| core::ptr::from_ref(context).addr());
         Self { byte: value.source.bytes.as_ptr().addr() + value.at, context }
@@ -137,14 +137,14 @@ impl Node {
 /// Values that are taken for equal, in classes: what is equal to the same is equal. So there are
 /// fewer comparisons than values, and none is made again while it is under way.
 #[derive(Default)]
-struct Classes {
+struct EquivalenceClasses {
     /// From a value to another one of its class, and so on to the one that stands for the class.
-    links: BTreeMap<Node, Node>,
+    links: BTreeMap<ValueAddress, ValueAddress>,
 }
 
-impl Classes {
+impl EquivalenceClasses {
     /// Makes one class of those of two values; false if that is what they are.
-    fn join(&mut self, a: Node, b: Node) -> bool {
+    fn union(&mut self, a: ValueAddress, b: ValueAddress) -> bool {
         let (a, b) = (self.class(a), self.class(b));
         if a == b {
             return false;
@@ -153,7 +153,7 @@ impl Classes {
         true
     }
 
-    fn class(&mut self, node: Node) -> Node {
+    fn class(&mut self, node: ValueAddress) -> ValueAddress {
         let mut class = node;
         while let Some(&next) = self.links.get(&class) {
             class = next;
@@ -168,13 +168,13 @@ impl Classes {
 }
 
 fn is_same(a: Value<'_>, b: Value<'_>) -> bool {
-    core::ptr::eq(a.source.bytes, b.source.bytes) && Node::new(a) == Node::new(b)
+    core::ptr::eq(a.source.bytes, b.source.bytes) && ValueAddress::new(a) == ValueAddress::new(b)
 }
 
 fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
-    match (a.map(Exact::from), b.map(Exact::from)) {
-        (Some(Exact::Int(a)), Some(Exact::Int(b))) => a == b,
-        (Some(Exact::Float(a)), Some(Exact::Float(b))) => {
+    match (a.map(ExactNumber::from), b.map(ExactNumber::from)) {
+        (Some(ExactNumber::Int(a)), Some(ExactNumber::Int(b))) => a == b,
+        (Some(ExactNumber::Float(a)), Some(ExactNumber::Float(b))) => {
             a.partial_cmp(&b) == Some(Ordering::Equal)
         }
         _ => false,
@@ -182,13 +182,13 @@ fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
 }
 
 /// A number of which the form depends on the value alone.
-enum Exact {
+enum ExactNumber {
     Int(i128),
     /// Not a whole number, or too large for an integer.
     Float(f64),
 }
 
-impl From<Number> for Exact {
+impl From<Number> for ExactNumber {
     fn from(number: Number) -> Self {
         let float = match number {
             Number::Signed(n) => return Self::Int(n.into()),

@@ -31,7 +31,7 @@ pub struct Key {
     packed: u128,
     mask: u128,
     hint: AtomicU32,
-    number: NumberMemory,
+    number: CachedNumber,
 }
 
 impl Key {
@@ -43,7 +43,7 @@ impl Key {
     /// ```
     pub fn new(name: &str) -> Self {
         let (packed, mask) = packed(name.as_bytes());
-        let (hint, number) = (AtomicU32::new(0), NumberMemory::default());
+        let (hint, number) = (AtomicU32::new(0), CachedNumber::default());
         Self { name: name.into(), packed, mask, hint, number }
     }
 
@@ -101,14 +101,14 @@ impl Key {
 
 /// The number of a key in one table.
 #[derive(Default)]
-struct NumberMemory {
+struct CachedNumber {
     /// The table's identity in the upper, the number in the lower 16 bits.
     #[cfg(target_has_atomic = "64")]
     number: core::sync::atomic::AtomicU64,
 }
 
 #[cfg(target_has_atomic = "64")]
-impl NumberMemory {
+impl CachedNumber {
     #[inline(always)]
     fn load(&self, table: u64) -> Option<u16> {
         let known = self.number.load(Relaxed);
@@ -122,7 +122,7 @@ impl NumberMemory {
 
 /// Where the two numbers cannot be read at once, a key remembers neither.
 #[cfg(not(target_has_atomic = "64"))]
-impl NumberMemory {
+impl CachedNumber {
     fn load(&self, _table: u64) -> Option<u16> {
         None
     }

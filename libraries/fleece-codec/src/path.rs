@@ -28,7 +28,7 @@ use crate::value::Value;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Path {
-    steps: Vec<Stored>,
+    steps: Vec<StoredStep>,
 }
 
 /// One step of a [`Path`].
@@ -49,12 +49,12 @@ pub enum Step<'p> {
 }
 
 #[derive(Clone, Debug)]
-enum Stored {
+enum StoredStep {
     Key(Key),
     Index(i64),
 }
 
-impl Stored {
+impl StoredStep {
     fn step(&self) -> Step<'_> {
         match self {
             Self::Key(key) => Step::Key(key.name()),
@@ -84,7 +84,7 @@ impl Path {
     /// ```
     #[must_use]
     pub fn key(mut self, name: &str) -> Self {
-        self.steps.push(Stored::Key(Key::new(name)));
+        self.steps.push(StoredStep::Key(Key::new(name)));
         self
     }
 
@@ -97,7 +97,7 @@ impl Path {
     /// ```
     #[must_use]
     pub fn index(mut self, index: i64) -> Self {
-        self.steps.push(Stored::Index(index));
+        self.steps.push(StoredStep::Index(index));
         self
     }
 
@@ -122,7 +122,7 @@ impl Path {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + DoubleEndedIterator {
-        self.steps.iter().map(Stored::step)
+        self.steps.iter().map(StoredStep::step)
     }
 }
 
@@ -161,7 +161,7 @@ impl Path {
                     return Err(is_wrong(rest, "an index has no `]`"));
                 };
                 let index = digits.parse();
-                steps.push(Stored::Index(
+                steps.push(StoredStep::Index(
                     index.map_err(|_| is_wrong(rest, "an index is no number"))?,
                 ));
                 rest = after;
@@ -175,7 +175,7 @@ impl Path {
             if name.is_empty() {
                 return Err(is_wrong(rest, "a key is empty"));
             }
-            steps.push(Stored::Key(Key::new(&name)));
+            steps.push(StoredStep::Key(Key::new(&name)));
             rest = after;
         }
         Ok(Self { steps })
@@ -192,8 +192,8 @@ impl Path {
     /// ```
     pub fn find<'a>(&self, root: Value<'a>) -> Option<Value<'a>> {
         self.steps.iter().try_fold(root, |value, step| match step {
-            Stored::Key(key) => value.as_dict()?.get_key(key),
-            Stored::Index(index) => {
+            StoredStep::Key(key) => value.as_dict()?.get_key(key),
+            StoredStep::Index(index) => {
                 let array = value.as_array()?;
                 let index = if *index < 0 { index + array.len() as i64 } else { *index };
                 array.get(usize::try_from(index).ok()?)
@@ -240,8 +240,8 @@ impl fmt::Display for Path {
         f.write_str("$")?;
         for step in &self.steps {
             match step {
-                Stored::Index(index) => write!(f, "[{index}]")?,
-                Stored::Key(key) => {
+                StoredStep::Index(index) => write!(f, "[{index}]")?,
+                StoredStep::Key(key) => {
                     let mut name = String::from(".");
                     escape(key.name(), &mut name);
                     f.write_str(&name)?;
@@ -309,14 +309,14 @@ pub struct DeepIter<'a> {
     root: Option<Value<'a>>,
     /// The value that was visited last and whose children come next.
     last: Option<Value<'a>>,
-    open: Vec<Open<'a>>,
+    open: Vec<WalkFrame<'a>>,
     /// Each collection within another one begins at another place, so deeper values are only in
     /// collections that contain themselves.
     depth_max: usize,
 }
 
 #[derive(Clone)]
-enum Open<'a> {
+enum WalkFrame<'a> {
     Array(ArrayIter<'a>, usize),
     Dict(DictIter<'a>),
 }
@@ -412,19 +412,19 @@ impl<'a> Iterator for DeepIter<'a> {
         }
         if let Some(last) = self.last.take().filter(|_| self.open.len() < self.depth_max) {
             if let Some(array) = last.as_array() {
-                self.open.push(Open::Array(array.iter(), 0));
+                self.open.push(WalkFrame::Array(array.iter(), 0));
             } else if let Some(dict) = last.as_dict() {
-                self.open.push(Open::Dict(dict.iter()));
+                self.open.push(WalkFrame::Dict(dict.iter()));
             }
         }
         loop {
             let depth = self.open.len();
             let next = match self.open.last_mut()? {
-                Open::Array(items, index) => items.next().map(|value| {
+                WalkFrame::Array(items, index) => items.next().map(|value| {
                     *index += 1;
                     (PathStep::Item(*index - 1), value)
                 }),
-                Open::Dict(pairs) => pairs.next().map(|(key, value)| (PathStep::Key(key), value)),
+                WalkFrame::Dict(pairs) => pairs.next().map(|(key, value)| (PathStep::Key(key), value)),
             };
             if let Some((step, value)) = next {
                 self.last = Some(value);

@@ -9,7 +9,7 @@ const DAY_MS: i64 = 86_400_000;
 /// Reads `YYYY-MM-DD`, optionally followed by `Thh:mm[:ss[.fff]]` and `Z` or `±hh[:]mm`. Without a
 /// zone, UTC is meant.
 pub(crate) fn parse_ms(text: &[u8]) -> Option<i64> {
-    let mut cursor = Cursor { text };
+    let mut cursor = DateCursor { text };
     let year = cursor.digits(4)?;
     cursor.expect(b"-")?;
     let month = cursor.digits(2).filter(|m| (1..=12).contains(m))?;
@@ -37,11 +37,11 @@ pub(crate) fn print_ms(ms: i64) -> String {
     }
 }
 
-struct Cursor<'a> {
+struct DateCursor<'a> {
     text: &'a [u8],
 }
 
-impl Cursor<'_> {
+impl DateCursor<'_> {
     fn digits(&mut self, n: usize) -> Option<i64> {
         let (digits, rest) = self.text.split_at_checked(n)?;
         self.text = rest;

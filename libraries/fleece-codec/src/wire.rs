@@ -94,9 +94,9 @@ pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 /// Where a slot leads: an offset in the same bytes, or in those of the base, or nowhere. A number,
 /// so that it stays in a register.
 #[derive(Clone, Copy)]
-struct Target(usize);
+struct SlotTarget(usize);
 
-impl Target {
+impl SlotTarget {
     const NOWHERE: Self = Self(usize::MAX);
     const IN_BASE: usize = 1 << (usize::BITS - 1);
 }
@@ -156,15 +156,15 @@ impl<'a> Source<'a> {
     }
 
     #[inline(always)]
-    fn value_at(self, Target(at): Target) -> Option<Value<'a>> {
-        if at & Target::IN_BASE == 0 {
+    fn value_at(self, SlotTarget(at): SlotTarget) -> Option<Value<'a>> {
+        if at & SlotTarget::IN_BASE == 0 {
             return Some(Value { source: self, at });
         }
-        if at == Target::NOWHERE.0 {
+        if at == SlotTarget::NOWHERE.0 {
             return None;
         }
         let source = self.base()?;
-        Some(Value { source, at: at & !Target::IN_BASE })
+        Some(Value { source, at: at & !SlotTarget::IN_BASE })
     }
 
     #[inline(always)]
@@ -197,7 +197,7 @@ impl<'a> Source<'a> {
     fn in_base(self, at: usize, distance: usize) -> Option<usize> {
         let base = self.base()?;
         let target = base.bytes.len().checked_sub(distance.checked_sub(at)?)?;
-        Some(base.follow(target)? | Target::IN_BASE)
+        Some(base.follow(target)? | SlotTarget::IN_BASE)
     }
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
 /// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results
 /// go through registers.
 #[cold]
-fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> Target {
+fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> SlotTarget {
     let source = Source { bytes, context };
     let distance = usize::from(word & 0x3FFF) * 2;
     let target = if word & 0x4000 == 0 {
@@ -242,16 +242,16 @@ fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) ->
         let legacy = || source.chain(at, usize::from(word & 0x7FFF) * 2);
         source.in_base(at, distance).or_else(legacy)
     };
-    target.map_or(Target::NOWHERE, Target)
+    target.map_or(SlotTarget::NOWHERE, SlotTarget)
 }
 
 #[cold]
-fn wide_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u32) -> Target {
+fn wide_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u32) -> SlotTarget {
     let source = Source { bytes, context };
     let distance = (word & 0x3FFF_FFFF) as usize * 2;
     let is_extern = word & 0x4000_0000 != 0;
     let target = if is_extern { source.in_base(at, distance) } else { source.chain(at, distance) };
-    target.map_or(Target::NOWHERE, Target)
+    target.map_or(SlotTarget::NOWHERE, SlotTarget)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn pass_numbers(bytes: &[u8], before: &[u8], at: usize, end: usize) -
         let is_number = if word < 0x8000 {
             word < 0x4000 && FIXED_SIZE[usize::from(word >> 8)] == 2
         } else {
-            Target::new(before, at, word).is_some_and(|target| target.is_number())
+            PointerTarget::new(before, at, word).is_some_and(|target| target.is_number())
         };
         if !is_number {
             break;
@@ -91,7 +91,7 @@ impl Marks<'_> {
             let is_number = word < PARENT_KEY && usize::from(word) < self.names;
             return is_number || word >> 8 == 0x40 || word >> 7 == 0x41 << 1;
         }
-        let Some(target) = Target::new(self.before, at, word) else { return false };
+        let Some(target) = PointerTarget::new(self.before, at, word) else { return false };
         match target.is_short_ascii(bytes) {
             Some(true) => true,
             Some(false) => self.is_short_string(bytes, target.at, target.distance),
@@ -109,18 +109,18 @@ impl Marks<'_> {
             let size = FIXED_SIZE[usize::from(first)];
             return size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
         }
-        Target::new(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+        PointerTarget::new(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
     }
 
     /// As [`Marks::is_plain`], for a slot of four bytes that holds a pointer.
     #[inline(always)]
     fn is_plain_wide(&mut self, bytes: &[u8], at: usize, word: u32) -> bool {
-        Target::wide(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+        PointerTarget::wide(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
     }
 
     /// Whether this is a sound value that needs no closer look.
     #[inline(always)]
-    fn leads_to(&mut self, bytes: &[u8], target: &Target) -> bool {
+    fn leads_to(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
         match target.is_short_ascii(bytes) {
             Some(true) => return true,
             Some(false) => return self.is_short_string(bytes, target.at, target.distance),
@@ -147,7 +147,7 @@ impl Marks<'_> {
     /// Whether this is a string with a length of one or two bytes, which was looked at before or is
     /// UTF-8.
     #[inline(always)]
-    fn is_long_string(&mut self, bytes: &[u8], target: &Target) -> bool {
+    fn is_long_string(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
         let Some(&[first, low, high]) = chunk(bytes, target.at) else { return false };
         let (mut len, mut header) = (usize::from(low), 2);
         if low >= 0x80 {
@@ -179,7 +179,7 @@ impl Marks<'_> {
     /// Marks a collection as one to be looked at, if it ends before the slot and its count is in
     /// its header.
     #[inline(always)]
-    fn mark(&mut self, bytes: &[u8], target: &Target) -> bool {
+    fn mark(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
         let Some(header) = u16_at(bytes, target.at) else { return false };
         let count = usize::from(header & 0x07FF);
         let shift = usize::from(header >> 11 & 1) + usize::from(header >> 12 & 1);
@@ -199,14 +199,14 @@ impl Marks<'_> {
 }
 
 /// What a plain pointer leads to.
-struct Target {
+struct PointerTarget {
     at: usize,
     /// From there to the slot.
     distance: usize,
     first: u8,
 }
 
-impl Target {
+impl PointerTarget {
     #[inline(always)]
     fn new(before: &[u8], at: usize, word: u16) -> Option<Self> {
         let distance = usize::from(word & 0x3FFF) * 2;

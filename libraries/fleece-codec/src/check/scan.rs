@@ -414,15 +414,15 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_narrow(&mut self, at: usize) -> Result<Slot> {
+    fn follow_narrow(&mut self, at: usize) -> Result<FollowedSlot> {
         let word = u16_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000 {
-            return Ok(Slot { target: at, limit: at + 2, inline: true });
+            return Ok(FollowedSlot { target: at, limit: at + 2, inline: true });
         }
         let target = at.wrapping_sub(usize::from(word & 0x3FFF) * 2);
         match self.bytes.get(target) {
             Some(first) if first & 0x80 == 0 && word < 0xC000 && self.same_side(at, target) => {
-                Ok(Slot { target, limit: at, inline: false })
+                Ok(FollowedSlot { target, limit: at, inline: false })
             }
             _ => self.follow_rare(at, word),
         }
@@ -431,7 +431,7 @@ impl Scan<'_> {
     /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or
     /// a pointer to a pointer.
     #[cold]
-    fn follow_rare(&mut self, at: usize, word: u16) -> Result<Slot> {
+    fn follow_rare(&mut self, at: usize, word: u16) -> Result<FollowedSlot> {
         let distance = usize::from(word & 0x3FFF) * 2;
         if word & 0x4000 == 0 {
             return self.chain(at, distance, false);
@@ -441,17 +441,17 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn follow_wide(&mut self, at: usize) -> Result<Slot> {
+    fn follow_wide(&mut self, at: usize) -> Result<FollowedSlot> {
         let word = u32_at(self.bytes, at).ok_or_else(|| bad_pointer(at))?;
         if word < 0x8000_0000 {
-            return Ok(Slot { target: at, limit: at + 4, inline: true });
+            return Ok(FollowedSlot { target: at, limit: at + 4, inline: true });
         }
         self.chain(at, (word & 0x3FFF_FFFF) as usize * 2, word & 0x4000_0000 != 0)
     }
 
     /// Follows a pointer, and further wide ones if it leads to one.
     #[inline]
-    fn chain(&mut self, at: usize, distance: usize, external: bool) -> Result<Slot> {
+    fn chain(&mut self, at: usize, distance: usize, external: bool) -> Result<FollowedSlot> {
         let (mut at, mut distance, mut external) = (at, distance, external);
         loop {
             let target = at.checked_sub(distance).filter(|_| distance != 0);
@@ -460,7 +460,7 @@ impl Scan<'_> {
                 return Err(bad_pointer(at));
             }
             if self.bytes[target] & 0x80 == 0 {
-                return Ok(Slot { target, limit: at, inline: false });
+                return Ok(FollowedSlot { target, limit: at, inline: false });
             }
             let word = u32_at(self.bytes, target).ok_or_else(|| bad_pointer(at))?;
             self.spend(target, 4)?;
@@ -488,7 +488,7 @@ impl Scan<'_> {
 }
 
 /// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
-pub(super) struct Slot {
+pub(super) struct FollowedSlot {
     pub(super) target: usize,
     limit: usize,
     inline: bool,

@@ -298,7 +298,7 @@ fn is_inline(value: Value<'_>) -> bool {
     }
 }
 
-enum Open<'a> {
+enum CopyFrame<'a> {
     Array(ArrayIter<'a>),
     Dict(DictIter<'a>),
 }
@@ -320,19 +320,19 @@ impl Encoder {
         open.extend(self.begin_copy(value));
         while let Some(innermost) = open.last_mut() {
             let next = match innermost {
-                Open::Array(items) => items.next(),
-                Open::Dict(pairs) => pairs.next().map(|(key, value)| {
+                CopyFrame::Array(items) => items.next(),
+                CopyFrame::Dict(pairs) => pairs.next().map(|(key, value)| {
                     self.copy_key(key);
                     value
                 }),
             };
             match (next, innermost) {
                 (Some(value), _) => open.extend(self.begin_copy(value)),
-                (None, Open::Array(_)) => {
+                (None, CopyFrame::Array(_)) => {
                     self.end_array();
                     open.pop();
                 }
-                (None, Open::Dict(_)) => {
+                (None, CopyFrame::Dict(_)) => {
                     self.end_dict();
                     open.pop();
                 }
@@ -347,7 +347,7 @@ impl Encoder {
     }
 
     /// Writes a scalar, or begins a collection and returns what it contains.
-    fn begin_copy<'a>(&mut self, value: Value<'a>) -> Option<Open<'a>> {
+    fn begin_copy<'a>(&mut self, value: Value<'a>) -> Option<CopyFrame<'a>> {
         if self.write_pointer_to_base(value) {
             return None;
         }
@@ -356,11 +356,11 @@ impl Encoder {
             tag::DATA => self.write_data(value.payload().unwrap_or_default()),
             tag::ARRAY => {
                 self.begin_array();
-                return value.as_array().map(|array| Open::Array(array.iter()));
+                return value.as_array().map(|array| CopyFrame::Array(array.iter()));
             }
             tag::DICT => {
                 self.begin_dict();
-                return value.as_dict().map(|dict| Open::Dict(dict.iter()));
+                return value.as_dict().map(|dict| CopyFrame::Dict(dict.iter()));
             }
             tag::LONG_INT | tag::FLOAT => self.copy_number(value),
             _ => self.push_slot(u32::from(u16_at(value.source.bytes, value.at).unwrap_or(0)) << 16),

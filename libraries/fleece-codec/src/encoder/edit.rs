@@ -39,10 +39,10 @@ use crate::{Array, Dict, Doc, Result, json};
 ///
 /// A clone takes constant time: what it holds is shared until one of the two is changed.
 #[derive(Clone)]
-pub struct Edit<'a>(Node<'a>);
+pub struct Edit<'a>(EditNode<'a>);
 
 #[derive(Clone)]
-enum Node<'a> {
+enum EditNode<'a> {
     Null,
     Bool(bool),
     Signed(i64),
@@ -75,7 +75,7 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn from_dict(dict: Dict<'a>) -> Self {
         let value = Value { source: dict.slots.source, at: dict.at };
-        Self(Node::Dict(Arc::new(DictEdit::new(Some((value, dict))))))
+        Self(EditNode::Dict(Arc::new(DictEdit::new(Some((value, dict))))))
     }
 
     /// An array with the items of another one.
@@ -87,7 +87,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn from_array(array: Array<'a>) -> Self {
-        Self(Node::Array(Arc::new(array.iter().map(Edit::from).collect())))
+        Self(EditNode::Array(Arc::new(array.iter().map(Edit::from).collect())))
     }
 
     /// An empty dict.
@@ -100,7 +100,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn new_dict() -> Self {
-        Self(Node::Dict(Arc::default()))
+        Self(EditNode::Dict(Arc::default()))
     }
 
     /// An empty array.
@@ -113,7 +113,7 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn new_array() -> Self {
-        Self(Node::Array(Arc::default()))
+        Self(EditNode::Array(Arc::default()))
     }
 
     /// Sets the value of a key. What is not a dict becomes an empty one first.
@@ -167,7 +167,7 @@ impl<'a> Edit<'a> {
         let dict = self.as_dict();
         let original = dict.original(key);
         let change = dict.changes.entry(key.into()).or_insert_with(|| original.map(Edit::from));
-        change.get_or_insert(Self(Node::Null))
+        change.get_or_insert(Self(EditNode::Null))
     }
 
     /// Appends an item. What is not an array becomes an empty one first.
@@ -200,27 +200,27 @@ impl<'a> Edit<'a> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn items(&mut self) -> &mut Vec<Edit<'a>> {
-        if let Node::Value(value) = self.0 {
+        if let EditNode::Value(value) = self.0 {
             *self = value.as_array().map_or_else(Self::new_array, Self::from_array);
-        } else if !matches!(self.0, Node::Array(..)) {
+        } else if !matches!(self.0, EditNode::Array(..)) {
             *self = Self::new_array();
         }
         match &mut self.0 {
-            Node::Array(items) => Arc::make_mut(items),
+            EditNode::Array(items) => Arc::make_mut(items),
             _ => unreachable!("it was made an array above"),
         }
     }
 
     fn as_dict(&mut self) -> &mut DictEdit<'a> {
-        if !matches!(self.0, Node::Dict(_)) {
+        if !matches!(self.0, EditNode::Dict(_)) {
             let original = match self.0 {
-                Node::Value(value) => value.as_dict().map(|dict| (value, dict)),
+                EditNode::Value(value) => value.as_dict().map(|dict| (value, dict)),
                 _ => None,
             };
-            *self = Self(Node::Dict(Arc::new(DictEdit::new(original))));
+            *self = Self(EditNode::Dict(Arc::new(DictEdit::new(original))));
         }
         match &mut self.0 {
-            Node::Dict(dict) => Arc::make_mut(dict),
+            EditNode::Dict(dict) => Arc::make_mut(dict),
             _ => unreachable!("it was made a dict above"),
         }
     }
@@ -261,13 +261,13 @@ impl<'a> DictEdit<'a> {
     }
 
     /// All pairs by name; none if a name is not UTF-8.
-    fn pairs(&self) -> Option<BTreeMap<&str, Pair<'_, 'a>>> {
+    fn pairs(&self) -> Option<BTreeMap<&str, EditedPair<'_, 'a>>> {
         let originals = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
-        let originals = originals.map(|(key, value)| Some((key.as_str()?, Pair::Original(value))));
-        let mut pairs: BTreeMap<&str, Pair<'_, 'a>> = originals.collect::<Option<_>>()?;
+        let originals = originals.map(|(key, value)| Some((key.as_str()?, EditedPair::Original(value))));
+        let mut pairs: BTreeMap<&str, EditedPair<'_, 'a>> = originals.collect::<Option<_>>()?;
         for (key, change) in &self.changes {
             match change {
-                Some(edit) => drop(pairs.insert(key, Pair::Changed(edit))),
+                Some(edit) => drop(pairs.insert(key, EditedPair::Changed(edit))),
                 None => drop(pairs.remove(&**key)),
             }
         }
@@ -287,7 +287,7 @@ impl<'a> DictEdit<'a> {
     }
 }
 
-enum Pair<'e, 'a> {
+enum EditedPair<'e, 'a> {
     Original(Value<'a>),
     Changed(&'e Edit<'a>),
 }
@@ -307,12 +307,12 @@ impl Edit<'_> {
     /// Moves out of this what no other edit shares.
     fn take_inner(&mut self, open: &mut Vec<Self>) {
         match &mut self.0 {
-            Node::Array(items) => {
+            EditNode::Array(items) => {
                 if let Some(items) = Arc::get_mut(items) {
                     open.append(items);
                 }
             }
-            Node::Dict(dict) => {
+            EditNode::Dict(dict) => {
                 if let Some(dict) = Arc::get_mut(dict) {
                     open.extend(core::mem::take(&mut dict.changes).into_values().flatten());
                 }
@@ -325,8 +325,8 @@ impl Edit<'_> {
 impl fmt::Debug for Edit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Node::Value(value) => write!(f, "{value:?}"),
-            Node::Dict(dict) => write!(f, "dict with {} changes", dict.changes.len()),
+            EditNode::Value(value) => write!(f, "{value:?}"),
+            EditNode::Dict(dict) => write!(f, "dict with {} changes", dict.changes.len()),
             _ => write!(f, "{:?} of {} bytes or items", self.kind(), self.len()),
         }
     }
@@ -344,19 +344,19 @@ macro_rules! edits {
 }
 
 edits! {
-    () => _unit Node::Null;
-    bool => value Node::Bool(value);
-    i32 => value Node::Signed(value.into());
-    i64 => value Node::Signed(value);
-    u32 => value Node::Unsigned(value.into());
-    u64 => value Node::Unsigned(value);
-    f32 => value Node::Float(value);
-    f64 => value Node::Double(value);
-    &str => value Node::String(value.into());
-    String => value Node::String(value.into());
-    &[u8] => value Node::Data(value.into());
-    Vec<u8> => value Node::Data(value.into());
-    Value<'a> => value Node::Value(value);
+    () => _unit EditNode::Null;
+    bool => value EditNode::Bool(value);
+    i32 => value EditNode::Signed(value.into());
+    i64 => value EditNode::Signed(value);
+    u32 => value EditNode::Unsigned(value.into());
+    u64 => value EditNode::Unsigned(value);
+    f32 => value EditNode::Float(value);
+    f64 => value EditNode::Double(value);
+    &str => value EditNode::String(value.into());
+    String => value EditNode::String(value.into());
+    &[u8] => value EditNode::Data(value.into());
+    Vec<u8> => value EditNode::Data(value.into());
+    Value<'a> => value EditNode::Value(value);
 }
 
 /// Reading.
@@ -369,14 +369,14 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn kind(&self) -> Kind {
         match &self.0 {
-            Node::Null => Kind::Null,
-            Node::Bool(_) => Kind::Bool,
-            Node::Signed(_) | Node::Unsigned(_) | Node::Float(_) | Node::Double(_) => Kind::Number,
-            Node::String(_) => Kind::String,
-            Node::Data(_) => Kind::Data,
-            Node::Value(value) => value.kind(),
-            Node::Array(_) => Kind::Array,
-            Node::Dict(_) => Kind::Dict,
+            EditNode::Null => Kind::Null,
+            EditNode::Bool(_) => Kind::Bool,
+            EditNode::Signed(_) | EditNode::Unsigned(_) | EditNode::Float(_) | EditNode::Double(_) => Kind::Number,
+            EditNode::String(_) => Kind::String,
+            EditNode::Data(_) => Kind::Data,
+            EditNode::Value(value) => value.kind(),
+            EditNode::Array(_) => Kind::Array,
+            EditNode::Dict(_) => Kind::Dict,
         }
     }
 
@@ -392,11 +392,11 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn len(&self) -> usize {
         match &self.0 {
-            Node::String(text) => text.len(),
-            Node::Data(data) => data.len(),
-            Node::Array(items) => items.len(),
-            Node::Dict(dict) => dict.len(),
-            Node::Value(value) => match value.kind() {
+            EditNode::String(text) => text.len(),
+            EditNode::Data(data) => data.len(),
+            EditNode::Array(items) => items.len(),
+            EditNode::Dict(dict) => dict.len(),
+            EditNode::Value(value) => match value.kind() {
                 Kind::Array => value.as_array().map_or(0, crate::Array::len),
                 Kind::Dict => value.as_dict().map_or(0, crate::Dict::len),
                 Kind::String | Kind::Data => value.payload().map_or(0, <[u8]>::len),
@@ -429,8 +429,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn get(&self, key: &str) -> Option<Edit<'a>> {
         match &self.0 {
-            Node::Value(value) => value.get(key).map(Edit::from),
-            Node::Dict(dict) => match dict.changes.get(key) {
+            EditNode::Value(value) => value.get(key).map(Edit::from),
+            EditNode::Dict(dict) => match dict.changes.get(key) {
                 Some(change) => change.clone(),
                 None => dict.original(key).map(Edit::from),
             },
@@ -448,8 +448,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn at(&self, index: usize) -> Option<Edit<'a>> {
         match &self.0 {
-            Node::Value(value) => value.at(index).map(Edit::from),
-            Node::Array(items) => items.get(index).cloned(),
+            EditNode::Value(value) => value.at(index).map(Edit::from),
+            EditNode::Array(items) => items.get(index).cloned(),
             _ => None,
         }
     }
@@ -468,8 +468,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn pairs(&self) -> BTreeMap<String, Edit<'a>> {
         let (original, changes) = match &self.0 {
-            Node::Value(value) => (value.as_dict(), None),
-            Node::Dict(dict) => (dict.original.map(|(_, dict)| dict), Some(&dict.changes)),
+            EditNode::Value(value) => (value.as_dict(), None),
+            EditNode::Dict(dict) => (dict.original.map(|(_, dict)| dict), Some(&dict.changes)),
             _ => (None, None),
         };
         let originals = original.into_iter().flatten();
@@ -492,8 +492,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
-            Node::String(text) => Some(text),
-            Node::Value(value) => value.as_str(),
+            EditNode::String(text) => Some(text),
+            EditNode::Value(value) => value.as_str(),
             _ => None,
         }
     }
@@ -505,9 +505,9 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
-            Node::Signed(number) => Some(*number),
-            Node::Unsigned(number) => (*number).try_into().ok(),
-            Node::Value(value) => value.as_i64(),
+            EditNode::Signed(number) => Some(*number),
+            EditNode::Unsigned(number) => (*number).try_into().ok(),
+            EditNode::Value(value) => value.as_i64(),
             _ => None,
         }
     }
@@ -519,11 +519,11 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn as_f64(&self) -> Option<f64> {
         match &self.0 {
-            Node::Signed(number) => Some(*number as f64),
-            Node::Unsigned(number) => Some(*number as f64),
-            Node::Float(number) => Some((*number).into()),
-            Node::Double(number) => Some(*number),
-            Node::Value(value) => value.as_f64(),
+            EditNode::Signed(number) => Some(*number as f64),
+            EditNode::Unsigned(number) => Some(*number as f64),
+            EditNode::Float(number) => Some((*number).into()),
+            EditNode::Double(number) => Some(*number),
+            EditNode::Value(value) => value.as_f64(),
             _ => None,
         }
     }
@@ -535,8 +535,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn as_bool(&self) -> Option<bool> {
         match &self.0 {
-            Node::Bool(value) => Some(*value),
-            Node::Value(value) => value.as_bool(),
+            EditNode::Bool(value) => Some(*value),
+            EditNode::Value(value) => value.as_bool(),
             _ => None,
         }
     }
@@ -553,8 +553,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn original(&self) -> Option<Value<'a>> {
         match &self.0 {
-            Node::Value(value) => Some(*value),
-            Node::Dict(dict) => dict.original.map(|(value, _)| value),
+            EditNode::Value(value) => Some(*value),
+            EditNode::Dict(dict) => dict.original.map(|(value, _)| value),
             _ => None,
         }
     }
@@ -573,8 +573,8 @@ impl<'a> Edit<'a> {
     /// ```
     pub fn is_changed(&self) -> bool {
         match &self.0 {
-            Node::Value(_) => false,
-            Node::Dict(dict) => {
+            EditNode::Value(_) => false,
+            EditNode::Dict(dict) => {
                 let DictEdit { original, changes } = &**dict;
                 original.is_none() || !changes.is_empty()
             }
@@ -636,16 +636,16 @@ impl Encoder {
         open.extend(self.begin_edit(edit));
         while let Some(innermost) = open.last_mut() {
             let next = match innermost {
-                Open::Items(items) => items.next(),
-                Open::Pairs(pairs) => self.unchanged_pairs(pairs),
-                Open::Changes(changes) => self.removed_pairs(changes),
+                EditFrame::Items(items) => items.next(),
+                EditFrame::Pairs(pairs) => self.unchanged_pairs(pairs),
+                EditFrame::Changes(changes) => self.removed_pairs(changes),
             };
             if let Some(edit) = next {
                 open.extend(self.begin_edit(edit));
             } else {
                 match innermost {
-                    Open::Items(_) => self.end_array(),
-                    Open::Pairs(_) | Open::Changes(_) => self.end_dict(),
+                    EditFrame::Items(_) => self.end_array(),
+                    EditFrame::Pairs(_) | EditFrame::Changes(_) => self.end_dict(),
                 }
                 open.pop();
             }
@@ -659,25 +659,25 @@ impl Encoder {
     }
 
     /// Writes a scalar or a value as it is, or begins a collection and returns what it contains.
-    fn begin_edit<'e, 'a>(&mut self, edit: &'e Edit<'a>) -> Option<Open<'e, 'a>> {
+    fn begin_edit<'e, 'a>(&mut self, edit: &'e Edit<'a>) -> Option<EditFrame<'e, 'a>> {
         match &edit.0 {
-            Node::Null => self.write_null(),
-            Node::Bool(value) => self.write_bool(*value),
-            Node::Signed(value) => self.short_or_number(*value, 0x10),
-            Node::Unsigned(value) => match i64::try_from(*value) {
+            EditNode::Null => self.write_null(),
+            EditNode::Bool(value) => self.write_bool(*value),
+            EditNode::Signed(value) => self.short_or_number(*value, 0x10),
+            EditNode::Unsigned(value) => match i64::try_from(*value) {
                 Ok(value) => self.short_or_number(value, 0x18),
                 Err(_) => self.write_u64(*value),
             },
-            Node::Float(value) => self.write_f32(*value),
-            Node::Double(value) => self.write_f64(*value),
-            Node::String(value) => self.write_str(value),
-            Node::Data(value) => self.write_data(value),
-            Node::Value(value) => self.write_value(*value),
-            Node::Array(items) => {
+            EditNode::Float(value) => self.write_f32(*value),
+            EditNode::Double(value) => self.write_f64(*value),
+            EditNode::String(value) => self.write_str(value),
+            EditNode::Data(value) => self.write_data(value),
+            EditNode::Value(value) => self.write_value(*value),
+            EditNode::Array(items) => {
                 self.begin_array();
-                return Some(Open::Items(items.iter()));
+                return Some(EditFrame::Items(items.iter()));
             }
-            Node::Dict(dict) => return self.begin_dict_edit(dict),
+            EditNode::Dict(dict) => return self.begin_dict_edit(dict),
         }
         None
     }
@@ -686,13 +686,13 @@ impl Encoder {
     /// returned.
     fn unchanged_pairs<'e, 'a>(
         &mut self,
-        pairs: &mut btree_map::IntoIter<&'e str, Pair<'e, 'a>>,
+        pairs: &mut btree_map::IntoIter<&'e str, EditedPair<'e, 'a>>,
     ) -> Option<&'e Edit<'a>> {
         for (key, pair) in pairs {
             self.write_key(key);
             match pair {
-                Pair::Original(value) => self.write_value(value),
-                Pair::Changed(edit) => return Some(edit),
+                EditedPair::Original(value) => self.write_value(value),
+                EditedPair::Changed(edit) => return Some(edit),
             }
         }
         None
@@ -732,7 +732,7 @@ impl Encoder {
         self.push_number(bytes, len + 1);
     }
 
-    fn begin_dict_edit<'e, 'a>(&mut self, edit: &'e DictEdit<'a>) -> Option<Open<'e, 'a>> {
+    fn begin_dict_edit<'e, 'a>(&mut self, edit: &'e DictEdit<'a>) -> Option<EditFrame<'e, 'a>> {
         if let Some((value, dict)) = edit.original {
             if edit.changes.is_empty() {
                 self.write_value(value);
@@ -756,7 +756,7 @@ impl Encoder {
                 self.begin_dict();
                 self.write_parent_key();
                 self.write_value(value);
-                return Some(Open::Changes(edit.changes.iter()));
+                return Some(EditFrame::Changes(edit.changes.iter()));
             }
         }
         let pairs = edit.pairs();
@@ -764,14 +764,14 @@ impl Encoder {
             self.fail(ErrorKind::BadUtf8, "a key of a dict to edit is not UTF-8");
         }
         self.begin_dict();
-        Some(Open::Pairs(pairs?.into_iter()))
+        Some(EditFrame::Pairs(pairs?.into_iter()))
     }
 }
 
 /// A collection that is being written.
-enum Open<'e, 'a> {
+enum EditFrame<'e, 'a> {
     Items(slice::Iter<'e, Edit<'a>>),
-    Pairs(btree_map::IntoIter<&'e str, Pair<'e, 'a>>),
+    Pairs(btree_map::IntoIter<&'e str, EditedPair<'e, 'a>>),
     /// Of a dict that inherits the other pairs.
     Changes(btree_map::Iter<'e, Box<str>, Option<Edit<'a>>>),
 }

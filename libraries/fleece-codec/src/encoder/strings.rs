@@ -82,7 +82,7 @@ fn pack_7(string: &[u8]) -> u64 {
 
 /// Where each short string was written last.
 pub(crate) struct StringTable {
-    entries: Vec<Entry>,
+    entries: Vec<StringEntry>,
     used: usize,
     seed: u64,
     /// The number of the document, from 1 on.
@@ -92,7 +92,7 @@ pub(crate) struct StringTable {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct StringEntry {
     packed: [u64; 2],
     at: u32,
     /// The document that the string is of. Entries of earlier ones are free, so that clearing
@@ -100,7 +100,7 @@ struct Entry {
     document: u32,
 }
 
-const FREE: Entry = Entry { packed: [0; 2], at: NOWHERE, document: 0 };
+const FREE: StringEntry = StringEntry { packed: [0; 2], at: NOWHERE, document: 0 };
 /// The place of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 const FIRST_CAPACITY: usize = 256;
@@ -127,7 +127,7 @@ impl StringTable {
         loop {
             let found = &mut self.entries[index];
             if found.document != self.document {
-                *found = Entry { packed, at: NOWHERE, document: self.document };
+                *found = StringEntry { packed, at: NOWHERE, document: self.document };
                 self.used += 1;
                 break;
             }

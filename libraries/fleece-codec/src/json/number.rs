@@ -13,14 +13,14 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 const EXACT_MAX_F32: f32 = 16_777_216.0;
 
 /// Why a number was refused, and how far into it.
-pub(super) enum Refusal {
+pub(super) enum NumberError {
     Syntax(usize),
     TooLarge,
 }
 
 /// Reads the number at the start of `text`, writes it, and says how long it is.
 #[inline]
-pub(super) fn encode(text: &[u8], encoder: &mut Encoder) -> Result<usize, Refusal> {
+pub(super) fn encode(text: &[u8], encoder: &mut Encoder) -> Result<usize, NumberError> {
     let negative = text.first() == Some(&b'-');
     let start = usize::from(negative);
     let (mut value, mut at) = (0_u64, start);
@@ -30,7 +30,7 @@ pub(super) fn encode(text: &[u8], encoder: &mut Encoder) -> Result<usize, Refusa
     }
     let len = at - start;
     if len == 0 || len > 1 && text[start] == b'0' {
-        return Err(Refusal::Syntax(start + usize::from(len > 0)));
+        return Err(NumberError::Syntax(start + usize::from(len > 0)));
     }
     // 19 digits always fit; 20 may.
     if matches!(text.get(at), Some(b'.' | b'e' | b'E')) || len > 19 {
@@ -60,7 +60,7 @@ fn float_or_large(
     whole_end: usize,
     value: u64,
     encoder: &mut Encoder,
-) -> Result<usize, Refusal> {
+) -> Result<usize, NumberError> {
     let (mut mantissa, mut at, mut power) = (value, whole_end, 0_i32);
     if text.get(at) == Some(&b'.') {
         at += 1;
@@ -70,7 +70,7 @@ fn float_or_large(
             at += 1;
         }
         if at == first {
-            return Err(Refusal::Syntax(at));
+            return Err(NumberError::Syntax(at));
         }
         power = -((at - first) as i32);
     }
@@ -96,13 +96,13 @@ fn float_or_large(
         _ => slow(&text[..at]),
     };
     if !float.is_finite() {
-        return Err(Refusal::TooLarge);
+        return Err(NumberError::TooLarge);
     }
     encoder.write_f64(float);
     Ok(at)
 }
 
-fn exponent(text: &[u8], at: usize) -> Result<(i32, usize), Refusal> {
+fn exponent(text: &[u8], at: usize) -> Result<(i32, usize), NumberError> {
     let negative = text.get(at) == Some(&b'-');
     let first = at + usize::from(matches!(text.get(at), Some(b'+' | b'-')));
     let (mut value, mut at) = (0_i32, first);
@@ -112,7 +112,7 @@ fn exponent(text: &[u8], at: usize) -> Result<(i32, usize), Refusal> {
         at += 1;
     }
     if at == first {
-        return Err(Refusal::Syntax(at));
+        return Err(NumberError::Syntax(at));
     }
     Ok((if negative { -value } else { value }, at))
 }

@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::str::from_utf8;
 
-use super::number::{self, Refusal};
-use super::string::{self, Flaw};
+use super::number::{self, NumberError};
+use super::string::{self, UnescapeError};
 use crate::Result;
 use crate::encoder::{Encoder, Expects, Packed};
 use crate::error::{Error, ErrorKind};
@@ -252,11 +252,11 @@ impl Parser<'_, '_> {
                 self.at += len;
                 Ok(())
             }
-            Err(Refusal::Syntax(offset)) => {
+            Err(NumberError::Syntax(offset)) => {
                 self.at += offset;
                 Err(self.unexpected("a number"))
             }
-            Err(Refusal::TooLarge) => {
+            Err(NumberError::TooLarge) => {
                 Err(Error::new(ErrorKind::NotRepresentable, "a number is too large for a double"))
             }
         }
@@ -366,9 +366,9 @@ fn long_string<'s>(
     scratch.clear();
     scratch.extend_from_slice(&text[start..at]);
     let end = string::unescape(text, at, scratch).map_err(|flaw| match flaw {
-        Flaw::Unterminated(at) => StringError(ErrorKind::Syntax, "a string does not end", at),
-        Flaw::Control(at) => StringError(ErrorKind::Syntax, "a control character in a string", at),
-        Flaw::Escape(at) => StringError(ErrorKind::Syntax, "an escape that is none", at),
+        UnescapeError::Unterminated(at) => StringError(ErrorKind::Syntax, "a string does not end", at),
+        UnescapeError::Control(at) => StringError(ErrorKind::Syntax, "a control character in a string", at),
+        UnescapeError::Escape(at) => StringError(ErrorKind::Syntax, "an escape that is none", at),
     })?;
     Ok((from_utf8(scratch).map_err(|_| not_utf8())?, end))
 }

@@ -184,7 +184,7 @@ struct Printer<'o> {
     out: Vec<u8>,
 }
 
-enum Open<'a> {
+enum PrintFrame<'a> {
     Array(ArrayIter<'a>),
     Dict(DictIter<'a>),
     Sorted(vec::IntoIter<(DictKey<'a>, Value<'a>)>),
@@ -197,9 +197,9 @@ impl Printer<'_> {
         loop {
             let depth = outer.len() + 1;
             let inner = match &mut open {
-                Open::Array(items) => self.items(items, depth)?,
-                Open::Dict(pairs) => self.pairs(pairs, depth)?,
-                Open::Sorted(pairs) => self.pairs(pairs, depth)?,
+                PrintFrame::Array(items) => self.items(items, depth)?,
+                PrintFrame::Dict(pairs) => self.pairs(pairs, depth)?,
+                PrintFrame::Sorted(pairs) => self.pairs(pairs, depth)?,
             };
             if let Some(inner) = inner {
                 outer.push(core::mem::replace(&mut open, inner));
@@ -210,7 +210,7 @@ impl Printer<'_> {
                 continue;
             }
             self.check_size()?;
-            self.end(if matches!(open, Open::Array(_)) { b']' } else { b'}' }, depth);
+            self.end(if matches!(open, PrintFrame::Array(_)) { b']' } else { b'}' }, depth);
             match outer.pop() {
                 Some(around) => open = around,
                 None => return Ok(()),
@@ -229,7 +229,7 @@ impl Printer<'_> {
 
     /// Prints items up to and including the next beginning of a collection, which is returned.
     #[inline]
-    fn items<'a>(&mut self, items: &mut ArrayIter<'a>, depth: usize) -> Result<Option<Open<'a>>> {
+    fn items<'a>(&mut self, items: &mut ArrayIter<'a>, depth: usize) -> Result<Option<PrintFrame<'a>>> {
         for value in items {
             self.separate(depth);
             if let Some(inner) = self.begin(value)? {
@@ -245,7 +245,7 @@ impl Printer<'_> {
         &mut self,
         pairs: &mut impl Iterator<Item = (DictKey<'a>, Value<'a>)>,
         depth: usize,
-    ) -> Result<Option<Open<'a>>> {
+    ) -> Result<Option<PrintFrame<'a>>> {
         for (key, value) in pairs {
             self.separate(depth);
             self.key(key)?;
@@ -277,13 +277,13 @@ impl Printer<'_> {
 
     /// Prints a scalar, or the beginning of a collection, which is returned.
     #[inline(always)]
-    fn begin<'a>(&mut self, value: Value<'a>) -> Result<Option<Open<'a>>> {
+    fn begin<'a>(&mut self, value: Value<'a>) -> Result<Option<PrintFrame<'a>>> {
         match value.first_byte() >> 4 {
             tag::STRING => string::append_value::<false>(value, &mut self.out),
             tag::SHORT_INT | tag::LONG_INT | tag::FLOAT => self.number(value)?,
             tag::ARRAY => {
                 self.out.push(b'[');
-                return Ok(value.as_array().map(|array| Open::Array(array.iter())));
+                return Ok(value.as_array().map(|array| PrintFrame::Array(array.iter())));
             }
             tag::DICT => {
                 self.out.push(b'{');
@@ -306,13 +306,13 @@ impl Printer<'_> {
         Ok(None)
     }
 
-    fn open_dict<'a>(&self, pairs: DictIter<'a>) -> Open<'a> {
+    fn open_dict<'a>(&self, pairs: DictIter<'a>) -> PrintFrame<'a> {
         if !self.options.canonical {
-            return Open::Dict(pairs);
+            return PrintFrame::Dict(pairs);
         }
         let mut pairs: Vec<_> = pairs.collect();
         pairs.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(&b.as_bytes()));
-        Open::Sorted(pairs.into_iter())
+        PrintFrame::Sorted(pairs.into_iter())
     }
 
     #[inline(always)]

@@ -81,7 +81,7 @@ fn escape(byte: u8, out: &mut Vec<u8>) {
 }
 
 /// What ended or spoiled a string, with the offset where.
-pub(super) enum Flaw {
+pub(super) enum UnescapeError {
     Unterminated(usize),
     Control(usize),
     Escape(usize),
@@ -89,7 +89,7 @@ pub(super) enum Flaw {
 
 /// Appends to `out` what the text from `start` on, after the opening quote, stands for. Says where
 /// the string ends, after the closing quote.
-pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
     let mut at = start;
     loop {
         let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {
@@ -108,19 +108,19 @@ pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<u
         match chunk[plain] {
             b'"' => return Ok(at + 1),
             b'\\' => at = unescape_one(text, at, out)?,
-            _ => return Err(Flaw::Control(at)),
+            _ => return Err(UnescapeError::Control(at)),
         }
     }
 }
 
-fn unescape_tail(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+fn unescape_tail(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
     let mut at = start;
     loop {
         match text.get(at) {
-            None => return Err(Flaw::Unterminated(at)),
+            None => return Err(UnescapeError::Unterminated(at)),
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => at = unescape_one(text, at, out)?,
-            Some(0..0x20) => return Err(Flaw::Control(at)),
+            Some(0..0x20) => return Err(UnescapeError::Control(at)),
             Some(&byte) => {
                 out.push(byte);
                 at += 1;
@@ -130,7 +130,7 @@ fn unescape_tail(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, 
 }
 
 /// Appends what the escape at `at` stands for, and says where it ends.
-fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
+fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
     let byte = match text.get(at + 1) {
         Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
         Some(b'b') => 8,
@@ -139,24 +139,24 @@ fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Flaw
         Some(b'r') => b'\r',
         Some(b't') => b'\t',
         Some(b'u') => return unescape_unicode(text, at, out),
-        _ => return Err(Flaw::Escape(at)),
+        _ => return Err(UnescapeError::Escape(at)),
     };
     out.push(byte);
     Ok(at + 2)
 }
 
-fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Flaw> {
-    let first = hex_4(text, at + 2).ok_or(Flaw::Escape(at))?;
+fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
+    let first = hex_4(text, at + 2).ok_or(UnescapeError::Escape(at))?;
     let (code, end) = match first {
         0xD800..0xDC00 if text.get(at + 6..at + 8) == Some(br"\u") => {
             let second = hex_4(text, at + 8).filter(|code| (0xDC00..0xE000).contains(code));
-            let second = second.ok_or(Flaw::Escape(at))?;
+            let second = second.ok_or(UnescapeError::Escape(at))?;
             (0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00), at + 12)
         }
         code => (code, at + 6),
     };
     // What is left of the surrogates is no character.
-    let character = char::from_u32(code).ok_or(Flaw::Escape(at))?;
+    let character = char::from_u32(code).ok_or(UnescapeError::Escape(at))?;
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(end)
 }

@@ -25,8 +25,8 @@ use crate::{Array, Dict, Result};
 macro_rules! delegate {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(fn $name<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
-            let reading = Reading::new(self.source.size_bytes());
-            Nested { value: self, depth: 0, reading: &reading }.$name($($argument,)* visitor)
+            let state = DeserializeState::new(self.source.size_bytes());
+            ValueDeserializer { value: self, depth: 0, state: &state }.$name($($argument,)* visitor)
         })*
     };
 }
@@ -68,13 +68,13 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
 /// A value, and how many collections are around it.
 #[derive(Clone, Copy)]
-pub(super) struct Nested<'de, 'r> {
+pub(super) struct ValueDeserializer<'de, 'r> {
     pub(super) value: Value<'de>,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading<'de>,
+    pub(super) state: &'r DeserializeState<'de>,
 }
 
-impl<'de, 'r> Nested<'de, 'r> {
+impl<'de, 'r> ValueDeserializer<'de, 'r> {
     #[inline]
     fn text(self) -> Result<&'de str> {
         let text = self.value.as_str();
@@ -83,14 +83,14 @@ impl<'de, 'r> Nested<'de, 'r> {
 
     #[inline]
     fn array<V: Visitor<'de>>(self, array: Array<'de>, visitor: V) -> Result<V::Value> {
-        let (slots, reading) = (array.slots.clamped(1), self.reading);
+        let (slots, state) = (array.slots.clamped(1), self.state);
         let len = slots.count;
-        let mut items = Items { slots, len, depth: reading.enter(self.depth, len)?, reading };
+        let mut items = ItemAccess { slots, len, depth: state.enter(self.depth, len)?, state };
         let result = visitor.visit_seq(&mut items)?;
         if items.slots.count > 0 {
             return Err(wrong_len(len));
         }
-        reading.leave();
+        state.leave();
         Ok(result)
     }
 
@@ -100,25 +100,25 @@ impl<'de, 'r> Nested<'de, 'r> {
     }
 
     #[inline]
-    fn pairs(self, dict: Dict<'de>) -> Result<Pairs<'de, 'r>> {
+    fn pairs(self, dict: Dict<'de>) -> Result<PairAccess<'de, 'r>> {
         if dict.has_parent() {
             return self.inherited_pairs(dict);
         }
-        let (slots, reading) = (dict.slots.clamped(2), self.reading);
-        let depth = reading.enter(self.depth, slots.count)?;
-        Ok(Pairs { slots, inherited: None, depth, reading })
+        let (slots, state) = (dict.slots.clamped(2), self.state);
+        let depth = state.enter(self.depth, slots.count)?;
+        Ok(PairAccess { slots, inherited: None, depth, state })
     }
 
     #[cold]
-    fn inherited_pairs(self, dict: Dict<'de>) -> Result<Pairs<'de, 'r>> {
-        let (mut slots, reading) = (dict.slots, self.reading);
-        reading.check(slots.source.bytes)?;
+    fn inherited_pairs(self, dict: Dict<'de>) -> Result<PairAccess<'de, 'r>> {
+        let (mut slots, state) = (dict.slots, self.state);
+        state.check(slots.source.bytes)?;
         // All generations are read.
         let len = dict.generations().map(|dict| DictIter::stored(dict.slots).len()).sum();
         slots.count = 0;
-        let rest = Inherited { rest: dict.iter(), name: "", value: Value::undefined() };
-        let depth = reading.enter(self.depth, len)?;
-        Ok(Pairs { slots, inherited: Some(Box::new(rest)), depth, reading })
+        let rest = InheritedPairs { rest: dict.iter(), name: "", value: Value::undefined() };
+        let depth = state.enter(self.depth, len)?;
+        Ok(PairAccess { slots, inherited: Some(Box::new(rest)), depth, state })
     }
 
     /// What is not of the expected type, which the visitor may take or not.
@@ -132,7 +132,7 @@ impl<'de, 'r> Nested<'de, 'r> {
     fn ignore(self) -> Result<()> {
         match self.value.kind() {
             Kind::String => self.text().map(drop),
-            Kind::Array | Kind::Dict => self.reading.check(self.value.source.bytes),
+            Kind::Array | Kind::Dict => self.state.check(self.value.source.bytes),
             _ => Ok(()),
         }
     }
@@ -176,7 +176,7 @@ fn visit_number<'de, V: Visitor<'de>>(number: Number, visitor: V) -> Result<V::V
     }
 }
 
-impl<'de> Deserializer<'de> for Nested<'de, '_> {
+impl<'de> Deserializer<'de> for ValueDeserializer<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -272,11 +272,11 @@ impl<'de> Deserializer<'de> for Nested<'de, '_> {
         if pairs.take_name()?.is_some() {
             return Err(wrong());
         }
-        visitor.visit_enum(Variant { name, content }).map_err(|error| error.in_key(name))
+        visitor.visit_enum(VariantDeserializer { name, content }).map_err(|error| error.in_key(name))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if !self.reading.is_checked() {
+        if !self.state.is_checked() {
             self.ignore()?;
         }
         visitor.visit_unit()
@@ -291,14 +291,14 @@ fn wrong_len(len: usize) -> Error {
     Error::invalid_length(len, &"fewer items")
 }
 
-struct Variant<'de, 'r> {
+struct VariantDeserializer<'de, 'r> {
     name: &'de str,
-    content: Nested<'de, 'r>,
+    content: ValueDeserializer<'de, 'r>,
 }
 
-impl<'de, 'r> EnumAccess<'de> for Variant<'de, 'r> {
+impl<'de, 'r> EnumAccess<'de> for VariantDeserializer<'de, 'r> {
     type Error = Error;
-    type Variant = Nested<'de, 'r>;
+    type Variant = ValueDeserializer<'de, 'r>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self::Variant)> {
         let name = seed.deserialize(BorrowedStrDeserializer::<Error>::new(self.name))?;
@@ -306,7 +306,7 @@ impl<'de, 'r> EnumAccess<'de> for Variant<'de, 'r> {
     }
 }
 
-impl<'de> VariantAccess<'de> for Nested<'de, '_> {
+impl<'de> VariantAccess<'de> for ValueDeserializer<'de, '_> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {
@@ -334,7 +334,7 @@ impl<'de> VariantAccess<'de> for Nested<'de, '_> {
 const NAMES: usize = 32;
 
 /// What holds for all values of one call.
-pub(super) struct Reading<'de> {
+pub(super) struct DeserializeState<'de> {
     /// How many items and pairs may still be visited: of a small document in which collections are
     /// shared there may be very many.
     values_left: Cell<usize>,
@@ -347,7 +347,7 @@ pub(super) struct Reading<'de> {
     names: [Cell<&'de str>; NAMES],
 }
 
-impl<'de> Reading<'de> {
+impl<'de> DeserializeState<'de> {
     /// Of values that need not be sound, in a document of this size.
     pub(super) fn new(size_bytes: usize) -> Self {
         let values = size_bytes.saturating_mul(SERDE_VALUES_PER_BYTE);
@@ -359,7 +359,7 @@ impl<'de> Reading<'de> {
     /// Of a document that must be sound. The root is checked, all else when it is reached.
     pub(super) fn strict(root: Value<'de>) -> Result<Self> {
         let bytes = root.source.bytes;
-        let reading = Self { is_checked: Cell::new(false), ..Self::new(bytes.len()) };
+        let state = Self { is_checked: Cell::new(false), ..Self::new(bytes.len()) };
         let leads_to_root = |at: Option<usize>, wide| {
             at.is_some_and(|at| sound_target(bytes, at, wide, false) == Some(root.at))
         };
@@ -367,9 +367,9 @@ impl<'de> Reading<'de> {
         let is_sound = leads_to_root(bytes.len().checked_sub(2), false)
             || is_far && leads_to_root(bytes.len().checked_sub(6), true);
         if !is_sound {
-            reading.check(bytes)?;
+            state.check(bytes)?;
         }
-        Ok(reading)
+        Ok(state)
     }
 
     /// The depth of what is within a collection at this depth, which has `len` items or pairs.
@@ -493,14 +493,14 @@ fn end(bytes: &[u8], at: usize) -> Option<usize> {
     Layout::from_header(bytes, at).map(|layout| layout.end)
 }
 
-pub(super) struct Items<'de, 'r> {
+pub(super) struct ItemAccess<'de, 'r> {
     pub(super) slots: Slots<'de>,
     pub(super) len: usize,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading<'de>,
+    pub(super) state: &'r DeserializeState<'de>,
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
+impl<'de> SeqAccess<'de> for &mut ItemAccess<'de, '_> {
     type Error = Error;
 
     #[inline]
@@ -509,8 +509,8 @@ impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
             return Ok(None);
         }
         self.slots.count -= 1;
-        let value = self.reading.take(&mut self.slots)?;
-        match seed.deserialize(Nested { value, depth: self.depth, reading: self.reading }) {
+        let value = self.state.take(&mut self.slots)?;
+        match seed.deserialize(ValueDeserializer { value, depth: self.depth, state: self.state }) {
             Ok(item) => Ok(Some(item)),
             Err(error) => Err(error.in_item(self.len - self.slots.count - 1)),
         }
@@ -521,37 +521,37 @@ impl<'de> SeqAccess<'de> for &mut Items<'de, '_> {
     }
 }
 
-pub(super) struct Pairs<'de, 'r> {
+pub(super) struct PairAccess<'de, 'r> {
     /// The slots that are left; none in a dict with a parent.
     pub(super) slots: Slots<'de>,
-    pub(super) inherited: Option<Box<Inherited<'de>>>,
+    pub(super) inherited: Option<Box<InheritedPairs<'de>>>,
     pub(super) depth: usize,
-    pub(super) reading: &'r Reading<'de>,
+    pub(super) state: &'r DeserializeState<'de>,
 }
 
 /// The pairs of a dict with a parent.
-pub(super) struct Inherited<'de> {
+pub(super) struct InheritedPairs<'de> {
     pub(super) rest: DictIter<'de>,
     /// The pair of which the name was read last.
     pub(super) name: &'de str,
     pub(super) value: Value<'de>,
 }
 
-impl<'de, 'r> Pairs<'de, 'r> {
+impl<'de, 'r> PairAccess<'de, 'r> {
     #[inline(always)]
     fn take_name(&mut self) -> Result<Option<&'de str>> {
         if self.slots.count == 0 {
             return self.take_inherited();
         }
         self.slots.count -= 1;
-        if let Some(name) = self.reading.known_name(&self.slots) {
+        if let Some(name) = self.state.known_name(&self.slots) {
             self.slots.first += 2;
             return Ok(Some(name));
         }
-        let key = self.reading.take(&mut self.slots)?;
+        let key = self.state.take(&mut self.slots)?;
         match key.as_str() {
             Some(name) => {
-                self.reading.remember(self.slots.count, name);
+                self.state.remember(self.slots.count, name);
                 Ok(Some(name))
             }
             None => name(DictKey { value: key }).map(Some),
@@ -562,7 +562,7 @@ impl<'de, 'r> Pairs<'de, 'r> {
     fn take_inherited(&mut self) -> Result<Option<&'de str>> {
         let next = self.inherited.as_mut().and_then(|inherited| inherited.rest.next());
         let (Some((key, value)), Some(inherited)) = (next, &mut self.inherited) else {
-            self.reading.leave();
+            self.state.leave();
             return Ok(None);
         };
         (inherited.name, inherited.value) = (name(key)?, value);
@@ -570,12 +570,12 @@ impl<'de, 'r> Pairs<'de, 'r> {
     }
 
     #[inline(always)]
-    fn take_value(&mut self) -> Result<Nested<'de, 'r>> {
+    fn take_value(&mut self) -> Result<ValueDeserializer<'de, 'r>> {
         let value = match &self.inherited {
-            None => self.reading.take(&mut self.slots)?,
+            None => self.state.take(&mut self.slots)?,
             Some(inherited) => inherited.value,
         };
-        Ok(Nested { value, depth: self.depth, reading: self.reading })
+        Ok(ValueDeserializer { value, depth: self.depth, state: self.state })
     }
 
     /// The error, with the name that was read last.
@@ -590,7 +590,7 @@ impl<'de, 'r> Pairs<'de, 'r> {
     }
 }
 
-impl<'de> MapAccess<'de> for Pairs<'de, '_> {
+impl<'de> MapAccess<'de> for PairAccess<'de, '_> {
     type Error = Error;
 
     #[inline]

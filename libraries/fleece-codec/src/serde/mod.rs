@@ -14,7 +14,7 @@ use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
 use crate::{Doc, Result};
-use de::{Nested, Reading};
+use de::{DeserializeState, ValueDeserializer};
 
 /// Makes a document of any type that can be serialized: the same as its JSON text would make, with
 /// bytes as data.
@@ -59,9 +59,9 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// ```
 pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
     let value = Doc::open(bytes)?.into_root();
-    let reading = Reading::strict(value)?;
-    let result = T::deserialize(Nested { value, depth: 0, reading: &reading })?;
-    reading.finish(bytes)?;
+    let state = DeserializeState::strict(value)?;
+    let result = T::deserialize(ValueDeserializer { value, depth: 0, state: &state })?;
+    state.finish(bytes)?;
     Ok(result)
 }
 

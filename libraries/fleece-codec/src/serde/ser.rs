@@ -14,20 +14,20 @@ pub(super) struct Serializer<'e> {
 }
 
 /// An open collection, within a dict of one pair if it belongs to an enum's variant.
-pub(super) struct Open<'e> {
+pub(super) struct CollectionSerializer<'e> {
     encoder: &'e mut Encoder,
     is_variant: bool,
 }
 
 impl<'e> Serializer<'e> {
-    fn array(self) -> Open<'e> {
+    fn array(self) -> CollectionSerializer<'e> {
         self.encoder.begin_array();
-        Open { encoder: self.encoder, is_variant: false }
+        CollectionSerializer { encoder: self.encoder, is_variant: false }
     }
 
-    fn dict(self) -> Open<'e> {
+    fn dict(self) -> CollectionSerializer<'e> {
         self.encoder.begin_dict();
-        Open { encoder: self.encoder, is_variant: false }
+        CollectionSerializer { encoder: self.encoder, is_variant: false }
     }
 
     fn variant(self, variant: &str) -> Self {
@@ -61,13 +61,13 @@ macro_rules! ints {
 impl<'e> serde::Serializer for Serializer<'e> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Open<'e>;
-    type SerializeTuple = Open<'e>;
-    type SerializeTupleStruct = Open<'e>;
-    type SerializeTupleVariant = Open<'e>;
-    type SerializeMap = Open<'e>;
-    type SerializeStruct = Open<'e>;
-    type SerializeStructVariant = Open<'e>;
+    type SerializeSeq = CollectionSerializer<'e>;
+    type SerializeTuple = CollectionSerializer<'e>;
+    type SerializeTupleStruct = CollectionSerializer<'e>;
+    type SerializeTupleVariant = CollectionSerializer<'e>;
+    type SerializeMap = CollectionSerializer<'e>;
+    type SerializeStruct = CollectionSerializer<'e>;
+    type SerializeStructVariant = CollectionSerializer<'e>;
 
     ints!(serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64);
     ints!(serialize_u8 u8, serialize_u16 u16, serialize_u32 u32);
@@ -161,15 +161,15 @@ impl<'e> serde::Serializer for Serializer<'e> {
         Ok(())
     }
 
-    fn serialize_seq(self, _len: Option<usize>) -> Result<Open<'e>> {
+    fn serialize_seq(self, _len: Option<usize>) -> Result<CollectionSerializer<'e>> {
         Ok(self.array())
     }
 
-    fn serialize_tuple(self, _len: usize) -> Result<Open<'e>> {
+    fn serialize_tuple(self, _len: usize) -> Result<CollectionSerializer<'e>> {
         Ok(self.array())
     }
 
-    fn serialize_tuple_struct(self, _name: &'static str, _len: usize) -> Result<Open<'e>> {
+    fn serialize_tuple_struct(self, _name: &'static str, _len: usize) -> Result<CollectionSerializer<'e>> {
         Ok(self.array())
     }
 
@@ -179,15 +179,15 @@ impl<'e> serde::Serializer for Serializer<'e> {
         _index: u32,
         variant: &'static str,
         _len: usize,
-    ) -> Result<Open<'e>> {
-        Ok(Open { is_variant: true, ..self.variant(variant).array() })
+    ) -> Result<CollectionSerializer<'e>> {
+        Ok(CollectionSerializer { is_variant: true, ..self.variant(variant).array() })
     }
 
-    fn serialize_map(self, _len: Option<usize>) -> Result<Open<'e>> {
+    fn serialize_map(self, _len: Option<usize>) -> Result<CollectionSerializer<'e>> {
         Ok(self.dict())
     }
 
-    fn serialize_struct(self, _name: &'static str, _len: usize) -> Result<Open<'e>> {
+    fn serialize_struct(self, _name: &'static str, _len: usize) -> Result<CollectionSerializer<'e>> {
         Ok(self.dict())
     }
 
@@ -197,12 +197,12 @@ impl<'e> serde::Serializer for Serializer<'e> {
         _index: u32,
         variant: &'static str,
         _len: usize,
-    ) -> Result<Open<'e>> {
-        Ok(Open { is_variant: true, ..self.variant(variant).dict() })
+    ) -> Result<CollectionSerializer<'e>> {
+        Ok(CollectionSerializer { is_variant: true, ..self.variant(variant).dict() })
     }
 }
 
-impl Open<'_> {
+impl CollectionSerializer<'_> {
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         value.serialize(Serializer { encoder: self.encoder })
     }
@@ -224,7 +224,7 @@ impl Open<'_> {
 
 macro_rules! arrays {
     ($($trait:ident $item:ident),*) => {
-        $(impl $trait for Open<'_> {
+        $(impl $trait for CollectionSerializer<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -249,7 +249,7 @@ arrays!(
 
 macro_rules! structs {
     ($($trait:ident),*) => {
-        $(impl $trait for Open<'_> {
+        $(impl $trait for CollectionSerializer<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -272,7 +272,7 @@ macro_rules! structs {
 
 structs!(SerializeStruct, SerializeStructVariant);
 
-impl SerializeMap for Open<'_> {
+impl SerializeMap for CollectionSerializer<'_> {
     type Ok = ();
     type Error = Error;
 

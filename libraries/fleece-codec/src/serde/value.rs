@@ -17,7 +17,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 /// ```
 impl Serialize for Value<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Nested { value: *self, depth: 0 }.serialize(serializer)
+        NestedValue { value: *self, depth: 0 }.serialize(serializer)
     }
 }
 
@@ -34,12 +34,12 @@ impl Serialize for Dict<'_> {
 }
 
 /// A value, and how many collections are around it.
-struct Nested<'a> {
+struct NestedValue<'a> {
     value: Value<'a>,
     depth: usize,
 }
 
-impl Serialize for Nested<'_> {
+impl Serialize for NestedValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.value;
         match value.kind() {
@@ -77,7 +77,7 @@ fn serialize_array<S: Serializer>(
     let depth = enter::<S>(depth)?;
     let mut items = serializer.serialize_seq(Some(array.len()))?;
     for value in array {
-        items.serialize_element(&Nested { value, depth })?;
+        items.serialize_element(&NestedValue { value, depth })?;
     }
     items.end()
 }
@@ -92,7 +92,7 @@ fn serialize_dict<S: Serializer>(
     for (key, value) in dict {
         let message = "a key is not UTF-8, or a shared key has no name in the table";
         let name = key.as_str().ok_or_else(|| S::Error::custom(message))?;
-        pairs.serialize_entry(name, &Nested { value, depth })?;
+        pairs.serialize_entry(name, &NestedValue { value, depth })?;
     }
     pairs.end()
 }
