@@ -61,17 +61,17 @@ impl Address {
     }
 
     /// Opens a local input and returns its descriptor, or returns the URL of a remote one.
-    pub(crate) fn resolve(self) -> Result<Target> {
+    pub(crate) fn resolve(self) -> Result<AddressTarget> {
         match self {
             Address::Path(path) => open(&path),
             Address::Stdin => {
                 let fd = std::io::stdin().as_fd().try_clone_to_owned().map_err(Error::io)?;
-                Ok(Target::Fd(fd))
+                Ok(AddressTarget::Fd(fd))
             }
-            Address::Fd(fd) => Ok(Target::Fd(fd)),
+            Address::Fd(fd) => Ok(AddressTarget::Fd(fd)),
             Address::Url(url) => match scheme(&url) {
                 Some("file") => open(&file_path(&url)?),
-                Some("http" | "https") => Ok(Target::Http(url)),
+                Some("http" | "https") => Ok(AddressTarget::Http(url)),
                 _ => Err(Error::new(
                     ErrorKind::InvalidUse,
                     "unsupported URL scheme; supported are file://, http:// and https://",
@@ -83,7 +83,7 @@ impl Address {
 
 /// The target of an address.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum AddressTarget {
     /// A descriptor at any position.
     Fd(OwnedFd),
     /// A descriptor at its beginning.
@@ -92,10 +92,10 @@ pub(crate) enum Target {
     Http(String),
 }
 
-fn open(path: &Path) -> Result<Target> {
+fn open(path: &Path) -> Result<AddressTarget> {
     let fd = File::open(path).map_err(Error::io)?.into();
     // Elsewhere `/dev/fd/3` has the position of descriptor 3.
-    Ok(if cfg!(target_os = "linux") { Target::New(fd) } else { Target::Fd(fd) })
+    Ok(if cfg!(target_os = "linux") { AddressTarget::New(fd) } else { AddressTarget::Fd(fd) })
 }
 
 /// The scheme in lower case, if it is supported.

@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 use crate::choice::{Choice, Kind};
 #[cfg(feature = "http")]
 use crate::source::Source;
-use crate::stream::State;
+use crate::stream::StreamState;
 use crate::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
@@ -44,8 +44,8 @@ use crate::{Cancel, Error, ErrorKind, Result, Stream};
 /// ```
 pub struct AsyncStream {
     /// Only one thread ever has access; the lock is for `Sync`.
-    reading: Mutex<Reading>,
-    state: State,
+    reading: Mutex<ReaderState>,
+    state: StreamState,
     choice: Choice,
     #[cfg(feature = "http")]
     response: Option<crate::Response>,
@@ -53,15 +53,15 @@ pub struct AsyncStream {
     rest: Bytes,
 }
 
-enum Reading {
+enum ReaderState {
     Idle(Box<Reader>),
-    Busy(Pin<Box<dyn Future<Output = Step> + Send>>),
+    Busy(Pin<Box<dyn Future<Output = ChunkResult> + Send>>),
     /// The reader was lost in a panic.
     Lost,
 }
 
 /// What reading a chunk returns: the reader, for the next one, and the chunk.
-type Step = (Option<Box<Reader>>, Result<Option<Bytes>>);
+type ChunkResult = (Option<Box<Reader>>, Result<Option<Bytes>>);
 
 struct Reader {
     stream: Stream,
@@ -114,8 +114,8 @@ impl AsyncStream {
             choice: reader.stream.choice(),
             #[cfg(feature = "http")]
             response: reader.stream.response().cloned(),
-            reading: Mutex::new(Reading::Idle(Box::new(reader))),
-            state: State::Open,
+            reading: Mutex::new(ReaderState::Idle(Box::new(reader))),
+            state: StreamState::Open,
             rest: Bytes::new(),
         }
     }
@@ -197,7 +197,7 @@ impl Stream {
 }
 
 impl Reader {
-    async fn next(mut self: Box<Self>) -> Step {
+    async fn next(mut self: Box<Self>) -> ChunkResult {
         let chunk = match &self.wait {
             #[cfg(feature = "http")]
             WaitMethod::Remote => self.stream.next_in_task().await,
@@ -244,36 +244,36 @@ impl AsyncStream {
     /// Returns `None` at the end and on every later call. After an error every call is an error.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         let chunk = match self.state {
-            State::Open => ready!(self.poll_reading(context)),
-            State::Ended => Ok(None),
-            State::Failed => {
+            StreamState::Open => ready!(self.poll_reading(context)),
+            StreamState::Ended => Ok(None),
+            StreamState::Failed => {
                 let text = "the stream has failed before and cannot go on";
                 Err(Error::new(ErrorKind::InvalidUse, text))
             }
         };
         match chunk {
             Ok(Some(_)) => {}
-            Ok(None) => self.state = State::Ended,
-            Err(_) => self.state = State::Failed,
+            Ok(None) => self.state = StreamState::Ended,
+            Err(_) => self.state = StreamState::Failed,
         }
         Poll::Ready(chunk)
     }
 
     fn poll_reading(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         let reading = self.reading.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut future = match replace(reading, Reading::Lost) {
-            Reading::Idle(reader) => Box::pin(reader.next()),
-            Reading::Busy(future) => future,
-            Reading::Lost => return Poll::Ready(Err(lost())),
+        let mut future = match replace(reading, ReaderState::Lost) {
+            ReaderState::Idle(reader) => Box::pin(reader.next()),
+            ReaderState::Busy(future) => future,
+            ReaderState::Lost => return Poll::Ready(Err(lost())),
         };
         // A callback of the caller may panic, and the end that this looks like is an error.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Pending) => {
-                *reading = Reading::Busy(future);
+                *reading = ReaderState::Busy(future);
                 Poll::Pending
             }
             Ok(Poll::Ready((reader, chunk))) => {
-                *reading = reader.map_or(Reading::Lost, Reading::Idle);
+                *reading = reader.map_or(ReaderState::Lost, ReaderState::Idle);
                 Poll::Ready(chunk)
             }
             Err(_) => Poll::Ready(Err(lost())),
@@ -292,7 +292,7 @@ impl futures_core::Stream for AsyncStream {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.rest))));
         }
         // The futures stream ends after its first error.
-        if self.state == State::Failed {
+        if self.state == StreamState::Failed {
             return Poll::Ready(None);
         }
         self.poll_chunk(context).map(Result::transpose)

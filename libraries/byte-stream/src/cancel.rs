@@ -25,9 +25,9 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Cancel(Arc<Inner>);
+pub struct Cancel(Arc<CancelState>);
 
-struct Inner {
+struct CancelState {
     cancelled: AtomicBool,
     /// Becomes readable when the handle is cancelled.
     event: OwnedFd,
@@ -39,13 +39,13 @@ struct Inner {
     tasks: tokio::sync::Notify,
 }
 
-impl Inner {
+impl CancelState {
     #[cfg(target_os = "linux")]
-    fn new() -> io::Result<Inner> {
+    fn new() -> io::Result<CancelState> {
         use rustix::event::{EventfdFlags, eventfd};
 
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Inner {
+        Ok(CancelState {
             cancelled: AtomicBool::new(false),
             event,
             #[cfg(feature = "async")]
@@ -54,10 +54,10 @@ impl Inner {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn new() -> io::Result<Inner> {
+    fn new() -> io::Result<CancelState> {
         let (reader, writer) = io::pipe()?;
         rustix::io::ioctl_fionbio(&writer, true)?;
-        Ok(Inner {
+        Ok(CancelState {
             cancelled: AtomicBool::new(false),
             event: reader.into(),
             writer,
@@ -82,7 +82,7 @@ impl Cancel {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<Cancel> {
-        Ok(Cancel(Arc::new(Inner::new()?)))
+        Ok(Cancel(Arc::new(CancelState::new()?)))
     }
 
     /// Cancels everything that uses this handle. A handle stays cancelled.

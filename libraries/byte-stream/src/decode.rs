@@ -230,20 +230,20 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
-type State = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+type StandardBrotliState = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
 /// A Brotli decoder that consumes no byte behind the encoded data, so that trailing bytes are
 /// detected.
 pub(crate) struct Brotli<R> {
     input: R,
-    state: Box<State>,
+    state: Box<StandardBrotliState>,
     ended: bool,
 }
 
 impl<R: BufRead> Brotli<R> {
     pub(crate) fn new(input: R) -> Brotli<R> {
         let alloc = StandardAlloc::default;
-        Brotli { input, state: Box::new(State::new(alloc(), alloc(), alloc())), ended: false }
+        Brotli { input, state: Box::new(StandardBrotliState::new(alloc(), alloc(), alloc())), ended: false }
     }
 
     pub(crate) fn get_ref(&self) -> &R {

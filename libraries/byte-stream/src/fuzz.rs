@@ -2,31 +2,32 @@
 //! feature `fuzz`.
 
 use crate::http::{
-    Frame, Part, Step, Url, content_range, find_credentials, has_empty_line, location, parse_head,
+    ChunkPosition, Frame, FramingStep, Url, content_range, find_credentials, has_empty_line,
+    location, parse_head,
 };
 
 /// Decodes the chunked body in `wire`, received in pieces of this length. Returns the body and the
 /// number of bytes behind it, or `None` if it is refused or truncated.
 pub fn chunked(wire: &[u8], piece: usize) -> Option<(Vec<u8>, usize)> {
-    let (mut frame, mut body) = (Frame::Chunked(Part::Size), Vec::new());
+    let (mut frame, mut body) = (Frame::Chunked(ChunkPosition::Size), Vec::new());
     let (mut start, mut end) = (0, 0);
     loop {
         match frame.step(&wire[start..end]).ok()? {
-            Step::Data(n) => {
+            FramingStep::Data(n) => {
                 body.extend_from_slice(&wire[start..start + n]);
                 start += n;
             }
-            Step::Control(n) => start += n,
-            Step::End => return Some((body, wire.len() - start)),
-            Step::More if end == wire.len() => return None,
-            Step::More => end = wire.len().min(end.saturating_add(piece.max(1))),
+            FramingStep::Control(n) => start += n,
+            FramingStep::End => return Some((body, wire.len() - start)),
+            FramingStep::More if end == wire.len() => return None,
+            FramingStep::More => end = wire.len().min(end.saturating_add(piece.max(1))),
         }
     }
 }
 
 /// The fields of a response head.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct HeadFields {
     /// Its length in bytes.
     pub len: usize,
     /// The status.
@@ -38,11 +39,11 @@ pub struct Head {
 }
 
 /// Parses the head at the start of `bytes`, if it is complete and accepted.
-pub fn head(bytes: &[u8]) -> Option<Head> {
+pub fn head(bytes: &[u8]) -> Option<HeadFields> {
     let (head, len) = parse_head(bytes).ok()??;
     let length = if let Frame::Length(length) = head.frame { Some(length) } else { None };
     let is_chunked = matches!(head.frame, Frame::Chunked(_));
-    Some(Head { len, status: head.status, length, is_chunked })
+    Some(HeadFields { len, status: head.status, length, is_chunked })
 }
 
 /// Whether the bytes may contain a complete head.
@@ -51,10 +52,10 @@ pub fn may_hold_a_head(bytes: &[u8]) -> bool {
 }
 
 /// The first and the last byte of a range, and the length of the whole; what is unknown is `None`.
-pub type ContentRange = (Option<(u64, u64)>, Option<u64>);
+pub type RangeAndSize = (Option<(u64, u64)>, Option<u64>);
 
 /// First byte, last byte and size of a `Content-Range`; only the size for an unsatisfied range.
-pub fn range(value: &str) -> Option<ContentRange> {
+pub fn range(value: &str) -> Option<RangeAndSize> {
     use crate::http::ContentRange;
     Some(match content_range(value)? {
         ContentRange::Part(first, last, size) => (Some((first, last)), size),
@@ -64,7 +65,7 @@ pub fn range(value: &str) -> Option<ContentRange> {
 
 /// The target of a request: whether it uses TLS, the host, the `Host` field, and path with query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RequestTarget {
     /// Whether TLS is used.
     pub secure: bool,
     /// The host that is connected to.
@@ -76,8 +77,8 @@ pub struct Target {
 }
 
 /// The target of a URL, and that of a redirect from it with this value of `Location`.
-pub fn url(text: &str, value: &[u8]) -> Option<(Target, Option<Target>)> {
-    let target = |url: &Url| Target {
+pub fn url(text: &str, value: &[u8]) -> Option<(RequestTarget, Option<RequestTarget>)> {
+    let target = |url: &Url| RequestTarget {
         secure: url.secure,
         host: url.host.clone(),
         authority: url.authority(),

@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::address::Target;
+use crate::address::AddressTarget;
 use crate::choice::{Choice, Strategy, choose};
 use crate::options::{OnProgress, Options, Progress};
 use crate::source::{self, Source};
 #[cfg(feature = "http")]
-use crate::wait::{Mode, now};
+use crate::wait::{WaitMode, now};
 use crate::{Address, Cancel, Error, ErrorKind, Result};
 
 /// The bytes of a file, a pipe, a descriptor or a URL in order. Each chunk is lent until the next
@@ -44,17 +44,17 @@ pub struct Stream {
     pub(crate) taken: usize,
     /// The number of bytes that the source has produced.
     pub(crate) produced: u64,
-    pub(crate) state: State,
+    pub(crate) state: StreamState,
     pub(crate) name: String,
     pub(crate) choice: Choice,
     pub(crate) limit_bytes: u64,
     pub(crate) cancel: Option<Cancel>,
-    pub(crate) check: Option<Check>,
+    pub(crate) check: Option<DigestCheck>,
     pub(crate) on_progress: Option<OnProgress>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum State {
+pub(crate) enum StreamState {
     Open,
     Ended,
     Failed,
@@ -101,16 +101,16 @@ impl Stream {
     fn source(options: &mut Options, address: Address) -> Result<(Source, Choice)> {
         options.check()?;
         match address.resolve()? {
-            Target::New(fd) => local(fd, 0, options),
-            Target::Fd(fd) => {
+            AddressTarget::New(fd) => local(fd, 0, options),
+            AddressTarget::Fd(fd) => {
                 // A descriptor that cannot seek has no size either.
                 let position = rustix::fs::tell(&fd).unwrap_or(0);
                 local(fd, position, options)
             }
             #[cfg(feature = "http")]
-            Target::Http(url) => now(remote(&url, options, Mode::Thread)),
+            AddressTarget::Http(url) => now(remote(&url, options, WaitMode::Thread)),
             #[cfg(not(feature = "http"))]
-            Target::Http(_) => {
+            AddressTarget::Http(_) => {
                 let text = "byte-stream was built without its feature `http`";
                 Err(Error::new(ErrorKind::InvalidUse, text))
             }
@@ -125,7 +125,7 @@ impl Stream {
         name: &str,
     ) -> Result<Stream> {
         options.check()?;
-        let (source, choice) = remote(url, &mut options, Mode::Task).await?;
+        let (source, choice) = remote(url, &mut options, WaitMode::Task).await?;
         Stream::new(source, choice, options, name.to_owned())
     }
 
@@ -138,12 +138,12 @@ impl Stream {
             source,
             taken: 0,
             produced: 0,
-            state: State::Open,
+            state: StreamState::Open,
             name,
             choice,
             limit_bytes,
             cancel: options.cancel.clone(),
-            check: options.sha256.take().map(Check::new),
+            check: options.sha256.take().map(DigestCheck::new),
             on_progress: options.on_progress.take(),
         })
     }
@@ -263,9 +263,9 @@ impl Stream {
             return Ok(true);
         }
         match self.state {
-            State::Open => self.advance(),
-            State::Ended => Ok(false),
-            State::Failed => {
+            StreamState::Open => self.advance(),
+            StreamState::Ended => Ok(false),
+            StreamState::Failed => {
                 let text = "the stream has failed before and cannot go on";
                 Err(Error::new(ErrorKind::InvalidUse, text).named(&self.name).at(self.produced))
             }
@@ -282,7 +282,7 @@ impl Stream {
         let advanced = advanced.and_then(|advanced| self.check(advanced));
         self.taken = if advanced.is_ok() { 0 } else { self.source.chunk().len() };
         advanced.map_err(|error| {
-            self.state = State::Failed;
+            self.state = StreamState::Failed;
             error.at(self.produced).named(&self.name)
         })
     }
@@ -290,7 +290,7 @@ impl Stream {
     /// Checks the chunk, or the end.
     fn check(&mut self, advanced: bool) -> Result<bool> {
         if !advanced {
-            self.state = State::Ended;
+            self.state = StreamState::Ended;
             if let Some(check) = self.check.take() {
                 check.end()?;
             }
@@ -329,7 +329,7 @@ pub(crate) fn too_large(limit: u64, what: &str) -> Error {
 }
 
 #[cfg(feature = "http")]
-async fn remote(url: &str, options: &mut Options, mode: Mode) -> Result<(Source, Choice)> {
+async fn remote(url: &str, options: &mut Options, mode: WaitMode) -> Result<(Source, Choice)> {
     // A digest that is verified at the end also detects a body that was cut.
     options.http.unframed |= options.sha256.is_some();
     let (buffer_bytes, cancel) = (options.preferences.buffer_bytes, options.cancel.as_ref());
@@ -391,14 +391,14 @@ impl fmt::Debug for Stream {
 }
 
 /// The digest of all bytes of a stream, compared with the expected one.
-pub(crate) struct Check {
+pub(crate) struct DigestCheck {
     expected: [u8; 32],
     hasher: Sha256,
 }
 
-impl Check {
-    pub(crate) fn new(expected: [u8; 32]) -> Check {
-        Check { expected, hasher: Sha256::new() }
+impl DigestCheck {
+    pub(crate) fn new(expected: [u8; 32]) -> DigestCheck {
+        DigestCheck { expected, hasher: Sha256::new() }
     }
 
     pub(crate) fn take(&mut self, chunk: &[u8]) {

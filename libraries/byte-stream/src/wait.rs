@@ -14,7 +14,7 @@ use crate::task;
 
 /// What a wait suspends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum WaitMode {
     /// The thread.
     Thread,
     /// The task, which must belong to a tokio runtime with I/O and time.
@@ -33,14 +33,14 @@ pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
 /// Waits until the deadline.
 #[cfg_attr(not(feature = "async"), expect(clippy::unused_async, reason = "no wait is a task's"))]
 pub(crate) async fn until(
-    mode: Mode,
+    mode: WaitMode,
     cancel: Option<&Cancel>,
     deadline: Option<Deadline>,
 ) -> Result<()> {
     match mode {
-        Mode::Thread => cancel::wait(None, PollFlags::empty(), cancel, deadline).map(drop),
+        WaitMode::Thread => cancel::wait(None, PollFlags::empty(), cancel, deadline).map(drop),
         #[cfg(feature = "async")]
-        Mode::Task => task::race(std::future::pending::<()>(), cancel, deadline).await.map(drop),
+        WaitMode::Task => task::race(std::future::pending::<()>(), cancel, deadline).await.map(drop),
     }
 }
 
@@ -48,16 +48,16 @@ pub(crate) async fn until(
 /// deadline passed first.
 #[cfg_attr(not(feature = "async"), expect(clippy::unused_async, reason = "no wait is a task's"))]
 pub(crate) async fn ready(
-    mode: Mode,
+    mode: WaitMode,
     fds: &[BorrowedFd<'_>],
     events: PollFlags,
     cancel: Option<&Cancel>,
     deadline: Option<Deadline>,
 ) -> Result<Option<usize>> {
     match mode {
-        Mode::Thread => cancel::wait_any(fds, events, cancel, deadline),
+        WaitMode::Thread => cancel::wait_any(fds, events, cancel, deadline),
         #[cfg(feature = "async")]
-        Mode::Task => {
+        WaitMode::Task => {
             let ready = task::ready(fds, events).map_err(crate::Error::io)?;
             task::race(ready, cancel, deadline).await?.transpose().map_err(crate::Error::io)
         }

@@ -2,10 +2,10 @@
 //! https, and nothing gets into the request that ends a line of it.
 #![no_main]
 
-use byte_stream::fuzz::{Target, url};
+use byte_stream::fuzz::{RequestTarget, url};
 use libfuzzer_sys::fuzz_target;
 
-fn check(target: &Target) {
+fn check(target: &RequestTarget) {
     let is_plain = |text: &str| text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
     assert!(is_plain(&target.authority) && is_plain(&target.target), "{target:?}");
     assert!(target.target.starts_with(['/', '?']), "{target:?}");

@@ -11,43 +11,43 @@ use rustix::pipe::{
     PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice as move_pages,
 };
 
-use super::job::{self, Attempt, Job, Pipe};
+use super::job::{self, AttemptOutcome, Pipe, RunningCopy};
 use crate::{Error, Result};
 
 /// A non-blocking descriptor that polls as ready this often in a row and still returns `EAGAIN` is
 /// read and written instead.
 const UNREADY_LIMIT: u32 = 3;
 
-pub(super) fn copy_file_range(job: &mut Job<'_>) -> Result<Attempt> {
+pub(super) fn copy_file_range(job: &mut RunningCopy<'_>) -> Result<AttemptOutcome> {
     each(job, |job, step| copy_range(job.input, None, job.output, None, step))
 }
 
-pub(super) fn sendfile(job: &mut Job<'_>) -> Result<Attempt> {
-    let _widened = Widened::output(job);
+pub(super) fn sendfile(job: &mut RunningCopy<'_>) -> Result<AttemptOutcome> {
+    let _widened = WidenedSocket::output(job);
     each(job, |job, step| send(job.output, job.input, None, step))
 }
 
 /// One of the two descriptors is a pipe.
-pub(super) fn splice(job: &mut Job<'_>) -> Result<Attempt> {
+pub(super) fn splice(job: &mut RunningCopy<'_>) -> Result<AttemptOutcome> {
     widen_pipes(job);
-    let _widened = Widened::output(job);
+    let _widened = WidenedSocket::output(job);
     each(job, |job, step| {
         move_pages(job.input, None, job.output, None, step, SpliceFlags::MOVE | SpliceFlags::MORE)
     })
 }
 
 fn each(
-    job: &mut Job<'_>,
-    call: impl Fn(&Job<'_>, usize) -> rustix::io::Result<usize>,
-) -> Result<Attempt> {
+    job: &mut RunningCopy<'_>,
+    call: impl Fn(&RunningCopy<'_>, usize) -> rustix::io::Result<usize>,
+) -> Result<AttemptOutcome> {
     let mut unready = 0;
     loop {
         let step = job.next_step()?;
         if step == 0 {
-            return Ok(Attempt::Finished);
+            return Ok(AttemptOutcome::Finished);
         }
         match call(job, step) {
-            Ok(0) => return Ok(Attempt::Finished),
+            Ok(0) => return Ok(AttemptOutcome::Finished),
             Ok(n) => {
                 unready = 0;
                 job.advanced(n);
@@ -73,7 +73,7 @@ fn is_of_output(errno: Errno) -> bool {
 
 /// Another method is tried, and `read` and `write` finally show which side has failed. But a socket
 /// reports its error once, and then looks as if it had ended.
-fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
+fn refused(job: &RunningCopy<'_>, errno: Errno) -> Result<AttemptOutcome> {
     let is_refusal = matches!(
         errno,
         Errno::INVAL
@@ -84,7 +84,7 @@ fn refused(job: &Job<'_>, errno: Errno) -> Result<Attempt> {
             | Errno::NOMEM
             | Errno::BADF
     );
-    if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(Attempt::Refused) }
+    if job.from_socket && !is_refusal { Err(Error::io(errno)) } else { Ok(AttemptOutcome::Refused) }
 }
 
 impl Pipe {
@@ -96,30 +96,30 @@ impl Pipe {
 }
 
 /// Splices through a pipe of ours, which later copies can use again if it is empty.
-pub(super) fn splice_through_pipe(job: &mut Job<'_>) -> Result<Attempt> {
-    let Some(pipe) = job.pipe.take().or_else(Pipe::new) else { return Ok(Attempt::Refused) };
+pub(super) fn splice_through_pipe(job: &mut RunningCopy<'_>) -> Result<AttemptOutcome> {
+    let Some(pipe) = job.pipe.take().or_else(Pipe::new) else { return Ok(AttemptOutcome::Refused) };
     widen_pipes(job);
-    let _widened = Widened::output(job);
+    let _widened = WidenedSocket::output(job);
     let attempt = splice_through(job, &pipe)?;
-    if attempt == Attempt::Finished {
+    if attempt == AttemptOutcome::Finished {
         *job.pipe = Some(pipe);
     }
     Ok(attempt)
 }
 
-fn splice_through(job: &mut Job<'_>, pipe: &Pipe) -> Result<Attempt> {
+fn splice_through(job: &mut RunningCopy<'_>, pipe: &Pipe) -> Result<AttemptOutcome> {
     let mut unready = 0;
     loop {
         let step = job.next_step()?.min(pipe.size_bytes);
         if step == 0 {
-            return Ok(Attempt::Finished);
+            return Ok(AttemptOutcome::Finished);
         }
         match move_pages(job.input, None, &pipe.writer, None, step, SpliceFlags::MOVE) {
-            Ok(0) => return Ok(Attempt::Finished),
+            Ok(0) => return Ok(AttemptOutcome::Finished),
             Ok(n) => {
                 unready = 0;
-                if drain(job, &pipe.reader, n)? == Attempt::Refused {
-                    return Ok(Attempt::Refused);
+                if drain(job, &pipe.reader, n)? == AttemptOutcome::Refused {
+                    return Ok(AttemptOutcome::Refused);
                 }
             }
             Err(Errno::INTR) => {}
@@ -133,7 +133,7 @@ fn splice_through(job: &mut Job<'_>, pipe: &Pipe) -> Result<Attempt> {
 }
 
 /// Moves the `held` bytes of our pipe to the output: spliced, or written if that is refused.
-fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt> {
+fn drain(job: &mut RunningCopy<'_>, reader: &OwnedFd, mut held: usize) -> Result<AttemptOutcome> {
     let flags = SpliceFlags::MOVE | SpliceFlags::MORE;
     let mut unready = 0;
     while held > 0 {
@@ -154,11 +154,11 @@ fn drain(job: &mut Job<'_>, reader: &OwnedFd, mut held: usize) -> Result<Attempt
             }
             _ => {
                 job::drain(job, reader.as_fd(), held)?;
-                return Ok(Attempt::Refused);
+                return Ok(AttemptOutcome::Refused);
             }
         }
     }
-    Ok(Attempt::Finished)
+    Ok(AttemptOutcome::Finished)
 }
 
 // The capacity of pipes and sockets: the smaller it is, the more often the writer and the reader
@@ -172,7 +172,7 @@ const SOCKET_BYTES: usize = 4 << 20;
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 
 /// Enlarges those of the two ends that are pipes.
-fn widen_pipes(job: &Job<'_>) {
+fn widen_pipes(job: &RunningCopy<'_>) {
     for pipe in [job.input, job.output] {
         if is_worth_it(job) && fcntl_getpipe_size(pipe) == Ok(DEFAULT_PIPE_BYTES) {
             grow(pipe);
@@ -194,15 +194,15 @@ fn grow(pipe: impl AsFd) -> usize {
 }
 
 /// A unix socket whose send buffer is enlarged until this guard is dropped.
-pub(super) struct Widened<'a> {
+pub(super) struct WidenedSocket<'a> {
     socket: BorrowedFd<'a>,
     /// As the kernel reports it: twice the value that was set (socket(7)).
     before: usize,
 }
 
-impl<'a> Widened<'a> {
+impl<'a> WidenedSocket<'a> {
     /// TCP sockets are left alone: the kernel tunes their buffers until a size is set.
-    pub(super) fn output(job: &Job<'a>) -> Option<Widened<'a>> {
+    pub(super) fn output(job: &RunningCopy<'a>) -> Option<WidenedSocket<'a>> {
         let socket = job.output;
         if !is_worth_it(job) || socket_domain(socket) != Ok(AddressFamily::UNIX) {
             return None;
@@ -212,17 +212,17 @@ impl<'a> Widened<'a> {
             return None;
         }
         set_socket_send_buffer_size(socket, SOCKET_BYTES).ok()?;
-        Some(Widened { socket, before })
+        Some(WidenedSocket { socket, before })
     }
 }
 
-impl Drop for Widened<'_> {
+impl Drop for WidenedSocket<'_> {
     fn drop(&mut self) {
         let _ = set_socket_send_buffer_size(self.socket, self.before / 2);
     }
 }
 
-fn is_worth_it(job: &Job<'_>) -> bool {
+fn is_worth_it(job: &RunningCopy<'_>) -> bool {
     job.total.is_none_or(|total| total >= PIPE_BYTES as u64)
 }
 

@@ -39,7 +39,7 @@ pub enum CopyMethod {
 /// Files of less than this are read and written, where no blocks can be shared.
 const SMALL_BYTES: u64 = 64 << 10;
 
-pub(super) struct Plan {
+pub(super) struct CopyPlan {
     methods: &'static [CopyMethod],
     /// Both are regular files and the output is not in append mode, in which it could not seek over
     /// a hole.
@@ -50,11 +50,11 @@ pub(super) struct Plan {
     pub(super) waits: bool,
 }
 
-impl Plan {
-    pub(super) fn new(input: &Input<'_>, output: &Output<'_>) -> Result<Plan> {
+impl CopyPlan {
+    pub(super) fn new(input: &Input<'_>, output: &Output<'_>) -> Result<CopyPlan> {
         refuse_endless(input.fd, &input.stat, output)?;
         let to_regular = FileType::from_raw_mode(output.stat.st_mode) == FileType::RegularFile;
-        Ok(Plan {
+        Ok(CopyPlan {
             methods: methods(input, output),
             can_keep_holes: input.kind.is_file() && to_regular && !output.appends,
             ends_at_size: input.kind == Kind::InMemory || is_on_disk(&input.stat),
@@ -232,7 +232,7 @@ pub(super) const STEP: usize = 16 << 20;
 pub(super) const STEP_MAX: usize = 0x7fff_f000;
 
 /// A copy under way.
-pub(super) struct Job<'a> {
+pub(super) struct RunningCopy<'a> {
     pub(super) input: BorrowedFd<'a>,
     pub(super) output: BorrowedFd<'a>,
     /// An empty pipe to splice through, if there is one.
@@ -256,7 +256,7 @@ pub(super) struct Job<'a> {
 
 /// How an attempt ended that did not fail.
 #[derive(Debug, PartialEq)]
-pub(super) enum Attempt {
+pub(super) enum AttemptOutcome {
     /// The end of the input, or of the requested bytes, was reached.
     Finished,
     /// The kernel does not support the method here; all bytes taken from the input have reached the
@@ -264,7 +264,7 @@ pub(super) enum Attempt {
     Refused,
 }
 
-impl Job<'_> {
+impl RunningCopy<'_> {
     /// The size of the next call; 0 when all requested bytes are copied.
     pub(super) fn next_step(&mut self) -> Result<usize> {
         cancel::check(self.cancel)?;
@@ -296,7 +296,7 @@ impl Job<'_> {
 // `read` and `write` with one buffer show which side an error belongs to.
 
 /// Copies to the end of the input, or of the requested bytes.
-pub(super) fn read_and_write(job: &mut Job<'_>, method: CopyMethod) -> Result<()> {
+pub(super) fn read_and_write(job: &mut RunningCopy<'_>, method: CopyMethod) -> Result<()> {
     // One byte more than a small file, so that one read returns all of it.
     let size = job.total.map_or(BUFFER_BYTES as u64, |total| total.saturating_add(1));
     let size = size.clamp(512, BUFFER_BYTES as u64) as usize;
@@ -309,7 +309,7 @@ pub(super) fn read_and_write(job: &mut Job<'_>, method: CopyMethod) -> Result<()
     copied
 }
 
-fn copy_by(job: &mut Job<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
+fn copy_by(job: &mut RunningCopy<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
     // After another method usually only the end of the input remains to be seen, which needs no
     // large buffer.
     let mut first = [0; 512];
@@ -345,7 +345,7 @@ fn copy_by(job: &mut Job<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
 
 /// Writes all bytes. If that fails, an input that can seek is set back to the first byte that was
 /// not written.
-fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
+fn write(job: &mut RunningCopy<'_>, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
         let error = match rustix::io::write(job.output, bytes) {
             Ok(n) if n > 0 => {
@@ -369,7 +369,7 @@ fn write(job: &mut Job<'_>, mut bytes: &[u8]) -> Result<()> {
 
 /// Writes the `held` bytes of our pipe.
 #[cfg(target_os = "linux")]
-pub(super) fn drain(job: &mut Job<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
+pub(super) fn drain(job: &mut RunningCopy<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
     let mut buffer = Buffer::new(BUFFER_BYTES.min(held));
     while held > 0 {
         let len = held.min(buffer.len());

@@ -12,14 +12,16 @@ use rustix::event::PollFlags;
 use rustix::fs::{SeekFrom, fstat, ftruncate, seek, tell};
 use rustix::io::Errno;
 
-use self::job::{Attempt, Input, Job, Plan, STEP, STEP_MAX, read_and_write, refuse_endless};
+use self::job::{
+    AttemptOutcome, CopyPlan, Input, RunningCopy, STEP, STEP_MAX, read_and_write, refuse_endless,
+};
 pub use self::job::{CopyMethod, Output};
 use crate::cancel::{self, Cancel};
 #[cfg(target_os = "linux")]
 use crate::choice::Kind;
 use crate::options::{OnProgress, Progress};
 use crate::source::Source;
-use crate::stream::{State, too_large};
+use crate::stream::{StreamState, too_large};
 use crate::{Error, Result, Stream};
 
 /// The result of a copy.
@@ -158,8 +160,8 @@ impl CopyOptions {
     }
 
     fn copy_input(&mut self, input: &Input<'_>, output: &mut Output<'_>) -> Result<Copied> {
-        let plan = Plan::new(input, output)?;
-        let mut job = Job {
+        let plan = CopyPlan::new(input, output)?;
+        let mut job = RunningCopy {
             input: input.fd,
             output: output.fd,
             #[cfg(target_os = "linux")]
@@ -198,7 +200,7 @@ impl fmt::Debug for CopyOptions {
     }
 }
 
-impl Job<'_> {
+impl RunningCopy<'_> {
     /// Tries the chosen method, then the others, then `read` and `write`. Returns the method that
     /// finished.
     fn all(&mut self, chosen: CopyMethod, methods: &[CopyMethod]) -> Result<CopyMethod> {
@@ -206,7 +208,7 @@ impl Job<'_> {
         let mut finished = chosen;
         for method in std::iter::once(chosen).chain(others) {
             finished = method;
-            if method == CopyMethod::ReadWrite || self.attempt(method)? == Attempt::Finished {
+            if method == CopyMethod::ReadWrite || self.attempt(method)? == AttemptOutcome::Finished {
                 break;
             }
         }
@@ -217,19 +219,19 @@ impl Job<'_> {
         Ok(if self.done > done { CopyMethod::ReadWrite } else { finished })
     }
 
-    fn attempt(&mut self, method: CopyMethod) -> Result<Attempt> {
+    fn attempt(&mut self, method: CopyMethod) -> Result<AttemptOutcome> {
         match method {
             CopyMethod::CopyFileRange => fast::copy_file_range(self),
             CopyMethod::Splice => fast::splice(self),
             CopyMethod::SpliceThroughPipe => fast::splice_through_pipe(self),
             CopyMethod::Sendfile => fast::sendfile(self),
-            CopyMethod::ReadWrite => Ok(Attempt::Refused),
+            CopyMethod::ReadWrite => Ok(AttemptOutcome::Refused),
         }
     }
 }
 
 /// Copies the holes of a regular file as holes; the data between them is copied as usual.
-fn copy_with_holes(job: &mut Job<'_>, chosen: CopyMethod, plan: &Plan) -> Result<CopyMethod> {
+fn copy_with_holes(job: &mut RunningCopy<'_>, chosen: CopyMethod, plan: &CopyPlan) -> Result<CopyMethod> {
     let mut finished = chosen;
     let mut at = tell(job.input).map_err(Error::io)?;
     loop {
@@ -267,7 +269,7 @@ fn copy_with_holes(job: &mut Job<'_>, chosen: CopyMethod, plan: &Plan) -> Result
     }
 }
 
-fn skipped(job: &mut Job<'_>, mut bytes: u64) {
+fn skipped(job: &mut RunningCopy<'_>, mut bytes: u64) {
     while bytes > 0 {
         let step = bytes.min(usize::MAX as u64 >> 1);
         job.advanced(step as usize);
@@ -353,7 +355,7 @@ impl Stream {
     }
 
     fn failed(&mut self, error: Error) -> Result<u64> {
-        self.state = State::Failed;
+        self.state = StreamState::Failed;
         Err(error.at(self.offset()).named(&self.name))
     }
 
@@ -361,7 +363,7 @@ impl Stream {
         let has_chunk = self.taken < self.source.chunk().len();
         let is_unseen = matches!(self.source, Source::Read(_))
             && self.check.is_none()
-            && self.state == State::Open;
+            && self.state == StreamState::Open;
         // `copy_unseen` checks it itself.
         if (has_chunk || !is_unseen)
             && let Some(input) = self.source.fd()
@@ -431,7 +433,7 @@ impl Stream {
             return Err(too_large(self.limit_bytes, "there are").at(produced + done));
         }
         self.taken = self.source.chunk().len();
-        self.state = State::Ended;
+        self.state = StreamState::Ended;
         Ok(())
     }
 }

@@ -3,16 +3,18 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use super::connection::{Connection, Connections, Route, Target, connect_by_socks, resolve};
+use super::connection::{
+    Connection, Connections, ProxyDestination, Route, connect_by_socks, resolve,
+};
 use super::framing::Frame;
 use super::head::{self, HEAD_LIMIT, Head};
 use super::limits::Timeouts;
-use super::proxy::{self, Socks, Via};
+use super::proxy::{self, ProxyServer, Socks};
 use super::settings::{Settings, system_tls};
 use super::url::{Url, base64};
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
-use crate::wait::Mode;
+use crate::wait::WaitMode;
 use crate::{Error, ErrorKind, Result};
 
 /// The largest number of 1xx responses before the final one.
@@ -25,7 +27,7 @@ pub(crate) struct Client {
     /// The end of the redirects that were followed before, where further requests begin.
     pub(crate) resolved: Option<Url>,
     pub(crate) settings: Settings,
-    pub(crate) mode: Mode,
+    pub(crate) mode: WaitMode,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) total: Option<Deadline>,
     /// `Retry-After` of the last refused request.
@@ -36,7 +38,7 @@ pub(crate) struct Client {
 
 /// A response. The next bytes of the connection are the body; the first of them are in the buffer
 /// already.
-pub(crate) struct Answer {
+pub(crate) struct ReceivedResponse {
     /// The final URL, after all redirects.
     pub(crate) url: Url,
     pub(crate) connection: Connection,
@@ -63,7 +65,7 @@ impl Client {
         &mut self,
         wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
-    ) -> Result<Answer> {
+    ) -> Result<ReceivedResponse> {
         self.retry_after_s = None;
         if let Some(url) = self.resolved.clone() {
             match self.follow(url, wanted, buffer).await {
@@ -88,7 +90,7 @@ impl Client {
         mut url: Url,
         wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
-    ) -> Result<Answer> {
+    ) -> Result<ReceivedResponse> {
         for _ in 0..=self.settings.redirects {
             let answer = self.request_from(&url, wanted, buffer).await?;
             match (answer.head.status, &answer.head.location) {
@@ -118,7 +120,7 @@ impl Client {
         url: &Url,
         wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
-    ) -> Result<Answer> {
+    ) -> Result<ReceivedResponse> {
         let route = self.route(url)?;
         if let Some(idle) = self.connections.as_ref().and_then(|idle| idle.take(&route)) {
             let connection = Connection::from_idle(idle, self.timeouts(self.settings.idle_limit))?;
@@ -150,8 +152,8 @@ impl Client {
         let timeouts = self.timeouts(self.settings.connect_limit);
         let mut connection = match &route.proxy {
             None => Connection::open(&url.host, url.port, timeouts).await?,
-            Some(Via::Socks(proxy)) => through_socks(url, proxy, timeouts).await?,
-            Some(Via::Http(proxy)) => {
+            Some(ProxyServer::Socks(proxy)) => through_socks(url, proxy, timeouts).await?,
+            Some(ProxyServer::Http(proxy)) => {
                 let mut connection = Connection::open(&proxy.host, proxy.port, timeouts).await?;
                 if route.tls.is_some() {
                     tunnel(&mut connection, url, proxy, buffer).await?;
@@ -172,10 +174,10 @@ impl Client {
         route: &Route,
         wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
-    ) -> Result<Answer> {
+    ) -> Result<ReceivedResponse> {
         *connection.timeouts() = self.timeouts(self.settings.idle_limit);
         let proxy = match &route.proxy {
-            Some(Via::Http(proxy)) => Some(proxy),
+            Some(ProxyServer::Http(proxy)) => Some(proxy),
             _ => None,
         };
         let request = self.request(url, proxy, wanted);
@@ -186,7 +188,7 @@ impl Client {
     }
 
     /// Keeps the connection of an answer that was received completely.
-    pub(crate) fn keep(&self, answer: Answer) {
+    pub(crate) fn keep(&self, answer: ReceivedResponse) {
         if let Some(connections) = self.connections.as_ref().filter(|_| !answer.head.closes)
             && let Ok(route) = self.route(&answer.url)
             && let Ok(idle) = answer.connection.into_idle()
@@ -196,7 +198,7 @@ impl Client {
     }
 
     /// The same for an answer whose body is not read, if it came with the head.
-    fn keep_if_over(&self, answer: Answer) {
+    fn keep_if_over(&self, answer: ReceivedResponse) {
         if answer.head.frame == Frame::Length((answer.end - answer.start) as u64) {
             self.keep(answer);
         }
@@ -259,11 +261,11 @@ fn is_final(error: &Error) -> bool {
 /// A connection to the server by a SOCKS proxy.
 async fn through_socks(url: &Url, proxy: &Socks, timeouts: Timeouts) -> Result<Connection> {
     let target = if proxy.looks_up && url.host.parse::<IpAddr>().is_err() {
-        Target::Name(&url.host)
+        ProxyDestination::Name(&url.host)
     } else {
         let addresses = resolve(&url.host, url.port, &timeouts).await?;
         let first = addresses.first().map(SocketAddr::ip);
-        Target::Address(first.ok_or_else(|| {
+        ProxyDestination::Address(first.ok_or_else(|| {
             Error::new(ErrorKind::Connect, format!("{} has no address", url.host))
         })?)
     };
@@ -298,7 +300,7 @@ async fn tunnel(
     Ok(())
 }
 
-async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<Answer> {
+async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<ReceivedResponse> {
     let (mut start, mut end) = (0, 0);
     for _ in 0..=INTERIM_LIMIT {
         let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end).await?;
@@ -309,7 +311,7 @@ async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> 
             100..=199 => {}
             _ => {
                 let (url, text) = (url.clone(), buffer[text].into());
-                return Ok(Answer { url, connection, head, text, start, end });
+                return Ok(ReceivedResponse { url, connection, head, text, start, end });
             }
         }
     }

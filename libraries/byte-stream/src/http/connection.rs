@@ -19,14 +19,14 @@ use rustls::{ClientConfig, ClientConnection};
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::limits::Timeouts;
-use super::proxy::Via;
+use super::proxy::ProxyServer;
 use super::url::Url;
 use crate::buffer::Buffer;
 use crate::cancel::Deadline;
 use crate::choice::BUFFER_BYTES;
 #[cfg(feature = "async")]
 use crate::task::watch;
-use crate::wait::{self, Mode};
+use crate::wait::{self, WaitMode};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Connection {
@@ -43,7 +43,7 @@ struct Tls {
 }
 
 /// A connection that no stream uses.
-pub(crate) struct Idle {
+pub(crate) struct IdleConnection {
     tcp: TcpStream,
     tls: Option<Box<Tls>>,
 }
@@ -105,11 +105,11 @@ impl Connection {
         self.tls.is_some()
     }
 
-    pub(crate) fn into_idle(self) -> Result<Idle> {
-        Ok(Idle { tcp: self.socket.into_tcp()?, tls: self.tls })
+    pub(crate) fn into_idle(self) -> Result<IdleConnection> {
+        Ok(IdleConnection { tcp: self.socket.into_tcp()?, tls: self.tls })
     }
 
-    pub(crate) fn from_idle(idle: Idle, timeouts: Timeouts) -> Result<Connection> {
+    pub(crate) fn from_idle(idle: IdleConnection, timeouts: Timeouts) -> Result<Connection> {
         Ok(Connection { socket: Socket::new(idle.tcp, timeouts)?, tls: idle.tls })
     }
 }
@@ -170,7 +170,7 @@ impl Tls {
     }
 }
 
-impl Idle {
+impl IdleConnection {
     /// Whether nothing has been received since the last answer: neither the end nor bytes, which
     /// would be taken for the next answer.
     fn is_idle(&mut self) -> bool {
@@ -209,7 +209,7 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// does not hold up the next one, and the first connection is used.
 async fn dial_any(host: &str, addresses: &[SocketAddr], timeouts: &Timeouts) -> Result<TcpStream> {
     let mut waiting = alternating(addresses).into_iter();
-    let mut pending: Vec<Attempt> = Vec::new();
+    let mut pending: Vec<ConnectionAttempt> = Vec::new();
     let mut last = failed(format!("{host} has no address"));
     let mut next_at = None;
     loop {
@@ -217,7 +217,7 @@ async fn dial_any(host: &str, addresses: &[SocketAddr], timeouts: &Timeouts) -> 
         if (pending.is_empty() || is_due)
             && let Some(address) = waiting.next()
         {
-            match Attempt::start(address) {
+            match ConnectionAttempt::start(address) {
                 Ok(attempt) => pending.push(attempt),
                 Err(error) => last = error,
             }
@@ -258,25 +258,25 @@ fn alternating(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
 }
 
 /// A connection that is being established.
-struct Attempt {
+struct ConnectionAttempt {
     socket: OwnedFd,
     address: SocketAddr,
 }
 
-impl Attempt {
-    fn start(address: SocketAddr) -> Result<Attempt> {
+impl ConnectionAttempt {
+    fn start(address: SocketAddr) -> Result<ConnectionAttempt> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         // A family that the system does not support is no reason to give up the other one.
         let socket = new_socket(family).map_err(|errno| refused(address, errno))?;
         match connect(&socket, &address) {
-            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Attempt { socket, address }),
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(ConnectionAttempt { socket, address }),
             Err(errno) => Err(refused(address, errno)),
         }
     }
 
     /// The connection of a socket that has become writable, or the error of the attempt.
     fn finish(self) -> Result<TcpStream> {
-        let Attempt { socket, address } = self;
+        let ConnectionAttempt { socket, address } = self;
         let state = sockopt::socket_error(&socket).map_err(Error::io)?;
         state.map_err(|errno| refused(address, errno))?;
         let tcp = TcpStream::from(socket);
@@ -366,9 +366,9 @@ impl Socket {
     )]
     pub(crate) fn new(tcp: TcpStream, timeouts: Timeouts) -> Result<Socket> {
         let tcp = match timeouts.mode {
-            Mode::Thread => Tcp::Thread(tcp),
+            WaitMode::Thread => Tcp::Thread(tcp),
             #[cfg(feature = "async")]
-            Mode::Task => {
+            WaitMode::Task => {
                 tcp.set_nonblocking(true).map_err(Error::io)?;
                 Tcp::Task(watch(tcp, Interest::READABLE | Interest::WRITABLE).map_err(Error::io)?)
             }
@@ -460,7 +460,7 @@ const NO_CREDENTIALS: u8 = 0;
 const CREDENTIALS: u8 = 2;
 
 /// Where the proxy is to connect to.
-pub(super) enum Target<'a> {
+pub(super) enum ProxyDestination<'a> {
     Address(IpAddr),
     /// The proxy looks the name up.
     Name(&'a str),
@@ -469,7 +469,7 @@ pub(super) enum Target<'a> {
 /// `user` is `user:password`. Afterwards the connection leads to the server.
 pub(super) async fn connect_by_socks(
     connection: &mut Connection,
-    target: &Target<'_>,
+    target: &ProxyDestination<'_>,
     port: u16,
     user: Option<&[u8]>,
 ) -> Result<()> {
@@ -522,18 +522,18 @@ async fn authenticate(connection: &mut Connection, user: &[u8]) -> Result<()> {
     }
 }
 
-fn request(target: &Target<'_>, port: u16) -> Result<Vec<u8>> {
+fn request(target: &ProxyDestination<'_>, port: u16) -> Result<Vec<u8>> {
     let mut text = vec![SOCKS_VERSION, 1, 0];
     match target {
-        Target::Address(IpAddr::V4(address)) => {
+        ProxyDestination::Address(IpAddr::V4(address)) => {
             text.push(1);
             text.extend(address.octets());
         }
-        Target::Address(IpAddr::V6(address)) => {
+        ProxyDestination::Address(IpAddr::V6(address)) => {
             text.push(4);
             text.extend(address.octets());
         }
-        Target::Name(name) => {
+        ProxyDestination::Name(name) => {
             text.extend([3, length(name.as_bytes(), "a host name for a SOCKS proxy")?]);
             text.extend(name.bytes());
         }
@@ -595,7 +595,7 @@ const IDLE_LIMIT: usize = 16;
 /// let second = Stream::options().connections(&connections);
 /// ```
 #[derive(Clone, Default)]
-pub struct Connections(Arc<Mutex<Vec<(Route, Idle)>>>);
+pub struct Connections(Arc<Mutex<Vec<(Route, IdleConnection)>>>);
 
 /// Where a connection leads, and how: only a request with the same route may use it.
 #[derive(Clone)]
@@ -603,13 +603,13 @@ pub(crate) struct Route {
     secure: bool,
     host: String,
     port: u16,
-    pub(crate) proxy: Option<Via>,
+    pub(crate) proxy: Option<ProxyServer>,
     /// The trusted certificates.
     pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 impl Route {
-    pub(crate) fn new(url: &Url, proxy: Option<Via>, tls: Option<Arc<ClientConfig>>) -> Route {
+    pub(crate) fn new(url: &Url, proxy: Option<ProxyServer>, tls: Option<Arc<ClientConfig>>) -> Route {
         Route { secure: url.secure, host: url.host.clone(), port: url.port, proxy, tls }
     }
 
@@ -635,7 +635,7 @@ impl Connections {
     }
 
     /// The youngest connection with this route that is still open.
-    pub(crate) fn take(&self, route: &Route) -> Option<Idle> {
+    pub(crate) fn take(&self, route: &Route) -> Option<IdleConnection> {
         let mut idle = self.lock();
         while let Some(at) = idle.iter().rposition(|(of, _)| of.is_same(route)) {
             let (_, mut connection) = idle.remove(at);
@@ -646,7 +646,7 @@ impl Connections {
         None
     }
 
-    pub(crate) fn put(&self, route: Route, connection: Idle) {
+    pub(crate) fn put(&self, route: Route, connection: IdleConnection) {
         let mut idle = self.lock();
         idle.push((route, connection));
         if idle.len() > IDLE_LIMIT {
@@ -654,7 +654,7 @@ impl Connections {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Route, Idle)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Route, IdleConnection)>> {
         // Every change is a single operation of the list, so it is valid even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -672,7 +672,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::wait::{Mode, now};
+    use crate::wait::{WaitMode, now};
 
     #[test]
     fn a_connection_that_has_ended_or_has_bytes_is_not_idle() {
@@ -680,7 +680,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = listener.local_addr().unwrap().port();
             let idle = Duration::from_mins(1);
-            let (mode, cancel) = (Mode::Thread, None);
+            let (mode, cancel) = (WaitMode::Thread, None);
             let timeouts = Timeouts { mode, cancel, idle, stage: None, total: None };
             let opened = now(Connection::open("127.0.0.1", port, timeouts.clone())).unwrap();
             let mut connection = opened.into_idle().unwrap();
@@ -702,10 +702,10 @@ mod dial_tests {
     use std::net::{Ipv4Addr, TcpListener};
 
     use super::*;
-    use crate::wait::{Mode, now};
+    use crate::wait::{WaitMode, now};
 
     fn timeouts(limit: Duration) -> Timeouts {
-        Timeouts { mode: Mode::Thread, cancel: None, idle: limit, stage: None, total: None }
+        Timeouts { mode: WaitMode::Thread, cancel: None, idle: limit, stage: None, total: None }
     }
 
     /// An address that drops connection requests: a listener whose queue is full.

@@ -11,14 +11,14 @@ const TRAILERS: usize = 64;
 pub(crate) enum Frame {
     /// Bytes left of a body with `Content-Length`.
     Length(u64),
-    Chunked(Part),
+    Chunked(ChunkPosition),
     /// The body ends with the connection.
     Close,
 }
 
 /// The position within a chunked body (RFC 9112, 7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ChunkPosition {
     Size,
     Data(u64),
     /// The line end behind the data.
@@ -29,7 +29,7 @@ pub(crate) enum Part {
 
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum FramingStep {
     /// This many bytes of the body.
     Data(usize),
     /// This many bytes that are not part of the body.
@@ -41,12 +41,12 @@ pub(crate) enum Step {
 }
 
 impl Frame {
-    pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<Step> {
+    pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<FramingStep> {
         match self {
-            Frame::Length(0) | Frame::Chunked(Part::End) => Ok(Step::End),
-            _ if bytes.is_empty() => Ok(Step::More),
-            Frame::Length(left) => Ok(Step::Data(take(left, bytes.len()))),
-            Frame::Close => Ok(Step::Data(bytes.len())),
+            Frame::Length(0) | Frame::Chunked(ChunkPosition::End) => Ok(FramingStep::End),
+            _ if bytes.is_empty() => Ok(FramingStep::More),
+            Frame::Length(left) => Ok(FramingStep::Data(take(left, bytes.len()))),
+            Frame::Close => Ok(FramingStep::Data(bytes.len())),
             Frame::Chunked(part) => chunked(part, bytes),
         }
     }
@@ -58,57 +58,57 @@ fn take(left: &mut u64, available: usize) -> usize {
     n as usize
 }
 
-fn chunked(part: &mut Part, bytes: &[u8]) -> Result<Step> {
+fn chunked(part: &mut ChunkPosition, bytes: &[u8]) -> Result<FramingStep> {
     match part {
         // httparse takes a chunk size without digits for 0, which would end the body too early.
-        Part::Size if !bytes[0].is_ascii_hexdigit() => {
+        ChunkPosition::Size if !bytes[0].is_ascii_hexdigit() => {
             Err(wrong("the size of a chunk is malformed"))
         }
-        Part::Size => match httparse::parse_chunk_size(bytes) {
+        ChunkPosition::Size => match httparse::parse_chunk_size(bytes) {
             Ok(httparse::Status::Complete((n, _))) if n > CONTROL_LIMIT => Err(too_long()),
             Ok(httparse::Status::Complete((n, size))) => {
-                *part = if size == 0 { Part::Trailers } else { Part::Data(size) };
-                Ok(Step::Control(n))
+                *part = if size == 0 { ChunkPosition::Trailers } else { ChunkPosition::Data(size) };
+                Ok(FramingStep::Control(n))
             }
             Ok(httparse::Status::Partial) => more(bytes),
             Err(_) => Err(wrong("the size of a chunk is malformed")),
         },
-        Part::Data(left) => {
+        ChunkPosition::Data(left) => {
             let n = take(left, bytes.len());
             if *left == 0 {
-                *part = Part::DataEnd;
+                *part = ChunkPosition::DataEnd;
             }
-            Ok(Step::Data(n))
+            Ok(FramingStep::Data(n))
         }
-        Part::DataEnd => match bytes {
+        ChunkPosition::DataEnd => match bytes {
             [b'\r', b'\n', ..] => {
-                *part = Part::Size;
-                Ok(Step::Control(2))
+                *part = ChunkPosition::Size;
+                Ok(FramingStep::Control(2))
             }
-            b"\r" => Ok(Step::More),
+            b"\r" => Ok(FramingStep::More),
             _ => Err(wrong("a chunk is longer than its size says")),
         },
-        Part::Trailers => {
+        ChunkPosition::Trailers => {
             let mut headers = [httparse::EMPTY_HEADER; TRAILERS];
             match httparse::parse_headers(bytes, &mut headers) {
                 Ok(httparse::Status::Complete((n, _))) if n > CONTROL_LIMIT => Err(too_long()),
                 Ok(httparse::Status::Complete((n, _))) => {
-                    *part = Part::End;
-                    Ok(Step::Control(n))
+                    *part = ChunkPosition::End;
+                    Ok(FramingStep::Control(n))
                 }
                 Ok(httparse::Status::Partial) => more(bytes),
                 Err(_) => Err(wrong("the trailers are malformed")),
             }
         }
-        Part::End => Ok(Step::End),
+        ChunkPosition::End => Ok(FramingStep::End),
     }
 }
 
-fn more(bytes: &[u8]) -> Result<Step> {
+fn more(bytes: &[u8]) -> Result<FramingStep> {
     if bytes.len() > CONTROL_LIMIT {
         return Err(too_long());
     }
-    Ok(Step::More)
+    Ok(FramingStep::More)
 }
 
 fn too_long() -> Error {
@@ -127,19 +127,19 @@ mod tests {
 
     /// The body in `wire`, received in pieces of these lengths; and what is left behind it.
     fn decode(wire: &[u8], pieces: &[usize]) -> Result<(Vec<u8>, usize)> {
-        let (mut frame, mut body) = (Frame::Chunked(Part::Size), Vec::new());
+        let (mut frame, mut body) = (Frame::Chunked(ChunkPosition::Size), Vec::new());
         let (mut start, mut end) = (0, 0);
         let mut pieces = pieces.iter().cycle();
         loop {
             match frame.step(&wire[start..end])? {
-                Step::Data(n) => {
+                FramingStep::Data(n) => {
                     body.extend_from_slice(&wire[start..start + n]);
                     start += n;
                 }
-                Step::Control(n) => start += n,
-                Step::End => return Ok((body, wire.len() - start)),
-                Step::More if end == wire.len() => return Err(wrong("cut")),
-                Step::More => {
+                FramingStep::Control(n) => start += n,
+                FramingStep::End => return Ok((body, wire.len() - start)),
+                FramingStep::More if end == wire.len() => return Err(wrong("cut")),
+                FramingStep::More => {
                     end = wire.len().min(end + pieces.next().copied().unwrap_or(1).max(1));
                 }
             }

@@ -3,7 +3,7 @@
 
 use percent_encoding::{AsciiSet, percent_encode};
 
-use super::framing::{Frame, Part};
+use super::framing::{ChunkPosition, Frame};
 use crate::decode::Encoding;
 use crate::{Error, ErrorKind, Result};
 
@@ -120,7 +120,7 @@ fn frame(status: u16, is_old: bool, codings: &[&[u8]], lengths: &[&[u8]]) -> Res
         ([], []) => Ok(Frame::Close),
         ([], _) => length(lengths).map(Frame::Length),
         ([coding], []) if coding.eq_ignore_ascii_case(b"chunked") && !is_old => {
-            Ok(Frame::Chunked(Part::Size))
+            Ok(Frame::Chunked(ChunkPosition::Size))
         }
         (_, []) => Err(wrong("the answer's Transfer-Encoding is not known".to_owned())),
         _ => Err(wrong("the answer has both Transfer-Encoding and Content-Length".to_owned())),

@@ -11,13 +11,13 @@ use tokio::io::{Interest, unix::AsyncFd};
 use crate::cancel::{self, Cancel, Deadline};
 #[cfg(feature = "async")]
 use crate::task;
-use crate::wait::{self, Mode};
+use crate::wait::{self, WaitMode};
 use crate::{Error, ErrorKind, Result};
 
 /// The time limits of a connection, and its cancel handle.
 #[derive(Clone)]
 pub(crate) struct Timeouts {
-    pub(crate) mode: Mode,
+    pub(crate) mode: WaitMode,
     pub(crate) cancel: Option<Cancel>,
     /// Time without a byte.
     pub(crate) idle: Duration,
@@ -28,7 +28,7 @@ pub(crate) struct Timeouts {
 }
 
 /// The limit that expires first.
-pub(crate) struct Remaining {
+pub(crate) struct RemainingTime {
     pub(crate) time: Duration,
     /// The error if the limit expires. It is decided here, not by reading the clock again: the
     /// kernel measures a socket's time limit in ticks, which lag behind the clock on a busy
@@ -38,15 +38,15 @@ pub(crate) struct Remaining {
 
 impl Timeouts {
     /// The time left; an error if there is none.
-    pub(crate) fn left(&self) -> Result<Remaining> {
+    pub(crate) fn left(&self) -> Result<RemainingTime> {
         cancel::check(self.cancel.as_ref())?;
-        let mut left = Remaining { time: self.idle, lost: idle_limit_passed };
+        let mut left = RemainingTime { time: self.idle, lost: idle_limit_passed };
         for (deadline, lost) in
             [(self.total, total_limit_passed as fn() -> Error), (self.stage, idle_limit_passed)]
         {
             match deadline.map(Deadline::left) {
                 Some(Duration::ZERO) => return Err(lost()),
-                Some(time) if time < left.time => left = Remaining { time, lost },
+                Some(time) if time < left.time => left = RemainingTime { time, lost },
                 _ => {}
             }
         }
@@ -57,7 +57,7 @@ impl Timeouts {
     pub(crate) async fn wait(&self, fd: &impl AsFd, events: PollFlags) -> Result<()> {
         let left = self.left()?;
         let (deadline, cancel) = (Deadline::after(left.time), self.cancel.as_ref());
-        let is_ready = if self.mode == Mode::Thread {
+        let is_ready = if self.mode == WaitMode::Thread {
             cancel::wait(Some(fd.as_fd()), events, cancel, deadline)?
         } else {
             wait::ready(self.mode, &[fd.as_fd()], events, cancel, deadline).await?.is_some()
@@ -94,15 +94,15 @@ fn total_limit_passed() -> Error {
 }
 
 /// A limit for the rate at which a body is received.
-pub(crate) struct Rate {
+pub(crate) struct RateLimit {
     bytes_per_s: u64,
     /// When the bytes received so far may be followed by others.
     next: Option<Deadline>,
 }
 
-impl Rate {
-    pub(crate) fn new(bytes_per_s: u64) -> Rate {
-        Rate { bytes_per_s, next: None }
+impl RateLimit {
+    pub(crate) fn new(bytes_per_s: u64) -> RateLimit {
+        RateLimit { bytes_per_s, next: None }
     }
 
     /// The most bytes for one read: those of a tenth of a second, so that they come evenly.
@@ -124,7 +124,7 @@ impl Rate {
     /// Waits until the next bytes may be read, or until the total limit.
     pub(crate) async fn wait(
         &self,
-        mode: Mode,
+        mode: WaitMode,
         cancel: Option<&Cancel>,
         total: Option<Deadline>,
     ) -> Result<()> {
@@ -145,7 +145,7 @@ mod tests {
             let after = |s| Deadline::after(Duration::from_secs(s));
             let idle = Duration::from_secs(idle);
             let timeouts = Timeouts {
-                mode: Mode::Thread,
+                mode: WaitMode::Thread,
                 cancel: None,
                 idle,
                 stage: stage.and_then(after),
@@ -165,15 +165,15 @@ mod rate_tests {
 
     #[test]
     fn bytes_take_their_time() {
-        let rate = Rate::new(1000);
+        let rate = RateLimit::new(1000);
         assert_eq!((rate.step(), rate.time_of(250)), (100, Duration::from_millis(250)));
-        assert_eq!((Rate::new(1).step(), Rate::new(1).time_of(2)), (1, Duration::from_secs(2)));
-        assert_eq!(Rate::new(u64::MAX).time_of(1 << 20), Duration::ZERO);
+        assert_eq!((RateLimit::new(1).step(), RateLimit::new(1).time_of(2)), (1, Duration::from_secs(2)));
+        assert_eq!(RateLimit::new(u64::MAX).time_of(1 << 20), Duration::ZERO);
     }
 
     #[test]
     fn received_bytes_delay_the_next_read() {
-        let mut rate = Rate::new(1);
+        let mut rate = RateLimit::new(1);
         assert_eq!(rate.next, None);
         rate.took(1000);
         let first = rate.next;

@@ -20,20 +20,20 @@ use self::head::ContentEncoding;
 pub use self::head::Response;
 #[cfg(feature = "async")]
 use self::ranges::TaskRanges;
-use self::ranges::{Opened, Ranges};
+use self::ranges::{OpenedResource, Ranges};
 use self::raw::Raw;
 pub(crate) use self::settings::Settings;
 #[cfg(feature = "fuzz")]
 pub(crate) use self::{
     client::has_empty_line,
-    framing::{Frame, Part, Step},
+    framing::{ChunkPosition, Frame, FramingStep},
     head::{ContentRange, content_range, location, parse as parse_head},
     url::{Url, find_credentials},
 };
 use crate::buffer::Buffer;
 use crate::choice::{BUFFER_BYTES, Choice};
 use crate::decode::Decoder;
-use crate::wait::Mode;
+use crate::wait::WaitMode;
 use crate::{Cancel, Error, ErrorKind, Result};
 
 /// Requests a resource and returns its body.
@@ -42,15 +42,15 @@ pub(crate) async fn open(
     settings: &mut Settings,
     buffer_bytes: Option<usize>,
     cancel: Option<&Cancel>,
-    mode: Mode,
+    mode: WaitMode,
 ) -> Result<Body> {
     let decode = settings.decode;
     if settings.parallel > 1 {
         return Ok(match ranges::open(url, settings, cancel, mode).await? {
-            Opened::Threads(ranges) => Body::Ranges(ranges),
+            OpenedResource::Threads(ranges) => Body::Ranges(ranges),
             #[cfg(feature = "async")]
-            Opened::Task(ranges) => Body::TaskRanges(ranges),
-            Opened::Whole(raw) => Body::Raw(raw),
+            OpenedResource::Task(ranges) => Body::TaskRanges(ranges),
+            OpenedResource::Whole(raw) => Body::Raw(raw),
         });
     }
     let raw = Raw::open(url, settings, buffer_bytes, cancel, mode).await?;

@@ -17,7 +17,7 @@ pub(crate) enum Proxy {
 
 /// A proxy, and how it is requested to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
+pub(crate) enum ProxyServer {
     Http(Url),
     Socks(Socks),
 }
@@ -36,7 +36,7 @@ pub(crate) struct Socks {
 /// RFC 1928.
 const SOCKS_PORT: u16 = 1080;
 
-pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Via>> {
+pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<ProxyServer>> {
     let text = match setting {
         Proxy::None => None,
         Proxy::Url(text) => Some(text.clone()),
@@ -46,13 +46,13 @@ pub(crate) fn for_url(url: &Url, setting: &Proxy) -> Result<Option<Via>> {
     // A bare `host:port` is accepted, as curl does.
     let text = if text.contains("://") { text } else { format!("http://{text}") };
     if let Some(socks) = socks(&text)? {
-        return Ok(Some(Via::Socks(socks)));
+        return Ok(Some(ProxyServer::Socks(socks)));
     }
     let proxy = Url::parse(&text).map_err(|error| wrong(error.message()))?;
     if proxy.secure {
         return Err(wrong("only http:// and socks5:// proxies are known"));
     }
-    Ok(Some(Via::Http(proxy)))
+    Ok(Some(ProxyServer::Http(proxy)))
 }
 
 /// The SOCKS proxy of such a URL; `None` for another URL.
@@ -160,14 +160,14 @@ mod tests {
         assert_eq!(error("https://p"), "the proxy: only http:// and socks5:// proxies are known");
         assert_eq!(error("socks5://"), "the proxy: the URL is malformed");
         assert_eq!(error("socks5://p:x"), "the proxy: the URL is malformed");
-        assert!(matches!(via("p:3128").unwrap(), Some(Via::Http(_))));
+        assert!(matches!(via("p:3128").unwrap(), Some(ProxyServer::Http(_))));
     }
 
     #[test]
     fn a_socks_proxy_has_a_port_credentials_and_perhaps_names() {
         let url = Url::parse("https://a/").unwrap();
         let socks = |text: &str| match for_url(&url, &Proxy::Url(text.to_owned())).unwrap() {
-            Some(Via::Socks(socks)) => socks,
+            Some(ProxyServer::Socks(socks)) => socks,
             other => panic!("{other:?}"),
         };
         let plain = socks("socks5://p");

@@ -5,16 +5,16 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::time::Duration;
 
-use super::client::{Answer, Client, RequestedRange};
-use super::framing::{Frame, Step};
+use super::client::{Client, ReceivedResponse, RequestedRange};
+use super::framing::{Frame, FramingStep};
 use super::head::{ContentEncoding, ContentRange, Response};
-use super::limits::Rate;
+use super::limits::RateLimit;
 use super::settings::Settings;
 use super::url::{Url, find_credentials};
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
 use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
-use crate::wait::{self, Mode};
+use crate::wait::{self, WaitMode};
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest buffer, as a head must fit.
@@ -36,8 +36,8 @@ pub(crate) struct Raw {
     rest: Range<usize>,
     /// The bytes that are lent.
     chunk: Range<usize>,
-    answer: Option<Answer>,
-    version: Version,
+    answer: Option<ReceivedResponse>,
+    version: ResourceVersion,
     /// The first answer.
     response: Option<Response>,
     /// The offset in the resource at which the stream began, and that of its next byte.
@@ -51,12 +51,12 @@ pub(crate) struct Raw {
     /// The offset at which the retries were last reset.
     mark: u64,
     ended: bool,
-    rate: Option<Rate>,
+    rate: Option<RateLimit>,
 }
 
 /// What must be equal in all responses.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Version {
+pub(crate) struct ResourceVersion {
     /// A strong `ETag`, or a date that counts as one.
     pub(crate) validator: Option<String>,
     pub(crate) size: Option<u64>,
@@ -69,7 +69,7 @@ impl Raw {
         settings: &mut Settings,
         buffer_bytes: Option<usize>,
         cancel: Option<&Cancel>,
-        mode: Mode,
+        mode: WaitMode,
     ) -> Result<Raw> {
         let (client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
         let (first, until) = client.settings.range.unwrap_or((first, None));
@@ -86,7 +86,7 @@ impl Raw {
         url: &str,
         settings: &mut Settings,
         cancel: Option<&Cancel>,
-        mode: Mode,
+        mode: WaitMode,
     ) -> Result<(Client, u64, Option<String>)> {
         settings.check()?;
         let mut settings = std::mem::take(settings);
@@ -115,7 +115,7 @@ impl Raw {
 
     /// A stream without a connection.
     fn new(client: Client, buffer: Buffer, first: u64, until: Option<u64>) -> Raw {
-        let rate = client.settings.rate.map(Rate::new);
+        let rate = client.settings.rate.map(RateLimit::new);
         Raw {
             client,
             buffer,
@@ -125,7 +125,7 @@ impl Raw {
             rest: 0..0,
             chunk: 0..0,
             answer: None,
-            version: Version::default(),
+            version: ResourceVersion::default(),
             response: None,
             first,
             next: first,
@@ -150,7 +150,7 @@ impl Raw {
         client: Client,
         first: u64,
         until: u64,
-        version: Version,
+        version: ResourceVersion,
     ) -> Result<Raw> {
         let mut raw = Raw::new(client, Buffer::new(BUFFER_BYTES), first, Some(until));
         raw.version = version;
@@ -198,7 +198,7 @@ impl Raw {
         self.response.as_ref()
     }
 
-    pub(crate) fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &ResourceVersion {
         &self.version
     }
 
@@ -241,8 +241,8 @@ impl Raw {
         while !self.ended {
             let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
             match answer.head.frame.step(&self.buffer[self.rest.clone()])? {
-                Step::Control(n) => self.rest.start += n,
-                Step::Data(n) => {
+                FramingStep::Control(n) => self.rest.start += n,
+                FramingStep::Data(n) => {
                     let skipped = self.skip.min(n as u64);
                     self.skip -= skipped;
                     let start = self.rest.start + skipped as usize;
@@ -258,8 +258,8 @@ impl Raw {
                         return Ok(true);
                     }
                 }
-                Step::More => self.receive().await?,
-                Step::End => self.end().await?,
+                FramingStep::More => self.receive().await?,
+                FramingStep::End => self.end().await?,
             }
         }
         Ok(false)
@@ -455,7 +455,7 @@ impl Raw {
                 length
             }
         };
-        let new = Version { validator: head.validator.clone(), size, encoding: head.encoding };
+        let new = ResourceVersion { validator: head.validator.clone(), size, encoding: head.encoding };
         let status = head.status;
         self.check_frame(&answer)?;
         self.check_version(new, status)?;
@@ -475,7 +475,7 @@ impl Raw {
 
     /// Without a length and without chunks, a truncated connection looks like the end of the body,
     /// except with TLS.
-    fn check_frame(&self, answer: &Answer) -> Result<()> {
+    fn check_frame(&self, answer: &ReceivedResponse) -> Result<()> {
         let settings = &self.client.settings;
         if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
         {
@@ -491,7 +491,7 @@ impl Raw {
         self.version.validator.is_none() && self.version.size.is_none() && self.next == self.first
     }
 
-    fn check_version(&mut self, new: Version, status: u16) -> Result<()> {
+    fn check_version(&mut self, new: ResourceVersion, status: u16) -> Result<()> {
         let known = &self.version;
         let size_differs = known.size.is_some() && new.size.is_some() && known.size != new.size;
         // A partial response may omit the encoding; if it is given, it must be the same.

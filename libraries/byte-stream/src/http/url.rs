@@ -110,7 +110,7 @@ fn reason(error: ParseError) -> &'static str {
 /// `login:password` of the first entry for this host, or of the entry `default`, in the text of a
 /// `.netrc` file. Pure: text in, credentials out.
 pub(crate) fn find_credentials(text: &str, host: &str) -> Result<Option<Vec<u8>>> {
-    let mut words = Words { text, rest: text };
+    let mut words = NetrcWords { text, rest: text };
     let (mut login, mut password) = (None, None);
     let mut is_ours = false;
     while let Some(word) = words.keyword() {
@@ -136,12 +136,12 @@ pub(crate) fn find_credentials(text: &str, host: &str) -> Result<Option<Vec<u8>>
     Ok(is_known.then(|| both().into_bytes()))
 }
 
-struct Words<'a> {
+struct NetrcWords<'a> {
     text: &'a str,
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
+impl<'a> NetrcWords<'a> {
     /// The next word outside of comments.
     fn keyword(&mut self) -> Option<&'a str> {
         loop {

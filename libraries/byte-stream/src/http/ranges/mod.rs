@@ -13,11 +13,11 @@ use rustix::event::PollFlags;
 pub(crate) use self::task::TaskRanges;
 use super::client::Client;
 use super::head::Response;
-use super::raw::{Raw, Version, changed};
+use super::raw::{Raw, ResourceVersion, changed};
 use super::settings::Settings;
 use crate::cancel::{self, Cancel};
 use crate::choice::{Cached, Choice, Kind, Strategy};
-use crate::wait::{Mode, now};
+use crate::wait::{WaitMode, now};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) struct Ranges {
@@ -35,8 +35,8 @@ pub(crate) struct Ranges {
 /// The state that the threads share. There are never more parts in flight or waiting than
 /// connections.
 struct PartQueue {
-    plan: Plan,
-    state: Mutex<State>,
+    plan: RangePlan,
+    state: Mutex<PartQueueState>,
     /// Signalled when the reader took a part, or when the work has ended.
     not_full: Condvar,
     /// Gets a byte for each fetched part.
@@ -44,7 +44,7 @@ struct PartQueue {
     stop: Cancel,
 }
 
-struct State {
+struct PartQueueState {
     /// The next part that is not claimed.
     next: u64,
     /// The number of parts that the reader has taken.
@@ -57,7 +57,7 @@ struct State {
 
 /// How a resource is received.
 #[expect(clippy::large_enum_variant, reason = "it is moved once, into the body")]
-pub(crate) enum Opened {
+pub(crate) enum OpenedResource {
     Threads(Ranges),
     #[cfg(feature = "async")]
     Task(TaskRanges),
@@ -70,8 +70,8 @@ pub(crate) async fn open(
     url: &str,
     settings: &mut Settings,
     cancel: Option<&Cancel>,
-    mode: Mode,
-) -> Result<Opened> {
+    mode: WaitMode,
+) -> Result<OpenedResource> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
     let (mut client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
     // Without a pool of the caller the parts have one of their own.
@@ -79,39 +79,39 @@ pub(crate) async fn open(
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
     let has_version = etag.is_some();
-    let version = Version { validator: etag, ..Version::default() };
+    let version = ResourceVersion { validator: etag, ..ResourceVersion::default() };
     let mut raw = match Raw::part(client, first, until, version).await {
         // The range is not satisfiable: the resource is empty, or must be requested as a whole.
         Err(error) if error.kind() == ErrorKind::Changed && !has_version => {
-            return Raw::whole(single, first).await.map(Opened::Whole);
+            return Raw::whole(single, first).await.map(OpenedResource::Whole);
         }
         raw => raw?,
     };
     let version = raw.version().clone();
     match (raw.is_part(), version.size, raw.response().cloned()) {
         (true, Some(size), Some(response)) if version.validator.is_some() && size > until => {
-            let plan = Plan { version, response, first, size, part_bytes, connections };
+            let plan = RangePlan { version, response, first, size, part_bytes, connections };
             match mode {
-                Mode::Thread => Ranges::start(raw, plan, cancel.cloned()).map(Opened::Threads),
+                WaitMode::Thread => Ranges::start(raw, plan, cancel.cloned()).map(OpenedResource::Threads),
                 #[cfg(feature = "async")]
-                Mode::Task => Ok(Opened::Task(TaskRanges::new(raw, plan))),
+                WaitMode::Task => Ok(OpenedResource::Task(TaskRanges::new(raw, plan))),
             }
         }
         (true, Some(_), _) if version.validator.is_some() => {
             raw.unbounded();
-            Ok(Opened::Whole(raw))
+            Ok(OpenedResource::Whole(raw))
         }
         // Without a strong ETag, parts of two versions cannot be distinguished.
-        (true, ..) => Raw::whole(single, first).await.map(Opened::Whole),
+        (true, ..) => Raw::whole(single, first).await.map(OpenedResource::Whole),
         (false, ..) => {
             raw.unbounded();
-            Ok(Opened::Whole(raw))
+            Ok(OpenedResource::Whole(raw))
         }
     }
 }
 
 impl Ranges {
-    fn start(mut raw: Raw, plan: Plan, cancel: Option<Cancel>) -> Result<Ranges> {
+    fn start(mut raw: Raw, plan: RangePlan, cancel: Option<Cancel>) -> Result<Ranges> {
         let connections = plan.connections;
         let (shared, notify_rx) = PartQueue::new(plan)?;
         let shared = Arc::new(shared);
@@ -161,7 +161,7 @@ impl Ranges {
         self.shared.plan.choice()
     }
 
-    pub(crate) fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &ResourceVersion {
         &self.shared.plan.version
     }
 
@@ -182,21 +182,21 @@ impl Drop for Ranges {
 
 impl PartQueue {
     /// No part was fetched. Part 0 is claimed by the response that was opened.
-    fn new(plan: Plan) -> Result<(PartQueue, PipeReader)> {
+    fn new(plan: RangePlan) -> Result<(PartQueue, PipeReader)> {
         let stop = Cancel::new().map_err(Error::io)?;
         let (notify_rx, notify_tx) = std::io::pipe().map_err(Error::io)?;
         rustix::io::ioctl_fionbio(&notify_rx, true).map_err(Error::io)?;
         rustix::io::ioctl_fionbio(&notify_tx, true).map_err(Error::io)?;
         let slots = (0..plan.connections).map(|_| None).collect();
         let spare = Vec::with_capacity(plan.connections + 1);
-        let state = State { next: 1, taken: 0, slots, spare };
+        let state = PartQueueState { next: 1, taken: 0, slots, spare };
         Ok((
             PartQueue { plan, state: state.into(), not_full: Condvar::new(), notify_tx, stop },
             notify_rx,
         ))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PartQueueState> {
         // The state is valid even after a panic, because every change is a single statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -272,8 +272,8 @@ impl PartQueue {
 }
 
 /// What is fetched.
-struct Plan {
-    version: Version,
+struct RangePlan {
+    version: ResourceVersion,
     /// The answer to the request for the first part.
     response: Response,
     first: u64,
@@ -282,7 +282,7 @@ struct Plan {
     connections: usize,
 }
 
-impl Plan {
+impl RangePlan {
     fn parts(&self) -> u64 {
         (self.size - self.first).div_ceil(self.part_bytes)
     }
@@ -294,7 +294,7 @@ impl Plan {
     }
 
     fn choice(&self) -> Choice {
-        let Plan { part_bytes, connections, size, first, .. } = *self;
+        let RangePlan { part_bytes, connections, size, first, .. } = *self;
         Choice {
             strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
             kind: Kind::Http,
@@ -351,16 +351,16 @@ mod task {
 
     use super::super::client::Client;
     use super::super::head::Response;
-    use super::super::raw::{Raw, Version};
-    use super::Plan;
+    use super::super::raw::{Raw, ResourceVersion};
+    use super::RangePlan;
     use crate::Result;
     use crate::choice::Choice;
 
     pub(crate) struct TaskRanges {
-        plan: Arc<Plan>,
+        plan: Arc<RangePlan>,
         client: Client,
         /// The parts behind the lent one, in order.
-        parts: VecDeque<Part>,
+        parts: VecDeque<PartFetch>,
         /// Connections and buffers of parts that were fetched, for the next ones.
         raws: Vec<Raw>,
         spare: Vec<Vec<u8>>,
@@ -373,24 +373,24 @@ mod task {
     type Fetched = Result<(Option<Raw>, Vec<u8>)>;
 
     #[expect(clippy::large_enum_variant, reason = "there are no more than connections")]
-    enum Part {
+    enum PartFetch {
         Fetching(Pin<Box<dyn Future<Output = Fetched> + Send>>),
         Fetched(Fetched),
     }
 
-    impl Part {
+    impl PartFetch {
         fn poll(&mut self, context: &mut Context<'_>) {
-            if let Part::Fetching(fetch) = self
+            if let PartFetch::Fetching(fetch) = self
                 && let Poll::Ready(fetched) = fetch.as_mut().poll(context)
             {
-                *self = Part::Fetched(fetched);
+                *self = PartFetch::Fetched(fetched);
             }
         }
     }
 
     impl TaskRanges {
         /// `raw` has requested the first part.
-        pub(super) fn new(raw: Raw, plan: Plan) -> TaskRanges {
+        pub(super) fn new(raw: Raw, plan: RangePlan) -> TaskRanges {
             TaskRanges {
                 plan: Arc::new(plan),
                 client: raw.client().clone(),
@@ -410,7 +410,7 @@ mod task {
             self.plan.choice()
         }
 
-        pub(crate) fn version(&self) -> &Version {
+        pub(crate) fn version(&self) -> &ResourceVersion {
             &self.plan.version
         }
 
@@ -437,7 +437,7 @@ mod task {
                 let mut raw = self.raws.pop();
                 let mut part = self.spare.pop().unwrap_or_default();
                 self.next += 1;
-                self.parts.push_back(Part::Fetching(Box::pin(async move {
+                self.parts.push_back(PartFetch::Fetching(Box::pin(async move {
                     plan.fetch(&mut raw, &client, index, &mut part).await?;
                     Ok((raw, part))
                 })));
@@ -451,7 +451,7 @@ mod task {
             }
             match self.parts.pop_front() {
                 None => Poll::Ready(None),
-                Some(Part::Fetched(fetched)) => Poll::Ready(Some(fetched)),
+                Some(PartFetch::Fetched(fetched)) => Poll::Ready(Some(fetched)),
                 Some(part) => {
                     self.parts.push_front(part);
                     Poll::Pending

@@ -3,11 +3,11 @@
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use super::{PartQueue, Plan};
+use super::{PartQueue, RangePlan};
 use crate::Stream;
 use crate::http::head::Response;
-use crate::http::raw::{Raw, Version};
-use crate::wait::{Mode, now};
+use crate::http::raw::{Raw, ResourceVersion};
+use crate::wait::{WaitMode, now};
 
 const PART: u64 = 1000;
 const PARTS: u64 = 4;
@@ -53,7 +53,7 @@ fn served() -> String {
     url
 }
 
-fn described(raw: &Raw) -> (Version, Response) {
+fn described(raw: &Raw) -> (ResourceVersion, Response) {
     (raw.version().clone(), raw.response().expect("an answer").clone())
 }
 
@@ -64,13 +64,13 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let url = served();
     let mut options = Stream::options().proxy(None);
     let (mut client, first, _) =
-        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
+        Raw::client_for(&url, &mut options.http, None, WaitMode::Thread).expect("a client");
     client.connections.get_or_insert_default();
     let begun =
-        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
+        now(Raw::part(client.clone(), first, PART, ResourceVersion::default())).expect("a first part");
     let (version, response) = described(&begun);
     let (size, connections) = (PART * PARTS, PARTS as usize);
-    let plan = Plan { version, response, first, size, part_bytes: PART, connections };
+    let plan = RangePlan { version, response, first, size, part_bytes: PART, connections };
     let (shared, _notify_rx) = PartQueue::new(plan).expect("a pipe");
 
     let (index, mut part) = shared.claim().expect("there are parts");
@@ -89,13 +89,13 @@ fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let url = served();
     let mut options = Stream::options().proxy(None);
     let (client, first, _) =
-        Raw::client_for(&url, &mut options.http, None, Mode::Thread).expect("a client");
+        Raw::client_for(&url, &mut options.http, None, WaitMode::Thread).expect("a client");
     let begun =
-        now(Raw::part(client.clone(), first, PART, Version::default())).expect("a first part");
+        now(Raw::part(client.clone(), first, PART, ResourceVersion::default())).expect("a first part");
     let (version, response) = described(&begun);
     // The allocation for such a part is impossible, so that the thread panics.
     let plan =
-        Plan { version, response, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
+        RangePlan { version, response, first, size: u64::MAX, part_bytes: 1 << 63, connections: 1 };
     let (shared, _notify_rx) = PartQueue::new(plan).expect("a pipe");
     let work = || shared.work(Some(begun), &client);
     std::thread::scope(|scope| drop(scope.spawn(work).join()));
