@@ -112,8 +112,8 @@ unsafe fn owned(paths: *const *const c_char, count: usize) -> Result<Vec<PathBuf
 }
 
 unsafe fn request(options: &BytelabSampleOptions) -> Result<(Sampler, String), Failure> {
-    let of = if options.at_most { Sampler::at_most } else { Sampler::exactly };
-    let mut sampler = of(options.n).seed(options.seed);
+    let new_sampler = if options.at_most { Sampler::at_most } else { Sampler::exactly };
+    let mut sampler = new_sampler(options.n).seed(options.seed);
     // SAFETY: the caller vouches for it.
     if let Some(column) = unsafe { word(options.weight) }? {
         sampler = sampler.weighted_by(column);

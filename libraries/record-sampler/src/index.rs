@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{Access, PlainFile, Window, digest};
+use crate::input::{FileAccess, FileWindow, PlainFile, digest};
 use crate::simd::count_lines;
-use crate::work::{Watch, join, start};
+use crate::work::{ProgressGate, join, start};
 use crate::{Error, ErrorKind, Result};
 
 /// The smallest block: what is read to find a line in it.
@@ -35,7 +35,7 @@ pub(crate) struct LineIndex {
 
 impl LineIndex {
     /// Counts the line feeds of the whole file, by one thread per processor.
-    pub(crate) fn count(access: Access<'_>, size: u64, watch: &Watch) -> Result<LineIndex> {
+    pub(crate) fn count(access: FileAccess<'_>, size: u64, watch: &ProgressGate) -> Result<LineIndex> {
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
@@ -45,7 +45,7 @@ impl LineIndex {
         // delay the others.
         let parts = Mutex::new(counts.chunks_mut(part_blocks).enumerate());
         let work = || {
-            let mut window = Window::new(access, READ_BYTES);
+            let mut window = FileWindow::new(access, READ_BYTES);
             loop {
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, counts)) = part else { return Ok(()) };
@@ -57,7 +57,7 @@ impl LineIndex {
             let others: Vec<_> = (1..threads).map_while(|_| start(scope, work)).collect();
             others.into_iter().fold(work(), |result: Result<()>, other| result.and(join(other)))
         })?;
-        let mut window = Window::new(access, 1);
+        let mut window = FileWindow::new(access, 1);
         let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
         let ends_with_line_feed = last.transpose()?.unwrap_or(true);
         Ok(LineIndex::new(block_bytes, counts.into_iter(), ends_with_line_feed))
@@ -191,11 +191,11 @@ fn block_bytes(size: u64) -> u64 {
 }
 
 fn count_blocks(
-    window: &mut Window<'_>,
+    window: &mut FileWindow<'_>,
     start: u64,
     block_bytes: u64,
     counts: &mut [u32],
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<()> {
     let mut at = start;
     let end = start.saturating_add(block_bytes * counts.len() as u64).min(window.size());
@@ -217,7 +217,7 @@ fn count_blocks(
 /// A digest of 17 places of the file: it detects another file, not every changed byte.
 fn content_digest(file: &PlainFile) -> Result<u64> {
     const PIECE: u64 = 512;
-    let mut window = Window::new(Access::Read(file), PIECE as usize);
+    let mut window = FileWindow::new(FileAccess::Read(file), PIECE as usize);
     let mut all = Vec::new();
     for place in 0..=16u128 {
         let last = file.size.saturating_sub(PIECE);
@@ -234,7 +234,7 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
     let Some(file) = population.files().and_then(|files| files.first().copied()) else {
         return Ok(());
     };
-    let sound = LineIndex::count(Access::Read(file), file.size, &Watch::default())?;
+    let sound = LineIndex::count(FileAccess::Read(file), file.size, &ProgressGate::default())?;
     let mut bytes = sound.to_bytes(file)?;
     bytes.truncate(bytes.len() - 8);
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {

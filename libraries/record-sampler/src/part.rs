@@ -7,11 +7,11 @@ use memchr::memchr;
 
 use crate::fetch::{count_fixed, fetch_places};
 use crate::input::{
-    Access, MAX_RECORD, Names, PlainFile, Population, Scan, Scanned, Source, Window,
+    FileAccess, FileWindow, HeaderLine, MAX_RECORD, PlainFile, Population, Scan, Scanned, Source,
 };
 use crate::simd::count_lines;
-use crate::sink::{List, Place};
-use crate::work::Watch;
+use crate::sink::{Place, RecordSink};
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// The records of a file whose first bytes lie from one offset to another.
@@ -159,7 +159,7 @@ impl Part {
     /// ```
     pub fn header_bytes(&self) -> Result<Vec<u8>> {
         let mut population = self.open()?;
-        let scan = PartScan::new(self, &mut population, Watch::default())?;
+        let scan = PartScan::new(self, &mut population, ProgressGate::default())?;
         Ok(scan.header().to_vec())
     }
 
@@ -214,13 +214,13 @@ impl Part {
         }
         let places: Vec<Place> =
             ranks.iter().map(|rank| Place { at: header + (first + rank) * len, len }).collect();
-        let mut list = List::default();
+        let mut list = RecordSink::default();
         fetch_places(population, &places, &mut list)?;
         Ok(list.records)
     }
 
     fn fetch_scanned(&self, population: &mut Population, ranks: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let mut scan = PartScan::new(self, population, Watch::default())?;
+        let mut scan = PartScan::new(self, population, ProgressGate::default())?;
         let mut records: Vec<Vec<u8>> = Vec::new();
         let mut last = None;
         for rank in ranks {
@@ -295,7 +295,7 @@ pub(crate) struct PartScan<'a> {
 }
 
 /// Where the records of a file begin.
-struct Start {
+struct FileStart {
     /// The first record of the file, behind a header and a byte order mark.
     first: u64,
     size: u64,
@@ -305,7 +305,7 @@ impl<'a> PartScan<'a> {
     pub(crate) fn new(
         part: &Part,
         population: &'a mut Population,
-        watch: Watch,
+        watch: ProgressGate,
     ) -> Result<PartScan<'a>> {
         let path = part.path.clone();
         let named = |error: Error| error.with_path(&path);
@@ -332,7 +332,7 @@ impl<'a> PartScan<'a> {
     }
 
     /// Where the names of columns are found.
-    pub(crate) fn names(&self) -> Option<Names<'_>> {
+    pub(crate) fn names(&self) -> Option<HeaderLine<'_>> {
         self.scan.names()
     }
 
@@ -386,14 +386,14 @@ impl<'a> PartScan<'a> {
 }
 
 /// Where the records of the only file of the population begin.
-fn start(part: &Part, population: &mut Population) -> Result<Start> {
+fn start(part: &Part, population: &mut Population) -> Result<FileStart> {
     let named = |error: Error| error.with_path(&part.path);
     let file = population.files().and_then(|files| files.first().copied());
-    let Some(file) = file else { return Ok(Start { first: 0, size: 0 }) };
+    let Some(file) = file else { return Ok(FileStart { first: 0, size: 0 }) };
     let (bom, size) = (file.bom_bytes(part.format).map_err(named)?, file.size);
     let behind_header =
-        if part.header.is_none() { 0 } else { Scan::new(population, Watch::default())?.offset() };
-    Ok(Start { first: behind_header.max(bom), size })
+        if part.header.is_none() { 0 } else { Scan::new(population, ProgressGate::default())?.offset() };
+    Ok(FileStart { first: behind_header.max(bom), size })
 }
 
 /// The first record that begins within a part, which does not begin with that of the file, and the
@@ -409,7 +409,7 @@ fn begin(file: &PlainFile, part: &Part) -> Result<Option<(u64, [u8; 2])>> {
     }
     let mark = if let Format::Marked { mark } = part.format { Some(mark) } else { None };
     let before = part.format.end().unwrap_or(b'\n');
-    let mut window = Window::new(Access::Read(file), PIECE);
+    let mut window = FileWindow::new(FileAccess::Read(file), PIECE);
     let mut at = part.from - 1;
     while at + 1 < end {
         let piece = window.at(at, PIECE)?;
@@ -428,7 +428,7 @@ fn begin(file: &PlainFile, part: &Part) -> Result<Option<(u64, [u8; 2])>> {
 }
 
 /// The last two bytes of the line before this one; empty lines of CSV are not lines.
-fn last_two(window: &mut Window<'_>, begin: u64, format: Format) -> Result<[u8; 2]> {
+fn last_two(window: &mut FileWindow<'_>, begin: u64, format: Format) -> Result<[u8; 2]> {
     let mut end = begin;
     loop {
         // Before the start of the file is a line end.
@@ -469,7 +469,7 @@ fn count(part: &Part, population: &mut Population) -> Result<u64> {
             let start = start(part, population)?;
             lines(part, population, &start).map_err(|error: Error| error.with_path(&part.path))
         }
-        _ => PartScan::new(part, population, Watch::default())?.count(),
+        _ => PartScan::new(part, population, ProgressGate::default())?.count(),
     }
 }
 
@@ -482,14 +482,14 @@ fn fixed(part: &Part, population: &Population, len: u64) -> Result<(u64, u64)> {
 }
 
 /// A line begins behind each line feed that is not the last byte of the file.
-fn lines(part: &Part, population: &Population, start: &Start) -> Result<u64> {
+fn lines(part: &Part, population: &Population, start: &FileStart) -> Result<u64> {
     const PIECE: usize = 256 << 10;
     let end = part.to.min(start.size);
     let is_first_within = part.from <= start.first && start.first < end;
     let Some(file) = population.files().and_then(|files| files.first().copied()) else {
         return Ok(0);
     };
-    let mut window = Window::new(Access::Read(file), PIECE);
+    let mut window = FileWindow::new(FileAccess::Read(file), PIECE);
     let mut at = part.from.max(start.first + 1) - 1;
     let mut count = u64::from(is_first_within);
     while at + 1 < end {

@@ -2,21 +2,21 @@
 
 use memmap2::{Advice as MapAdvice, Mmap};
 
-use crate::draw::{Bernoulli, Exactly, Rest, Systematic, WithReplacement};
+use crate::draw::{Bernoulli, Exactly, Systematic, UndrawnRanks, WithReplacement};
 use crate::fetch::{
-    Choice, Counted, Facts, LineFile, Method, Ranks, choose, count_fixed, count_scanned,
-    fetch_fixed, fetch_lines, fetch_many, threads_for, with_prefetched_ranks,
+    CountedRecords, LineFile, Method, MethodChoice, MethodFacts, Ranks, choose, count_fixed,
+    count_scanned, fetch_fixed, fetch_lines, fetch_many, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Access, Advice, Density, FileReader, Header, PlainFile, Population, Records, advise,
+    Advice, Density, FileAccess, FileReader, Header, PlainFile, Population, Records, advise,
     cached_share, fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
 use crate::simd::count_lines;
 use crate::sink::Sink;
-use crate::work::Watch;
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Format, Result};
 
 /// The ranks that a sampler draws of this many records, and their approximate number.
@@ -42,7 +42,7 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
         }
     };
     if sampler.is_inverted {
-        return Ok((Box::new(Rest::new(total, ranks)), total - n.min(total)));
+        return Ok((Box::new(UndrawnRanks::new(total, ranks)), total - n.min(total)));
     }
     Ok((ranks, n))
 }
@@ -50,7 +50,7 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
 /// If most records are needed, those that are not are drawn.
 fn exactly<'a>(rng: Rng, n: u64, total: u64) -> (Ranks<'a>, u64) {
     if n > total / 2 {
-        return (Box::new(Rest::new(total, Exactly::new(rng, total - n, total))), n);
+        return (Box::new(UndrawnRanks::new(total, Exactly::new(rng, total - n, total))), n);
     }
     (Box::new(Exactly::new(rng, n, total)), n)
 }
@@ -69,13 +69,13 @@ pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error
 }
 
 /// A population whose records are counted.
-pub(crate) struct Ranked {
+pub(crate) struct IndexedPopulation {
     pub(crate) total: u64,
     pub(crate) header: Vec<u8>,
     /// The bytes of all records.
     bytes: u64,
     /// Of inputs that are scanned.
-    counted: Counted,
+    counted: CountedRecords,
     /// One for each file of lines.
     indexes: Vec<LineIndex>,
     /// The mapping of each file, if mapping is requested: for both passes.
@@ -88,16 +88,16 @@ pub(crate) struct Ranked {
     method: Method,
     may_map: bool,
     note: String,
-    watch: Watch,
+    watch: ProgressGate,
 }
 
-impl Ranked {
-    pub(crate) fn new(sampler: &Sampler, population: &mut Population) -> Result<Ranked> {
-        let mut ranked = Ranked {
+impl IndexedPopulation {
+    pub(crate) fn new(sampler: &Sampler, population: &mut Population) -> Result<IndexedPopulation> {
+        let mut ranked = IndexedPopulation {
             total: 0,
             header: Vec::new(),
             bytes: 0,
-            counted: Counted::default(),
+            counted: CountedRecords::default(),
             indexes: Vec::new(),
             maps: Vec::new(),
             header_lines: Vec::new(),
@@ -139,7 +139,7 @@ impl Ranked {
             let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
-            let access = mapped.as_ref().map_or(Access::Read(file), |map| Access::Map(file, map));
+            let access = mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
             let index = if let Some(index) = kept {
                 self.note = String::from("the index is used");
@@ -263,7 +263,7 @@ impl Ranked {
         let files = population.files().unwrap_or_default();
         let cached = cached(&files);
         let total = self.total;
-        let mut facts = Facts {
+        let mut facts = MethodFacts {
             n: expected,
             total,
             record_bytes: len,
@@ -278,7 +278,7 @@ impl Ranked {
         let mut choice = choose(&facts);
         if self.method != Method::Auto {
             let reason = format!("requested; {}", choice.reason);
-            choice = Choice { method: self.method, reason, ..choice };
+            choice = MethodChoice { method: self.method, reason, ..choice };
         }
         let bytes_read = fetch_fixed(population, len, ranks, &choice, sink, &self.watch)?;
         Ok((bytes_read, choice.method, choice.reason))
@@ -332,15 +332,15 @@ impl Ranked {
 }
 
 /// The bytes of a file. If few are needed, read-ahead is disabled, which would read unneeded pages.
-fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> Access<'a> {
+fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> FileAccess<'a> {
     if let Some(map) = map {
         let _ = is_sparse.then(|| map.advise(MapAdvice::Random));
-        return Access::Map(file, map);
+        return FileAccess::Map(file, map);
     }
     if is_sparse {
         advise(file, 0, None, Advice::Random);
     }
-    Access::Read(file)
+    FileAccess::Read(file)
 }
 
 /// The header of files, if they have one, which must be the same in all of them; and the number of

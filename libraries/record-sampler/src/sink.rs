@@ -58,20 +58,20 @@ pub(crate) trait Sink {
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()>;
 
     /// Takes whole records at once.
-    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+    fn run(&mut self, run: &RecordRun<'_>) -> Result<()> {
         run.each(self)
     }
 }
 
 /// Whole records, one after the other.
-pub(crate) struct Run<'a> {
+pub(crate) struct RecordRun<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) lens: &'a [u32],
     /// One of them does not end as records of the format do.
     pub(crate) has_open: bool,
 }
 
-impl Run<'_> {
+impl RecordRun<'_> {
     fn each<S: Sink + ?Sized>(&self, sink: &mut S) -> Result<()> {
         let mut rest = self.bytes;
         for len in self.lens {
@@ -150,7 +150,7 @@ impl Sink for Output<'_> {
         }
     }
 
-    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+    fn run(&mut self, run: &RecordRun<'_>) -> Result<()> {
         if run.has_open {
             return run.each(self);
         }
@@ -160,24 +160,24 @@ impl Sink for Output<'_> {
 }
 
 /// Writes each record to the output that is next.
-pub(crate) struct Parts<'a, 'b> {
+pub(crate) struct PartSink<'a, 'b> {
     pub(crate) outputs: &'b mut [Output<'a>],
     pub(crate) turns: Box<dyn Iterator<Item = usize> + 'b>,
     pub(crate) current: usize,
 }
 
-impl<'a, 'b> Parts<'a, 'b> {
+impl<'a, 'b> PartSink<'a, 'b> {
     pub(crate) fn new(
         outputs: &'b mut [Output<'a>],
         parts: impl Iterator<Item = usize> + 'b,
-    ) -> Parts<'a, 'b> {
+    ) -> PartSink<'a, 'b> {
         let mut turns: Box<dyn Iterator<Item = usize> + 'b> = Box::new(parts);
         let current = turns.next().unwrap_or(0);
-        Parts { outputs, turns, current }
+        PartSink { outputs, turns, current }
     }
 }
 
-impl Sink for Parts<'_, '_> {
+impl Sink for PartSink<'_, '_> {
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
         self.outputs[self.current].piece(bytes)
     }
@@ -191,9 +191,9 @@ impl Sink for Parts<'_, '_> {
 
 /// Keeps the places only.
 #[derive(Default)]
-pub(crate) struct Places(pub(crate) Vec<Place>);
+pub(crate) struct PlaceSink(pub(crate) Vec<Place>);
 
-impl Sink for Places {
+impl Sink for PlaceSink {
     fn piece(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
     }
@@ -206,12 +206,12 @@ impl Sink for Places {
 
 /// Keeps the records themselves.
 #[derive(Default)]
-pub(crate) struct List {
+pub(crate) struct RecordSink {
     pub(crate) records: Vec<Vec<u8>>,
     open: Vec<u8>,
 }
 
-impl Sink for List {
+impl Sink for RecordSink {
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
         self.open.extend_from_slice(bytes);
         Ok(())

@@ -5,8 +5,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::draw::{
-    Bernoulli, Partition, Quota, Reservoir, Sizes, Slots, Strata, WeightedReservoir, key_seed,
-    random_shares,
+    Bernoulli, Partition, Quota, ReplacementSlots, Reservoir, Strata, StratumSizes,
+    WeightedReservoir, key_seed, random_shares,
 };
 use crate::fetch::{Method, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
@@ -14,11 +14,11 @@ use crate::random::Rng;
 use crate::random_access::{too_few, too_few_weighted};
 use crate::sampler::{Amount, Sampler, Stats, Weight};
 use crate::shuffle::{Shuffle, Shuffler, Spool, random_order};
-use crate::sink::{Output, Place, Places, Probabilities, Sink};
+use crate::sink::{Output, Place, PlaceSink, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
 /// What is kept of a record until all are chosen.
-trait Keep: Clone {
+trait KeptRecord: Clone {
     fn keep(record: &Scanned<'_>) -> Self;
 
     /// By which records are in the order of the population.
@@ -26,7 +26,7 @@ trait Keep: Clone {
 }
 
 /// Of a file only the place.
-impl Keep for Place {
+impl KeptRecord for Place {
     fn keep(record: &Scanned<'_>) -> Place {
         place(record)
     }
@@ -38,17 +38,17 @@ impl Keep for Place {
 
 /// A record of a stream.
 #[derive(Clone)]
-struct Copied {
+struct CopiedRecord {
     /// Twice its rank, which preserves the order, and 1 if it follows CRLF: a line end is added on
     /// writing if the record has none.
     rank: u64,
     bytes: Box<[u8]>,
 }
 
-impl Keep for Copied {
-    fn keep(record: &Scanned<'_>) -> Copied {
+impl KeptRecord for CopiedRecord {
+    fn keep(record: &Scanned<'_>) -> CopiedRecord {
         let rank = record.rank << 1 | u64::from(record.is_after_crlf);
-        Copied { rank, bytes: record.bytes.into() }
+        CopiedRecord { rank, bytes: record.bytes.into() }
     }
 
     fn order(&self) -> u64 {
@@ -63,7 +63,7 @@ fn place(record: &Scanned<'_>) -> Place {
 /// The chosen records.
 enum ChosenRecords {
     Places(Vec<Place>),
-    Copied(Vec<Copied>),
+    Copied(Vec<CopiedRecord>),
     Spool(Spool),
     /// They are written already.
     Nothing,
@@ -181,7 +181,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    fn choose<K: Keep>(&mut self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
+    fn choose<K: KeptRecord>(&mut self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
         if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
             return self.strata(scan, column, quota);
         }
@@ -208,7 +208,7 @@ impl Chooser<'_> {
         Ok(kept)
     }
 
-    fn weighted<K: Keep>(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
+    fn weighted<K: KeptRecord>(&self, scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
         let weight = self.sampler.weight.as_ref();
         let picker = match weight {
             Some(Weight::Column(column)) => Some(Picker::new(column, scan.format(), scan.names())?),
@@ -232,7 +232,7 @@ impl Chooser<'_> {
         Ok(reservoir.into_items())
     }
 
-    fn strata<K: Keep>(
+    fn strata<K: KeptRecord>(
         &mut self,
         scan: &mut Scan<'_>,
         column: &Column,
@@ -272,7 +272,7 @@ impl Chooser<'_> {
             return Ok(ChosenRecords::Nothing);
         }
         if is_file {
-            let mut places = Places::default();
+            let mut places = PlaceSink::default();
             self.pass_by_chance(scan, &mut places, p)?;
             return Ok(ChosenRecords::Places(places.0));
         }
@@ -302,7 +302,7 @@ impl Chooser<'_> {
     }
 }
 
-fn reservoir<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
+fn reservoir<K: KeptRecord>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
     let mut reservoir = Reservoir::new(rng, n as usize);
     while scan.go_to(reservoir.next_rank())? {
         let Some(record) = scan.next()? else { break };
@@ -311,8 +311,8 @@ fn reservoir<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
     Ok(reservoir.into_items())
 }
 
-fn slots<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
-    let mut slots = Slots::new(rng, n)?;
+fn slots<K: KeptRecord>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
+    let mut slots = ReplacementSlots::new(rng, n)?;
     while scan.go_to(slots.next_rank().unwrap_or(u64::MAX))? {
         let Some(record) = scan.next()? else { break };
         slots.offer(&K::keep(&record));
@@ -321,14 +321,14 @@ fn slots<K: Keep>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>> {
 }
 
 /// How many records each stratum has.
-fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<Sizes> {
+fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<StratumSizes> {
     if !population.can_be_reread() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";
         return Err(Error::new(ErrorKind::BadRequest, text));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
     let picker = Picker::new(column, scan.format(), scan.names())?;
-    let mut sizes = Sizes::default();
+    let mut sizes = StratumSizes::default();
     while let Some(record) = scan.next()? {
         if picker.is_blank(record.bytes) {
             continue;
@@ -361,7 +361,7 @@ impl ChosenRecords {
             }
             ChosenRecords::Copied(mut records) => {
                 records.sort_unstable_by_key(|record| record.rank);
-                let mut pass_on = |record: &Copied| {
+                let mut pass_on = |record: &CopiedRecord| {
                     sink.piece(&record.bytes)?;
                     sink.end(Place { at: 0, len: 0 }, record.rank & 1 != 0)
                 };

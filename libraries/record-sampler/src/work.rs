@@ -48,9 +48,9 @@ pub(crate) type OnProgress = Arc<dyn Fn(u64) -> bool + Send + Sync>;
 /// Reports the bytes processed since the last call; if the callback returns `false`, the work
 /// stops.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(pub(crate) Option<OnProgress>);
+pub(crate) struct ProgressGate(pub(crate) Option<OnProgress>);
 
-impl Watch {
+impl ProgressGate {
     pub(crate) fn advance(&self, bytes: u64) -> Result<()> {
         match &self.0 {
             Some(on_progress) if !on_progress(bytes) => Err(Error::stopped()),
@@ -60,12 +60,12 @@ impl Watch {
 }
 
 /// A reader whose progress is reported.
-pub(crate) struct Watched<R> {
+pub(crate) struct ProgressReader<R> {
     pub(crate) reader: R,
-    pub(crate) watch: Watch,
+    pub(crate) watch: ProgressGate,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for ProgressReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let result = self.reader.read(buffer);
         // A signal interrupts the read, and its handler may stop the work.

@@ -101,12 +101,12 @@ fn a_copy_allocates_nothing_per_step() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(64 << 20).unwrap();
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
-    let of = |method| {
+    let allocated = |method| {
         std::io::Seek::rewind(&mut &file).unwrap();
         let mut options = byte_stream::CopyOptions::new().method(method);
         allocations(|| assert_eq!(options.copy(&file, &null).unwrap().bytes, 64 << 20))
     };
-    assert_eq!(of(byte_stream::CopyMethod::SpliceThroughPipe), 0);
-    assert_eq!(of(byte_stream::CopyMethod::Sendfile), 0);
-    assert!(of(byte_stream::CopyMethod::ReadWrite) <= BUFFER);
+    assert_eq!(allocated(byte_stream::CopyMethod::SpliceThroughPipe), 0);
+    assert_eq!(allocated(byte_stream::CopyMethod::Sendfile), 0);
+    assert!(allocated(byte_stream::CopyMethod::ReadWrite) <= BUFFER);
 }

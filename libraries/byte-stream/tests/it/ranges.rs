@@ -33,11 +33,11 @@ fn parts_arrive_in_order_and_whole() {
             assert_eq!(requested, [None, Some((0, Some(PART as u64 - 1)))]);
             continue;
         }
-        let of = |part: usize| {
+        let range = |part: usize| {
             let last = if part == 0 { PART } else { len.min((part + 1) * PART) };
             Some(((part * PART) as u64, Some(last as u64 - 1)))
         };
-        assert_eq!(requested, (0..len.div_ceil(PART)).map(of).collect::<Vec<_>>(), "{len}");
+        assert_eq!(requested, (0..len.div_ceil(PART)).map(range).collect::<Vec<_>>(), "{len}");
     }
 }
 

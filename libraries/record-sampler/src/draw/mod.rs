@@ -7,10 +7,10 @@ mod strata;
 
 use crate::{Error, ErrorKind, Result};
 pub use ranks::{Bernoulli, Exactly, Systematic, WithReplacement};
-pub(crate) use ranks::{Rest, Slots};
+pub(crate) use ranks::{ReplacementSlots, UndrawnRanks};
 pub(crate) use reservoir::check_weight;
 pub use reservoir::{Reservoir, WeightedReservoir};
-pub(crate) use strata::{Partition, Quota, Sizes, Strata, key_seed, random_shares, shares};
+pub(crate) use strata::{Partition, Quota, Strata, StratumSizes, key_seed, random_shares, shares};
 
 /// Reserves memory for `n` items. As `n` comes from the user, it may exceed the memory, which is an
 /// error.

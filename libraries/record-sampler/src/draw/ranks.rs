@@ -318,20 +318,20 @@ impl Iterator for WithReplacement {
 /// `n` slots, each of which holds an independent uniform draw of all records seen so far. After t
 /// records a slot keeps what it holds up to record m with probability t/m, so that its next change
 /// is known in advance.
-pub(crate) struct Slots<T> {
+pub(crate) struct ReplacementSlots<T> {
     rng: Rng,
     held: Vec<Option<T>>,
     changes: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl<T: Clone> Slots<T> {
-    pub(crate) fn new(rng: Rng, n: u64) -> Result<Slots<T>> {
+impl<T: Clone> ReplacementSlots<T> {
+    pub(crate) fn new(rng: Rng, n: u64) -> Result<ReplacementSlots<T>> {
         let (mut held, mut changes) = (Vec::new(), Vec::new());
         reserve(&mut held, n)?;
         reserve(&mut changes, n)?;
         held.resize(n as usize, None);
         changes.extend((0..n as usize).map(|slot| Reverse((0, slot))));
-        Ok(Slots { rng, held, changes: changes.into() })
+        Ok(ReplacementSlots { rng, held, changes: changes.into() })
     }
 
     /// The rank of the next record that is needed.
@@ -357,19 +357,19 @@ impl<T: Clone> Slots<T> {
 }
 
 /// All ranks but those of a sample.
-pub(crate) struct Rest<I: Iterator<Item = u64>> {
+pub(crate) struct UndrawnRanks<I: Iterator<Item = u64>> {
     all: Range<u64>,
     without: Peekable<I>,
 }
 
-impl<I: Iterator<Item = u64>> Rest<I> {
+impl<I: Iterator<Item = u64>> UndrawnRanks<I> {
     /// `without` must be ascending; it may hold a rank several times.
-    pub(crate) fn new(total: u64, without: I) -> Rest<I> {
-        Rest { all: 0..total, without: without.peekable() }
+    pub(crate) fn new(total: u64, without: I) -> UndrawnRanks<I> {
+        UndrawnRanks { all: 0..total, without: without.peekable() }
     }
 }
 
-impl<I: Iterator<Item = u64>> Iterator for Rest<I> {
+impl<I: Iterator<Item = u64>> Iterator for UndrawnRanks<I> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {

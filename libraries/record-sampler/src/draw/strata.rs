@@ -9,13 +9,13 @@ use crate::random::Rng;
 use crate::{Error, ErrorKind, Result};
 
 /// A number for each key.
-pub(crate) type Counts = HashMap<Box<[u8]>, u64>;
+pub(crate) type KeyCounts = HashMap<Box<[u8]>, u64>;
 
 /// The number of records of each key.
 #[derive(Default)]
-pub(crate) struct Sizes(Counts);
+pub(crate) struct StratumSizes(KeyCounts);
 
-impl Sizes {
+impl StratumSizes {
     pub(crate) fn count(&mut self, key: &[u8]) {
         match self.0.get_mut(key) {
             Some(count) => *count += 1,
@@ -29,7 +29,7 @@ impl Sizes {
     }
 
     /// The number of records of each key.
-    pub(crate) fn into_counts(self) -> Counts {
+    pub(crate) fn into_counts(self) -> KeyCounts {
         self.0
     }
 
@@ -47,7 +47,7 @@ impl Sizes {
 pub(crate) enum Quota {
     Each(u64),
     /// Nothing of keys that are not listed.
-    Of(Counts),
+    Of(KeyCounts),
 }
 
 /// A reservoir for each key that was seen, with the number of its records.
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_share_is_of_each_stratum_and_of_all() {
-        let mut sizes = Sizes::default();
+        let mut sizes = StratumSizes::default();
         for key in ["a", "b", "a", "c", "a", "b", "a", "b"] {
             sizes.count(key.as_bytes());
         }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn no_more_is_held_than_is_wanted() {
         let keys = ["a", "b", "a", "c", "a", "b", "a", "b"];
-        let mut sizes = Sizes::default();
+        let mut sizes = StratumSizes::default();
         for key in keys {
             sizes.count(key.as_bytes());
         }

@@ -109,16 +109,16 @@ fn places_and_pairs_of_places_are_equally_probable() {
 
 #[test]
 fn draws_with_replacement_are_independent() {
-    type Of = fn(u64) -> Vec<u64>;
+    type DrawRanks = fn(u64) -> Vec<u64>;
     let from_stream = |seed: u64| {
-        let mut slots = Slots::new(Rng::new(seed), 3).unwrap();
+        let mut slots = ReplacementSlots::new(Rng::new(seed), 3).unwrap();
         while let Some(rank) = slots.next_rank().filter(|rank| *rank < 5) {
             slots.offer(&rank);
         }
         sorted(slots.into_held())
     };
     let known = |seed| WithReplacement::new(Rng::new(seed), 3, 5).collect();
-    let ways: [(&str, Of); 2] = [("known", known), ("stream", from_stream)];
+    let ways: [(&str, DrawRanks); 2] = [("known", known), ("stream", from_stream)];
     for (name, draw) in ways {
         let mut counts: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
         for seed in 0..REPEATS {
@@ -223,7 +223,7 @@ fn a_seed_gives_the_same_ranks_for_ever() {
             weighted.offer(rank);
         }
     }
-    let mut slots = Slots::new(rng(), 5).unwrap();
+    let mut slots = ReplacementSlots::new(rng(), 5).unwrap();
     while let Some(rank) = slots.next_rank().filter(|rank| *rank < 1_000_000) {
         slots.offer(&rank);
     }

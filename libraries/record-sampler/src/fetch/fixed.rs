@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
-use super::{Choice, IN_FLIGHT, Method, Part, Ranks, copy, next_below};
-use crate::input::{Access, Advice, PlainFile, Population, Window, advise, map};
+use super::{FixedFile, IN_FLIGHT, Method, MethodChoice, Ranks, copy, next_below};
+use crate::input::{Advice, FileAccess, FileWindow, PlainFile, Population, advise, map};
 use crate::sink::{Place, Sink};
-use crate::work::Watch;
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Result};
 
 const SEQUENTIAL_BYTES: usize = 256 << 10;
@@ -24,12 +24,12 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
         if rest == 0 {
             return Ok(size.saturating_sub(header) / len);
         }
-        let of = match header {
+        let size_text = match header {
             0 => format!("its size of {size} bytes"),
             _ => format!("its size of {size} bytes without its header of {header}"),
         };
         let at = size - rest;
-        let text = format!("{of} is not a multiple of {len}: {rest} bytes are left at offset {at}");
+        let text = format!("{size_text} is not a multiple of {len}: {rest} bytes are left at offset {at}");
         Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()
@@ -40,16 +40,16 @@ pub(crate) fn fetch_fixed(
     population: &Population,
     len: u64,
     ranks: Ranks<'_>,
-    choice: &Choice,
+    choice: &MethodChoice,
     sink: &mut dyn Sink,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<u64> {
     let mut ranks = ranks.peekable();
     let first = population.header.bytes();
     let (mut base, mut start, mut bytes_read) = (0, 0, 0);
     for (file, input) in population.files().unwrap_or_default().iter().zip(&population.inputs) {
         let records = file.size.saturating_sub(first) / len;
-        let part = Part { file, len, first, base, start, records };
+        let part = FixedFile { file, len, first, base, start, records };
         bytes_read += part
             .fetch(&mut ranks, choice, sink, watch)
             .map_err(|error| error.with_path(&input.path))?;
@@ -59,13 +59,13 @@ pub(crate) fn fetch_fixed(
     Ok(bytes_read)
 }
 
-impl Part<'_> {
+impl FixedFile<'_> {
     fn fetch(
         &self,
         ranks: &mut Peekable<Ranks<'_>>,
-        choice: &Choice,
+        choice: &MethodChoice,
         sink: &mut dyn Sink,
-        watch: &Watch,
+        watch: &ProgressGate,
     ) -> Result<u64> {
         if self.records == 0 {
             return Ok(0);
@@ -81,7 +81,7 @@ impl Part<'_> {
         if choice.method == Method::Uring {
             return super::uring::fetch(self, ranks, sink, watch);
         }
-        let window = Window::new(Access::Read(self.file), limit);
+        let window = FileWindow::new(FileAccess::Read(self.file), limit);
         if choice.method == Method::Pread && choice.is_cold {
             let prefetch = Prefetch::new(self, ranks);
             return self.walk(window, limit, &mut prefetch.peekable(), sink, watch);
@@ -96,7 +96,7 @@ impl Part<'_> {
         map: &[u8],
         ranks: &mut Peekable<Ranks<'_>>,
         sink: &mut dyn Sink,
-        watch: &Watch,
+        watch: &ProgressGate,
     ) -> Result<u64> {
         const BATCH: usize = 64;
         let len = self.len as usize;
@@ -127,11 +127,11 @@ impl Part<'_> {
 
     fn walk<I: Iterator<Item = u64>>(
         &self,
-        mut window: Window<'_>,
+        mut window: FileWindow<'_>,
         limit: usize,
         ranks: &mut Peekable<I>,
         sink: &mut dyn Sink,
-        watch: &Watch,
+        watch: &ProgressGate,
     ) -> Result<u64> {
         let mut reported = 0;
         while let Some(rank) = next_below(ranks, self.base + self.records) {
@@ -157,13 +157,13 @@ impl Part<'_> {
 /// requests in flight without threads: `POSIX_FADV_WILLNEED` starts a read and does not wait for
 /// it.
 struct Prefetch<'a, I: Iterator<Item = u64>> {
-    part: &'a Part<'a>,
+    part: &'a FixedFile<'a>,
     ranks: &'a mut Peekable<I>,
     pending: VecDeque<u64>,
 }
 
 impl<'a, I: Iterator<Item = u64>> Prefetch<'a, I> {
-    fn new(part: &'a Part<'a>, ranks: &'a mut Peekable<I>) -> Prefetch<'a, I> {
+    fn new(part: &'a FixedFile<'a>, ranks: &'a mut Peekable<I>) -> Prefetch<'a, I> {
         // Disables the system's read-ahead, which would read unneeded pages.
         advise(part.file, 0, None, Advice::Random);
         Prefetch { part, ranks, pending: VecDeque::with_capacity(IN_FLIGHT) }
@@ -174,7 +174,7 @@ impl<I: Iterator<Item = u64>> Iterator for Prefetch<'_, I> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        let Part { file, len, base, records, .. } = self.part;
+        let FixedFile { file, len, base, records, .. } = self.part;
         while self.pending.len() < IN_FLIGHT {
             let Some(rank) = next_below(self.ranks, base + records) else { break };
             let offset = self.part.offset(rank);

@@ -11,15 +11,15 @@ use memchr::memchr;
 
 use super::next_below;
 use crate::index::LineIndex;
-use crate::input::{Access, Population, Window};
+use crate::input::{FileAccess, FileWindow, Population};
 use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
-use crate::work::{Watch, join, start};
+use crate::work::{ProgressGate, join, start};
 use crate::{Error, ErrorKind, Result, Rng};
 
 /// A file whose lines are fetched, within the population.
 pub(crate) struct LineFile<'a> {
-    pub(crate) access: Access<'a>,
+    pub(crate) access: FileAccess<'a>,
     pub(crate) index: &'a LineIndex,
     /// The offset of the first line: behind a byte order mark.
     pub(crate) first: u64,
@@ -36,7 +36,7 @@ pub(crate) struct LineFile<'a> {
 
 impl<'a> LineFile<'a> {
     pub(crate) fn size(&self) -> u64 {
-        Window::new(self.access, 0).size()
+        FileWindow::new(self.access, 0).size()
     }
 
     /// The number of its records in the population.
@@ -45,8 +45,8 @@ impl<'a> LineFile<'a> {
     }
 
     /// A window whose reads are as large as the density of the sample justifies.
-    pub(crate) fn window(&self) -> Window<'a> {
-        Window::new(self.access, self.limit())
+    pub(crate) fn window(&self) -> FileWindow<'a> {
+        FileWindow::new(self.access, self.limit())
     }
 
     fn limit(&self) -> usize {
@@ -59,15 +59,15 @@ impl<'a> LineFile<'a> {
 /// Passes the records with these ranks to the sink; returns how many bytes were read.
 pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
-    window: &mut Window<'_>,
+    window: &mut FileWindow<'_>,
     ranks: &mut Peekable<I>,
     sink: &mut dyn Sink,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<u64> {
     let end = file.base + file.records();
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
-    let mut cursor = Cursor { index, block: 0, at, line: 0, limit };
+    let mut cursor = LineCursor { index, block: 0, at, line: 0, limit };
     let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
         cursor.seek(window, (rank - file.base) * file.lines_each + file.header_lines)?;
@@ -92,14 +92,14 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
 }
 
 /// Whether CRLF precedes this offset.
-pub(super) fn is_after_crlf(window: &mut Window<'_>, at: u64) -> Result<bool> {
+pub(super) fn is_after_crlf(window: &mut FileWindow<'_>, at: u64) -> Result<bool> {
     let Some(before) = at.checked_sub(2) else { return Ok(false) };
     let first = window.at(before, 1)?.first() == Some(&b'\r');
     Ok(first && window.at(before + 1, 1)?.first() == Some(&b'\n'))
 }
 
 /// The start of a line: its offset and its number.
-struct Cursor<'a> {
+struct LineCursor<'a> {
     index: &'a LineIndex,
     /// The start of the line before.
     block: usize,
@@ -108,10 +108,10 @@ struct Cursor<'a> {
     limit: usize,
 }
 
-impl Cursor<'_> {
+impl LineCursor<'_> {
     /// Moves forward to the start of the line.
     #[inline]
-    fn seek(&mut self, window: &mut Window<'_>, line: u64) -> Result<()> {
+    fn seek(&mut self, window: &mut FileWindow<'_>, line: u64) -> Result<()> {
         if line == self.line {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Cursor<'_> {
     /// Passes on the line at the cursor, and moves behind it. Returns whether it ends with a line
     /// feed.
     #[inline]
-    fn hand_over(&mut self, window: &mut Window<'_>, sink: &mut dyn Sink) -> Result<bool> {
+    fn hand_over(&mut self, window: &mut FileWindow<'_>, sink: &mut dyn Sink) -> Result<bool> {
         self.line += 1;
         loop {
             let piece = window.at(self.at, self.limit)?;
@@ -191,9 +191,9 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     threads: usize,
     ranks: &mut Peekable<I>,
     sink: &mut dyn Sink,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<u64> {
-    let (jobs, taken) = sync_channel::<Job>(2 * threads);
+    let (jobs, taken) = sync_channel::<LineJob>(2 * threads);
     let taken = Mutex::new(taken);
     thread::scope(|scope| {
         let worker = |_| start(scope, || work(file, &taken));
@@ -210,35 +210,35 @@ pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
 }
 
 /// Consecutive ranks, and the buffer for their lines.
-struct Job {
-    batch: Batch,
-    done: SyncSender<(Batch, Result<u64>)>,
+struct LineJob {
+    batch: LineBatch,
+    done: SyncSender<(LineBatch, Result<u64>)>,
 }
 
 /// Distributes the ranks, and passes on the results in order.
 fn deal<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
-    jobs: &SyncSender<Job>,
+    jobs: &SyncSender<LineJob>,
     most_open: usize,
     ranks: &mut Peekable<I>,
     sink: &mut dyn Sink,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<u64> {
     let end = file.base + file.records();
     let at_once = ranks_at_once(file);
-    let mut open: VecDeque<Receiver<(Batch, Result<u64>)>> = VecDeque::new();
+    let mut open: VecDeque<Receiver<(LineBatch, Result<u64>)>> = VecDeque::new();
     let mut spare = Vec::new();
     let (mut bytes_read, mut reported) = (0, 0);
     loop {
         while open.len() < most_open {
-            let mut batch: Batch = spare.pop().unwrap_or_default();
+            let mut batch: LineBatch = spare.pop().unwrap_or_default();
             batch.has_no_bytes = !sink.needs_bytes();
             batch.ranks.extend((0..at_once).map_while(|_| next_below(ranks, end)));
             if batch.ranks.is_empty() {
                 break;
             }
             let (done, receiver) = sync_channel(1);
-            jobs.send(Job { batch, done }).map_err(|_| lost())?;
+            jobs.send(LineJob { batch, done }).map_err(|_| lost())?;
             open.push_back(receiver);
         }
         let Some(first) = open.pop_front() else { break };
@@ -256,11 +256,11 @@ fn deal<I: Iterator<Item = u64>>(
     Ok(bytes_read)
 }
 
-fn work(file: &LineFile<'_>, jobs: &Mutex<Receiver<Job>>) {
+fn work(file: &LineFile<'_>, jobs: &Mutex<Receiver<LineJob>>) {
     let mut window = file.window();
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { mut batch, done }) = job else { return };
+        let Ok(LineJob { mut batch, done }) = job else { return };
         let result = batch.collect(file, &mut window);
         // The receiver is gone if the work was cancelled.
         let _ = done.send((batch, result));
@@ -268,7 +268,7 @@ fn work(file: &LineFile<'_>, jobs: &Mutex<Receiver<Job>>) {
 }
 
 #[derive(Default)]
-struct Batch {
+struct LineBatch {
     ranks: Vec<u64>,
     bytes: Vec<u8>,
     /// For each line: its place, and whether it follows CRLF.
@@ -279,13 +279,13 @@ struct Batch {
     has_no_bytes: bool,
 }
 
-impl Batch {
-    fn collect(&mut self, file: &LineFile<'_>, window: &mut Window<'_>) -> Result<u64> {
+impl LineBatch {
+    fn collect(&mut self, file: &LineFile<'_>, window: &mut FileWindow<'_>) -> Result<u64> {
         let ranks = std::mem::take(&mut self.ranks);
         let mut wanted = ranks.iter().copied().peekable();
         let before = window.bytes_read;
         // Progress is reported when the lines are passed on.
-        let result = fetch_lines(file, window, &mut wanted, self, &Watch::default());
+        let result = fetch_lines(file, window, &mut wanted, self, &ProgressGate::default());
         self.ranks = ranks;
         match result {
             Err(_) if self.is_full => Ok(window.bytes_read - before),
@@ -310,7 +310,7 @@ impl Batch {
             return Ok(0);
         }
         let mut rest = self.ranks[self.ends.len()..].iter().copied().peekable();
-        fetch_lines(file, &mut file.window(), &mut rest, sink, &Watch::default())
+        fetch_lines(file, &mut file.window(), &mut rest, sink, &ProgressGate::default())
     }
 
     fn clear(&mut self) {
@@ -321,7 +321,7 @@ impl Batch {
     }
 }
 
-impl Sink for Batch {
+impl Sink for LineBatch {
     #[inline]
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
         if self.has_no_bytes {
@@ -364,19 +364,19 @@ pub(crate) fn probe(
     n: u64,
     min_len: u32,
     mut rng: Rng,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<(Vec<Place>, u64)> {
     let mut files = Vec::new();
     let mut end = 0;
     let input_files = population.files().unwrap_or_default();
     for file in &input_files {
         let last_len = usize::from(file.size > 0);
-        let mut last = Window::new(Access::Read(file), last_len);
+        let mut last = FileWindow::new(FileAccess::Read(file), last_len);
         let is_open = file.size > 0 && last.at(file.size - 1, 1)? != b"\n";
         let start = end;
         // A last line without a line feed counts as if it had one.
         end += file.size + u64::from(is_open);
-        files.push((end, start, Window::new(Access::Read(file), 512)));
+        files.push((end, start, FileWindow::new(FileAccess::Read(file), 512)));
     }
     let bases: Vec<u64> = input_files
         .iter()
@@ -420,7 +420,7 @@ pub(crate) fn probe(
 }
 
 /// The line that has this offset among its last `min_len` bytes.
-fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<Place>> {
+fn line_at(window: &mut FileWindow<'_>, offset: u64, min_len: u64) -> Result<Option<Place>> {
     let size = window.size();
     let mut at = offset;
     let end = loop {
@@ -449,7 +449,7 @@ fn line_at(window: &mut Window<'_>, offset: u64, min_len: u64) -> Result<Option<
 }
 
 /// The start of the line that ends before this offset.
-fn start_of_line(window: &mut Window<'_>, end: u64) -> Result<u64> {
+fn start_of_line(window: &mut FileWindow<'_>, end: u64) -> Result<u64> {
     // The last byte may be the line feed of this line.
     let mut before = end.saturating_sub(1);
     while before > 0 {

@@ -12,15 +12,15 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{PlainFile, Window};
+use crate::input::{FileWindow, PlainFile};
 use crate::sink::Sink;
 use crate::work::start;
 use crate::{Error, Result};
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines, fetch_many, probe, threads_for};
 pub use plan::Method;
-pub(crate) use plan::{Choice, Facts, choose};
-pub(crate) use scanned::{Counted, count_scanned, fetch_places};
+pub(crate) use plan::{MethodChoice, MethodFacts, choose};
+pub(crate) use scanned::{CountedRecords, count_scanned, fetch_places};
 
 /// Ranks in ascending order.
 pub(crate) type Ranks<'a> = Box<dyn Iterator<Item = u64> + Send + 'a>;
@@ -35,7 +35,7 @@ pub(crate) fn next_below<I: Iterator<Item = u64>>(
 
 /// Passes on the bytes of a place within one file.
 pub(crate) fn copy(
-    window: &mut Window<'_>,
+    window: &mut FileWindow<'_>,
     at: u64,
     len: u64,
     limit: usize,
@@ -59,7 +59,7 @@ pub(crate) fn copy(
 const IN_FLIGHT: usize = 64;
 
 /// One file of the population.
-struct Part<'a> {
+struct FixedFile<'a> {
     file: &'a PlainFile,
     len: u64,
     /// The offset of the first record: behind a header.
@@ -70,7 +70,7 @@ struct Part<'a> {
     records: u64,
 }
 
-impl Part<'_> {
+impl FixedFile<'_> {
     /// The offset of the record with this rank in the file.
     #[inline]
     fn offset(&self, rank: u64) -> u64 {

@@ -57,7 +57,7 @@ impl std::fmt::Display for Method {
 
 /// The facts that the choice depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct MethodFacts {
     /// The numbers of chosen records and of all records.
     pub(crate) n: u64,
     pub(crate) total: u64,
@@ -70,7 +70,7 @@ pub(crate) struct Facts {
     pub(crate) may_map: bool,
 }
 
-impl Facts {
+impl MethodFacts {
     /// Whether mapping may be the best method, so that it is worth finding out how much a fault
     /// maps.
     pub(crate) fn is_map_likely(&self) -> bool {
@@ -85,7 +85,7 @@ impl Facts {
 
 /// The method and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct MethodChoice {
     pub(crate) method: Method,
     pub(crate) reason: String,
     /// Whether requesting reads in advance pays off.
@@ -125,7 +125,7 @@ const AHEAD_NS: f64 = 700.0;
 const PAGE_BYTES: f64 = 4096.0;
 
 /// The method with the least expected time.
-pub(crate) fn choose(facts: &Facts) -> Choice {
+pub(crate) fn choose(facts: &MethodFacts) -> MethodChoice {
     let [n, total, len] = [facts.n, facts.total, facts.record_bytes].map(|n| n as f64);
     let size = total * len;
     let cached = facts.cached.unwrap_or(1.0).clamp(0.0, 1.0);
@@ -164,18 +164,18 @@ pub(crate) fn choose(facts: &Facts) -> Choice {
         false if one_by_one > at_once => Density::All,
         false => Density::Dense,
     };
-    Choice { method: best.0, reason, is_cold, density }
+    MethodChoice { method: best.0, reason, is_cold, density }
 }
 
 /// The cost of a ring of reads besides the device and the copy, if a ring is possible.
 #[cfg(all(feature = "uring", target_os = "linux"))]
-fn by_ring(facts: &Facts, rest: f64) -> Option<(Method, f64)> {
+fn by_ring(facts: &MethodFacts, rest: f64) -> Option<(Method, f64)> {
     let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
     is_possible.then_some((Method::Uring, facts.n as f64 * RING_READ_NS + rest))
 }
 
 #[cfg(not(all(feature = "uring", target_os = "linux")))]
-fn by_ring(_: &Facts, _: f64) -> Option<(Method, f64)> {
+fn by_ring(_: &MethodFacts, _: f64) -> Option<(Method, f64)> {
     None
 }
 
@@ -192,16 +192,16 @@ mod tests {
     use super::*;
 
     /// Of n of 10⁷ records of 64 bytes.
-    fn facts(n: u64, cached: f64) -> Facts {
+    fn facts(n: u64, cached: f64) -> MethodFacts {
         let (total, cached, may_map) = (10_000_000, Some(cached), true);
-        Facts { n, total, record_bytes: 64, cached, fault_bytes: None, may_map }
+        MethodFacts { n, total, record_bytes: 64, cached, fault_bytes: None, may_map }
     }
 
     fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
-        let facts = Facts { record_bytes, ..facts(n, cached) };
+        let facts = MethodFacts { record_bytes, ..facts(n, cached) };
         let choice = choose(&facts);
         assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
-        let unmapped = choose(&Facts { may_map: false, ..facts });
+        let unmapped = choose(&MethodFacts { may_map: false, ..facts });
         assert!(unmapped.method != Method::Mmap && !unmapped.reason.contains("mmap"));
         let kept = if expected == Method::Mmap { unmapped.method } else { expected };
         assert_eq!(unmapped.method, kept);
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_chosen_was_measured_to_be_the_best_or_a_fifth_more() {
         for (n, cached, fault_bytes, measured) in MEASURED {
-            let facts = Facts { fault_bytes: Some(fault_bytes), ..facts(n, cached) };
+            let facts = MethodFacts { fault_bytes: Some(fault_bytes), ..facts(n, cached) };
             let choice = choose(&facts);
             let ways = [Method::Pread, Method::Mmap, Method::Sequential];
             let ways = ways.into_iter().zip(measured).filter(|(_, ms)| *ms > 0.0);
@@ -285,10 +285,10 @@ mod tests {
     #[test]
     fn the_reason_names_what_it_rests_on() {
         let (total, record_bytes, cached, may_map) = (1000, 10, None, true);
-        let facts = Facts { n: 1, total, record_bytes, cached, fault_bytes: None, may_map };
+        let facts = MethodFacts { n: 1, total, record_bytes, cached, fault_bytes: None, may_map };
         let choice = choose(&facts);
         assert!(choice.reason.starts_with("100 % is cached (taken for cached); expected pread"));
-        assert!(!choice.is_cold && choose(&Facts { cached: Some(0.2), ..facts }).is_cold);
+        assert!(!choice.is_cold && choose(&MethodFacts { cached: Some(0.2), ..facts }).is_cold);
     }
 
     #[test]

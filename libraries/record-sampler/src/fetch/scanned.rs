@@ -5,13 +5,13 @@
 use super::lines::is_after_crlf;
 use super::{Ranks, copy};
 use crate::Result;
-use crate::input::{Access, Checkpoint, Population, Scan, Window};
+use crate::input::{Checkpoint, FileAccess, FileWindow, Population, Scan};
 use crate::sink::{Place, Sink};
-use crate::work::Watch;
+use crate::work::ProgressGate;
 
 /// The records of scanned inputs.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub(crate) struct CountedRecords {
     pub(crate) total: u64,
     pub(crate) bytes_read: u64,
     pub(crate) header: Vec<u8>,
@@ -57,7 +57,7 @@ impl Checkpoints {
 }
 
 /// Counts the records.
-pub(crate) fn count_scanned(population: &mut Population, watch: &Watch) -> Result<Counted> {
+pub(crate) fn count_scanned(population: &mut Population, watch: &ProgressGate) -> Result<CountedRecords> {
     let can_jump = population.files().is_some();
     let mut scan = Scan::new(population, watch.clone())?;
     let header = scan.header().to_vec();
@@ -74,10 +74,10 @@ pub(crate) fn count_scanned(population: &mut Population, watch: &Watch) -> Resul
         }
         last = scan.offset();
     }
-    Ok(Counted { total: scan.rank(), bytes_read: scan.bytes_read(), header, checkpoints })
+    Ok(CountedRecords { total: scan.rank(), bytes_read: scan.bytes_read(), header, checkpoints })
 }
 
-impl Counted {
+impl CountedRecords {
     /// Passes the records with these ranks, of which there are about `expected`, to the sink;
     /// returns how many bytes were read.
     pub(crate) fn fetch(
@@ -86,7 +86,7 @@ impl Counted {
         ranks: Ranks<'_>,
         expected: u64,
         sink: &mut dyn Sink,
-        watch: &Watch,
+        watch: &ProgressGate,
     ) -> Result<u64> {
         let Checkpoints { list, distance } = &self.checkpoints;
         let is_sparse = expected < list.len() as u64 / 4;
@@ -137,7 +137,7 @@ pub(crate) fn fetch_places(
     let is_close = places.len() as u64 > size / CLOSE_BYTES && places.is_sorted();
     let longest = places.iter().map(|place| place.len).max().unwrap_or(0);
     let capacity = if is_close { PIECE } else { longest.clamp(2, PIECE) };
-    let mut open: Option<(usize, Window<'_>)> = None;
+    let mut open: Option<(usize, FileWindow<'_>)> = None;
     let mut bytes_read = 0;
     for place in places {
         let number = starts.partition_point(|start| *start <= place.at).saturating_sub(1);
@@ -145,7 +145,7 @@ pub(crate) fn fetch_places(
         if open.as_ref().is_none_or(|(open, _)| *open != number) {
             bytes_read += open.take().map_or(0, |(_, window)| window.bytes_read);
         }
-        let new = || (number, Window::new(Access::Read(file), capacity as usize));
+        let new = || (number, FileWindow::new(FileAccess::Read(file), capacity as usize));
         let (_, window) = open.get_or_insert_with(new);
         let at = place.at - starts[number];
         let limit = if is_close { PIECE } else { place.len.clamp(1, PIECE) } as usize;
@@ -161,7 +161,7 @@ pub(crate) fn fetch_places(
 }
 
 /// Whether the record that ends there does not end with this byte.
-fn is_open(window: &mut Window<'_>, end: u64, byte: u8) -> Result<bool> {
+fn is_open(window: &mut FileWindow<'_>, end: u64, byte: u8) -> Result<bool> {
     let Some(last) = end.checked_sub(1) else { return Ok(true) };
     Ok(window.at(last, 1)? != [byte])
 }

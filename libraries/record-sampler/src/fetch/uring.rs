@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::{IN_FLIGHT, Part, Ranks, next_below};
-use crate::input::{Advice, Open, PlainFile, advise, read_exactly};
+use super::{FixedFile, IN_FLIGHT, Ranks, next_below};
+use crate::input::{Advice, OpenFile, PlainFile, advise, read_exactly};
 use crate::sink::{Place, Sink};
-use crate::work::Watch;
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Result};
 
 /// Each read in flight has a buffer for a record.
@@ -26,10 +26,10 @@ pub(super) fn is_allowed() -> bool {
 }
 
 pub(super) fn fetch(
-    part: &Part<'_>,
+    part: &FixedFile<'_>,
     ranks: &mut Peekable<Ranks<'_>>,
     sink: &mut dyn Sink,
-    watch: &Watch,
+    watch: &ProgressGate,
 ) -> Result<u64> {
     advise(part.file, 0, None, Advice::Random);
     let mut reads = Reads::new(part.file, part.len)?;
@@ -55,16 +55,16 @@ pub(super) fn fetch(
 struct Reads<'a> {
     ring: IoUring,
     file: &'a PlainFile,
-    open: Open<'a>,
+    open: OpenFile<'a>,
     /// One buffer for each read in flight, used in turn.
-    slots: Vec<Slot>,
+    slots: Vec<ReadSlot>,
     first: usize,
     count: usize,
     /// The buffers that the kernel may still write to.
     in_flight: usize,
 }
 
-struct Slot {
+struct ReadSlot {
     buffer: Box<[u8]>,
     offset: u64,
     /// Completed reads.
@@ -79,7 +79,7 @@ impl<'a> Reads<'a> {
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
         let open = file.handle.get().map_err(refused)?;
-        let slot = || Slot { buffer: vec![0; len as usize].into(), offset: 0, result: None };
+        let slot = || ReadSlot { buffer: vec![0; len as usize].into(), offset: 0, result: None };
         let slots = (0..IN_FLIGHT).map(|_| slot()).collect();
         Ok(Reads { ring, file, open, slots, first: 0, count: 0, in_flight: 0 })
     }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
-pub(crate) use splitter::{Flaw, Splitter, trimmed};
+pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
 
 /// What separates the records of an input.
 ///

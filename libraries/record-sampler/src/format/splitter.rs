@@ -43,19 +43,19 @@ enum Quote {
 /// A record that cannot be split off. It begins this many bytes after the start of the piece,
 /// usually before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Flaw {
+pub(crate) enum RecordFlaw {
     /// It exceeds the limit.
     TooLarge(i64),
     /// It does not begin with the mark.
     NoMark(i64),
 }
 
-impl Flaw {
+impl RecordFlaw {
     /// The same flaw in a piece that begins as many bytes earlier.
-    pub(super) fn after(self, bytes: usize) -> Flaw {
+    pub(super) fn after(self, bytes: usize) -> RecordFlaw {
         match self {
-            Flaw::TooLarge(at) => Flaw::TooLarge(at + bytes as i64),
-            Flaw::NoMark(at) => Flaw::NoMark(at + bytes as i64),
+            RecordFlaw::TooLarge(at) => RecordFlaw::TooLarge(at + bytes as i64),
+            RecordFlaw::NoMark(at) => RecordFlaw::NoMark(at + bytes as i64),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Splitter {
 
     /// The length up to the end of the record, or `None` if it does not end in this piece.
     #[inline]
-    pub(crate) fn end(&mut self, piece: &[u8]) -> Result<Option<usize>, Flaw> {
+    pub(crate) fn end(&mut self, piece: &[u8]) -> Result<Option<usize>, RecordFlaw> {
         let end = match self.format {
             Format::Fixed(len) => {
                 let left = len - self.seen;
@@ -97,7 +97,7 @@ impl Splitter {
         };
         let seen = self.seen + end.unwrap_or(piece.len()) as u64;
         if seen - self.empty > self.max {
-            return Err(Flaw::TooLarge(self.empty as i64 - self.seen as i64));
+            return Err(RecordFlaw::TooLarge(self.empty as i64 - self.seen as i64));
         }
         let ahead = self.ahead.saturating_sub(end.unwrap_or(piece.len()));
         if end.is_some() {
@@ -178,10 +178,10 @@ impl Splitter {
 
     /// The end of a record before a line that begins with the mark. It may lie at the start of the
     /// piece, as the first byte behind a record decides.
-    fn marked_end(&mut self, piece: &[u8], mark: u8) -> Result<Option<usize>, Flaw> {
+    fn marked_end(&mut self, piece: &[u8], mark: u8) -> Result<Option<usize>, RecordFlaw> {
         let Some(first) = piece.first() else { return Ok(None) };
         if self.seen == 0 && *first != mark {
-            return Err(Flaw::NoMark(0));
+            return Err(RecordFlaw::NoMark(0));
         }
         let from = usize::from(self.seen == 0);
         let before = |at: usize| at.checked_sub(1).map_or(self.last, |at| Some(piece[at]));
@@ -196,7 +196,7 @@ impl Splitter {
     }
 
     /// Skips at most `limit` records; returns how many, and their bytes. Lines may have any size.
-    pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), Flaw> {
+    pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), RecordFlaw> {
         if self.format.is_lines() {
             return Ok(pass_lines(piece, limit));
         }
@@ -235,7 +235,7 @@ impl Splitter {
     }
 
     /// As `pass`, for bytes that are plain, up to where they end.
-    fn pass_plain(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), Flaw> {
+    fn pass_plain(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), RecordFlaw> {
         let piece = &piece[..piece.len().min(self.ahead)];
         let (passed, bytes) = pass_lines(piece, limit);
         let piece = &piece[..bytes];
@@ -243,7 +243,7 @@ impl Splitter {
         let held = self.seen - self.empty;
         let first = if held + bytes as u64 > self.max { memchr(b'\n', piece) } else { Some(0) };
         if held + first.map_or(bytes, |at| at + 1) as u64 > self.max {
-            return Err(Flaw::TooLarge(self.empty as i64 - self.seen as i64));
+            return Err(RecordFlaw::TooLarge(self.empty as i64 - self.seen as i64));
         }
         if passed > 0 {
             let start = memchr::memrchr(b'\n', piece).map_or(0, |at| at + 1);

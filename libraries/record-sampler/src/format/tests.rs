@@ -91,7 +91,7 @@ fn a_record_that_is_too_large_is_found_where_it_begins() {
                     Some(flaw.after(start as usize))
                 },
             );
-            assert_eq!(found, begins.map(Flaw::TooLarge), "{max} by {piece}");
+            assert_eq!(found, begins.map(RecordFlaw::TooLarge), "{max} by {piece}");
         }
     }
 }
@@ -124,7 +124,7 @@ fn a_record_begins_with_a_mark() {
     check(fasta, "", "");
     for text in ["a", "\n>a\n", ";\n"] {
         let mut splitter = Splitter::new(fasta, u64::MAX);
-        assert_eq!(splitter.end(text.as_bytes()), Err(Flaw::NoMark(0)));
+        assert_eq!(splitter.end(text.as_bytes()), Err(RecordFlaw::NoMark(0)));
     }
     let mut splitter = Splitter::new(fasta, u64::MAX);
     assert_eq!(splitter.pass(b">a\n>b\n>c", 9), Ok((2, 8)));

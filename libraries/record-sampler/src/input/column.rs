@@ -64,7 +64,7 @@ pub(crate) enum Picker {
 }
 
 impl Picker {
-    pub(crate) fn new(column: &Column, format: Format, names: Option<Names<'_>>) -> Result<Picker> {
+    pub(crate) fn new(column: &Column, format: Format, names: Option<HeaderLine<'_>>) -> Result<Picker> {
         let bad = |text: String| Err(Error::new(ErrorKind::BadRequest, text));
         match (format, column) {
             (_, Column::Several(columns)) => {
@@ -142,10 +142,10 @@ impl Picker {
 /// The position of a column in the line of names.
 fn index_of(
     name: &str,
-    names: Option<Names<'_>>,
+    names: Option<HeaderLine<'_>>,
     find: impl Fn(&[u8]) -> Option<usize>,
 ) -> Result<usize> {
-    let Some(Names(line)) = names else {
+    let Some(HeaderLine(line)) = names else {
         let text = format!("column {name}: there is no header to find it in");
         return Err(Error::new(ErrorKind::BadRequest, text));
     };
@@ -266,17 +266,17 @@ fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
 
 /// The line of a header that names the columns.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'a>(pub(crate) &'a [u8]);
+pub(crate) struct HeaderLine<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Names<'a> {
+impl<'a> HeaderLine<'a> {
     /// The whole header if it is a record, else its last line; `None` without a header of text.
-    pub(crate) fn new(header: &'a [u8], rule: &HeaderRule) -> Option<Names<'a>> {
+    pub(crate) fn new(header: &'a [u8], rule: &HeaderRule) -> Option<HeaderLine<'a>> {
         match rule {
             HeaderRule::None | HeaderRule::Bytes(_) | HeaderRule::Magic(_) => None,
-            HeaderRule::Record => Some(Names(header)),
+            HeaderRule::Record => Some(HeaderLine(header)),
             HeaderRule::Lines(_) | HeaderRule::Prefix(_) => {
                 let mut lines = header.split_inclusive(|byte| *byte == b'\n');
-                Some(Names(lines.next_back().unwrap_or_default()))
+                Some(HeaderLine(lines.next_back().unwrap_or_default()))
             }
         }
     }
@@ -306,7 +306,7 @@ mod tests {
     fn a_column_is_found_by_name_or_number_or_refused() {
         let csv = Format::Csv { delimiter: b',' };
         let pick = |column: Column, format, record: &str| {
-            let picked = Picker::new(&column, format, Some(Names(b"id,\"the price\"\n")));
+            let picked = Picker::new(&column, format, Some(HeaderLine(b"id,\"the price\"\n")));
             picked.and_then(|picker| {
                 picker.pick(record.as_bytes()).map(|c| String::from_utf8_lossy(&c).into_owned())
             })
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn fields_have_no_quotes_and_blanks_are_one_separator() {
         let pick = |column: Column, delimiter, names: Option<&[u8]>, record: &str| {
-            let picker = Picker::new(&column, Format::Fields { delimiter }, names.map(Names));
+            let picker = Picker::new(&column, Format::Fields { delimiter }, names.map(HeaderLine));
             let picked = picker.unwrap().pick(record.as_bytes()).map(Cow::into_owned);
             String::from_utf8(picked.unwrap()).unwrap()
         };

@@ -87,17 +87,17 @@ pub(crate) fn decoder(
 
 /// A stream of text, decoded if its first bytes are those of compressed data.
 pub(crate) fn sniffed(reader: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-    Box::new(Sniffed { start: Vec::new(), source: Some(Box::new(reader)), reader: None })
+    Box::new(SniffedReader { start: Vec::new(), source: Some(Box::new(reader)), reader: None })
 }
 
-struct Sniffed {
+struct SniffedReader {
     /// The first bytes, until they are complete.
     start: Vec<u8>,
     source: Option<Box<dyn Read + Send>>,
     reader: Option<Box<dyn Read + Send>>,
 }
 
-impl Sniffed {
+impl SniffedReader {
     /// Reads the first bytes. After an error, such as an interruption, it can be called again.
     fn sniff(&mut self) -> io::Result<()> {
         let Some(source) = &mut self.source else { return Ok(()) };
@@ -112,7 +112,7 @@ impl Sniffed {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
                 // The bytes before it come first.
                 Err(error) => {
-                    *source = Box::new(Failed(Some(error)));
+                    *source = Box::new(FailedReader(Some(error)));
                     break;
                 }
             }
@@ -129,7 +129,7 @@ impl Sniffed {
     }
 }
 
-impl Read for Sniffed {
+impl Read for SniffedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.sniff()?;
         self.reader.as_mut().map_or(Ok(0), |reader| reader.read(buffer))
@@ -137,9 +137,9 @@ impl Read for Sniffed {
 }
 
 /// A source that has failed.
-struct Failed(Option<io::Error>);
+struct FailedReader(Option<io::Error>);
 
-impl Read for Failed {
+impl Read for FailedReader {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }

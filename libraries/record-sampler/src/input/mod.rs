@@ -18,11 +18,11 @@ use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 pub use column::Column;
 #[cfg(feature = "parquet")]
 pub(crate) use column::weight;
-pub(crate) use column::{Names, Picker};
+pub(crate) use column::{HeaderLine, Picker};
 use compressed::Encoding;
 use plain_file::Descriptors;
 #[cfg(all(feature = "uring", target_os = "linux"))]
-pub(crate) use plain_file::Open;
+pub(crate) use plain_file::OpenFile;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::read_exactly;
 pub(crate) use plain_file::{
@@ -30,7 +30,7 @@ pub(crate) use plain_file::{
 };
 pub(crate) use records::{BufferedRecord, Header, Records};
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
-pub(crate) use window::{Access, Density, PAGE_BYTES, Window, fault_bytes, map};
+pub(crate) use window::{Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map};
 
 /// The records to choose from: those of all inputs, in order.
 ///

@@ -148,18 +148,18 @@ pub(crate) struct Descriptors {
 type Reopened = Mutex<VecDeque<((u64, u64), Arc<File>)>>;
 
 /// An open file.
-pub(crate) enum Open<'a> {
+pub(crate) enum OpenFile<'a> {
     Pinned(&'a File),
     Reopened(Arc<File>),
 }
 
-impl Deref for Open<'_> {
+impl Deref for OpenFile<'_> {
     type Target = File;
 
     fn deref(&self) -> &File {
         match self {
-            Open::Pinned(file) => file,
-            Open::Reopened(file) => file,
+            OpenFile::Pinned(file) => file,
+            OpenFile::Reopened(file) => file,
         }
     }
 }
@@ -198,13 +198,13 @@ impl Handle {
         !self.path.as_os_str().is_empty()
     }
 
-    pub(crate) fn get(&self) -> io::Result<Open<'_>> {
+    pub(crate) fn get(&self) -> io::Result<OpenFile<'_>> {
         if let Some(file) = &self.pinned {
-            return Ok(Open::Pinned(file));
+            return Ok(OpenFile::Pinned(file));
         }
         let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, file)) = reopened.iter().find(|(identity, _)| *identity == self.identity) {
-            return Ok(Open::Reopened(Arc::clone(file)));
+            return Ok(OpenFile::Reopened(Arc::clone(file)));
         }
         let file = File::open(&self.path)?;
         if identity(&file.metadata()?) != self.identity {
@@ -215,7 +215,7 @@ impl Handle {
             reopened.pop_front();
         }
         reopened.push_back((self.identity, Arc::clone(&file)));
-        Ok(Open::Reopened(file))
+        Ok(OpenFile::Reopened(file))
     }
 }
 

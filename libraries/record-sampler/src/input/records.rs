@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use super::column::fields;
 use super::{BOM, PAGE_BYTES, without_bom};
-use crate::format::{Flaw, Splitter, trimmed};
+use crate::format::{RecordFlaw, Splitter, trimmed};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// Includes a page for alignment, and one for the rest of a record. A fuzzer creates hundreds per
@@ -89,7 +89,7 @@ impl<R: Read> Records<R> {
             out.extend_from_slice(&piece[..len]);
             self.consume(len);
             if out.len() as u64 > self.max {
-                return Err(self.flawed(0, Flaw::TooLarge(-(out.len() as i64))));
+                return Err(self.flawed(0, RecordFlaw::TooLarge(-(out.len() as i64))));
             }
             is_begun |= len > 0;
             if end.is_none() && len == 0 && is_begun {
@@ -213,11 +213,11 @@ impl<R: Read> Records<R> {
     }
 
     /// The error for a record that begins there, relative to the examined piece.
-    fn flawed(&self, looked_at: usize, flaw: Flaw) -> Error {
+    fn flawed(&self, looked_at: usize, flaw: RecordFlaw) -> Error {
         let offset = |begin| (self.offset + looked_at as u64).saturating_add_signed(begin);
         let begin = match flaw {
-            Flaw::TooLarge(begin) => begin,
-            Flaw::NoMark(begin) => {
+            RecordFlaw::TooLarge(begin) => begin,
+            RecordFlaw::NoMark(begin) => {
                 let mark = if let Format::Marked { mark } = self.format { mark } else { b'>' };
                 let (offset, mark) = (offset(begin), mark.escape_ascii());
                 let text = format!("the record at offset {offset} does not begin with {mark}");
@@ -276,7 +276,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Moves the rest so that the next read goes to the start of a page, as far to the front as
-    /// possible: see `Aligned`.
+    /// possible: see `AlignedBuffer`.
     fn make_room(&mut self) -> Result<()> {
         let left = self.end - self.start;
         let page = self.buffer.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
@@ -375,11 +375,11 @@ impl Header {
 }
 
 /// What differs: its text in the first header and in the other one.
-type Pair = [Option<Vec<u8>>; 2];
+type HeaderDifference = [Option<Vec<u8>>; 2];
 
 /// The first column whose names differ, counted from 1, if the format has columns; else the first
 /// line that differs.
-fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, Pair)> {
+fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, HeaderDifference)> {
     let Format::Csv { delimiter } = format else {
         return different_line(first, other, format.end().unwrap_or(b'\n'));
     };
@@ -396,7 +396,7 @@ fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usiz
     None
 }
 
-fn different_line(first: &[u8], other: &[u8], end: u8) -> Option<(Option<usize>, Pair)> {
+fn different_line(first: &[u8], other: &[u8], end: u8) -> Option<(Option<usize>, HeaderDifference)> {
     let lines = |header| {
         without_bom(header).split_inclusive(move |byte| *byte == end).map(move |line: &[u8]| {
             let line = line.strip_suffix(&[end]).unwrap_or(line);

@@ -5,14 +5,14 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::compressed::decoder;
-use super::{BufferedRecord, Handle, Header, Names, PlainFile, Population, Records, Source};
-use crate::work::{Watch, Watched};
+use super::{BufferedRecord, Handle, Header, HeaderLine, PlainFile, Population, Records, Source};
+use crate::work::{ProgressGate, ProgressReader};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// Iterates over the records from first to last.
 pub(crate) struct Scan<'a> {
     population: &'a mut Population,
-    watch: Watch,
+    watch: ProgressGate,
     /// The input that is being read, and the index of the next one.
     current: Option<Records<Box<dyn Read + Send>>>,
     next_input: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Scanned<'a> {
 
 impl<'a> Scan<'a> {
     /// Opens the first input that has one, so that the header is known.
-    pub(crate) fn new(population: &'a mut Population, watch: Watch) -> Result<Scan<'a>> {
+    pub(crate) fn new(population: &'a mut Population, watch: ProgressGate) -> Result<Scan<'a>> {
         let mut scan = Scan {
             population,
             watch,
@@ -69,8 +69,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Where the names of columns are found.
-    pub(crate) fn names(&self) -> Option<Names<'_>> {
-        Names::new(&self.header.bytes, &self.population.header)
+    pub(crate) fn names(&self) -> Option<HeaderLine<'_>> {
+        HeaderLine::new(&self.header.bytes, &self.population.header)
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -119,7 +119,7 @@ impl<'a> Scan<'a> {
         let reader = FileReader { offset, piece, ..FileReader::new(file) };
         let watch = self.watch.clone();
         watch.advance(offset.saturating_sub(read))?;
-        records.continue_at(to.position, Box::new(Watched { reader, watch }));
+        records.continue_at(to.position, Box::new(ProgressReader { reader, watch }));
         self.jumped += offset.saturating_sub(read);
         self.bytes_before += read.saturating_sub(offset);
         self.rank = to.rank;
@@ -139,7 +139,7 @@ impl<'a> Scan<'a> {
         self.jumped += offset;
         let reader = FileReader { offset, ..FileReader::new(file) };
         let watch = self.watch.clone();
-        records.continue_at((offset, last_two), Box::new(Watched { reader, watch }));
+        records.continue_at((offset, last_two), Box::new(ProgressReader { reader, watch }));
     }
 
     /// The next record.
@@ -234,7 +234,7 @@ impl<'a> Scan<'a> {
                     .with_path(&input.path)
             })?,
         };
-        let reader: Box<dyn Read + Send> = Box::new(Watched { reader, watch: self.watch.clone() });
+        let reader: Box<dyn Read + Send> = Box::new(ProgressReader { reader, watch: self.watch.clone() });
         Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
     }
 

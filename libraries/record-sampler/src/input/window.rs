@@ -8,15 +8,15 @@ use crate::{Error, ErrorKind, Result};
 
 /// How bytes are accessed.
 #[derive(Clone, Copy)]
-pub(crate) enum Access<'a> {
+pub(crate) enum FileAccess<'a> {
     Read(&'a PlainFile),
     Map(&'a PlainFile, &'a Mmap),
 }
 
 /// A moving window on a file.
-pub(crate) struct Window<'a> {
-    access: Access<'a>,
-    buffer: Aligned,
+pub(crate) struct FileWindow<'a> {
+    access: FileAccess<'a>,
+    buffer: AlignedBuffer,
     /// The content of the buffer: its offset and length.
     start: u64,
     len: usize,
@@ -24,11 +24,11 @@ pub(crate) struct Window<'a> {
     pub(crate) bytes_read: u64,
 }
 
-impl<'a> Window<'a> {
+impl<'a> FileWindow<'a> {
     /// At most `capacity` bytes are held in memory.
-    pub(crate) fn new(access: Access<'a>, capacity: usize) -> Window<'a> {
-        let capacity = if let Access::Read(_) = access { capacity } else { 0 };
-        Window { access, buffer: Aligned::new(capacity), start: 0, len: 0, bytes_read: 0 }
+    pub(crate) fn new(access: FileAccess<'a>, capacity: usize) -> FileWindow<'a> {
+        let capacity = if let FileAccess::Read(_) = access { capacity } else { 0 };
+        FileWindow { access, buffer: AlignedBuffer::new(capacity), start: 0, len: 0, bytes_read: 0 }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -37,7 +37,7 @@ impl<'a> Window<'a> {
 
     fn file(&self) -> &'a PlainFile {
         match self.access {
-            Access::Read(file) | Access::Map(file, _) => file,
+            FileAccess::Read(file) | FileAccess::Map(file, _) => file,
         }
     }
 
@@ -47,12 +47,12 @@ impl<'a> Window<'a> {
         let left = self.size().saturating_sub(offset);
         let wanted = left.min(limit as u64) as usize;
         match self.access {
-            Access::Map(_, map) => {
+            FileAccess::Map(_, map) => {
                 self.bytes_read += wanted as u64;
                 let start = offset as usize;
                 Ok(if wanted == 0 { &[] } else { &map[start..start + wanted] })
             }
-            Access::Read(file) => {
+            FileAccess::Read(file) => {
                 let held = offset.checked_sub(self.start).filter(|at| *at < self.len as u64);
                 if let Some(at) = held {
                     let at = at as usize;
@@ -75,19 +75,19 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A page-aligned buffer. Where this was measured (AMD EPYC), the kernel's copy to an address 16
 /// bytes behind a page boundary, where large allocations lie, took three times as long.
-struct Aligned {
+struct AlignedBuffer {
     buffer: Vec<u8>,
     start: usize,
     capacity: usize,
 }
 
-impl Aligned {
-    fn new(capacity: usize) -> Aligned {
+impl AlignedBuffer {
+    fn new(capacity: usize) -> AlignedBuffer {
         let slack = if capacity < PAGE_BYTES { 0 } else { PAGE_BYTES };
         let buffer = vec![0; capacity + slack];
         let start =
             if slack == 0 { 0 } else { buffer.as_ptr().align_offset(PAGE_BYTES).min(slack) };
-        Aligned { buffer, start, capacity }
+        AlignedBuffer { buffer, start, capacity }
     }
 
     fn bytes(&self) -> &[u8] {

@@ -8,8 +8,8 @@ use parquet::data_type::{DataType, Int96};
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::sources::{Group, Sources, contained, too_short};
-use crate::draw::{Sizes, Strata, WeightedReservoir};
+use super::sources::{ParquetFiles, RowGroup, contained, too_short};
+use crate::draw::{Strata, StratumSizes, WeightedReservoir};
 use crate::input::{Column, weight};
 use crate::random::Rng;
 use crate::random_access::too_few_weighted;
@@ -22,14 +22,14 @@ const DECODED: usize = 4096;
 /// The ranks of rows that are chosen by their weights, ascending.
 pub(super) fn weighted(
     sampler: &Sampler,
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     column: &Column,
 ) -> Result<Vec<u64>> {
     let n = match sampler.amount {
         Amount::Exactly(n) | Amount::AtMost(n) => n,
         Amount::Share(_) => 0,
     };
-    let picked = Picked::find(sources, column)?;
+    let picked = ParquetColumn::find(sources, column)?;
     picked.are_numbers()?;
     let mut buffer = Vec::new();
     let mut reservoir = WeightedReservoir::new(Rng::new(sampler.seed), n as usize);
@@ -50,13 +50,13 @@ pub(super) fn weighted(
 /// The ranks of rows that are chosen of each stratum, ascending.
 pub(super) fn stratified(
     sampler: &Sampler,
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     column: &Column,
 ) -> Result<Vec<u64>> {
-    let picked = Picked::find(sources, column)?;
+    let picked = ParquetColumn::find(sources, column)?;
     let mut buffer = Vec::new();
     let quota = sampler.quota(|| {
-        let mut sizes = Sizes::default();
+        let mut sizes = StratumSizes::default();
         picked.each(|_, cell| {
             sizes.count(cell.text(&mut buffer));
             Ok(())
@@ -74,16 +74,16 @@ pub(super) fn stratified(
 }
 
 /// A column that has at most one value in a row.
-pub(super) struct Picked<'a> {
-    sources: &'a Sources<'a>,
+pub(super) struct ParquetColumn<'a> {
+    sources: &'a ParquetFiles<'a>,
     column: &'a Column,
     number: usize,
-    kind: Kind,
+    kind: ColumnType,
 }
 
-impl<'a> Picked<'a> {
-    pub(super) fn find(sources: &'a Sources<'a>, column: &'a Column) -> Result<Picked<'a>> {
-        let mut picked = Picked { sources, column, number: 0, kind: Kind::Other };
+impl<'a> ParquetColumn<'a> {
+    pub(super) fn find(sources: &'a ParquetFiles<'a>, column: &'a Column) -> Result<ParquetColumn<'a>> {
+        let mut picked = ParquetColumn { sources, column, number: 0, kind: ColumnType::Other };
         let schema = sources.schema();
         let fields = schema.root_schema().get_fields();
         let field = match column {
@@ -100,14 +100,14 @@ impl<'a> Picked<'a> {
         picked.number = number.ok_or_else(|| {
             picked.bad("it is nested: a key or weight is a single value in each row")
         })?;
-        picked.kind = Kind::from_column(&schema.column(picked.number))
+        picked.kind = ColumnType::from_column(&schema.column(picked.number))
             .map_err(|error| picked.named(0, error))?;
         Ok(picked)
     }
 
     /// An error unless its values may be weights.
     pub(super) fn are_numbers(&self) -> Result<()> {
-        if self.kind == Kind::Other { Err(self.bad("it holds no numbers")) } else { Ok(()) }
+        if self.kind == ColumnType::Other { Err(self.bad("it holds no numbers")) } else { Ok(()) }
     }
 
     fn bad(&self, text: &str) -> Error {
@@ -119,7 +119,7 @@ impl<'a> Picked<'a> {
     }
 
     /// Passes on the values with the ranks of their rows. No other column is read.
-    fn each(&self, mut take: impl FnMut(u64, Cell<'_>) -> Result<()>) -> Result<()> {
+    fn each(&self, mut take: impl FnMut(u64, ColumnValue<'_>) -> Result<()>) -> Result<()> {
         for group in self.sources.groups() {
             self.each_of(&group, |row, cell| take(group.base + row, cell))?;
         }
@@ -129,11 +129,11 @@ impl<'a> Picked<'a> {
     /// The same for one row group: with the numbers of its rows in it.
     pub(super) fn each_of(
         &self,
-        group: &Group,
-        mut take: impl FnMut(u64, Cell<'_>) -> Result<()>,
+        group: &RowGroup,
+        mut take: impl FnMut(u64, ColumnValue<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut done = 0;
-        let take: Take<'_> = &mut |cell| {
+        let take: ValueConsumer<'_> = &mut |cell| {
             let taken = cell.and_then(|cell| take(done, cell));
             done += 1;
             taken.map_err(|error| self.named(group.file, error.in_record(group.row + done - 1)))
@@ -144,20 +144,20 @@ impl<'a> Picked<'a> {
     }
 }
 
-type Take<'a> = &'a mut dyn FnMut(Result<Cell<'_>>) -> Result<()>;
+type ValueConsumer<'a> = &'a mut dyn FnMut(Result<ColumnValue<'_>>) -> Result<()>;
 
 /// Keeps the error of the consumer apart from that of the library.
-type Read = Result<Result<()>, ParquetError>;
+type ReadResult = Result<Result<()>, ParquetError>;
 
-fn each_any(reader: ColumnReader, kind: Kind, rows: u64, take: Take<'_>) -> Read {
+fn each_any(reader: ColumnReader, kind: ColumnType, rows: u64, take: ValueConsumer<'_>) -> ReadResult {
     use ColumnReader as R;
     match reader {
-        R::BoolColumnReader(reader) => each(reader, rows, take, |value| Ok(Cell::Bool(*value))),
+        R::BoolColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Bool(*value))),
         R::Int32ColumnReader(reader) => each(reader, rows, take, |value| Ok(kind.short(*value))),
         R::Int64ColumnReader(reader) => each(reader, rows, take, |value| Ok(kind.long(*value))),
-        R::Int96ColumnReader(reader) => each(reader, rows, take, |value| Ok(Cell::Stamp(value))),
-        R::FloatColumnReader(reader) => each(reader, rows, take, |value| Ok(Cell::Single(*value))),
-        R::DoubleColumnReader(reader) => each(reader, rows, take, |value| Ok(Cell::Double(*value))),
+        R::Int96ColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Stamp(value))),
+        R::FloatColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Single(*value))),
+        R::DoubleColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Double(*value))),
         R::ByteArrayColumnReader(reader) => {
             each(reader, rows, take, |value| kind.bytes(value.data()))
         }
@@ -170,9 +170,9 @@ fn each_any(reader: ColumnReader, kind: Kind, rows: u64, take: Take<'_>) -> Read
 fn each<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     rows: u64,
-    take: Take<'_>,
-    cell: impl Fn(&T::T) -> Result<Cell<'_>>,
-) -> Read {
+    take: ValueConsumer<'_>,
+    cell: impl Fn(&T::T) -> Result<ColumnValue<'_>>,
+) -> ReadResult {
     let (mut values, mut definitions) = (Vec::new(), Vec::new());
     let mut done = 0;
     while done < rows {
@@ -190,7 +190,7 @@ fn each<T: DataType>(
         for row in 0..read {
             let is_null = definitions.get(row) == Some(&0);
             let value = if is_null { None } else { Some(values.next().ok_or(too_short(done))?) };
-            if let Err(error) = take(value.map_or(Ok(Cell::Null), &cell)) {
+            if let Err(error) = take(value.map_or(Ok(ColumnValue::Null), &cell)) {
                 return Ok(Err(error));
             }
         }
@@ -204,7 +204,7 @@ const MOST_DIGITS: i32 = 38;
 
 /// The logical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ColumnType {
     Signed,
     Unsigned,
     Real,
@@ -215,8 +215,8 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
-    fn from_column(column: &ColumnDescriptor) -> Result<Kind> {
+impl ColumnType {
+    fn from_column(column: &ColumnDescriptor) -> Result<ColumnType> {
         let (logical, converted) = (column.logical_type_ref(), column.converted_type());
         let is_decimal =
             matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
@@ -228,38 +228,38 @@ impl Kind {
                     format!("it has {digits} digits, {scale} of them after the point: too many");
                 Error::new(ErrorKind::BadColumn, text)
             })?;
-            return Ok(Kind::Decimal(places));
+            return Ok(ColumnType::Decimal(places));
         }
         let is_unsigned = match logical {
             Some(LogicalType::Integer(integer)) => !integer.is_signed,
             _ => matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64),
         };
         Ok(match column.physical_type() {
-            Type::INT32 | Type::INT64 if is_unsigned => Kind::Unsigned,
-            Type::INT32 | Type::INT64 => Kind::Signed,
-            Type::FLOAT | Type::DOUBLE => Kind::Real,
-            Type::BYTE_ARRAY => Kind::Text,
-            Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => Kind::Other,
+            Type::INT32 | Type::INT64 if is_unsigned => ColumnType::Unsigned,
+            Type::INT32 | Type::INT64 => ColumnType::Signed,
+            Type::FLOAT | Type::DOUBLE => ColumnType::Real,
+            Type::BYTE_ARRAY => ColumnType::Text,
+            Type::BOOLEAN | Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => ColumnType::Other,
         })
     }
 
-    fn short(self, value: i32) -> Cell<'static> {
+    fn short(self, value: i32) -> ColumnValue<'static> {
         match self {
-            Kind::Unsigned => Cell::Unsigned(u64::from(value as u32)),
+            ColumnType::Unsigned => ColumnValue::Unsigned(u64::from(value as u32)),
             kind => kind.long(i64::from(value)),
         }
     }
 
-    pub(super) fn long(self, value: i64) -> Cell<'static> {
+    pub(super) fn long(self, value: i64) -> ColumnValue<'static> {
         match self {
-            Kind::Unsigned => Cell::Unsigned(value as u64),
-            Kind::Decimal(places) => Cell::Decimal(i128::from(value), places),
-            _ => Cell::Signed(value),
+            ColumnType::Unsigned => ColumnValue::Unsigned(value as u64),
+            ColumnType::Decimal(places) => ColumnValue::Decimal(i128::from(value), places),
+            _ => ColumnValue::Signed(value),
         }
     }
 
-    pub(super) fn bytes(self, value: &[u8]) -> Result<Cell<'_>> {
-        let Kind::Decimal(places) = self else { return Ok(Cell::Bytes(value)) };
+    pub(super) fn bytes(self, value: &[u8]) -> Result<ColumnValue<'_>> {
+        let ColumnType::Decimal(places) = self else { return Ok(ColumnValue::Bytes(value)) };
         let Some(at) = size_of::<i128>().checked_sub(value.len()) else {
             let text = format!("a decimal of {} bytes, which has too many digits", value.len());
             return Err(Error::new(ErrorKind::BadColumn, text));
@@ -268,13 +268,13 @@ impl Kind {
         let is_negative = value.first().is_some_and(|byte| *byte >= 0x80);
         let mut wide = if is_negative { [0xff; 16] } else { [0; 16] };
         wide[at..].copy_from_slice(value);
-        Ok(Cell::Decimal(i128::from_be_bytes(wide), places))
+        Ok(ColumnValue::Decimal(i128::from_be_bytes(wide), places))
     }
 }
 
 /// A value of a column, as the key of a stratum or as a weight.
 #[derive(Clone, Copy)]
-pub(super) enum Cell<'a> {
+pub(super) enum ColumnValue<'a> {
     Null,
     Bool(bool),
     Signed(i64),
@@ -286,32 +286,32 @@ pub(super) enum Cell<'a> {
     Bytes(&'a [u8]),
 }
 
-impl Cell<'_> {
+impl ColumnValue<'_> {
     /// The JSON form of the value; a string without its quotes.
     pub(super) fn text<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
         buffer.clear();
         // Writing to memory cannot fail.
         let _ = match self {
-            Cell::Null => return b"null",
-            Cell::Bytes(bytes) => return bytes,
-            Cell::Bool(value) => write!(buffer, "{value}"),
-            Cell::Signed(value) => write!(buffer, "{value}"),
-            Cell::Unsigned(value) => write!(buffer, "{value}"),
-            Cell::Single(value) => write_real(widened(*value), buffer),
-            Cell::Double(value) => write_real(*value, buffer),
-            Cell::Decimal(value, places) => write!(buffer, "{}", decimal(*value, *places)),
-            Cell::Stamp(value) => write!(buffer, "{value}"),
+            ColumnValue::Null => return b"null",
+            ColumnValue::Bytes(bytes) => return bytes,
+            ColumnValue::Bool(value) => write!(buffer, "{value}"),
+            ColumnValue::Signed(value) => write!(buffer, "{value}"),
+            ColumnValue::Unsigned(value) => write!(buffer, "{value}"),
+            ColumnValue::Single(value) => write_real(widened(*value), buffer),
+            ColumnValue::Double(value) => write_real(*value, buffer),
+            ColumnValue::Decimal(value, places) => write!(buffer, "{}", decimal(*value, *places)),
+            ColumnValue::Stamp(value) => write!(buffer, "{value}"),
         };
         buffer
     }
 
     pub(super) fn weight(&self, buffer: &mut Vec<u8>) -> Result<f64> {
         match self {
-            Cell::Signed(value) => Ok(*value as f64),
-            Cell::Unsigned(value) => Ok(*value as f64),
-            Cell::Single(value) => Ok(f64::from(*value)),
-            Cell::Double(value) => Ok(*value),
-            Cell::Null => Err(Error::new(ErrorKind::BadWeight, "a weight of null: not a number")),
+            ColumnValue::Signed(value) => Ok(*value as f64),
+            ColumnValue::Unsigned(value) => Ok(*value as f64),
+            ColumnValue::Single(value) => Ok(f64::from(*value)),
+            ColumnValue::Double(value) => Ok(*value),
+            ColumnValue::Null => Err(Error::new(ErrorKind::BadWeight, "a weight of null: not a number")),
             _ => weight(self.text(buffer)),
         }
     }
@@ -346,7 +346,7 @@ mod tests {
 
     fn kind(column: &str) -> String {
         let schema = parse_message_type(&format!("message row {{ required {column}; }}")).unwrap();
-        let kind = Kind::from_column(&SchemaDescriptor::new(Arc::new(schema)).column(0));
+        let kind = ColumnType::from_column(&SchemaDescriptor::new(Arc::new(schema)).column(0));
         kind.map_or_else(|error| error.to_string(), |kind| format!("{kind:?}"))
     }
 
@@ -374,36 +374,36 @@ mod tests {
 
     #[test]
     fn a_cell_is_a_text_and_a_number() {
-        let check = |cell: Cell<'_>, text: &str, number: Option<f64>| {
+        let check = |cell: ColumnValue<'_>, text: &str, number: Option<f64>| {
             let mut buffer = Vec::new();
             assert_eq!(String::from_utf8_lossy(cell.text(&mut buffer)), text);
             assert_eq!(cell.weight(&mut buffer).ok(), number, "{text}");
         };
-        check(Kind::Unsigned.short(-1), "4294967295", Some(4_294_967_295.0));
-        check(Kind::Unsigned.long(-1), "18446744073709551615", Some(18_446_744_073_709_551_615.0));
-        check(Kind::Signed.short(-1), "-1", Some(-1.0));
-        check(Kind::Decimal(2).short(-5), "-0.05", Some(-0.05));
-        check(Kind::Decimal(0).long(70), "70", Some(70.0));
-        check(Kind::Decimal(3).bytes(&[0x01, 0x00]).unwrap(), "0.256", Some(0.256));
-        check(Kind::Decimal(1).bytes(&[0xff]).unwrap(), "-0.1", Some(-0.1));
-        check(Kind::Decimal(1).bytes(&[]).unwrap(), "0.0", Some(0.0));
-        check(Kind::Text.bytes(b" 2.5").unwrap(), " 2.5", Some(2.5));
-        check(Kind::Text.bytes(b"\"x").unwrap(), "\"x", None);
-        check(Cell::Double(0.1), "0.1", Some(0.1));
-        check(Cell::Double(2e-5), "0.00002", Some(2e-5));
-        check(Cell::Double(1e16), "1e+16", Some(1e16));
-        check(Cell::Double(-0.0), "-0.0", Some(-0.0));
-        check(Cell::Double(f64::INFINITY), "null", Some(f64::INFINITY));
-        check(Cell::Single(0.5), "0.5", Some(0.5));
-        check(Cell::Single(0.1), "0.1", Some(f64::from(0.1f32)));
-        check(Cell::Single(1e15), "1000000000000000.0", Some(f64::from(1e15f32)));
-        check(Cell::Single(3e20), "3e+20", Some(f64::from(3e20f32)));
-        check(Cell::Bool(true), "true", None);
-        check(Cell::Null, "null", None);
-        for cell in [Cell::Double(f64::NAN), Cell::Single(f32::NAN), Cell::Single(f32::INFINITY)] {
+        check(ColumnType::Unsigned.short(-1), "4294967295", Some(4_294_967_295.0));
+        check(ColumnType::Unsigned.long(-1), "18446744073709551615", Some(18_446_744_073_709_551_615.0));
+        check(ColumnType::Signed.short(-1), "-1", Some(-1.0));
+        check(ColumnType::Decimal(2).short(-5), "-0.05", Some(-0.05));
+        check(ColumnType::Decimal(0).long(70), "70", Some(70.0));
+        check(ColumnType::Decimal(3).bytes(&[0x01, 0x00]).unwrap(), "0.256", Some(0.256));
+        check(ColumnType::Decimal(1).bytes(&[0xff]).unwrap(), "-0.1", Some(-0.1));
+        check(ColumnType::Decimal(1).bytes(&[]).unwrap(), "0.0", Some(0.0));
+        check(ColumnType::Text.bytes(b" 2.5").unwrap(), " 2.5", Some(2.5));
+        check(ColumnType::Text.bytes(b"\"x").unwrap(), "\"x", None);
+        check(ColumnValue::Double(0.1), "0.1", Some(0.1));
+        check(ColumnValue::Double(2e-5), "0.00002", Some(2e-5));
+        check(ColumnValue::Double(1e16), "1e+16", Some(1e16));
+        check(ColumnValue::Double(-0.0), "-0.0", Some(-0.0));
+        check(ColumnValue::Double(f64::INFINITY), "null", Some(f64::INFINITY));
+        check(ColumnValue::Single(0.5), "0.5", Some(0.5));
+        check(ColumnValue::Single(0.1), "0.1", Some(f64::from(0.1f32)));
+        check(ColumnValue::Single(1e15), "1000000000000000.0", Some(f64::from(1e15f32)));
+        check(ColumnValue::Single(3e20), "3e+20", Some(f64::from(3e20f32)));
+        check(ColumnValue::Bool(true), "true", None);
+        check(ColumnValue::Null, "null", None);
+        for cell in [ColumnValue::Double(f64::NAN), ColumnValue::Single(f32::NAN), ColumnValue::Single(f32::INFINITY)] {
             assert_eq!(cell.text(&mut Vec::new()), b"null");
         }
-        assert!(Kind::Decimal(1).bytes(&[0; 17]).is_err());
+        assert!(ColumnType::Decimal(1).bytes(&[0; 17]).is_err());
         assert_eq!(decimal(i128::MIN, 38), "-1.70141183460469231731687303715884105728");
     }
 }

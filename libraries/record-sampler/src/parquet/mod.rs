@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use self::part::ParquetPart;
 use self::rows::{Destination, writers};
-use self::sources::{Sources, malformed};
+use self::sources::{ParquetFiles, malformed};
 use crate::draw::{Partition, shares};
 use crate::fetch::{Method, Ranks};
 use crate::input::Population;
@@ -54,7 +54,7 @@ impl Sampler {
         }
         let destinations = vec![Destination { out, error: None }];
         let stats = guarded(paths, destinations, |population, destinations| {
-            let sources = Sources::open(self, population)?;
+            let sources = ParquetFiles::open(self, population)?;
             let (ranks, reason) = self.parquet_ranks(&sources)?;
             let rows = ranks.map(|rank| (rank, 0));
             copy(&sources, destinations, rows, &reason)
@@ -91,7 +91,7 @@ impl Sampler {
         }
         let destinations = outs.iter_mut().map(|out| Destination { out: &mut **out, error: None });
         guarded(paths, destinations.collect(), |population, destinations| {
-            let sources = Sources::open(self, population)?;
+            let sources = ParquetFiles::open(self, population)?;
             let total = sources.total;
             let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
             copy(&sources, destinations, (0..total).zip(partition), "every row goes to an output; ")
@@ -114,7 +114,7 @@ impl Sampler {
     }
 
     /// The chosen ranks, and what was read to find them.
-    fn parquet_ranks<'a>(&self, sources: &Sources<'_>) -> Result<(Ranks<'a>, String)> {
+    fn parquet_ranks<'a>(&self, sources: &ParquetFiles<'_>) -> Result<(Ranks<'a>, String)> {
         if self.is_mergeable {
             let ranks = self.mergeable_ranks(sources)?;
             let reason = "each row has a number of its own, by which samples can be merged; ";
@@ -153,7 +153,7 @@ fn guarded<'b, P: AsRef<Path>, T>(
 }
 
 fn copy(
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     destinations: &mut [Destination<'_>],
     rows: impl Iterator<Item = (u64, usize)>,
     reason: &str,

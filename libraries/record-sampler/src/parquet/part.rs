@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::column::Picked;
+use super::column::ParquetColumn;
 use super::rows::Destination;
-use super::sources::{Group, Sources};
+use super::sources::{ParquetFiles, RowGroup};
 use super::{copy, guarded};
 use crate::draw::check_weight;
 use crate::input::Population;
 use crate::sampler::Sampler;
-use crate::sketch::{Keys, Sketch};
+use crate::sketch::{FileKeys, Sketch};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// Row groups of a Parquet file.
@@ -76,7 +76,7 @@ impl ParquetPart {
     ) -> Result<Vec<ParquetPart>> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().into()).collect();
         let groups = guarded(&paths, Vec::new(), |population, _| {
-            Ok(Sources::open(&Sampler::exactly(0), population)?.groups())
+            Ok(ParquetFiles::open(&Sampler::exactly(0), population)?.groups())
         })?;
         let mut parts: Vec<ParquetPart> = Vec::new();
         for (number, path) in paths.into_iter().enumerate() {
@@ -163,10 +163,10 @@ impl ParquetPart {
         &self,
         sampler: &Sampler,
         destinations: Vec<Destination<'b>>,
-        work: impl FnOnce(&Sources<'_>, &mut [Destination<'b>]) -> Result<T>,
+        work: impl FnOnce(&ParquetFiles<'_>, &mut [Destination<'b>]) -> Result<T>,
     ) -> Result<T> {
         guarded([&self.path], destinations, |population: &Population, destinations| {
-            let sources = Sources::open(sampler, population)?;
+            let sources = ParquetFiles::open(sampler, population)?;
             work(&sources.only(self.from, self.to), destinations)
         })
     }
@@ -192,7 +192,7 @@ impl Sampler {
     }
 
     /// The ranks of the rows that the sketch of all files gives.
-    pub(super) fn mergeable_ranks(&self, sources: &Sources<'_>) -> Result<Vec<u64>> {
+    pub(super) fn mergeable_ranks(&self, sources: &ParquetFiles<'_>) -> Result<Vec<u64>> {
         let sketch = self.sketch_rows(sources, |file| file as u64)?;
         let groups = sources.groups();
         let first = |file: u64| {
@@ -209,16 +209,16 @@ impl Sampler {
         Ok(ranks.collect())
     }
 
-    fn sketch_rows(&self, sources: &Sources<'_>, number: impl Fn(usize) -> u64) -> Result<Sketch> {
+    fn sketch_rows(&self, sources: &ParquetFiles<'_>, number: impl Fn(usize) -> u64) -> Result<Sketch> {
         let request = self.request(ROWS, &HeaderRule::None)?;
-        let of = |column| Picked::find(sources, column);
-        let weights = request.weight.as_ref().map(of).transpose()?;
-        let picked = request.key.as_ref().map(of).transpose()?;
-        weights.iter().try_for_each(Picked::are_numbers)?;
+        let find = |column| ParquetColumn::find(sources, column);
+        let weights = request.weight.as_ref().map(find).transpose()?;
+        let picked = request.key.as_ref().map(find).transpose()?;
+        weights.iter().try_for_each(ParquetColumn::are_numbers)?;
         let mut sketch = Sketch::new(request.clone());
         for group in sources.groups() {
             let file = number(group.file);
-            let keys = Keys::new(self.seed, file);
+            let keys = FileKeys::new(self.seed, file);
             let weights =
                 weights.as_ref().map(|weights| all_weights(weights, &group)).transpose()?;
             let mut offer = |key: &[u8], row: u64| {
@@ -240,7 +240,7 @@ impl Sampler {
     }
 }
 
-fn all_weights(column: &Picked<'_>, group: &Group) -> Result<Vec<f64>> {
+fn all_weights(column: &ParquetColumn<'_>, group: &RowGroup) -> Result<Vec<f64>> {
     let (mut weights, mut buffer) = (Vec::new(), Vec::new());
     column.each_of(group, |_, cell| {
         let weight = cell.weight(&mut buffer)?;

@@ -13,14 +13,14 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
-use super::sources::{Group, Sources, contained, malformed, too_short};
+use super::sources::{ParquetFiles, RowGroup, contained, malformed, too_short};
 use crate::{Error, Result};
 
 /// The number of chosen rows that are gathered; the values of one column at a time are in memory.
 const GATHERED: usize = 1 << 17;
 
 /// What was copied.
-pub(super) struct Copied {
+pub(super) struct CopiedRows {
     /// The rows of each output.
     pub(super) taken: Vec<u64>,
     /// The number of row groups that hold a chosen row.
@@ -29,13 +29,13 @@ pub(super) struct Copied {
 
 /// Copies the rows with these ascending ranks, each to the output with this index.
 pub(super) fn copy(
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     writers: Vec<Writer<'_, '_>>,
     rows: impl Iterator<Item = (u64, usize)>,
-) -> Result<Copied> {
+) -> Result<CopiedRows> {
     let (outputs, mut rows) = (writers.len(), rows.peekable());
-    let mut gathered = Gathered { writers, chosen: Vec::new(), counts: vec![0; outputs] };
-    let mut copied = Copied { taken: vec![0; outputs], groups: 0 };
+    let mut gathered = GatheredRows { writers, chosen: Vec::new(), counts: vec![0; outputs] };
+    let mut copied = CopiedRows { taken: vec![0; outputs], groups: 0 };
     for group in sources.groups() {
         let end = group.base + group.rows;
         copied.groups += usize::from(rows.peek().is_some_and(|(rank, _)| *rank < end));
@@ -54,15 +54,15 @@ pub(super) fn copy(
     Ok(copied)
 }
 
-struct Gathered<'a, 'b> {
+struct GatheredRows<'a, 'b> {
     writers: Vec<Writer<'a, 'b>>,
     chosen: Vec<ChosenRows>,
     /// Of each output.
     counts: Vec<usize>,
 }
 
-impl Gathered<'_, '_> {
-    fn add(&mut self, group: &Group, row: u64, output: usize) {
+impl GatheredRows<'_, '_> {
+    fn add(&mut self, group: &RowGroup, row: u64, output: usize) {
         self.counts[output] += 1;
         let (file, number) = (group.file, group.number);
         match self.chosen.last_mut() {
@@ -76,7 +76,7 @@ impl Gathered<'_, '_> {
     /// Writes a row group to each output that has at least this many rows. The others wait, so that
     /// an output with a small share does not get only small row groups; pages may be read again for
     /// their rows.
-    fn write(&mut self, sources: &Sources<'_>, least: usize) -> Result<()> {
+    fn write(&mut self, sources: &ParquetFiles<'_>, least: usize) -> Result<()> {
         let is_due: Vec<bool> = self.counts.iter().map(|count| *count >= least).collect();
         if !is_due.contains(&true) {
             return Ok(());
@@ -115,7 +115,7 @@ type Columns<'a> = [Option<SerializedColumnWriter<'a>>];
 /// them.
 fn write_columns(
     writers: &mut [Writer<'_, '_>],
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     chosen: &[ChosenRows],
     is_due: &[bool],
 ) -> Result<()> {
@@ -179,14 +179,14 @@ fn copy_column<T: DataType>(
 ) -> Result<(), ParquetError> {
     let writers = columns.iter_mut().map(|column| {
         let writer = T::get_column_writer_mut(column.as_mut()?.untyped())?;
-        Some(Pending {
+        Some(PendingValues {
             writer,
             values: Vec::new(),
             definitions: Vec::new(),
             repetitions: Vec::new(),
         })
     });
-    let mut pending: Vec<Option<Pending<'_, '_, T>>> = writers.collect();
+    let mut pending: Vec<Option<PendingValues<'_, '_, T>>> = writers.collect();
     let mut at = 0;
     for run in rows.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
         let (first, output) = run[0];
@@ -211,14 +211,14 @@ fn copy_column<T: DataType>(
 }
 
 /// Values that are not written yet.
-struct Pending<'a, 'b, T: DataType> {
+struct PendingValues<'a, 'b, T: DataType> {
     writer: &'a mut ColumnWriterImpl<'b, T>,
     values: Vec<T::T>,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
 }
 
-impl<T: DataType> Pending<'_, '_, T> {
+impl<T: DataType> PendingValues<'_, '_, T> {
     /// Takes the next rows and returns how many there were.
     fn take(
         &mut self,
@@ -263,7 +263,7 @@ pub(super) struct Destination<'a> {
 
 /// A writer with the schema of the sources for each destination.
 pub(super) fn writers<'a, 'b>(
-    sources: &Sources<'_>,
+    sources: &ParquetFiles<'_>,
     destinations: &'a mut [Destination<'b>],
 ) -> Result<Vec<Writer<'a, 'b>>> {
     let properties = Arc::new(properties(sources.first()));

@@ -22,27 +22,27 @@ use parquet::schema::types::SchemaDescriptor;
 
 use crate::input::{Handle, PlainFile, Population};
 use crate::sampler::Sampler;
-use crate::work::Watch;
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Result};
 
 /// At least one file.
-pub(super) struct Sources<'a> {
+pub(super) struct ParquetFiles<'a> {
     population: &'a Population,
-    files: Vec<Source>,
+    files: Vec<ParquetFile>,
     /// The rows of all.
     pub(super) total: u64,
     /// The numbers of the row groups of each file that are of interest.
     only: Range<u64>,
 }
 
-struct Source {
+struct ParquetFile {
     chunks: Chunks,
     metadata: ParquetMetaData,
 }
 
 /// A row group, and the position of its rows.
 #[derive(Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     pub(super) file: usize,
     pub(super) number: usize,
     /// The rank of its first row among the rows of all files.
@@ -52,13 +52,13 @@ pub(super) struct Group {
     pub(super) rows: u64,
 }
 
-impl<'a> Sources<'a> {
-    pub(super) fn open(sampler: &Sampler, population: &'a Population) -> Result<Sources<'a>> {
+impl<'a> ParquetFiles<'a> {
+    pub(super) fn open(sampler: &Sampler, population: &'a Population) -> Result<ParquetFiles<'a>> {
         let plain = population.files().ok_or_else(|| {
             let text = "Parquet is read from plain files, as the footer is at the end";
             Error::new(ErrorKind::BadRequest, text)
         })?;
-        let mut files: Vec<Source> = Vec::new();
+        let mut files: Vec<ParquetFile> = Vec::new();
         let mut total = 0u64;
         for (file, input) in plain.iter().zip(&population.inputs) {
             let named = |error: Error| error.with_path(&input.path);
@@ -78,16 +78,16 @@ impl<'a> Sources<'a> {
             });
             total =
                 with.ok_or_else(|| named(malformed("the numbers of its rows are not sound")))?;
-            files.push(Source { chunks, metadata });
+            files.push(ParquetFile { chunks, metadata });
         }
         if files.is_empty() {
             return Err(Error::new(ErrorKind::BadRequest, "no file is given"));
         }
-        Ok(Sources { population, files, total, only: 0..u64::MAX })
+        Ok(ParquetFiles { population, files, total, only: 0..u64::MAX })
     }
 
     /// Only these row groups of each file.
-    pub(super) fn only(mut self, from: u64, to: u64) -> Sources<'a> {
+    pub(super) fn only(mut self, from: u64, to: u64) -> ParquetFiles<'a> {
         self.only = from..to;
         self.total = self.groups().iter().map(|group| group.rows).sum();
         self
@@ -103,7 +103,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The row groups of all files that are of interest, in order.
-    pub(super) fn groups(&self) -> Vec<Group> {
+    pub(super) fn groups(&self) -> Vec<RowGroup> {
         let mut base = 0;
         let mut groups = Vec::new();
         for (file, source) in self.files.iter().enumerate() {
@@ -111,7 +111,7 @@ impl<'a> Sources<'a> {
             for (number, group) in source.metadata.row_groups().iter().enumerate() {
                 let rows = group.num_rows() as u64;
                 if self.only.contains(&(number as u64)) {
-                    groups.push(Group { file, number, base, row, rows });
+                    groups.push(RowGroup { file, number, base, row, rows });
                     base += rows;
                 }
                 row += rows;
@@ -140,7 +140,7 @@ impl<'a> Sources<'a> {
         group: usize,
         column: usize,
     ) -> Result<ColumnReader, ParquetError> {
-        let Source { chunks, metadata } = &self.files[file];
+        let ParquetFile { chunks, metadata } = &self.files[file];
         let of_group = metadata.row_group(group);
         let chunk = of_group.columns().get(column);
         let chunk = chunk.ok_or(ParquetError::IndexOutOfBound(column, of_group.columns().len()))?;
@@ -151,7 +151,7 @@ impl<'a> Sources<'a> {
         contained(|| {
             let pages = SerializedPageReader::new(Arc::new(chunks.clone()), chunk, rows, pages)?;
             let column = chunk.column_descr_ptr();
-            let pages = Counted::new(pages, column.max_rep_level());
+            let pages = CountedPages::new(pages, column.max_rep_level());
             Ok(get_column_reader(column, Box::new(pages)))
         })
     }
@@ -240,22 +240,22 @@ pub(super) fn too_short(row: u64) -> ParquetError {
 const HEADER_BYTES: usize = 256;
 
 #[derive(Clone)]
-pub(super) struct Chunks(Arc<Inner>);
+pub(super) struct Chunks(Arc<ChunkFile>);
 
-struct Inner {
+struct ChunkFile {
     file: Arc<Handle>,
     size: u64,
-    watch: Watch,
+    watch: ProgressGate,
     bytes_read: AtomicU64,
     /// The library converts errors to text, so the original is kept here.
     error: Mutex<Option<Error>>,
 }
 
 impl Chunks {
-    pub(super) fn new(file: &PlainFile, watch: Watch) -> Chunks {
+    pub(super) fn new(file: &PlainFile, watch: ProgressGate) -> Chunks {
         let (bytes_read, error) = (AtomicU64::new(0), Mutex::new(None));
         let (file, size) = (Arc::clone(&file.handle), file.size);
-        Chunks(Arc::new(Inner { file, size, watch, bytes_read, error }))
+        Chunks(Arc::new(ChunkFile { file, size, watch, bytes_read, error }))
     }
 
     pub(super) fn bytes_read(&self) -> u64 {
@@ -269,7 +269,7 @@ impl Chunks {
     }
 }
 
-impl Inner {
+impl ChunkFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = loop {
             match self.file.get().and_then(|open| open.read_at(buffer, offset)) {
@@ -299,10 +299,10 @@ impl Length for Chunks {
 }
 
 impl ChunkReader for Chunks {
-    type T = BufReader<At>;
+    type T = BufReader<ChunkReaderAt>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::with_capacity(HEADER_BYTES, At { chunks: self.clone(), offset: start }))
+        Ok(BufReader::with_capacity(HEADER_BYTES, ChunkReaderAt { chunks: self.clone(), offset: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -316,18 +316,18 @@ impl ChunkReader for Chunks {
             ParquetError::General(format!("no memory for {length} bytes at offset {start}"))
         })?;
         buffer.resize(length, 0);
-        At { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
+        ChunkReaderAt { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
         Ok(buffer.into())
     }
 }
 
 /// A position to continue reading from.
-pub(super) struct At {
+pub(super) struct ChunkReaderAt {
     chunks: Chunks,
     offset: u64,
 }
 
-impl Read for At {
+impl Read for ChunkReaderAt {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.chunks.0.read_at(buffer, self.offset)?;
         self.offset += n as u64;
@@ -340,19 +340,19 @@ impl Read for At {
 
 type ParquetResult<T> = std::result::Result<T, ParquetError>;
 
-pub(super) struct Counted<P> {
+pub(super) struct CountedPages<P> {
     pages: P,
     /// Bits of a level; 0 if there are none.
     width: u32,
 }
 
-impl<P: PageReader> Counted<P> {
-    pub(super) fn new(pages: P, max_level: i16) -> Counted<P> {
-        Counted { pages, width: i16::BITS - max_level.leading_zeros() }
+impl<P: PageReader> CountedPages<P> {
+    pub(super) fn new(pages: P, max_level: i16) -> CountedPages<P> {
+        CountedPages { pages, width: i16::BITS - max_level.leading_zeros() }
     }
 }
 
-impl<P: PageReader> Iterator for Counted<P> {
+impl<P: PageReader> Iterator for CountedPages<P> {
     type Item = ParquetResult<Page>;
 
     fn next(&mut self) -> Option<ParquetResult<Page>> {
@@ -360,7 +360,7 @@ impl<P: PageReader> Iterator for Counted<P> {
     }
 }
 
-impl<P: PageReader> PageReader for Counted<P> {
+impl<P: PageReader> PageReader for CountedPages<P> {
     fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
         let page = self.pages.get_next_page()?;
         if page.as_ref().is_some_and(|page| self.width > 0 && is_short(page, self.width)) {

@@ -4,12 +4,12 @@
 use super::{Amount, Sampler, Stats, Weight};
 use crate::draw::check_weight;
 use crate::fetch::Method;
-use crate::input::{Names, Picker, Population, Scan, Scanned};
+use crate::input::{HeaderLine, Picker, Population, Scan, Scanned};
 use crate::part::{Part, PartScan, completed};
 use crate::random_access;
 use crate::shuffle::random_order;
 use crate::sink::{Place, Sink};
-use crate::sketch::{Keys, Request, Sketch};
+use crate::sketch::{FileKeys, Sketch, SketchRequest};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 impl Sampler {
@@ -56,7 +56,7 @@ impl Sampler {
 
     fn sketch_part(
         &self,
-        request: Request,
+        request: SketchRequest,
         part: &Part,
         population: &mut Population,
     ) -> Result<Sketch> {
@@ -155,7 +155,7 @@ impl Sampler {
     }
 
     /// It is an error if a sketch cannot be made of this request.
-    pub(crate) fn request(&self, format: Format, header: &HeaderRule) -> Result<Request> {
+    pub(crate) fn request(&self, format: Format, header: &HeaderRule) -> Result<SketchRequest> {
         self.check_mergeable()?;
         let (n, is_exact) = match self.amount {
             Amount::Exactly(n) => (n, true),
@@ -167,7 +167,7 @@ impl Sampler {
             _ => None,
         };
         let (seed, key, header) = (self.seed, self.key.clone(), header.clone());
-        Ok(Request { n, is_exact, seed, weight, key, format, header })
+        Ok(SketchRequest { n, is_exact, seed, weight, key, format, header })
     }
 
     pub(super) fn check_mergeable(&self) -> Result<()> {
@@ -200,7 +200,7 @@ struct Sketcher<'a> {
     /// Looked up at the first record: a file without records has no columns.
     pickers: Option<Pickers>,
     /// Those of the file that is being read.
-    keys: Option<(u64, Keys)>,
+    keys: Option<(u64, FileKeys)>,
 }
 
 #[derive(Default)]
@@ -210,9 +210,9 @@ struct Pickers {
 }
 
 impl<'a> Sketcher<'a> {
-    fn new(sampler: &'a Sampler, request: Request, names: Option<Names<'_>>) -> Sketcher<'a> {
+    fn new(sampler: &'a Sampler, request: SketchRequest, names: Option<HeaderLine<'_>>) -> Sketcher<'a> {
         let format = request.format;
-        let names = names.map(|Names(line)| line.to_vec());
+        let names = names.map(|HeaderLine(line)| line.to_vec());
         let sketch = Sketch::new(request);
         Sketcher { sampler, sketch, format, names, pickers: None, keys: None }
     }
@@ -233,7 +233,7 @@ impl<'a> Sketcher<'a> {
         let key = key.as_ref().map(|picker| picker.pick(record.bytes)).transpose().map_err(here)?;
         let keys = match &mut self.keys {
             Some((of, keys)) if *of == file => &*keys,
-            keys => &keys.insert((file, Keys::new(self.sampler.seed, file))).1,
+            keys => &keys.insert((file, FileKeys::new(self.sampler.seed, file))).1,
         };
         let format = self.format;
         let copy = || completed(record.bytes, record.is_after_crlf, format);
@@ -248,7 +248,7 @@ impl<'a> Sketcher<'a> {
     }
 
     fn find_columns(&self) -> Result<Pickers> {
-        let names = self.names.as_deref().map(Names);
+        let names = self.names.as_deref().map(HeaderLine);
         let picker = |column| Picker::new(column, self.format, names);
         let weight = match &self.sampler.weight {
             Some(Weight::Column(column)) => Some(picker(column)?),

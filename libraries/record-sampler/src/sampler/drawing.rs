@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
-use crate::draw::{Partition, Quota, Sizes, shares};
+use crate::draw::{Partition, Quota, StratumSizes, shares};
 use crate::fetch::{Method, Ranks, fetch_places, probe};
 use crate::input::Population;
 use crate::random::Rng;
-use crate::random_access::{self, Ranked, too_few};
+use crate::random_access::{self, IndexedPopulation, too_few};
 use crate::shuffle::{MappedShuffler, Shuffle, Shuffler};
-use crate::sink::{List, Output, Parts, Place, Sink, WithProbability};
+use crate::sink::{Output, PartSink, Place, RecordSink, Sink, WithProbability};
 use crate::{Result, streaming, work};
 
 /// More of them do not make a random order faster.
@@ -67,7 +67,7 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn records(&self, population: &mut Population) -> Result<Vec<Vec<u8>>> {
-        let mut list = List::default();
+        let mut list = RecordSink::default();
         self.run(population, &mut list)?;
         Ok(list.records)
     }
@@ -120,26 +120,26 @@ impl Sampler {
         weights: &[f64],
         outputs: &mut [Output<'_>],
     ) -> Result<Stats> {
-        let mut ranked = Ranked::new(self, population)?;
+        let mut ranked = IndexedPopulation::new(self, population)?;
         for output in outputs.iter_mut() {
             output.header(&ranked.header)?;
         }
         let total = ranked.total;
         let sizes = shares(total, weights);
         if !self.is_shuffled {
-            let mut parts = Parts::new(outputs, Partition::new(Rng::new(self.seed), sizes));
+            let mut parts = PartSink::new(outputs, Partition::new(Rng::new(self.seed), sizes));
             return ranked.fetch(population, Box::new(0..total), total, &mut parts);
         }
         // All are shuffled, and the first ones go to the first output.
         let turns = sizes.into_iter().enumerate();
         let turns = turns.flat_map(|(part, size)| (0..size).map(move |_| part));
-        let mut parts = Parts::new(outputs, turns);
+        let mut parts = PartSink::new(outputs, turns);
         self.fetch_shuffled(&mut ranked, population, (Box::new(0..total), total), &mut parts)
     }
 
     fn fetch_shuffled(
         &self,
-        ranked: &mut Ranked,
+        ranked: &mut IndexedPopulation,
         population: &mut Population,
         (ranks, records): (Ranks<'_>, u64),
         sink: &mut dyn Sink,
@@ -176,7 +176,7 @@ impl Sampler {
     }
 
     fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
-        let mut ranked = Ranked::new(self, population)?;
+        let mut ranked = IndexedPopulation::new(self, population)?;
         sink.header(&ranked.header)?;
         sink.set_probabilities(self.inclusion(ranked.total));
         let (ranks, expected) = random_access::ranks(self, ranked.total)?;
@@ -202,7 +202,7 @@ impl Sampler {
 
 impl Sampler {
     /// How many records to draw of each stratum. `sizes` counts them, if that is needed.
-    pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<Sizes>) -> Result<Quota> {
+    pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<StratumSizes>) -> Result<Quota> {
         match self.amount {
             Amount::Exactly(n) | Amount::AtMost(n) if !self.is_proportional => Ok(Quota::Each(n)),
             Amount::Share(p) => {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::fetch::Method;
 use crate::input::{Column, Population};
 use crate::sink::Probabilities;
-use crate::work::Watch;
+use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Result};
 
 /// How many records to choose, and how.
@@ -51,7 +51,7 @@ pub struct Sampler {
     pub(crate) may_map: bool,
     pub(crate) keeps_index: bool,
     pub(crate) memory: u64,
-    pub(crate) watch: Watch,
+    pub(crate) watch: ProgressGate,
 }
 
 /// The memory for records in random order.
@@ -139,7 +139,7 @@ impl Sampler {
             may_map: false,
             keeps_index: false,
             memory: MEMORY,
-            watch: Watch::default(),
+            watch: ProgressGate::default(),
         }
     }
 
@@ -484,7 +484,7 @@ impl Sampler {
     /// ```
     #[must_use]
     pub fn watched(mut self, on_progress: impl Fn(u64) -> bool + Send + Sync + 'static) -> Sampler {
-        self.watch = Watch(Some(Arc::new(on_progress)));
+        self.watch = ProgressGate(Some(Arc::new(on_progress)));
         self
     }
 }

@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::spill::{Order, Spill, read, sort};
+use super::spill::{KeyOrder, Spill, read, sort};
 use super::{LEAST_ROOM, Shuffle};
 use crate::fetch::fetch_places;
 use crate::input::Population;
-use crate::sink::{Place, Run, Sink};
+use crate::sink::{Place, RecordRun, Sink};
 use crate::work::{join, start};
 use crate::{Error, ErrorKind, Result};
 
@@ -23,8 +23,8 @@ const LEAST_BYTES: u64 = 16 << 20;
 
 /// Takes places of records in the order of the files.
 pub(crate) struct MappedShuffler {
-    order: Order,
-    buckets: Vec<Bucket>,
+    order: KeyOrder,
+    buckets: Vec<PlaceBucket>,
     /// What remains of a key by this shift is the number of its bucket.
     shift: u32,
     /// The entries of a bucket that stay in memory.
@@ -50,9 +50,9 @@ impl MappedShuffler {
         let room = (shuffle.memory / 4 * 3 / buckets / ENTRY_BYTES) as usize;
         let expected = (shuffle.records / buckets) as usize;
         let capacity = room.min(expected + expected / 16 + 64);
-        let new = || Bucket::with_capacity(capacity);
+        let new = || PlaceBucket::with_capacity(capacity);
         Some(MappedShuffler {
-            order: Order::new(shuffle.seed),
+            order: KeyOrder::new(shuffle.seed),
             buckets: std::iter::repeat_with(new).take(buckets as usize).collect(),
             shift: 64 - buckets.ilog2(),
             room,
@@ -78,7 +78,7 @@ impl MappedShuffler {
             end - map.len() as u64
         });
         let starts: Vec<u64> = starts.collect();
-        let turns = Turns { maps, starts, record_end: population.format.end() };
+        let turns = MappedFiles { maps, starts, record_end: population.format.end() };
         apart.sort_unstable();
         let mut bytes_read = 0;
         let fetch_apart = |at, sink: &mut dyn Sink| {
@@ -87,7 +87,7 @@ impl MappedShuffler {
             bytes_read += fetch_places(population, &apart[place..=place], sink)?;
             Ok(())
         };
-        let load = |bucket: Bucket| bucket.load(file.as_deref(), seed);
+        let load = |bucket: PlaceBucket| bucket.load(file.as_deref(), seed);
         turns.pass_on(buckets, &load, threads, sink, fetch_apart)?;
         Ok(bytes_read)
     }
@@ -125,29 +125,29 @@ impl Sink for MappedShuffler {
 // Places of records with their keys, divided into buckets.
 
 /// A key, and a place: the offset, and in the lowest bits the length.
-pub(super) type Entry = (u64, u64);
+pub(super) type PlaceEntry = (u64, u64);
 
-const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+const ENTRY_BYTES: u64 = size_of::<PlaceEntry>() as u64;
 const LEN_BITS: u32 = 20;
 /// Instead of a length: the record is listed apart.
 const IS_APART: u64 = (1 << LEN_BITS) - 1;
 
 /// Entries with a range of keys, in memory and in the temporary file.
-pub(super) struct Bucket {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct PlaceBucket {
+    pub(super) entries: Vec<PlaceEntry>,
     /// The offset and the number of entries of what was moved to the temporary file.
     chunks: Vec<(u64, usize)>,
 }
 
 /// The offset and the length of an entry.
 #[inline]
-fn place_of(entry: &Entry) -> (u64, u64) {
+fn place_of(entry: &PlaceEntry) -> (u64, u64) {
     (entry.1 >> LEN_BITS, entry.1 & IS_APART)
 }
 
-impl Bucket {
-    pub(super) fn with_capacity(entries: usize) -> Bucket {
-        Bucket { entries: Vec::with_capacity(entries), chunks: Vec::new() }
+impl PlaceBucket {
+    pub(super) fn with_capacity(entries: usize) -> PlaceBucket {
+        PlaceBucket { entries: Vec::with_capacity(entries), chunks: Vec::new() }
     }
 
     #[cold]
@@ -164,8 +164,8 @@ impl Bucket {
     }
 
     /// All entries, in their order.
-    pub(super) fn load(self, file: Option<&File>, seed: u64) -> Result<Vec<Entry>> {
-        let Bucket { mut entries, chunks } = self;
+    pub(super) fn load(self, file: Option<&File>, seed: u64) -> Result<Vec<PlaceEntry>> {
+        let PlaceBucket { mut entries, chunks } = self;
         let mut bytes = Vec::new();
         for (offset, n) in chunks {
             bytes.resize(n * ENTRY_BYTES as usize, 0);
@@ -193,7 +193,7 @@ const RUNS: usize = 16;
 const AT_ONCE: usize = 64;
 
 /// The mapped files.
-pub(super) struct Turns<'a> {
+pub(super) struct MappedFiles<'a> {
     pub(super) maps: &'a [&'a [u8]],
     /// Where each file begins, as if all were one.
     pub(super) starts: Vec<u64>,
@@ -201,15 +201,15 @@ pub(super) struct Turns<'a> {
 }
 
 /// What comes next.
-enum Turn {
-    Copied(Copied),
+enum NextRecords {
+    Copied(RecordBatch),
     /// A record that is listed apart, at this offset.
     Apart(u64),
 }
 
 /// Records one after the other.
 #[derive(Default)]
-struct Copied {
+struct RecordBatch {
     bytes: Vec<u8>,
     lens: Vec<u32>,
     /// A record does not end as the others do.
@@ -217,24 +217,24 @@ struct Copied {
 }
 
 /// A bucket, and where its records go.
-type Job = (Bucket, SyncSender<Result<Turn>>);
-type Load<'a> = &'a (dyn Fn(Bucket) -> Result<Vec<Entry>> + Sync);
+type BucketJob = (PlaceBucket, SyncSender<Result<NextRecords>>);
+type Load<'a> = &'a (dyn Fn(PlaceBucket) -> Result<Vec<PlaceEntry>> + Sync);
 
-impl Turns<'_> {
+impl MappedFiles<'_> {
     /// Passes on the records of all buckets.
     pub(super) fn pass_on(
         &self,
-        buckets: Vec<Bucket>,
+        buckets: Vec<PlaceBucket>,
         load: Load<'_>,
         threads: usize,
         sink: &mut dyn Sink,
         mut fetch_apart: impl FnMut(u64, &mut dyn Sink) -> Result<()>,
     ) -> Result<()> {
-        let (jobs, taken) = sync_channel::<Job>(2 * threads);
+        let (jobs, taken) = sync_channel::<BucketJob>(2 * threads);
         let (taken, spare) = (Mutex::new(taken), Mutex::new(Vec::new()));
-        let mut take = |turn: Turn, sink: &mut dyn Sink| match turn {
-            Turn::Apart(at) => fetch_apart(at, sink),
-            Turn::Copied(copied) => copied.pass_on(sink, &spare),
+        let mut take = |turn: NextRecords, sink: &mut dyn Sink| match turn {
+            NextRecords::Apart(at) => fetch_apart(at, sink),
+            NextRecords::Copied(copied) => copied.pass_on(sink, &spare),
         };
         thread::scope(|scope| {
             let worker = |_| start(scope, || self.work(&taken, load, &spare));
@@ -252,7 +252,7 @@ impl Turns<'_> {
         })
     }
 
-    fn work(&self, jobs: &Mutex<Receiver<Job>>, load: Load<'_>, spare: &Mutex<Vec<Copied>>) {
+    fn work(&self, jobs: &Mutex<Receiver<BucketJob>>, load: Load<'_>, spare: &Mutex<Vec<RecordBatch>>) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((bucket, done)) = job else { return };
@@ -268,31 +268,31 @@ impl Turns<'_> {
     /// Copies the records of these entries.
     fn copy(
         &self,
-        entries: &[Entry],
-        spare: &Mutex<Vec<Copied>>,
-        send: &mut dyn FnMut(Turn) -> Result<()>,
+        entries: &[PlaceEntry],
+        spare: &Mutex<Vec<RecordBatch>>,
+        send: &mut dyn FnMut(NextRecords) -> Result<()>,
     ) -> Result<()> {
-        let mut copied = Copied::new(spare);
+        let mut copied = RecordBatch::new(spare);
         for batch in entries.chunks(AT_ONCE) {
             self.touch(batch);
             for entry in batch {
                 let (at, len) = place_of(entry);
                 if len == IS_APART {
-                    send(Turn::Copied(std::mem::take(&mut copied)))?;
-                    send(Turn::Apart(at))?;
+                    send(NextRecords::Copied(std::mem::take(&mut copied)))?;
+                    send(NextRecords::Apart(at))?;
                 } else {
                     copied.push(self.record(at, len)?, self.record_end);
                 }
             }
             if copied.bytes.len() >= RUN_BYTES {
-                send(Turn::Copied(std::mem::replace(&mut copied, Copied::new(spare))))?;
+                send(NextRecords::Copied(std::mem::replace(&mut copied, RecordBatch::new(spare))))?;
             }
         }
-        send(Turn::Copied(copied))
+        send(NextRecords::Copied(copied))
     }
 
     /// Loads the first and the last byte of each record.
-    fn touch(&self, entries: &[Entry]) {
+    fn touch(&self, entries: &[PlaceEntry]) {
         let ends = entries.iter().map(|entry| {
             let (at, len) = place_of(entry);
             let record = self.record(at, if len == IS_APART { 0 } else { len });
@@ -315,12 +315,12 @@ impl Turns<'_> {
 
 /// Distributes the buckets, and passes on their records in order.
 fn deal(
-    buckets: Vec<Bucket>,
-    jobs: &SyncSender<Job>,
+    buckets: Vec<PlaceBucket>,
+    jobs: &SyncSender<BucketJob>,
     most_open: usize,
-    mut take: impl FnMut(Turn) -> Result<()>,
+    mut take: impl FnMut(NextRecords) -> Result<()>,
 ) -> Result<()> {
-    let mut open: VecDeque<Receiver<Result<Turn>>> = VecDeque::new();
+    let mut open: VecDeque<Receiver<Result<NextRecords>>> = VecDeque::new();
     let mut buckets = buckets.into_iter();
     loop {
         for bucket in buckets.by_ref().take(most_open - open.len()) {
@@ -334,12 +334,12 @@ fn deal(
     }
 }
 
-impl Copied {
-    fn new(spare: &Mutex<Vec<Copied>>) -> Copied {
+impl RecordBatch {
+    fn new(spare: &Mutex<Vec<RecordBatch>>) -> RecordBatch {
         let spare = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| Copied {
+        spare.unwrap_or_else(|| RecordBatch {
             bytes: Vec::with_capacity(RUN_BYTES + (RUN_BYTES >> 3)),
-            ..Copied::default()
+            ..RecordBatch::default()
         })
     }
 
@@ -350,8 +350,8 @@ impl Copied {
         self.has_open |= record_end.is_some_and(|end| record.last() != Some(&end));
     }
 
-    fn pass_on(mut self, sink: &mut dyn Sink, spare: &Mutex<Vec<Copied>>) -> Result<()> {
-        sink.run(&Run { bytes: &self.bytes, lens: &self.lens, has_open: self.has_open })?;
+    fn pass_on(mut self, sink: &mut dyn Sink, spare: &Mutex<Vec<RecordBatch>>) -> Result<()> {
+        sink.run(&RecordRun { bytes: &self.bytes, lens: &self.lens, has_open: self.has_open })?;
         self.bytes.clear();
         self.lens.clear();
         self.has_open = false;

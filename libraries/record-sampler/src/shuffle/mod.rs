@@ -12,7 +12,9 @@ use crate::sink::{Place, Sink};
 use crate::{Error, ErrorKind, Result};
 pub(crate) use mapped::MappedShuffler;
 pub(crate) use spill::random_order;
-use spill::{Bucket, Buckets, HEAD_BYTES, IS_AFTER_CRLF, IS_PLACE, Order, Spill, sort, stored};
+use spill::{
+    Buckets, HEAD_BYTES, IS_AFTER_CRLF, IS_PLACE, KeyOrder, RecordBucket, Spill, sort, stored,
+};
 
 /// A longer record of a file is read again when it is its turn.
 const LONG_BYTES: usize = 256 << 10;
@@ -38,9 +40,9 @@ pub(crate) struct Shuffle {
 
 /// Takes records in order, and passes them on in random order.
 pub(crate) struct Shuffler {
-    order: Order,
+    order: KeyOrder,
     buckets: Buckets,
-    shelf: Shelf,
+    shelf: BucketStorage,
     /// Whether long records can be read again.
     can_reread: bool,
     /// The bucket of the record that is being taken, and where it begins there.
@@ -49,7 +51,7 @@ pub(crate) struct Shuffler {
 }
 
 /// What all buckets share.
-struct Shelf {
+struct BucketStorage {
     spill: Option<Spill>,
     seed: u64,
     memory: u64,
@@ -101,15 +103,15 @@ impl Shuffler {
             shuffle.bytes = shuffle.bytes.min(most);
         }
         shuffle.check()?;
-        let (order, buckets) = (Order::new(shuffle.seed), shuffle.buckets());
-        let shelf = Shelf { spill: None, seed: shuffle.seed, memory: shuffle.memory };
+        let (order, buckets) = (KeyOrder::new(shuffle.seed), shuffle.buckets());
+        let shelf = BucketStorage { spill: None, seed: shuffle.seed, memory: shuffle.memory };
         Ok(Shuffler { order, buckets, shelf, can_reread, open: None, is_long: false })
     }
 
     /// Passes on all records; returns how many bytes were read again.
     pub(crate) fn finish(self, files: Option<&Population>, sink: &mut dyn Sink) -> Result<u64> {
         let Shuffler { buckets, mut shelf, .. } = self;
-        shelf.pass_on(buckets, 0, &mut Target { files, sink, bytes_read: 0 })
+        shelf.pass_on(buckets, 0, &mut ShuffleOutput { files, sink, bytes_read: 0 })
     }
 
     #[inline]
@@ -158,13 +160,13 @@ impl Sink for Shuffler {
 }
 
 /// Where records go when it is their turn.
-struct Target<'a, 'b> {
+struct ShuffleOutput<'a, 'b> {
     files: Option<&'a Population>,
     sink: &'b mut dyn Sink,
     bytes_read: u64,
 }
 
-impl Target<'_, '_> {
+impl ShuffleOutput<'_, '_> {
     fn record(&mut self, bytes: &[u8], flags: u64) -> Result<()> {
         if flags & IS_PLACE == 0 {
             self.sink.piece(bytes)?;
@@ -180,12 +182,12 @@ impl Target<'_, '_> {
     }
 }
 
-impl Shelf {
+impl BucketStorage {
     fn pass_on(
         &mut self,
         mut buckets: Buckets,
         depth: u32,
-        target: &mut Target<'_, '_>,
+        target: &mut ShuffleOutput<'_, '_>,
     ) -> Result<u64> {
         buckets.settle(&mut self.spill)?;
         for number in 0..buckets.list.len() {
@@ -202,7 +204,7 @@ impl Shelf {
         Ok(target.bytes_read)
     }
 
-    fn pass_on_loaded(&self, bucket: Bucket, target: &mut Target<'_, '_>) -> Result<()> {
+    fn pass_on_loaded(&self, bucket: RecordBucket, target: &mut ShuffleOutput<'_, '_>) -> Result<()> {
         const BATCH: usize = 64;
         let mut entries = Vec::with_capacity(bucket.records as usize);
         let bytes = bucket.load(self.spill.as_ref())?;
@@ -225,7 +227,7 @@ impl Shelf {
     }
 
     /// Divides the keys of a bucket among smaller ones.
-    fn divide(&mut self, bucket: Bucket, low: u64, span: u128) -> Result<Buckets> {
+    fn divide(&mut self, bucket: RecordBucket, low: u64, span: u128) -> Result<Buckets> {
         let mut smaller = divided(low, span, bucket.loaded_bytes(), self.memory);
         let mut records = bucket.replay(self.spill.as_ref());
         while let Some((key, flags, bytes)) = records.next()? {
@@ -242,8 +244,8 @@ impl Shelf {
 
 /// Takes records of a stream, whose number is known at its end only.
 pub(crate) struct Spool {
-    bucket: Bucket,
-    shelf: Shelf,
+    bucket: RecordBucket,
+    shelf: BucketStorage,
     /// Where the record begins that is being taken.
     open: Option<usize>,
 }
@@ -253,13 +255,13 @@ const SPOOL_BYTES: usize = 1 << 20;
 
 impl Spool {
     pub(crate) fn new(seed: u64, memory: u64) -> Spool {
-        let shelf = Shelf { spill: None, seed, memory };
-        Spool { bucket: Bucket::default(), shelf, open: None }
+        let shelf = BucketStorage { spill: None, seed, memory };
+        Spool { bucket: RecordBucket::default(), shelf, open: None }
     }
 
     /// Passes on all records in random order.
     pub(crate) fn finish(self, sink: &mut dyn Sink) -> Result<()> {
-        let Spool { bucket, shelf: Shelf { spill, seed, memory }, .. } = self;
+        let Spool { bucket, shelf: BucketStorage { spill, seed, memory }, .. } = self;
         let (records, bytes) = (bucket.records, bucket.loaded_bytes());
         let mut shuffler = Shuffler::new(&Shuffle { records, bytes, seed, memory }, false)?;
         let mut replay = bucket.replay(spill.as_ref());

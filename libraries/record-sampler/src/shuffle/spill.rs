@@ -26,7 +26,7 @@ const FLAG_BITS: u32 = 2;
 
 /// Records of a range of keys, in memory and in the temporary file.
 #[derive(Default)]
-pub(super) struct Bucket {
+pub(super) struct RecordBucket {
     pub(super) buffer: Vec<u8>,
     /// The offset and the size of what was moved to the file.
     chunks: Vec<(u64, u64)>,
@@ -35,7 +35,7 @@ pub(super) struct Bucket {
     spilled: u64,
 }
 
-impl Bucket {
+impl RecordBucket {
     /// Begins a record; its bytes are to be appended to the buffer. Returns where it begins.
     pub(super) fn begin(&mut self, key: u64) -> usize {
         let start = self.buffer.len();
@@ -105,7 +105,7 @@ impl Bucket {
 }
 
 /// A stored record: its key, its flags, and the range of its bytes.
-pub(super) struct Stored {
+pub(super) struct StoredRecord {
     pub(super) key: u64,
     pub(super) flags: u64,
     pub(super) bytes: Range<usize>,
@@ -113,12 +113,12 @@ pub(super) struct Stored {
 
 /// The record that begins there, if its head is complete.
 #[inline]
-pub(super) fn stored(bytes: &[u8], at: usize) -> Option<Stored> {
+pub(super) fn stored(bytes: &[u8], at: usize) -> Option<StoredRecord> {
     let (key, rest) = bytes.get(at..)?.split_first_chunk::<8>()?;
     let (size, _) = rest.split_first_chunk::<8>()?;
     let size = u64::from_le_bytes(*size);
     let start = at + HEAD_BYTES;
-    Some(Stored {
+    Some(StoredRecord {
         key: u64::from_le_bytes(*key),
         flags: size & (IS_AFTER_CRLF | IS_PLACE),
         bytes: start..start + (size >> FLAG_BITS) as usize,
@@ -175,7 +175,7 @@ impl Replay {
 
 /// Buckets for equal parts of a range of keys.
 pub(super) struct Buckets {
-    pub(super) list: Vec<Bucket>,
+    pub(super) list: Vec<RecordBucket>,
     low: u64,
     /// The number of keys of a bucket.
     pub(super) width: u64,
@@ -187,7 +187,7 @@ impl Buckets {
     /// For the keys from `low`, as many as `span`.
     pub(super) fn new(low: u64, span: u128, n: u64, room: usize) -> Buckets {
         let width = span.div_ceil(u128::from(n.max(1))).clamp(1, u128::from(u64::MAX)) as u64;
-        let list = (0..n.max(1)).map(|_| Bucket::default()).collect();
+        let list = (0..n.max(1)).map(|_| RecordBucket::default()).collect();
         Buckets { list, low, width, room }
     }
 
@@ -230,12 +230,12 @@ impl Buckets {
 
 /// Draws the keys. They depend on the seed and on nothing else, so that the order is the same
 /// wherever records are kept until it is their turn.
-pub(super) struct Order(Rng);
+pub(super) struct KeyOrder(Rng);
 
-impl Order {
-    pub(super) fn new(seed: u64) -> Order {
+impl KeyOrder {
+    pub(super) fn new(seed: u64) -> KeyOrder {
         // Other numbers than those that chose the records.
-        Order(Rng::new(seed ^ 0x5eed_5eed_5eed_5eed))
+        KeyOrder(Rng::new(seed ^ 0x5eed_5eed_5eed_5eed))
     }
 
     /// The key of the next record.
@@ -248,7 +248,7 @@ impl Order {
 /// The numbers of as many records, in random order: the same one as of records that are passed to a
 /// `Shuffler`.
 pub(crate) fn random_order(n: usize, seed: u64) -> impl Iterator<Item = usize> {
-    let mut order = Order::new(seed);
+    let mut order = KeyOrder::new(seed);
     let mut entries: Vec<(u64, u64)> = (0..n as u64).map(|i| (order.next_key(), i)).collect();
     sort(&mut entries, seed);
     entries.into_iter().map(|(_, number)| number as usize)
@@ -346,11 +346,11 @@ mod tests {
     }
 
     /// The probability of each order of four records, by chi-square.
-    fn check(keys: impl Fn(&mut Order, u64) -> u64) {
+    fn check(keys: impl Fn(&mut KeyOrder, u64) -> u64) {
         const SEEDS: u64 = 48_000;
         let mut counts: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
         for seed in 0..SEEDS {
-            let mut order = Order::new(seed);
+            let mut order = KeyOrder::new(seed);
             let mut entries: Vec<_> = (0..4).map(|i| (keys(&mut order, i), i)).collect();
             sort(&mut entries, seed);
             *counts.entry(entries.into_iter().map(|(_, record)| record).collect()).or_default() +=

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::random::Rng;
-use crate::sink::List;
+use crate::sink::RecordSink;
 
 /// Records of all lengths, a few of them long.
 fn records(n: u64) -> Vec<Vec<u8>> {
@@ -41,13 +41,13 @@ fn the_order_depends_on_the_seed_and_not_on_the_memory() {
                 let is_spilled = shuffler.shelf.spill.is_some();
                 assert!(n < 3000 || memory > 20_000 || is_spilled, "{memory} {bytes}");
                 assert!(memory < 1 << 30 || !is_spilled, "{memory} {bytes}");
-                let mut list = List::default();
+                let mut list = RecordSink::default();
                 shuffler.finish(None, &mut list).unwrap();
                 assert!(list.records == expected, "{n} {memory} {bytes}");
             }
             let mut spool = Spool::new(3, memory);
             feed(&mut spool, &records);
-            let mut list = List::default();
+            let mut list = RecordSink::default();
             spool.finish(&mut list).unwrap();
             assert!(list.records == expected, "{n} {memory}");
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::{Candidate, FileHeader, Request, Sketch, Stratum};
+use super::{Candidate, FileHeader, Sketch, SketchRequest, SketchStratum};
 use crate::input::{Column, digest};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
@@ -71,7 +71,7 @@ impl Sketch {
             if !(is_whole || cfg!(fuzzing)) {
                 return None;
             }
-            let mut cursor = Cursor(body);
+            let mut cursor = ByteCursor(body);
             let sketch = cursor.sketch()?;
             cursor.0.is_empty().then_some(sketch)
         });
@@ -136,7 +136,7 @@ fn put_header(out: &mut Vec<u8>, header: &HeaderRule) {
     }
 }
 
-impl Request {
+impl SketchRequest {
     fn put(&self, out: &mut Vec<u8>) {
         put(out, self.n);
         out.push(u8::from(self.is_exact));
@@ -160,9 +160,9 @@ impl Request {
 }
 
 /// The rest of the bytes. `None` is returned for what `to_bytes` does not write.
-struct Cursor<'a>(&'a [u8]);
+struct ByteCursor<'a>(&'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -214,7 +214,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn request(&mut self) -> Option<Request> {
+    fn request(&mut self) -> Option<SketchRequest> {
         let (n, is_exact, seed) = (self.number()?, self.flag()?, self.number()?);
         let (weight, key) = (self.column()?, self.column()?);
         let format = match (self.byte()?, self.number()?) {
@@ -238,7 +238,7 @@ impl<'a> Cursor<'a> {
             5 => HeaderRule::Magic(self.text()?.to_vec()),
             _ => return None,
         };
-        Some(Request { n, is_exact, seed, weight, key, format, header })
+        Some(SketchRequest { n, is_exact, seed, weight, key, format, header })
     }
 
     fn sketch(&mut self) -> Option<Sketch> {
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         is_complete.then_some(sketch)
     }
 
-    fn stratum(&mut self, n: u64) -> Option<Stratum> {
+    fn stratum(&mut self, n: u64) -> Option<SketchStratum> {
         let (seen, weighed, len) = (self.number()?, self.number()?, self.number()?);
         if !(len <= n && len <= weighed && weighed <= seen) {
             return None;
@@ -282,6 +282,6 @@ impl<'a> Cursor<'a> {
             }
             kept.push(record);
         }
-        Some(Stratum { seen, weighed, kept: BinaryHeap::from(kept) })
+        Some(SketchStratum { seen, weighed, kept: BinaryHeap::from(kept) })
     }
 }

@@ -37,17 +37,17 @@ use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    request: Request,
+    request: SketchRequest,
     header: Option<FileHeader>,
     /// The number of records of the parts.
     seen: u64,
     /// By key; without strata a single one, whose key is empty.
-    strata: BTreeMap<Box<[u8]>, Stratum>,
+    strata: BTreeMap<Box<[u8]>, SketchStratum>,
 }
 
 /// What was requested. Only sketches of the same request can be merged.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Request {
+pub(crate) struct SketchRequest {
     pub(crate) n: u64,
     /// Whether fewer records are an error.
     pub(crate) is_exact: bool,
@@ -67,10 +67,10 @@ struct FileHeader {
 
 impl Sketch {
     /// Without records, and without strata unless there is only one.
-    pub(crate) fn new(request: Request) -> Sketch {
+    pub(crate) fn new(request: SketchRequest) -> Sketch {
         let mut strata = BTreeMap::new();
         if request.key.is_none() {
-            strata.insert(Box::default(), Stratum::default());
+            strata.insert(Box::default(), SketchStratum::default());
         }
         Sketch { request, header: None, seen: 0, strata }
     }
@@ -92,7 +92,7 @@ impl Sketch {
         &mut self,
         key: &[u8],
         weight: f64,
-        keys: &Keys,
+        keys: &FileKeys,
         (file, offset): (u64, u64),
         record: impl FnOnce() -> Box<[u8]>,
     ) {
@@ -102,7 +102,7 @@ impl Sketch {
             self.strata.values_mut().next()
         } else {
             if !self.strata.contains_key(key) {
-                self.strata.insert(key.into(), Stratum::default());
+                self.strata.insert(key.into(), SketchStratum::default());
             }
             self.strata.get_mut(key)
         };
@@ -173,7 +173,7 @@ impl Sketch {
     /// ```
     pub fn records(&self) -> Result<Vec<&[u8]>> {
         self.check_number()?;
-        let mut kept: Vec<&Candidate> = self.strata.values().flat_map(Stratum::kept).collect();
+        let mut kept: Vec<&Candidate> = self.strata.values().flat_map(SketchStratum::kept).collect();
         kept.sort_unstable_by_key(|kept| (kept.file, kept.offset));
         Ok(kept.into_iter().map(|kept| &*kept.bytes).collect())
     }
@@ -182,7 +182,7 @@ impl Sketch {
     #[cfg(feature = "parquet")]
     pub(crate) fn places(&self) -> Result<Vec<(u64, u64)>> {
         self.check_number()?;
-        let kept = self.strata.values().flat_map(Stratum::kept);
+        let kept = self.strata.values().flat_map(SketchStratum::kept);
         let mut places: Vec<(u64, u64)> = kept.map(|kept| (kept.file, kept.offset)).collect();
         places.sort_unstable();
         Ok(places)
@@ -230,12 +230,12 @@ impl Sketch {
 
     /// With which probabilities the records of `records` were drawn, if without weights.
     pub(crate) fn probabilities(&self) -> Probabilities {
-        let of = |stratum: &Stratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
+        let probability = |stratum: &SketchStratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
         if let (None, Some(all)) = (&self.request.key, self.strata.values().next()) {
-            return Probabilities::Same(of(all));
+            return Probabilities::Same(probability(all));
         }
         let each = self.strata.values().flat_map(|stratum| {
-            stratum.kept().map(move |kept| (kept.file, kept.offset, of(stratum)))
+            stratum.kept().map(move |kept| (kept.file, kept.offset, probability(stratum)))
         });
         let mut each: Vec<(u64, u64, f64)> = each.collect();
         each.sort_unstable_by_key(|(file, offset, _)| (*file, *offset));
@@ -244,7 +244,7 @@ impl Sketch {
     }
 
     fn check_number(&self) -> Result<()> {
-        let Request { n, is_exact, ref weight, ref key, .. } = self.request;
+        let SketchRequest { n, is_exact, ref weight, ref key, .. } = self.request;
         if !is_exact {
             return Ok(());
         }
@@ -269,8 +269,8 @@ impl Sketch {
     }
 }
 
-impl Request {
-    fn check_same(&self, other: &Request) -> Result<()> {
+impl SketchRequest {
+    fn check_same(&self, other: &SketchRequest) -> Result<()> {
         let differs = [
             ("numbers of records", self.n != other.n || self.is_exact != other.is_exact),
             ("seeds", self.seed != other.seed),
@@ -312,17 +312,17 @@ fn merged_header(
 // file, the offset in it and the weight, so that it does not matter who computes it.
 
 /// The random numbers of the records of one file: 64 bits for each offset.
-pub(crate) struct Keys {
+pub(crate) struct FileKeys {
     first: u64,
     second: u64,
 }
 
-impl Keys {
+impl FileKeys {
     /// Two numbers, as by a single one the numbers of two of many files could be the same with
     /// another start.
-    pub(crate) fn new(seed: u64, file: u64) -> Keys {
+    pub(crate) fn new(seed: u64, file: u64) -> FileKeys {
         let mut rng = Rng::new(Rng::new(seed).next_u64().wrapping_add(file));
-        Keys { first: rng.next_u64(), second: rng.next_u64() }
+        FileKeys { first: rng.next_u64(), second: rng.next_u64() }
     }
 
     /// A number in (0, 1], a multiple of 2⁻⁵³.
@@ -359,7 +359,7 @@ fn mixed(mut z: u64) -> u64 {
 
 /// The records with the least keys of one stratum.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stratum {
+pub(crate) struct SketchStratum {
     seen: u64,
     /// Those with a weight above 0.
     weighed: u64,
@@ -399,7 +399,7 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-impl Stratum {
+impl SketchStratum {
     /// A record with a larger key is not needed.
     #[inline]
     fn limit(&self, n: u64) -> f64 {
@@ -421,7 +421,7 @@ impl Stratum {
         }
     }
 
-    fn merge(&mut self, other: Stratum, n: u64) -> Result<()> {
+    fn merge(&mut self, other: SketchStratum, n: u64) -> Result<()> {
         self.seen = self.seen.saturating_add(other.seen);
         self.weighed = self.weighed.saturating_add(other.weighed);
         let mut kept = std::mem::take(&mut self.kept).into_vec();
@@ -454,7 +454,7 @@ mod key_tests {
 
     #[test]
     fn keys_are_fixed_for_ever() {
-        let key = |seed, file, offset| Keys::new(seed, file).key(offset, 1.0, f64::INFINITY);
+        let key = |seed, file, offset| FileKeys::new(seed, file).key(offset, 1.0, f64::INFINITY);
         let keys = [key(0, 0, 0), key(1, 0, 0), key(0, 1, 0), key(0, 0, 1)].map(Option::unwrap);
         assert_eq!(keys.map(f64::to_bits), FIXED);
     }
@@ -470,13 +470,13 @@ mod key_tests {
     fn numbers_of_neighbours_are_uniform_and_independent() {
         // Offsets of lines of 1 and of 64 bytes, and the same offset of many files.
         let by_offset = |step: u64| {
-            let keys = Keys::new(5, 9);
+            let keys = FileKeys::new(5, 9);
             move |i: u64| keys.unit(i * step)
         };
         check(by_offset(1));
         check(by_offset(64));
-        check(|i| Keys::new(5, i).unit(0));
-        check(|i| Keys::new(i, 0).unit(0));
+        check(|i| FileKeys::new(5, i).unit(0));
+        check(|i| FileKeys::new(i, 0).unit(0));
     }
 
     /// Chi-square over the cells of a number and its successor: 255 degrees of freedom.
@@ -495,7 +495,7 @@ mod key_tests {
 
     #[test]
     fn the_shortcut_leaves_out_nothing_that_is_within_the_limit() {
-        let keys = Keys::new(1, 2);
+        let keys = FileKeys::new(1, 2);
         for (weight, limit) in [(1.0, 1e-3), (1e-9, 1e6), (1e200, 1e-203), (3.0, 0.0), (0.5, 8.0)] {
             for offset in 0..20_000 {
                 let key = keys.key(offset, weight, f64::INFINITY).unwrap();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::random::Rng;
 
-const LINES: Request = Request {
+const LINES: SketchRequest = SketchRequest {
     n: 3,
     is_exact: false,
     seed: 7,
@@ -15,14 +15,14 @@ const LINES: Request = Request {
     header: HeaderRule::None,
 };
 
-fn by_kind() -> Request {
-    Request { weight: Some("w".into()), key: Some("kind".into()), ..LINES }
+fn by_kind() -> SketchRequest {
+    SketchRequest { weight: Some("w".into()), key: Some("kind".into()), ..LINES }
 }
 
 /// The sketch of some records of file 1: `len` of them, from this one on.
-fn sketch(request: &Request, from: u64, len: u64) -> Sketch {
+fn sketch(request: &SketchRequest, from: u64, len: u64) -> Sketch {
     let mut sketch = Sketch::new(request.clone());
-    let keys = Keys::new(request.seed, 1);
+    let keys = FileKeys::new(request.seed, 1);
     for i in from..from + len {
         let key = if request.key.is_some() { format!("kind {}", i % 3) } else { String::new() };
         let weight = if request.weight.is_some() { (i % 5) as f64 } else { 1.0 };
@@ -40,7 +40,7 @@ fn merged(sketches: impl IntoIterator<Item = Sketch>) -> Sketch {
 #[test]
 fn the_sketch_of_the_parts_is_that_of_the_whole_in_any_order_and_nesting() {
     let mut rng = Rng::new(4);
-    for request in [LINES, by_kind(), Request { n: 0, ..LINES }, Request { n: 99, ..LINES }] {
+    for request in [LINES, by_kind(), SketchRequest { n: 0, ..LINES }, SketchRequest { n: 99, ..LINES }] {
         let whole = sketch(&request, 0, 60).to_bytes();
         for _ in 0..200 {
             let mut parts = Vec::new();
@@ -65,13 +65,13 @@ fn the_sketch_of_the_parts_is_that_of_the_whole_in_any_order_and_nesting() {
 fn another_request_and_a_part_that_was_counted_twice_are_refused() {
     let one = || sketch(&LINES, 0, 10);
     for (request, expected) in [
-        (Request { n: 4, ..LINES }, "different numbers of records"),
-        (Request { is_exact: true, ..LINES }, "different numbers of records"),
-        (Request { seed: 8, ..LINES }, "different seeds"),
-        (Request { weight: Some("w".into()), ..LINES }, "different weights"),
-        (Request { key: Some(Column::Number(1)), ..LINES }, "different keys"),
-        (Request { format: Format::JsonLines, ..LINES }, "different formats"),
-        (Request { header: HeaderRule::Record, ..LINES }, "different formats"),
+        (SketchRequest { n: 4, ..LINES }, "different numbers of records"),
+        (SketchRequest { is_exact: true, ..LINES }, "different numbers of records"),
+        (SketchRequest { seed: 8, ..LINES }, "different seeds"),
+        (SketchRequest { weight: Some("w".into()), ..LINES }, "different weights"),
+        (SketchRequest { key: Some(Column::Number(1)), ..LINES }, "different keys"),
+        (SketchRequest { format: Format::JsonLines, ..LINES }, "different formats"),
+        (SketchRequest { header: HeaderRule::Record, ..LINES }, "different formats"),
     ] {
         let error = one().merge(sketch(&request, 10, 10)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadRequest);
@@ -85,16 +85,16 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
 #[test]
 fn headers_must_agree_and_that_of_the_first_file_is_kept() {
     let csv =
-        Request { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
-    let of = |file, header: &str| {
+        SketchRequest { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
+    let sketch_of = |file, header: &str| {
         let mut sketch = Sketch::new(csv.clone());
         sketch.set_header(file, header.as_bytes());
         sketch
     };
-    let all = || [of(2, "a,b\n"), of(0, ""), of(1, "\"a\",b\r\n")];
+    let all = || [sketch_of(2, "a,b\n"), sketch_of(0, ""), sketch_of(1, "\"a\",b\r\n")];
     assert_eq!(merged(all()).header(), b"\"a\",b\r\n");
     assert_eq!(merged(all().into_iter().rev()).header(), b"\"a\",b\r\n");
-    let error = of(5, "a,b\n").merge(of(3, "a,c\n")).unwrap_err();
+    let error = sketch_of(5, "a,b\n").merge(sketch_of(3, "a,c\n")).unwrap_err();
     let text = "file number 5: its header differs in column 2 from that of file number 3: \
                 \"b\" instead of \"c\"";
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::MixedHeaders, text));
@@ -102,8 +102,8 @@ fn headers_must_agree_and_that_of_the_first_file_is_kept() {
 
 #[test]
 fn too_few_records_are_an_error_only_at_the_end() {
-    let exact = |request: Request| Request { is_exact: true, n: 20, ..request };
-    let request = exact(Request { weight: Some("w".into()), ..LINES });
+    let exact = |request: SketchRequest| SketchRequest { is_exact: true, n: 20, ..request };
+    let request = exact(SketchRequest { weight: Some("w".into()), ..LINES });
     let parts = || [sketch(&request, 0, 10), sketch(&request, 10, 10)];
     let error = merged(parts()).records().unwrap_err().to_string();
     let text = "20 records were requested, but there are 16 with a weight above 0 among 20";

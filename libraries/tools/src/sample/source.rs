@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn an_object_of_a_bucket_has_a_url() {
-        let of = |text, endpoint| object(text, endpoint).unwrap();
-        assert_eq!(of("b/a/c d.csv", None), "https://b.s3.amazonaws.com/a/c%20d.csv");
-        assert_eq!(of("b/a", Some("http://localhost:9/")), "http://localhost:9/b/a");
+        let object_url = |text, endpoint| object(text, endpoint).unwrap();
+        assert_eq!(object_url("b/a/c d.csv", None), "https://b.s3.amazonaws.com/a/c%20d.csv");
+        assert_eq!(object_url("b/a", Some("http://localhost:9/")), "http://localhost:9/b/a");
         for text in ["b", "b/", "/a"] {
             assert_eq!(object(text, None).unwrap_err().to_string(), "an object is s3://BUCKET/KEY");
         }
