@@ -21,33 +21,33 @@ use tempfile::TempPath;
 const LINKS_LIMIT: usize = 40;
 
 /// What a path refers to.
-pub(crate) struct Target {
+pub(crate) struct TargetPath {
     /// The path after all links are resolved.
     path: PathBuf,
-    kind: Kind,
+    kind: TargetKind,
 }
 
-enum Kind {
+enum TargetKind {
     New,
     Regular(Metadata),
     /// Not a regular file, and therefore not replaced.
     Special(File),
 }
 
-impl Target {
-    pub(crate) fn new(path: &Path) -> Result<Target> {
+impl TargetPath {
+    pub(crate) fn new(path: &Path) -> Result<TargetPath> {
         if let Some(stream) = standard_stream(path)? {
-            return Ok(Target { path: path.to_owned(), kind: Kind::Special(stream) });
+            return Ok(TargetPath { path: path.to_owned(), kind: TargetKind::Special(stream) });
         }
         let (path, kind) = match fs::metadata(path) {
             Ok(there) if there.is_dir() => bail!("is a directory; name a file"),
             // A file that has been removed has no path except that of a descriptor in /proc.
             Ok(there) if there.is_file() && there.nlink() > 0 => {
-                (fs::canonicalize(path)?, Kind::Regular(there))
+                (fs::canonicalize(path)?, TargetKind::Regular(there))
             }
-            Ok(_) => (path.to_owned(), Kind::Special(File::options().write(true).open(path)?)),
+            Ok(_) => (path.to_owned(), TargetKind::Special(File::options().write(true).open(path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                (end_of_links(path)?, Kind::New)
+                (end_of_links(path)?, TargetKind::New)
             }
             Err(error) => return Err(error.into()),
         };
@@ -57,7 +57,7 @@ impl Target {
             let text = format!("there is no directory {}", dir.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, text).into());
         }
-        Ok(Target { path, kind })
+        Ok(TargetPath { path, kind })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -66,12 +66,12 @@ impl Target {
 
     /// Whether another file can replace it.
     pub(crate) fn is_regular(&self) -> bool {
-        !matches!(self.kind, Kind::Special(_))
+        !matches!(self.kind, TargetKind::Special(_))
     }
 
     /// The resolved path, which is the same for every path to the file; `None` if it cannot be
     /// replaced.
-    pub(crate) fn place(&self) -> Option<PathBuf> {
+    pub(crate) fn canonical_path(&self) -> Option<PathBuf> {
         let name = self.path.file_name().filter(|_| self.is_regular())?;
         Some(fs::canonicalize(folder(&self.path)).ok()?.join(name))
     }
@@ -79,7 +79,7 @@ impl Target {
     /// Gives the stand-in the mode and owner of the file that it will replace. If it cannot replace
     /// that file, the existing file is returned, which must receive the bytes.
     pub(crate) fn dress(&self, stand_in: &File) -> io::Result<Option<File>> {
-        let Kind::Regular(old) = &self.kind else { return Ok(None) };
+        let TargetKind::Regular(old) = &self.kind else { return Ok(None) };
         let new = stand_in.metadata()?;
         let same_owner = (new.uid(), new.gid()) == (old.uid(), old.gid())
             || fchown(stand_in, Some(old.uid()), Some(old.gid())).is_ok();
@@ -94,12 +94,12 @@ impl Target {
 
 /// A file that is being written.
 pub struct AtomicFile {
-    target: Target,
+    target: TargetPath,
     file: File,
-    state: State,
+    state: AtomicFileState,
 }
 
-enum State {
+enum AtomicFileState {
     /// The bytes go directly to the target.
     Special,
     /// It will replace the target. Until then it has no name.
@@ -114,16 +114,16 @@ enum State {
 
 impl AtomicFile {
     pub fn create(path: &Path) -> Result<AtomicFile> {
-        let target = Target::new(path)?;
-        if let Kind::Special(file) = &target.kind {
+        let target = TargetPath::new(path)?;
+        if let TargetKind::Special(file) = &target.kind {
             let file = file.try_clone()?;
-            return Ok(AtomicFile { target, file, state: State::Special });
+            return Ok(AtomicFile { target, file, state: AtomicFileState::Special });
         }
         #[cfg(target_os = "linux")]
         if let Ok(file) = nameless(folder(&target.path)) {
             let state = match target.dress(&file)? {
-                None => State::Nameless,
-                Some(target) => State::Copied { target, _name: None },
+                None => AtomicFileState::Nameless,
+                Some(target) => AtomicFileState::Copied { target, _name: None },
             };
             return Ok(AtomicFile { target, file, state });
         }
@@ -135,16 +135,16 @@ impl AtomicFile {
     /// Uses a complete file in the target's directory, which is open for reading. It is never
     /// removed here, as it may be the only copy: after `finish` it has either become the target, or
     /// its bytes are also on disk in the target.
-    pub(crate) fn from_part(target: Target, file: File, part: &Path) -> Result<AtomicFile> {
+    pub(crate) fn from_part(target: TargetPath, file: File, part: &Path) -> Result<AtomicFile> {
         let mut name = TempPath::try_from_path(std::path::absolute(part)?)?;
         name.disable_cleanup(true);
         AtomicFile::named(target, file, name)
     }
 
-    fn named(target: Target, file: File, name: TempPath) -> Result<AtomicFile> {
+    fn named(target: TargetPath, file: File, name: TempPath) -> Result<AtomicFile> {
         let state = match target.dress(&file)? {
-            None => State::Named(name),
-            Some(target) => State::Copied { target, _name: Some(name) },
+            None => AtomicFileState::Named(name),
+            Some(target) => AtomicFileState::Copied { target, _name: Some(name) },
         };
         Ok(AtomicFile { target, file, state })
     }
@@ -153,7 +153,7 @@ impl AtomicFile {
         &self.file
     }
 
-    pub(crate) fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &TargetPath {
         &self.target
     }
 
@@ -162,9 +162,9 @@ impl AtomicFile {
     pub fn ready(self) -> Result<AtomicFile> {
         match self.state {
             #[cfg(target_os = "linux")]
-            State::Nameless => {
+            AtomicFileState::Nameless => {
                 let name = link(&self.file, folder(&self.target.path))?;
-                Ok(AtomicFile { state: State::Named(name), ..self })
+                Ok(AtomicFile { state: AtomicFileState::Named(name), ..self })
             }
             _ => Ok(self),
         }
@@ -174,8 +174,8 @@ impl AtomicFile {
     pub fn finish(self) -> Result<()> {
         let AtomicFile { target, mut file, state } = self.ready()?;
         match state {
-            State::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
-            State::Copied { target, _name } => {
+            AtomicFileState::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
+            AtomicFileState::Copied { target, _name } => {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;
                 target.set_len(bytes)?;

@@ -21,14 +21,14 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use sha2::{Digest, Sha256};
 
 use super::name::quoted;
-use super::{Cat, Line, report, with_digest};
-use crate::atomic_file::{AtomicFile, Target};
+use super::{Cat, ProgressLine, report, with_digest};
+use crate::atomic_file::{AtomicFile, TargetPath};
 
 impl Cat {
     pub(super) fn download(&self, output: &Path) -> Result<ExitCode> {
         let writing = || format!("writing {}", quoted(output));
         if let Some(url) = self.args.inputs.first().filter(|_| self.args.resume) {
-            let target = Target::new(output).with_context(writing)?;
+            let target = TargetPath::new(output).with_context(writing)?;
             let name = quoted(output);
             ensure!(target.is_regular(), "--resume: {name} is no regular file; leave it out");
             return self.resumable(url, target).with_context(writing);
@@ -44,9 +44,9 @@ impl Cat {
         Ok(ended)
     }
 
-    fn resumable(&self, url: &OsString, target: Target) -> Result<ExitCode> {
+    fn resumable(&self, url: &OsString, target: TargetPath) -> Result<ExitCode> {
         let digest = self.digest(url)?;
-        let mut part = Part::open(&target)?;
+        let mut part = PartFile::open(&target)?;
         let mut ended = None;
         if let Some(left) = part.left.take() {
             let mut why = "has changed";
@@ -83,8 +83,8 @@ impl Cat {
     fn go_on(
         &self,
         url: &OsString,
-        part: &mut Part,
-        left: &Note,
+        part: &mut PartFile,
+        left: &PartNote,
         digest: Option<[u8; 32]>,
     ) -> Result<Option<ExitCode>> {
         part.cut(left.len)?;
@@ -109,26 +109,26 @@ impl Cat {
     fn body(
         &self,
         url: &OsString,
-        part: &Part,
-        from: Option<&Note>,
+        part: &PartFile,
+        from: Option<&PartNote>,
         digest: Option<[u8; 32]>,
     ) -> Option<ExitCode> {
-        let line = self.args.progress.then(|| Line::new(url));
+        let line = self.args.progress.then(|| ProgressLine::new(url));
         let at = from.map_or(0, |left| left.len);
         let limit = self.args.limit.map(|limit| limit.saturating_sub(at));
         // Set when the server has answered.
         let noted = Arc::new(Mutex::new(None));
-        let mut shows = line.as_ref().map(Line::shows);
+        let mut shows = line.as_ref().map(ProgressLine::shows);
         let grows = noted.clone();
         let opened = self.options(url, limit, None).and_then(|options| {
             let options = options.on_progress(move |progress| {
                 if let Some(shows) = &mut shows {
                     shows(progress);
                 }
-                with(&grows, Noted::grown);
+                with(&grows, NotedPart::grown);
             });
             let options = match from {
-                Some(Note { etag: Some(etag), .. }) => options.resume_from(at, etag),
+                Some(PartNote { etag: Some(etag), .. }) => options.resume_from(at, etag),
                 _ => with_digest(options, digest),
             };
             options.open(url.as_os_str())
@@ -142,7 +142,7 @@ impl Cat {
         }
         let copied = opened.and_then(|mut stream| {
             let size = stream.choice().size_bytes.map(|size| at + size);
-            let note = part.noted(Note::new(url, stream.etag(), size)).ok();
+            let note = part.noted(PartNote::new(url, stream.etag(), size)).ok();
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = note;
             stream.copy_to(&part.file)
         });
@@ -165,7 +165,7 @@ impl Cat {
 }
 
 /// Where the bytes are after the last step has failed, and what to do with them.
-fn kept(part: &Part) -> String {
+fn kept(part: &PartFile) -> String {
     let name = quoted(&part.path);
     let way = if part.has_version() {
         "try again with --resume"
@@ -175,7 +175,7 @@ fn kept(part: &Part) -> String {
     format!("the whole download is kept in {name}: {way}")
 }
 
-fn with(noted: &Mutex<Option<Noted>>, then: impl FnOnce(&mut Noted)) {
+fn with(noted: &Mutex<Option<NotedPart>>, then: impl FnOnce(&mut NotedPart)) {
     if let Some(noted) = noted.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         then(noted);
     }
@@ -192,7 +192,7 @@ const NO_ETAG: &str = "none";
 
 /// Which bytes the part contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Note {
+pub(super) struct PartNote {
     /// The digest of the URL; the URL itself may contain secrets.
     url: String,
     /// Without it nothing can be resumed, and the note only records that the part is ours.
@@ -203,10 +203,10 @@ pub(super) struct Note {
     tail: String,
 }
 
-impl Note {
-    pub(super) fn new(url: &OsString, etag: Option<&str>, size: Option<u64>) -> Note {
+impl PartNote {
+    pub(super) fn new(url: &OsString, etag: Option<&str>, size: Option<u64>) -> PartNote {
         let etag = etag.map(str::to_owned);
-        Note { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
+        PartNote { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
     }
 
     fn is_of(&self, url: &OsString) -> bool {
@@ -218,11 +218,11 @@ impl Note {
     fn to_text(&self) -> String {
         let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
         let etag = self.etag.as_deref().unwrap_or(NO_ETAG);
-        let Note { url, len, tail, .. } = self;
+        let PartNote { url, len, tail, .. } = self;
         format!("{MAGIC}\nurl {url}\netag {etag}\nsize {size}\nlength {len:020}\ntail {tail}\n")
     }
 
-    fn from_text(text: &str) -> Option<Note> {
+    fn from_text(text: &str) -> Option<PartNote> {
         let mut lines = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.lines();
         let mut field = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let url = field("url")?.to_owned();
@@ -232,7 +232,7 @@ impl Note {
             size => Some(size.parse().ok()?),
         };
         let len = field("length")?.parse().ok()?;
-        Some(Note { url, etag, size, len, tail: field("tail")?.to_owned() })
+        Some(PartNote { url, etag, size, len, tail: field("tail")?.to_owned() })
     }
 
     /// Overwrites an earlier note. If the program is killed now, the remainder of a longer note
@@ -245,17 +245,17 @@ impl Note {
 }
 
 /// The two files. The note is locked, so that no other run uses them.
-pub(super) struct Part {
+pub(super) struct PartFile {
     pub(super) path: PathBuf,
     pub(super) file: File,
     note_path: PathBuf,
     note: File,
     /// The note that an earlier run left.
-    pub(super) left: Option<Note>,
+    pub(super) left: Option<PartNote>,
 }
 
-impl Part {
-    pub(super) fn open(target: &Target) -> Result<Part> {
+impl PartFile {
+    pub(super) fn open(target: &TargetPath) -> Result<PartFile> {
         let with = |end: &str| {
             let mut name = OsString::from(target.path());
             name.push(end);
@@ -269,7 +269,7 @@ impl Part {
         }
         let (file, left) = known?;
         target.dress(&file)?;
-        Ok(Part { path, file, note_path, note, left })
+        Ok(PartFile { path, file, note_path, note, left })
     }
 
     /// Truncates the part to this length; the next bytes are appended there.
@@ -281,20 +281,20 @@ impl Part {
     /// Discards the existing bytes. From now on a later run recognizes the part as ours, whenever
     /// the program is killed.
     fn begin(&mut self, url: &OsString) -> io::Result<()> {
-        Note::new(url, None, None).write(&self.note)?;
+        PartNote::new(url, None, None).write(&self.note)?;
         self.cut(0)
     }
 
     /// Whether a later run can resume the part.
     fn has_version(&self) -> bool {
         let text = text_of(&self.note).unwrap_or_default();
-        Note::from_text(&text).is_some_and(|note| note.etag.is_some())
+        PartNote::from_text(&text).is_some_and(|note| note.etag.is_some())
     }
 
     /// Keeps the note up to date from now on.
-    fn noted(&self, note: Note) -> io::Result<Noted> {
+    fn noted(&self, note: PartNote) -> io::Result<NotedPart> {
         let mut noted =
-            Noted { part: self.file.try_clone()?, file: self.note.try_clone()?, note, at: 0 };
+            NotedPart { part: self.file.try_clone()?, file: self.note.try_clone()?, note, at: 0 };
         noted.write()?;
         Ok(noted)
     }
@@ -312,8 +312,8 @@ fn known(
     note_path: &Path,
     note: &File,
     note_is_new: bool,
-) -> Result<(File, Option<Note>)> {
-    let left = Note::from_text(&text_of(note)?);
+) -> Result<(File, Option<PartNote>)> {
+    let left = PartNote::from_text(&text_of(note)?);
     if left.is_none() && note.metadata()?.len() > 0 {
         bail!(not_ours(note_path));
     }
@@ -350,15 +350,15 @@ fn options() -> OpenOptions {
 }
 
 /// Updates the note while the part grows.
-pub(super) struct Noted {
+pub(super) struct NotedPart {
     part: File,
     file: File,
-    note: Note,
+    note: PartNote,
     /// The length recorded in the note.
     at: u64,
 }
 
-impl Noted {
+impl NotedPart {
     /// Errors are ignored: without the note the part cannot be resumed, but the download is not
     /// affected.
     fn grown(&mut self) {
@@ -437,15 +437,15 @@ mod tests {
     #[test]
     fn a_note_comes_back_and_another_text_is_none() {
         for (etag, size) in [(None, None), (Some("\"v\""), None), (Some("\"none\""), Some(11))] {
-            let note = Note::new(&"http://u:secret@host/?key=secret".into(), etag, size);
+            let note = PartNote::new(&"http://u:secret@host/?key=secret".into(), etag, size);
             let text = note.to_text();
-            assert_eq!(Note::from_text(&text), Some(note));
+            assert_eq!(PartNote::from_text(&text), Some(note));
             assert!(!text.contains("secret"));
             for cut in 0..text.len() - "\n".len() {
-                let short = Note::from_text(&text[..cut]);
+                let short = PartNote::from_text(&text[..cut]);
                 assert!(short.is_none_or(|short| short.tail.len() < 64), "{cut}");
             }
         }
-        assert_eq!(Note::from_text("mine"), None);
+        assert_eq!(PartNote::from_text("mine"), None);
     }
 }

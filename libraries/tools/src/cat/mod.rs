@@ -22,8 +22,8 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use self::name::name;
-use self::options::{Http, HttpArgs, Sums, digest};
-use self::show::{ShowArgs, Shown};
+use self::options::{HttpArgs, HttpSettings, Sha256Sums, digest};
+use self::show::{ShowArgs, ShowFilter};
 use crate::clean;
 use crate::standard_streams::{StandardStream, check};
 
@@ -78,7 +78,7 @@ impl CatArgs {
 }
 
 /// Why an input was not copied.
-enum Failed {
+enum CopyFailure {
     /// This input failed; others may succeed.
     Input,
     /// The output failed; no other input can succeed.
@@ -104,8 +104,8 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     let is_one_url = single && is_url(&args.inputs[0]);
     ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
     let urls = args.inputs.iter().filter(|input| is_url(input)).count();
-    let http = Http::new(&args.http, urls)?;
-    let sums = args.sha256_file.as_deref().map(Sums::read).transpose()?;
+    let http = HttpSettings::new(&args.http, urls)?;
+    let sums = args.sha256_file.as_deref().map(Sha256Sums::read).transpose()?;
     let cat = Cat { args, http, sums };
     if let Some(path) = &cat.args.output {
         return cat.download(path);
@@ -120,8 +120,8 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
 /// The arguments and the values parsed from them.
 struct Cat {
     args: CatArgs,
-    http: Http,
-    sums: Option<Sums>,
+    http: HttpSettings,
+    sums: Option<Sha256Sums>,
 }
 
 impl Cat {
@@ -135,25 +135,25 @@ impl Cat {
             }
         };
         let (mut exit, mut done) = (ExitCode::SUCCESS, 0);
-        let mut shown = Shown::new(&self.args.show);
+        let mut shown = ShowFilter::new(&self.args.show);
         for input in &self.args.inputs {
             let left = self.args.limit.map(|limit| limit.saturating_sub(done));
             match self.one(input, left, &mut shown, &mut output) {
                 Ok(bytes) => done += bytes,
-                Err(Failed::Input) => exit = ExitCode::FAILURE,
-                Err(Failed::Output) => return ExitCode::FAILURE,
-                Err(Failed::BrokenPipe) if self.args.sha256.is_some() || self.sums.is_some() => {
+                Err(CopyFailure::Input) => exit = ExitCode::FAILURE,
+                Err(CopyFailure::Output) => return ExitCode::FAILURE,
+                Err(CopyFailure::BrokenPipe) if self.args.sha256.is_some() || self.sums.is_some() => {
                     let text = "the SHA-256 was not checked, as the reader of the output has ended";
                     cat_says(&name(input), text);
                     return ExitCode::FAILURE;
                 }
-                Err(Failed::BrokenPipe) => return self.left(exit),
+                Err(CopyFailure::BrokenPipe) => return self.left(exit),
             }
         }
-        let rest = shown.as_mut().map_or(&b""[..], Shown::end);
+        let rest = shown.as_mut().map_or(&b""[..], ShowFilter::end);
         match write_all(output.as_fd(), rest) {
-            Err(Failed::Output) => ExitCode::FAILURE,
-            Err(Failed::BrokenPipe) => self.left(exit),
+            Err(CopyFailure::Output) => ExitCode::FAILURE,
+            Err(CopyFailure::BrokenPipe) => self.left(exit),
             _ => exit,
         }
     }
@@ -169,20 +169,20 @@ impl Cat {
         &self,
         input: &OsString,
         limit: Option<u64>,
-        shown: &mut Option<Shown>,
+        shown: &mut Option<ShowFilter>,
         output: &mut Output<'_>,
-    ) -> Result<u64, Failed> {
+    ) -> Result<u64, CopyFailure> {
         if input == "-"
             && let Err(error) = check(StandardStream::Input)
         {
             cat_says("-", &text_of(&error));
-            return Err(Failed::Input);
+            return Err(CopyFailure::Input);
         }
         let digest = self.digest(input).map_err(|error| {
             cat_says(&name(input), &format!("{error:#}"));
-            Failed::Input
+            CopyFailure::Input
         })?;
-        let line = self.args.progress.then(|| Line::new(input));
+        let line = self.args.progress.then(|| ProgressLine::new(input));
         let copied = self
             .options(input, limit, line.as_ref())
             .and_then(|options| with_digest(options, digest).open(input.as_os_str()))
@@ -202,7 +202,7 @@ impl Cat {
         &self,
         input: &OsStr,
         limit: Option<u64>,
-        line: Option<&Line>,
+        line: Option<&ProgressLine>,
     ) -> byte_stream::Result<Options> {
         let mut options =
             if is_url(input) { self.http.options(&self.args.http)? } else { Stream::options() };
@@ -235,12 +235,12 @@ fn with_digest(options: Options, digest: Option<[u8; 32]>) -> Options {
 fn show(
     stream: &mut Stream,
     input: &OsString,
-    shown: &mut Shown,
+    shown: &mut ShowFilter,
     output: BorrowedFd<'_>,
-) -> Result<u64, Failed> {
+) -> Result<u64, CopyFailure> {
     if is_output(input, output) {
         cat_says(&name(input), "input file is output file");
-        return Err(Failed::Input);
+        return Err(CopyFailure::Input);
     }
     while let Some(chunk) = stream.next_chunk().map_err(|error| report(&error, input))? {
         write_all(output, shown.take(chunk))?;
@@ -256,12 +256,12 @@ fn is_output(input: &OsString, output: BorrowedFd<'_>) -> bool {
     is_file && (from.st_dev, from.st_ino) == (to.st_dev, to.st_ino) && from.st_size > 0
 }
 
-fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
+fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CopyFailure> {
     while !bytes.is_empty() {
         match rustix::io::write(output, bytes) {
             Ok(0) => {
                 cat_says("write error", &text_of(&Errno::IO.into()));
-                return Err(Failed::Output);
+                return Err(CopyFailure::Output);
             }
             Ok(n) => bytes = &bytes[n..],
             Err(Errno::INTR) => {}
@@ -270,10 +270,10 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
                 // If `poll` fails, the next write reports the error.
                 let _ = poll(&mut polled, None);
             }
-            Err(Errno::PIPE) => return Err(Failed::BrokenPipe),
+            Err(Errno::PIPE) => return Err(CopyFailure::BrokenPipe),
             Err(errno) => {
                 cat_says("write error", &text_of(&errno.into()));
-                return Err(Failed::Output);
+                return Err(CopyFailure::Output);
             }
         }
     }
@@ -281,10 +281,10 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Failed> {
 }
 
 /// Prints one line on standard error, in the words of `cat`.
-fn report(error: &Error, input: &OsStr) -> Failed {
+fn report(error: &Error, input: &OsStr) -> CopyFailure {
     let system = error.io_error();
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
-        return Failed::BrokenPipe;
+        return CopyFailure::BrokenPipe;
     }
     let mut text = system.map_or_else(|| error.message().to_owned(), text_of);
     if error.offset().is_some_and(|at| at > 0) && error.kind() != ErrorKind::Io {
@@ -292,7 +292,7 @@ fn report(error: &Error, input: &OsStr) -> Failed {
     }
     let what = if error.is_of_output() { "write error".into() } else { name(input) };
     cat_says(&what, &text);
-    if error.is_of_output() { Failed::Output } else { Failed::Input }
+    if error.is_of_output() { CopyFailure::Output } else { CopyFailure::Input }
 }
 
 /// The error's text as `cat` prints it, without the number.
@@ -319,20 +319,20 @@ fn is_url(input: &OsStr) -> bool {
 
 /// The progress line of `--progress` on standard error; if that is not a terminal, one line at the
 /// end.
-struct Line {
+struct ProgressLine {
     bar: ProgressBar,
     name: String,
 }
 
-impl Line {
-    fn new(input: &OsString) -> Line {
+impl ProgressLine {
+    fn new(input: &OsString) -> ProgressLine {
         let name = name::name(input);
         let bar = ProgressBar::no_length();
         let template = "{msg} {bytes}/{total_bytes} {wide_bar} {binary_bytes_per_sec} {eta}";
         let style = ProgressStyle::with_template(template);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(name.clone());
-        Line { bar, name }
+        ProgressLine { bar, name }
     }
 
     /// The callback that is called for each chunk.

@@ -53,7 +53,7 @@ fn needs_single_quotes(text: &[u8]) -> bool {
 
 /// Bytes that cannot be printed stand in `$'…'`.
 fn single_quoted(text: &[u8]) -> String {
-    let mut quoted = Quoted { text: "'".to_owned(), escapes: false };
+    let mut quoted = QuotedText { text: "'".to_owned(), escapes: false };
     for part in text.utf8_chunks() {
         for c in part.valid().chars() {
             match c {
@@ -67,13 +67,13 @@ fn single_quoted(text: &[u8]) -> String {
     quoted.text + "'"
 }
 
-struct Quoted {
+struct QuotedText {
     text: String,
     /// Whether the last quotation mark began `$'…'`.
     escapes: bool,
 }
 
-impl Quoted {
+impl QuotedText {
     fn plain(&mut self, c: char) {
         if std::mem::take(&mut self.escapes) {
             self.text.push_str("''");

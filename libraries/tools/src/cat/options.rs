@@ -50,7 +50,7 @@ pub(super) struct HttpArgs {
 }
 
 /// What the options refer to, read once for all URLs.
-pub(super) struct Http {
+pub(super) struct HttpSettings {
     trusted: Option<Vec<u8>>,
     user: Option<(String, String)>,
     netrc: Option<String>,
@@ -58,8 +58,8 @@ pub(super) struct Http {
     connections: Option<Connections>,
 }
 
-impl Http {
-    pub(super) fn new(args: &HttpArgs, urls: usize) -> Result<Http> {
+impl HttpSettings {
+    pub(super) fn new(args: &HttpArgs, urls: usize) -> Result<HttpSettings> {
         // The error does not show the value, which is secret.
         let user = args.user.as_ref().map(|user| user.split_once(':').context("no colon"));
         let user = user.transpose().context("--user: give NAME:PASSWORD")?;
@@ -67,7 +67,7 @@ impl Http {
         let home = home.transpose()?.map(|home| Path::new(&home).join(".netrc"));
         let netrc = args.netrc_file.as_ref().or(home.as_ref());
         ensure!(args.limit_rate != Some(0), "--limit-rate: give at least 1 byte per second");
-        Ok(Http {
+        Ok(HttpSettings {
             trusted: args.certificates.as_deref().map(read).transpose()?,
             user: user.map(|(name, password)| (name.to_owned(), password.to_owned())),
             netrc: netrc.map(|path| text(path)).transpose()?,
@@ -119,18 +119,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The digests of a file that `sha256sum` has written.
-pub(super) struct Sums {
+pub(super) struct Sha256Sums {
     /// Names with their digests.
     lines: Vec<(Vec<u8>, [u8; 32])>,
     file: String,
 }
 
-impl Sums {
-    pub(super) fn read(path: &Path) -> Result<Sums> {
-        Sums::new(&read(path)?, path)
+impl Sha256Sums {
+    pub(super) fn read(path: &Path) -> Result<Sha256Sums> {
+        Sha256Sums::new(&read(path)?, path)
     }
 
-    fn new(text: &[u8], path: &Path) -> Result<Sums> {
+    fn new(text: &[u8], path: &Path) -> Result<Sha256Sums> {
         let file = quoted(path);
         let mut lines = Vec::new();
         for (n, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -141,7 +141,7 @@ impl Sums {
             let n = n + 1;
             lines.push(parsed(line).with_context(|| format!("{file}, line {n}: no SHA-256"))?);
         }
-        Ok(Sums { lines, file })
+        Ok(Sha256Sums { lines, file })
     }
 
     /// The digest of this name; else that of the same name in another directory, as the file was
@@ -223,7 +223,7 @@ mod tests {
     fn check(sums: &str, input: &str, expected: &str) {
         let hex = |digit: &str| digit.repeat(64);
         let text = sums.replace("AA", &hex("a")).replace("BB", &hex("B"));
-        let sums = Sums::new(text.as_bytes(), Path::new("sums"));
+        let sums = Sha256Sums::new(text.as_bytes(), Path::new("sums"));
         let got = match sums.and_then(|sums| sums.digest(OsStr::new(input))) {
             Ok(digest) => format!("{:x}", digest[0]),
             Err(error) => error.to_string(),

@@ -42,7 +42,7 @@ pub(super) struct ShowArgs {
 
 /// Rewrites bytes according to the options. The state continues from one input to the next.
 #[expect(clippy::struct_excessive_bools, reason = "options, and the state of a text")]
-pub(super) struct Shown {
+pub(super) struct ShowFilter {
     numbers_all: bool,
     numbers_filled: bool,
     squeezes: bool,
@@ -59,11 +59,11 @@ pub(super) struct Shown {
     text: Vec<u8>,
 }
 
-impl Shown {
+impl ShowFilter {
     /// `None` if the bytes are copied unchanged.
-    pub(super) fn new(args: &ShowArgs) -> Option<Shown> {
+    pub(super) fn new(args: &ShowArgs) -> Option<ShowFilter> {
         let ShowArgs { show_all, nonprinting_and_ends, nonprinting_and_tabs, .. } = *args;
-        let shown = Shown {
+        let shown = ShowFilter {
             numbers_all: args.number && !args.number_nonblank,
             numbers_filled: args.number_nonblank,
             squeezes: args.squeeze_blank,
@@ -174,7 +174,7 @@ mod tests {
 
     fn check(flags: &str, input: &str, expected: &str) {
         let args = Flags::parse_from(["cat"].into_iter().chain(flags.split(' ')));
-        let mut shown = Shown::new(&args.show).unwrap();
+        let mut shown = ShowFilter::new(&args.show).unwrap();
         let mut text = Vec::new();
         for byte in input.as_bytes() {
             text.extend_from_slice(shown.take(&[*byte]));
@@ -200,6 +200,6 @@ mod tests {
     #[test]
     fn nothing_is_shown_without_an_option() {
         let args = Flags::parse_from(["cat", "-u"]);
-        assert!(Shown::new(&args.show).is_none() && !args.resume);
+        assert!(ShowFilter::new(&args.show).is_none() && !args.resume);
     }
 }

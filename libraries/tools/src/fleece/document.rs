@@ -82,18 +82,18 @@ fn unknown_key(input: &Input, at: usize) -> anyhow::Error {
 
 /// Describes a fault in the data, as opposed to wrong use: exit status 1.
 #[derive(Debug)]
-pub(super) struct Refused(String);
+pub(super) struct DataError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for DataError {}
 
 pub(super) fn refused(message: &str) -> anyhow::Error {
-    Refused(message.to_owned()).into()
+    DataError(message.to_owned()).into()
 }
 
 /// The first schema version in which `body` is the document; in earlier versions it was a revision

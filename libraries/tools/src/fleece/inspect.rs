@@ -203,15 +203,15 @@ fn line(bytes: &[u8], at: usize, len: usize, text: &str, out: &mut dyn Write) ->
 /// The parts of a document. The sizes of all kinds sum to the size of the document.
 #[derive(Default)]
 struct Stats {
-    kinds: [Count; KINDS.len()],
-    pointers: Count,
+    kinds: [KindCount; KINDS.len()],
+    pointers: KindCount,
     shared: SharedValues,
     /// The number of numeric keys.
     shared_keys: usize,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct KindCount {
     values: usize,
     bytes: usize,
 }
@@ -242,7 +242,7 @@ fn kind(value: Value<'_>) -> usize {
 pub(super) fn stats(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
     let stats = Stats::from_doc(doc);
     let len = doc.as_bytes().len();
-    let row = |name: &str, count: &Count| {
+    let row = |name: &str, count: &KindCount| {
         let share = count.bytes as f64 * 100.0 / len as f64;
         format!("{name:10} {:>9} {:>11} {share:>5.1} %", count.values, count.bytes)
     };
@@ -299,7 +299,7 @@ impl Stats {
     }
 }
 
-impl Count {
+impl KindCount {
     fn add(&mut self, bytes: usize) {
         self.values += 1;
         self.bytes += bytes;

@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use fleece_codec::Doc;
 
 use self::convert::{Database, Decode, Encode, Keys};
-use self::document::{Input, Refused, opened};
+use self::document::{DataError, Input, opened};
 use crate::clean;
 use crate::standard_streams::printed;
 
@@ -92,7 +92,7 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
         }
     };
     match ended {
-        Err(error) if error.is::<Refused>() => Ok(print_refusal(&error)),
+        Err(error) if error.is::<DataError>() => Ok(print_refusal(&error)),
         ended => ended.map(|()| ExitCode::SUCCESS),
     }
 }
@@ -112,7 +112,7 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
         let input = Input::read(file)?;
         // The document itself may be valid even without a table.
         match opened(&input, false, keys.clone()) {
-            Err(error) if error.is::<Refused>() => code = print_refusal(&error),
+            Err(error) if error.is::<DataError>() => code = print_refusal(&error),
             checked => drop(checked?),
         }
     }

@@ -21,21 +21,21 @@ pub struct SampleArgs {
     /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
     /// records
     #[arg(short = 'n', long, value_name = "N")]
-    pub(super) count: Option<Count>,
+    pub(super) count: Option<CountFlag>,
     /// Draw each record with this probability: `0.1` or `10%`
     #[arg(short = 'p', long, value_name = "P", value_parser = parse_share)]
     pub(super) probability: Option<f64>,
     /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
     /// `city=5%`
     #[arg(long, value_name = "KEY=N")]
-    pub(super) per: Option<Per>,
+    pub(super) per: Option<PerKeyFlag>,
     /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
     /// of each; with --split, divide each of them by the shares
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "mergeable", "weight"])]
     pub(super) stratify: Option<String>,
     /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
-    pub(super) split: Option<Parts>,
+    pub(super) split: Option<SplitFlag>,
     /// Draw whole groups, each with all its records: `-n N` or `-p P` of the values of the column
     /// KEY
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "split"])]
@@ -185,14 +185,14 @@ impl SampleArgs {
 
     pub(super) fn sampler(&self, seed: u64, layout: Option<&Layout>) -> Sampler {
         let mut sampler = match (self.count, self.probability, &self.per) {
-            (Some(Count::Number(n)), ..) if self.at_most => Sampler::at_most(n),
-            (Some(Count::Number(n)), ..) => Sampler::exactly(n),
-            (Some(Count::Share(p)), ..) => Sampler::share(p),
+            (Some(CountFlag::Number(n)), ..) if self.at_most => Sampler::at_most(n),
+            (Some(CountFlag::Number(n)), ..) => Sampler::exactly(n),
+            (Some(CountFlag::Share(p)), ..) => Sampler::share(p),
             (_, Some(p), _) => Sampler::probability(p),
-            (_, _, Some(Per { key, amount })) => match amount {
-                Count::Number(n) if self.at_most => Sampler::at_most(*n),
-                Count::Number(n) => Sampler::exactly(*n),
-                Count::Share(p) => Sampler::probability(*p),
+            (_, _, Some(PerKeyFlag { key, amount })) => match amount {
+                CountFlag::Number(n) if self.at_most => Sampler::at_most(*n),
+                CountFlag::Number(n) => Sampler::exactly(*n),
+                CountFlag::Share(p) => Sampler::probability(*p),
             }
             .per(key_columns(key, layout)),
             _ => Sampler::probability(1.0),
@@ -278,46 +278,46 @@ fn column(text: &str, layout: Option<&Layout>) -> Column {
 
 /// The value `N` or `P%`.
 #[derive(Clone, Copy)]
-pub(super) enum Count {
+pub(super) enum CountFlag {
     Number(u64),
     Share(f64),
 }
 
-impl FromStr for Count {
+impl FromStr for CountFlag {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Count> {
+    fn from_str(text: &str) -> Result<CountFlag> {
         match text.strip_suffix('%') {
-            Some(share) => Ok(Count::Share(per_cent(share)?)),
-            None => Ok(Count::Number(parse_count(text)?)),
+            Some(share) => Ok(CountFlag::Share(per_cent(share)?)),
+            None => Ok(CountFlag::Number(parse_count(text)?)),
         }
     }
 }
 
 /// The value `KEY=N` or `KEY=P%`.
 #[derive(Clone)]
-pub(super) struct Per {
+pub(super) struct PerKeyFlag {
     pub(super) key: String,
-    pub(super) amount: Count,
+    pub(super) amount: CountFlag,
 }
 
-impl FromStr for Per {
+impl FromStr for PerKeyFlag {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Per> {
+    fn from_str(text: &str) -> Result<PerKeyFlag> {
         let (key, amount) = text.rsplit_once('=').context("not KEY=N")?;
-        Ok(Per { amount: amount.parse()?, key: non_empty(key, text)?.to_owned() })
+        Ok(PerKeyFlag { amount: amount.parse()?, key: non_empty(key, text)?.to_owned() })
     }
 }
 
 /// The value `FILE=SHARE,…`.
 #[derive(Clone)]
-pub(super) struct Parts(pub(super) Vec<(PathBuf, f64)>);
+pub(super) struct SplitFlag(pub(super) Vec<(PathBuf, f64)>);
 
-impl FromStr for Parts {
+impl FromStr for SplitFlag {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Parts> {
+    fn from_str(text: &str) -> Result<SplitFlag> {
         let mut parts: Vec<(PathBuf, f64)> = Vec::new();
         for part in text.split(',') {
             let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
@@ -327,7 +327,7 @@ impl FromStr for Parts {
             ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
             parts.push((path, share));
         }
-        Ok(Parts(parts))
+        Ok(SplitFlag(parts))
     }
 }
 

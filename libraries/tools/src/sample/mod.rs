@@ -138,14 +138,14 @@ fn single(
 
 /// Either all outputs appear, or none of them does.
 fn split(
-    parts: &args::Parts,
+    parts: &args::SplitFlag,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
     let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
     let outputs = outputs.collect::<Result<Vec<Output>>>()?;
     let mut places = BTreeSet::new();
     for (output, (path, _)) in outputs.iter().zip(&parts.0) {
-        let is_new = output.place().is_none_or(|place| places.insert(place));
+        let is_new = output.canonical_path().is_none_or(|place| places.insert(place));
         ensure!(is_new, "{} is named twice", path.display());
     }
     let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();

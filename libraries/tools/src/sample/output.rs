@@ -30,8 +30,8 @@ impl Output {
     }
 
     /// The resolved path at which the file will appear; `None` if it has no name.
-    pub(super) fn place(&self) -> Option<PathBuf> {
-        self.file.target().place()
+    pub(super) fn canonical_path(&self) -> Option<PathBuf> {
+        self.file.target().canonical_path()
     }
 
     /// Completes the file except for the rename: every step that can fail is done before the first

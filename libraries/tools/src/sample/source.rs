@@ -57,7 +57,7 @@ fn streams(paths: &[PathBuf], format: Format) -> Result<Population> {
     let mut population = Population::open([""; 0], format)?;
     for path in paths {
         if let Some(url) = url(path) {
-            let remote = Remote::new(url?);
+            let remote = RemoteReader::new(url?);
             population.push_stream(remote.name(), remote);
         } else {
             let file = File::open(path).with_context(|| path.display().to_string())?;
@@ -133,14 +133,14 @@ pub(super) fn url(argument: &Path) -> Option<Result<String>> {
 
 /// What a URL names. It is requested when the first byte is needed, so that no connection waits
 /// while others are read.
-pub(super) struct Remote {
+pub(super) struct RemoteReader {
     url: String,
     stream: Option<Stream>,
 }
 
-impl Remote {
-    pub(super) fn new(url: String) -> Remote {
-        Remote { url, stream: None }
+impl RemoteReader {
+    pub(super) fn new(url: String) -> RemoteReader {
+        RemoteReader { url, stream: None }
     }
 
     /// The URL without a password.
@@ -149,7 +149,7 @@ impl Remote {
     }
 }
 
-impl Read for Remote {
+impl Read for RemoteReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
