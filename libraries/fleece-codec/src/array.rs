@@ -124,7 +124,7 @@ impl<'a> Iterator for ArrayIter<'a> {
         (self.slots.count, Some(self.slots.count))
     }
 
-    /// What adapters such as `map` and `sum` run on: the slots stay in registers.
+    /// Adapters such as `map` and `sum` call this; the slots stay in registers.
     #[inline(always)]
     fn fold<B, F: FnMut(B, Value<'a>) -> B>(mut self, init: B, mut fold: F) -> B {
         let mut folded = init;
@@ -167,8 +167,8 @@ pub(crate) struct Slots<'a> {
     pub(crate) source: Source<'a>,
     /// Offset of the first slot.
     pub(crate) first: usize,
-    /// Items of an array, pairs of a dict, as the header says. Lookups need no more; what takes
-    /// time for each is [`clamped`](Self::clamped).
+    /// The number of items or pairs according to the header. Lookups use it as it is; loops over
+    /// all of them use [`clamped`](Self::clamped).
     pub(crate) count: usize,
     pub(crate) wide: bool,
 }
@@ -190,7 +190,7 @@ impl<'a> Slots<'a> {
         Some(Self { source, first, count, wide })
     }
 
-    /// Without the slots that the data cannot hold: a lie in the header must not cost time.
+    /// Limits the count to the slots that fit the data, so that a false header costs no time.
     #[inline(always)]
     pub(crate) fn clamped(self, slots_per_count: usize) -> Self {
         let width = if self.wide { 4 } else { 2 } * slots_per_count;
@@ -207,7 +207,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Takes the slot at the front; the caller sees to the count.
+    /// Takes the first slot; the caller decrements the count.
     #[inline(always)]
     pub(crate) fn take_slot(&mut self) -> Value<'a> {
         let at = self.first;
@@ -228,17 +228,17 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// A function of its own, so that the usual case is not a division.
+/// A separate function, so that the usual path has no division.
 #[cold]
 fn clamp(room: usize, width: usize) -> usize {
     room / width
 }
 
-/// A count of 2047 or more, and where the slots begin.
+/// A count of 2047 or more, and the offset of the first slot.
 #[cold]
 fn long_count(bytes: &[u8], at: usize) -> (usize, usize) {
     match varint(bytes, at) {
-        // A sound count is less than the number of bytes.
+        // A valid count is less than the number of bytes.
         Some((rest, next)) => (LONG_COUNT + rest.min(bytes.len()), next + (next & 1)),
         None => (0, at),
     }

@@ -17,8 +17,8 @@ use crate::wire::{self, Context, PARENT_KEY, Source, tag, u16_at};
 /// A dict inside a document. Pairs are sorted by key: shared keys by number, then strings by bytes.
 ///
 /// A dict may have a *parent*, whose pairs it inherits; all functions but [`parent`](Dict::parent)
-/// show the whole. Of a chain of parents 63 are read at most; [`Doc::check`](crate::Doc::check)
-/// refuses more.
+/// include the inherited pairs. At most 63 parents of a chain are read;
+/// [`Doc::check`](crate::Doc::check) refuses more.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -65,8 +65,8 @@ impl<'a> Dict<'a> {
 
     /// The value of `key`, by binary search.
     ///
-    /// Of duplicate keys any one may be found. To look up one key in many dicts,
-    /// [`get_key`](Self::get_key) is faster.
+    /// If a key is duplicated, any of its values may be found. [`get_key`](Self::get_key) is faster
+    /// for one key in many dicts.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -110,7 +110,7 @@ impl<'a> Dict<'a> {
     #[inline(always)]
     pub(crate) fn value_at_hint(self, key: &Key) -> Option<Value<'a>> {
         let source = self.slots.source;
-        // A shared key is a number, so a name that is found here is right with any context.
+        // Shared keys are numbers, so a name that is found here is right in any context.
         let at = match self.slots.value_if_key_at(key.hint(), key) {
             Some(at) => at,
             None => self.value_if_number_at_hint(key)?,
@@ -158,7 +158,7 @@ impl<'a> Dict<'a> {
         (!same_source || parent.at < self.at).then_some(parent)
     }
 
-    /// This dict, its parent, the parent of that, and so on: those that are read.
+    /// This dict, its parent, the parent of that, and so on, up to the limit.
     pub(crate) fn generations(self) -> impl Iterator<Item = Self> {
         core::iter::successors(Some(self), |dict| dict.parent()).take(GENERATIONS)
     }
@@ -176,8 +176,8 @@ impl<'a> Dict<'a> {
         }
     }
 
-    /// A pair of this very dict; `undefined` in a dict with a parent means that the pair was
-    /// deleted.
+    /// The value of one of this dict's own pairs; `undefined` in a dict with a parent means that
+    /// the pair was deleted.
     #[inline(always)]
     fn own(self, index: usize) -> Option<Value<'a>> {
         let value = self.slots.get(2 * index + 1)?;
@@ -203,7 +203,7 @@ impl<'a> Dict<'a> {
 /// The first byte of `undefined`, which in a dict with a parent means that the pair was deleted.
 const UNDEFINED: u8 = (wire::UNDEFINED >> 8) as u8;
 
-/// The dict at `at` once more: what calls this passes plain arguments, which go through registers.
+/// Makes the dict at `at` again: its callers take plain arguments, which are passed in registers.
 fn dict_at<'a>(bytes: &'a [u8], context: Option<&'a Context>, at: usize) -> Option<Dict<'a>> {
     Dict::from_value(Value { source: Source { bytes, context }, at })
 }
@@ -351,13 +351,13 @@ impl<'a> DictIter<'a> {
         Self { slots: slots.clamped(2), merge: None }
     }
 
-    /// Leaves out pairs of a dict without a parent.
+    /// Skips pairs of a dict without a parent.
     fn skip_stored(&mut self, pairs: usize) {
         self.slots.count -= pairs;
         self.slots.first += pairs * if self.slots.wide { 8 } else { 4 };
     }
 
-    /// The pairs of this very dict that are left.
+    /// The number of this dict's own pairs that are left.
     pub(crate) fn len(&self) -> usize {
         self.slots.count
     }
@@ -384,7 +384,7 @@ impl<'a> Iterator for DictIter<'a> {
         if self.merge.is_some() { (0, None) } else { (self.slots.count, Some(self.slots.count)) }
     }
 
-    // Adapters such as `map` and `sum` run on it: the slots stay in registers.
+    // Adapters such as `map` and `sum` call this; the slots stay in registers.
     #[inline(always)]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut fold: F) -> B {
         let Self { mut slots, merge } = self;
@@ -432,8 +432,8 @@ impl<'a> Merge<'a> {
         Self { generations: generations.collect(), pair: None }
     }
 
-    /// The next pair. It is returned out of a field, by a function that is inlined: a result that
-    /// is returned in memory would keep all pairs of plain dicts in memory, too.
+    /// The next pair, read from a field by an inlined function. If it were returned in memory, the
+    /// pairs of plain dicts would go through memory, too.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(DictKey<'a>, Value<'a>)> {
         self.advance();
@@ -465,7 +465,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Moves the generation whose pair was taken, and all older ones that have the same key.
+    /// Advances the generation whose pair was taken, and all older ones that have the same key.
     fn skip(&mut self, youngest: usize, key: DictKey<'a>) {
         for generation in &mut self.generations[youngest..] {
             let Some((own, _)) = generation.next else { continue };
@@ -478,8 +478,8 @@ impl<'a> Merge<'a> {
 
 impl<'a> Dict<'a> {
     /// The pairs whose names are within these bounds, compared byte by byte, in order of storage.
-    /// The first is found by binary search; where the dict has a parent or shared keys, all pairs
-    /// are looked at.
+    /// The first is found by binary search; if the dict has a parent or shared keys, all pairs are
+    /// visited.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};
@@ -525,7 +525,7 @@ impl<'a> Dict<'a> {
             Bound::Unbounded => false,
         };
         let mut pairs = self.iter();
-        // Numbers come before all names, so a dict has shared keys if its first key is one.
+        // Numbers come before all names, so a dict has shared keys if its first key is a number.
         let is_plain = self.slots.get(0).is_some_and(|key| key.as_str_bytes().is_some());
         if is_plain && !self.has_parent() {
             let (mut low, mut high) = (0, pairs.len());
@@ -557,7 +557,7 @@ pub struct DictRange<'a, 'r> {
     pairs: DictIter<'a>,
     from: Bound<&'r [u8]>,
     end: RangeEnd<'r>,
-    /// The names are in order, so the first that is beyond the range ends it.
+    /// The names are in order, so the first name beyond the range ends it.
     is_plain: bool,
 }
 

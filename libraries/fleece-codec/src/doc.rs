@@ -1,5 +1,5 @@
-//! Documents: bytes, opened in constant time or checked completely, and where the values are in
-//! them.
+//! Documents: bytes that are opened in constant time or checked completely, and the positions of
+//! values in them.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -18,8 +18,8 @@ use crate::wire::{Base, Context, Source, tag, u16_at, varint};
 /// A Fleece document in any kind of byte buffer.
 ///
 /// [`open`](Doc::open) is for data that you trust and costs nothing; [`check`](Doc::check) is for
-/// all other data. Even on unchecked data no function of this crate panics or leaves the bytes; it
-/// may only give a wrong answer.
+/// all other data. Even on unchecked data no function of this crate panics or reads beyond the
+/// bytes; only results may be wrong.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -30,14 +30,14 @@ use crate::wire::{Base, Context, Source, tag, u16_at, varint};
 /// ```
 pub struct Doc<B> {
     bytes: B,
-    /// Where the root is, if there is no context.
+    /// The offset of the root, if there is no context.
     root: usize,
     context: Option<Box<Context>>,
     proof: Proof,
 }
 
 impl<B: AsRef<[u8]>> Doc<B> {
-    /// Opens a document in constant time; looks at its length and its root pointer only.
+    /// Opens a document in constant time; checks only its length and its root pointer.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -96,7 +96,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
         CheckOptions::new().check(bytes)
     }
 
-    /// Gives the document the table that its shared keys are numbers in.
+    /// Gives the document the table of its shared keys.
     ///
     /// ```
     /// use fleece_codec::{Doc, SharedKeys};
@@ -164,7 +164,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
         root(self.source()).unwrap_or_else(Value::undefined)
     }
 
-    /// The proof must be of these very bytes, without a base.
+    /// The proof must be one of these bytes, without a base.
     pub(crate) fn with_proof(mut self, proof: Proof) -> Self {
         self.proof = proof;
         self
@@ -185,7 +185,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
 
 #[cfg(feature = "serde")]
 impl<'a> Doc<&'a [u8]> {
-    /// The root of a document without context, for as long as the bytes live.
+    /// The root of a document without context; it lives as long as the bytes.
     pub(crate) fn into_root(self) -> Value<'a> {
         let source = Source { bytes: self.bytes, context: self.proof.context() };
         Value { source, at: self.root }
@@ -198,7 +198,7 @@ impl<B: AsRef<[u8]>> fmt::Debug for Doc<B> {
     }
 }
 
-/// The root is the last two bytes of the document, or what they point to.
+/// The root is in the last two bytes of the document, or these point to it.
 #[inline(always)]
 pub(crate) fn root(source: Source<'_>) -> Option<Value<'_>> {
     let bytes = source.bytes;
@@ -235,13 +235,13 @@ fn open_error(bytes: &[u8]) -> Error {
     }
 }
 
-// Where a value's bytes are, and the value at an offset: for tools that show a document as it is
+// The range of a value's bytes, and the value at an offset, for tools that show a document as it is
 // stored.
 
 impl Value<'_> {
     /// The bytes of the document that this value takes by itself: its header, and its payload or
-    /// slots, without what the slots point to and without the filler byte after an odd length.
-    /// Never beyond the end of the data, also if the data is damaged.
+    /// slots, without what the slots point to and without the filler byte after an odd length. The
+    /// range is never beyond the end of the data, even if the data is damaged.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};
@@ -265,8 +265,8 @@ impl Value<'_> {
 }
 
 impl<B: AsRef<[u8]>> Doc<B> {
-    /// The value at an offset that [`Value::offset`] returned. At any other even offset it is
-    /// whatever the bytes there mean; `None` beyond the data, at odd offsets and at pointers.
+    /// The value at an offset that [`Value::offset`] returned. At any other even offset, the bytes
+    /// there are read as a value; `None` beyond the data, at odd offsets and at pointers.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc};
@@ -277,7 +277,7 @@ impl<B: AsRef<[u8]>> Doc<B> {
     /// # Ok::<(), fleece_codec::Error>(())
     /// ```
     pub fn value_at(&self, offset: usize) -> Option<Value<'_>> {
-        // Not reached by slots, so no text is proved to be UTF-8.
+        // The value is not reached by slots, so no text in it is proved to be UTF-8.
         let source = self.source().unproved();
         let first = source.bytes.get(offset)?;
         let is_value = offset.is_multiple_of(2) && first & 0x80 == 0;

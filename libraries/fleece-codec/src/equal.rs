@@ -1,5 +1,5 @@
-//! Equality of meaning, whatever the encoding, and values beside Rust's own: comparison with
-//! scalars and text, and how a value prints.
+//! Equality by meaning, whatever the encoding; comparison with Rust's scalars and strings; and
+//! `Display`.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,16 +13,15 @@ use crate::limits::DISPLAYED_BYTES;
 use crate::number::Number;
 use crate::value::{Kind, Value};
 
-/// Values are equal if they mean the same: numbers by value (`2` is `2.0`; NaN is unlike anything),
-/// strings and data by bytes, arrays by their items, dicts by names and values. How they are
-/// encoded, shared or inherited does not matter.
+/// Values are equal if they mean the same: numbers by value (`2` equals `2.0`; NaN equals nothing),
+/// strings and data by bytes, arrays by their items, dicts by names and values. Encoding, sharing
+/// and inheritance do not matter.
 ///
-/// What is shared is compared once, so that two small documents that hold very much are soon
-/// compared, too; so are arrays that contain themselves, of which only unchecked data has any: they
-/// are equal if no way into them leads to a difference. It takes a number of steps that is at most
-/// eight times that of the bytes. Values that are not shown to be equal by then are unequal: only
-/// crafted data has such, in which collections overlap, or very many dicts have the same large
-/// parent.
+/// Shared values are compared once, so small documents that expand to very many values are compared
+/// quickly, too. Arrays that contain themselves, which only unchecked data has, are equal if no
+/// path into them leads to a difference. A comparison takes at most eight steps for each byte;
+/// values that are not known to be equal by then are unequal. Only crafted data reaches this limit:
+/// collections overlap, or very many dicts have the same large parent.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -50,23 +49,22 @@ impl PartialEq for Value<'_> {
     }
 }
 
-/// A checked document has at most four slots for each of its bytes, and each is looked at once;
+/// A checked document has at most four slots for each of its bytes, and each slot is compared once;
 /// those of a parent, once for each child.
 const STEPS_PER_BYTE: usize = 8;
-/// Longer strings and data are compared once, however many refer to them.
+/// Longer strings and data are compared once, however many slots lead to them.
 const SHORT_BYTES: usize = 64;
 
-/// What must be equal for two values to be so: in the end all of it is, or the first difference was
-/// found.
+/// The state of a comparison. It ends when all pairs are compared or the first difference is found.
 struct Comparison<'a> {
-    /// Pairs of collections that are taken for equal and are yet to be compared.
+    /// Pairs of collections that are assumed to be equal and are still to be compared.
     open: Vec<(Value<'a>, Value<'a>)>,
     classes: EquivalenceClasses,
     steps_left: usize,
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares two values; what is within collections is left to be compared.
+    /// Compares two values; the content of collections is compared later.
     fn value(&mut self, a: Value<'a>, b: Value<'a>) -> bool {
         let kind = a.kind();
         if kind != b.kind() {
@@ -77,8 +75,8 @@ impl<'a> Comparison<'a> {
             Kind::Bool => a.as_bool() == b.as_bool(),
             Kind::Number => equal_numbers(a.number(), b.number()),
             Kind::String | Kind::Data => self.payload(a, b),
-            // The same bytes are equal, unless there is a NaN in them, which is not worth the time
-            // to look for.
+            // Identical bytes count as equal. They may hold a NaN, but looking for it is not worth
+            // the time.
             Kind::Array | Kind::Dict => {
                 if !is_same(a, b) && self.classes.union(ValueAddress::new(a), ValueAddress::new(b)) {
                     self.open.push((a, b));
@@ -111,7 +109,7 @@ impl<'a> Comparison<'a> {
             })
     }
 
-    /// Whether this many steps may still be taken.
+    /// Uses up steps; false if fewer are left.
     fn spend(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
@@ -119,8 +117,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Where a value is: in memory, and in whose context. The same bytes mean something else with other
-/// shared keys or another base.
+/// The address of a value in memory, and that of its context: with other shared keys or another
+/// base, the same bytes mean something else.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ValueAddress {
     byte: usize,
@@ -134,16 +132,16 @@ impl ValueAddress {
     }
 }
 
-/// Values that are taken for equal, in classes: what is equal to the same is equal. So there are
-/// fewer comparisons than values, and none is made again while it is under way.
+/// Equivalence classes of values that are assumed to be equal, as a union-find structure. So there
+/// are fewer comparisons than values, and none is repeated while it is under way.
 #[derive(Default)]
 struct EquivalenceClasses {
-    /// From a value to another one of its class, and so on to the one that stands for the class.
+    /// From a value to another one of its class, and finally to the representative of the class.
     links: BTreeMap<ValueAddress, ValueAddress>,
 }
 
 impl EquivalenceClasses {
-    /// Makes one class of those of two values; false if that is what they are.
+    /// Unites the classes of two values; false if they are the same class already.
     fn union(&mut self, a: ValueAddress, b: ValueAddress) -> bool {
         let (a, b) = (self.class(a), self.class(b));
         if a == b {
@@ -158,7 +156,7 @@ impl EquivalenceClasses {
         while let Some(&next) = self.links.get(&class) {
             class = next;
         }
-        // The next time it is one step for all on the way.
+        // Path compression: the next search takes one step.
         let mut node = node;
         while let Some(next) = self.links.get_mut(&node).filter(|next| **next != class) {
             node = core::mem::replace(next, class);
@@ -181,7 +179,7 @@ fn equal_numbers(a: Option<Number>, b: Option<Number>) -> bool {
     }
 }
 
-/// A number of which the form depends on the value alone.
+/// A number in a form that depends on its value alone.
 enum ExactNumber {
     Int(i128),
     /// Not a whole number, or too large for an integer.
@@ -197,7 +195,7 @@ impl From<Number> for ExactNumber {
             Number::Double(n) => n,
         };
         let whole = float as i128;
-        // Numbers of this size without a fraction come back from the conversion as they were.
+        // Whole numbers of this size are converted there and back without loss.
         let is_whole = float.abs() < 1e20 && (whole as f64).to_bits() == float.to_bits();
         let is_negative_zero = float.to_bits() == (-0.0_f64).to_bits();
         if is_whole || is_negative_zero { Self::Int(whole) } else { Self::Float(float) }
@@ -212,9 +210,9 @@ fn sorted_pairs(dict: Dict<'_>) -> Vec<(Option<&[u8]>, Value<'_>)> {
     pairs
 }
 
-/// Prints the JSON text; with `{:#}` indented by two spaces. NaN and the infinities are `null`.
-/// What has no JSON text, such as a shared key without a name, and what has far too long a one,
-/// prints as with `{:?}`.
+/// Prints the JSON text; with `{:#}` indented by two spaces. NaN and the infinities are `null`. A
+/// value that has no JSON text, because of a shared key without a name, or one that is far too
+/// long, prints as with `{:?}`.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};

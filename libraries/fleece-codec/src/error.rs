@@ -1,4 +1,4 @@
-//! The one error of the crate: what is wrong, where, and in words.
+//! The error of the crate: its kind, its position in the input, and a message.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -18,7 +18,7 @@ use core::fmt;
 pub enum ErrorKind {
     /// The document is empty, of odd length, or ends within a value.
     Truncated,
-    /// A pointer is zero, leads out of the data, or to something that does not end before it.
+    /// A pointer is zero, leads out of the data, or to a value that does not end before it.
     BadPointer,
     /// A length or a count is malformed or larger than the data.
     BadLength,
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     UnsortedKeys,
     /// Two slots lead to the same collection, and the options forbid it.
     SharedCollection,
-    /// A shared key without a name in the table, or a table that does not go with the document.
+    /// A shared key without a name in the table, or a table that does not match the document.
     UnknownSharedKey,
     /// Two pairs of a dict have the same key, and the options forbid it.
     DuplicateKey,
@@ -89,7 +89,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Where it went wrong: bytes from the start of the input; `None` if no input is to blame.
+    /// The position of the error, in bytes from the start of the input; `None` if the input is not
+    /// the cause.
     ///
     /// ```
     /// # use fleece_codec::Doc;
@@ -111,7 +112,8 @@ impl Error {
         self.0.line_column
     }
 
-    /// Which value could not be made into a Rust type, as a [`Path`](crate::Path).
+    /// The path of the value that could not be deserialized, in the form of a
+    /// [`Path`](crate::Path).
     ///
     /// ```
     /// # use fleece_codec::{fleece, from_slice};
@@ -125,8 +127,8 @@ impl Error {
         self.0.path.as_deref()
     }
 
-    /// What kind of error the reader or writer had, if it is to blame: a pipe whose reader has
-    /// gone, say.
+    /// The kind of the reader's or writer's error, if that is the cause: for example, a broken
+    /// pipe.
     ///
     /// ```
     /// use std::io::ErrorKind;
@@ -159,7 +161,7 @@ impl Error {
         error
     }
 
-    /// Adds the place in a text, from which line and column are counted.
+    /// Adds the position in a text, with line and column.
     #[cold]
     pub(crate) fn in_text(mut self, text: &[u8], offset: usize) -> Self {
         let before = &text[..offset.min(text.len())];
@@ -170,7 +172,7 @@ impl Error {
         self
     }
 
-    /// Moves the place of an error in a line to its place in the whole text.
+    /// Converts the position of an error in a line to that in the whole text.
     #[cold]
     pub(crate) fn on_line(mut self, line: usize, line_offset: usize) -> Self {
         self.0.offset = self.0.offset.map(|offset| offset + line_offset);
@@ -222,7 +224,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The text is that of the reader's or writer's error, so the source is the source of that error.
+/// The message of an I/O error is that of the reader or writer, so the source is the source of that
+/// error.
 impl core::error::Error for Error {
     #[cfg(feature = "std")]
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
@@ -240,8 +243,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// The error of the reader or writer as it was; of what is wrong with the data, one of the kind
-/// `InvalidData`.
+/// The original error of the reader or writer; for wrong data, an error of the kind `InvalidData`.
 #[cfg(feature = "std")]
 impl From<Error> for std::io::Error {
     fn from(mut error: Error) -> Self {

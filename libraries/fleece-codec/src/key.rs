@@ -1,4 +1,4 @@
-//! Keys to look up: the order of dict keys, and the reusable `Key`.
+//! Keys for lookups: the order of dict keys, and the reusable `Key`.
 
 use crate::encoder::Packed;
 use crate::shared_keys::SharedKeys;
@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// A key for many lookups. It remembers at which index it was found last, and its number among the
 /// shared keys.
 ///
-/// May be used by several threads at once; the memory is only a hint.
+/// Several threads may use it at once; what it remembers is only a hint.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, Key};
@@ -26,8 +26,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// ```
 pub struct Key {
     name: Box<str>,
-    /// The first sixteen bytes of the name with its header, as the format stores it, and which of
-    /// them count. A name of more than 127 bytes is never found.
+    /// The first sixteen bytes of the name with its header, as the format stores it, and a mask of
+    /// those that count. A name of more than 127 bytes never matches.
     packed: u128,
     mask: u128,
     hint: AtomicU32,
@@ -81,7 +81,7 @@ impl Key {
             && (self.name.len() < 15 || self.ends_like(bytes, at))
     }
 
-    /// Whether what follows the sixteen bytes is the rest of a long name.
+    /// Whether the bytes after the first sixteen are the rest of a long name.
     #[inline]
     fn ends_like(&self, bytes: &[u8], at: usize) -> bool {
         let rest = bytes.get(at + 16..).and_then(|rest| rest.get(..self.name.len() - 14));
@@ -102,7 +102,7 @@ impl Key {
 /// The number of a key in one table.
 #[derive(Default)]
 struct CachedNumber {
-    /// The table's identity in the upper, the number in the lower 16 bits.
+    /// The table's identity in the upper 48 bits, the number in the lower 16.
     #[cfg(target_has_atomic = "64")]
     number: core::sync::atomic::AtomicU64,
 }
@@ -120,7 +120,7 @@ impl CachedNumber {
     }
 }
 
-/// Where the two numbers cannot be read at once, a key remembers neither.
+/// Without 64-bit atomics, identity and number cannot be read at once, so a key remembers neither.
 #[cfg(not(target_has_atomic = "64"))]
 impl CachedNumber {
     fn load(&self, _table: u64) -> Option<u16> {
@@ -148,7 +148,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a search looks for.
+/// The key that a search looks for.
 #[derive(Clone, Copy)]
 pub(crate) enum Needle<'k> {
     Name(&'k [u8]),
@@ -166,7 +166,8 @@ impl<'k> Needle<'k> {
         Self::Shared(index)
     }
 
-    /// How a stored key compares to this: numbers first, then strings by bytes, a prefix first.
+    /// The order of a stored key relative to this one: numbers first, then strings by bytes, a
+    /// prefix first.
     pub(crate) fn order_of(self, key: Value<'_>) -> Ordering {
         let is_name = key.first_byte() >> 4 == tag::STRING;
         match self {
@@ -188,14 +189,14 @@ pub(crate) fn compare_keys(a: Value<'_>, b: Value<'_>) -> Ordering {
     }
 }
 
-/// The first eight bytes, so that they compare as a number; missing ones are 0.
+/// The first eight bytes as a number that compares as they do; missing bytes are 0.
 #[inline(always)]
 pub(crate) fn prefix(name: &[u8]) -> u64 {
     if let Some(eight) = name.first_chunk() {
         return u64::from_be_bytes(*eight);
     }
     let len = name.len();
-    // Two halves, which overlap if there are fewer bytes than they have room for.
+    // The two halves overlap if there are less than eight bytes.
     if let (Some(front), Some(back)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
         let (front, back) = (u32::from_be_bytes(*front), u32::from_be_bytes(*back));
         return u64::from(front) << 32 | u64::from(back) << (64 - 8 * len);
@@ -204,8 +205,8 @@ pub(crate) fn prefix(name: &[u8]) -> u64 {
     byte(0) << 56 | byte(1) << 48 | byte(2) << 40
 }
 
-/// The beginning of a name as the format stores it, and which bytes of sixteen that takes; for very
-/// long ones, what nothing is equal to.
+/// The first sixteen bytes of a name as the format stores it, and a mask of those that it takes;
+/// for very long names, a pair that nothing matches.
 fn packed(name: &[u8]) -> (u128, u128) {
     if let Some(start) = name.get(..14).filter(|_| name.len() > 14) {
         if name.len() > 127 {

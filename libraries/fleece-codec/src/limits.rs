@@ -1,11 +1,10 @@
-//! All limits of the crate, and why each is what it is.
+//! All limits of the crate, with the reason for each.
 //!
-//! What the options of a function set is its default here.
+//! If a function has an option for a limit, the default is here.
 
-/// The greatest number of collections within each other in a document that
-/// [`Doc::check`](crate::Doc::check) accepts, unless
-/// [`CheckOptions::depth_limit`](crate::CheckOptions::depth_limit) says otherwise. More than people
-/// and programs write; the check itself needs no stack.
+/// The greatest nesting depth of collections in a document that [`Doc::check`](crate::Doc::check)
+/// accepts, unless [`CheckOptions::depth_limit`](crate::CheckOptions::depth_limit) says otherwise.
+/// People and programs write fewer levels; the check itself needs no stack.
 ///
 /// ```
 /// use fleece_codec::{limits, Doc, Encoder};
@@ -17,9 +16,9 @@
 /// ```
 pub const CHECKED_DEPTH: u16 = 512;
 
-/// The greatest number of collections within each other in JSON text, unless
-/// [`ParseOptions::depth_limit`](crate::json::ParseOptions::depth_limit) says otherwise: what is
-/// parsed also passes the check.
+/// The greatest nesting depth of collections in JSON text, unless
+/// [`ParseOptions::depth_limit`](crate::json::ParseOptions::depth_limit) says otherwise. A parsed
+/// document also passes the check.
 ///
 /// ```
 /// use fleece_codec::{json, limits, Doc};
@@ -29,26 +28,26 @@ pub const CHECKED_DEPTH: u16 = 512;
 /// ```
 pub const PARSED_DEPTH: usize = CHECKED_DEPTH as usize;
 
-/// The greatest number of collections within each other in copies, edits and JSON text. They take
-/// memory for each level but no stack; deeper values are mostly in unchecked data, where they may
-/// have no end.
+/// The greatest nesting depth of collections in copies, edits and printed JSON text. Each level
+/// takes memory but no stack; deeper values are mostly in unchecked data, where nesting may be
+/// endless.
 ///
 /// ```
 /// assert_eq!(fleece_codec::limits::WRITTEN_DEPTH, 10_000);
 /// ```
 pub const WRITTEN_DEPTH: usize = 10_000;
 
-/// The greatest number of collections within each other that Rust values are made of. The visitors
-/// of `serde` recurse, and this depth fits the stack of any thread.
+/// The greatest nesting depth of collections for `serde`. Its visitors recurse, and this depth fits
+/// the stack of any thread.
 ///
 /// ```
 /// assert_eq!(fleece_codec::limits::SERDE_DEPTH, 200);
 /// ```
 pub const SERDE_DEPTH: usize = 200;
 
-/// Rust values are made of at most this many values for each byte of the document, and
-/// [`SERDE_VALUES_MIN`] more. Without collections that are shared, a document holds less than one
-/// value for each byte; where they are, a hundred bytes may hold more than fits any memory.
+/// Deserialization visits at most this many values for each byte of the document, and
+/// [`SERDE_VALUES_MIN`] more. Without shared collections, a document holds less than one value for
+/// each byte; with them, a hundred bytes may hold more than fits any memory.
 ///
 /// ```
 /// assert_eq!(fleece_codec::limits::SERDE_VALUES_PER_BYTE, 16);
@@ -62,17 +61,16 @@ pub const SERDE_VALUES_PER_BYTE: usize = 16;
 /// ```
 pub const SERDE_VALUES_MIN: usize = 65_536;
 
-/// The longest chain of a dict, its parent, the parent of that and so on: reading follows no
-/// more, and the check refuses more. The encoder makes at most three; this bounds the cost of
-/// foreign data.
+/// The longest chain of a dict and its parents: reading follows no more, and the check refuses
+/// more. The encoder makes at most three; this bounds the cost of untrusted data.
 ///
 /// ```
 /// assert_eq!(fleece_codec::limits::GENERATIONS, 64);
 /// ```
 pub const GENERATIONS: usize = 64;
 
-/// The longest JSON text that a value is displayed as, in bytes: a small document in which
-/// collections are shared may have far more.
+/// The longest JSON text that `Display` prints, in bytes: a small document with shared collections
+/// may have a far longer one.
 ///
 /// ```
 /// assert_eq!(fleece_codec::limits::DISPLAYED_BYTES, 16 << 20);

@@ -1,4 +1,4 @@
-//! The `fleece!` macro, and the trait of what it can write.
+//! The `fleece!` macro, and the trait of the values that it can write.
 
 use crate::encoder::Encoder;
 use crate::value::Value;
@@ -91,7 +91,7 @@ macro_rules! __fleece_value {
     };
 }
 
-/// What can stand as an expression in [`fleece!`].
+/// A value that can be an expression in [`fleece!`].
 ///
 /// ```
 /// use fleece_codec::{fleece, Encoder, WriteFleece};
@@ -146,7 +146,7 @@ write_fleece! {
     Value<'_>, value, encoder => encoder.write_value(*value);
 }
 
-/// As JSON text is converted: integers that are not negative are unsigned.
+/// Integers that are not negative are written as unsigned, as they are from JSON text.
 fn write_int(value: impl Into<i64>, encoder: &mut Encoder) {
     let value = value.into();
     match u64::try_from(value) {

@@ -1,4 +1,4 @@
-//! Numbers: how they are stored, as what they can be had, and Fleece's lenient conversions.
+//! Numbers: their storage, strict conversions to Rust types, and Fleece's lenient conversions.
 
 use crate::timestamp;
 use crate::value::{Kind, Value};
@@ -144,11 +144,11 @@ fn float(first: u8, rest: &[u8]) -> Option<Number> {
     Some(if first & 4 != 0 { Number::Double(f64::from(float)) } else { Number::Float(float) })
 }
 
-// Fleece's lenient conversions: every value is a boolean, a number and perhaps a time.
+// Fleece's lenient conversions: every value converts to a boolean and a number, and some to a time.
 
 impl Value<'_> {
-    /// Fleece's idea of truth: false for `null`, `undefined`, `false`, and numbers whose integer
-    /// part is 0; true for all else.
+    /// The value as a boolean by Fleece's rule: false for `null`, `undefined`, `false`, and numbers
+    /// whose integer part is 0; true for all other values.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -165,8 +165,8 @@ impl Value<'_> {
         }
     }
 
-    /// Any value as an integer: `true` is 1, floats lose their fraction and saturate, unsigned ones
-    /// keep their bits, all else is 0.
+    /// Any value as an integer: `true` is 1, floats lose their fraction and saturate, unsigned
+    /// integers keep their bits, all other values are 0.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -195,7 +195,7 @@ impl Value<'_> {
         self.to_i64() as u64
     }
 
-    /// Any value as a double: `true` is 1, what is neither number nor boolean is 0.
+    /// Any value as a double: `true` is 1, values that are neither numbers nor booleans are 0.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

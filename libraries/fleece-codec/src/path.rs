@@ -1,4 +1,4 @@
-//! Ways to a value deep inside: paths such as `people[123].name`, JSON Pointers, and a walk over
+//! Access to nested values: paths such as `people[123].name`, JSON Pointers, and an iterator over
 //! all values.
 
 use alloc::string::String;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::key::Key;
 use crate::value::Value;
 
-/// A path that was parsed once and is followed in many documents.
+/// A path that is parsed once and followed in many documents.
 ///
 /// Keys are separated by `.`, items are `[index]`, and an index below 0 counts from the end:
 /// `people[-1].name`. A path may begin with `$` or `.`. In keys, `\` makes the next character an
@@ -44,7 +44,7 @@ pub struct Path {
 pub enum Step<'p> {
     /// To the value of a key.
     Key(&'p str),
-    /// To an item of an array; from the end if below 0.
+    /// To an item of an array; counted from the end if below 0.
     Index(i64),
 }
 
@@ -75,7 +75,7 @@ impl Path {
         Self { steps: Vec::new() }
     }
 
-    /// This path and a step to the value of a key, whatever characters are in it.
+    /// This path with a step to the value of a key, which may have any characters.
     ///
     /// ```
     /// # use fleece_codec::Path;
@@ -88,7 +88,7 @@ impl Path {
         self
     }
 
-    /// This path and a step to an item; from the end if below 0.
+    /// This path with a step to an item; counted from the end if below 0.
     ///
     /// ```
     /// # use fleece_codec::Path;
@@ -101,7 +101,7 @@ impl Path {
         self
     }
 
-    /// Takes the last step away; false if there was none.
+    /// Removes the last step; false if there was none.
     ///
     /// ```
     /// # use fleece_codec::Path;
@@ -202,7 +202,7 @@ impl Path {
     }
 }
 
-/// The key at the start of a path, without its escapes, and what follows it.
+/// The key at the start of a path, without its escapes, and the rest of the path.
 fn split_key(path: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = path.char_indices();
@@ -216,7 +216,7 @@ fn split_key(path: &str) -> (String, &str) {
     (name, "")
 }
 
-/// Appends a key as a path has it.
+/// Appends a key with the escapes of a path.
 pub(crate) fn escape(name: &str, out: &mut String) {
     for character in name.chars() {
         if matches!(character, '.' | '[' | '\\') {
@@ -234,7 +234,7 @@ impl FromStr for Path {
     }
 }
 
-/// Prints the path so that it parses as the same.
+/// Prints the path in a form that parses as the same path.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
@@ -310,8 +310,8 @@ pub struct DeepIter<'a> {
     /// The value that was visited last and whose children come next.
     last: Option<Value<'a>>,
     open: Vec<WalkFrame<'a>>,
-    /// Each collection within another one begins at another place, so deeper values are only in
-    /// collections that contain themselves.
+    /// The greatest depth. Nested collections begin at different offsets, so deeper values are only
+    /// in collections that contain themselves.
     depth_max: usize,
 }
 
@@ -321,7 +321,7 @@ enum WalkFrame<'a> {
     Dict(DictIter<'a>),
 }
 
-/// Where a visited value is in its parent.
+/// The position of a visited value in its parent.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, PathStep};
@@ -333,11 +333,11 @@ enum WalkFrame<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum PathStep<'a> {
-    /// It is where the walk began.
+    /// The value is the one where the iteration began.
     Root,
-    /// It is the item of an array, counted from 0.
+    /// The value is an item of an array, counted from 0.
     Item(usize),
-    /// It is the value of a key.
+    /// The value is that of a key.
     Key(DictKey<'a>),
 }
 
@@ -355,9 +355,9 @@ pub enum PathStep<'a> {
 pub struct Visit<'a> {
     /// The value.
     pub value: Value<'a>,
-    /// Where it is in its parent.
+    /// Its position in its parent.
     pub step: PathStep<'a>,
-    /// How many collections are around it.
+    /// The number of collections around it.
     pub depth: usize,
 }
 
@@ -365,10 +365,10 @@ impl<'a> Value<'a> {
     /// This value and all values within it, parents before children, in the order of storage. Needs
     /// no recursion.
     ///
-    /// A value that is referred to several times is visited as often, so the walk over foreign
-    /// data, checked or not, may be without end: `take` bounds it. Nothing is left out, however
-    /// deep it is, but in collections that contain themselves, which no checked document has: these
-    /// are not entered once more than there are bytes.
+    /// A value is visited once for each reference to it, so the iteration over untrusted data,
+    /// checked or not, may practically never end: bound it with `take`. Values of any depth are
+    /// visited; only collections that contain themselves, which no checked document has, are
+    /// entered at most as often as there are bytes.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -386,7 +386,7 @@ impl<'a> Value<'a> {
 }
 
 impl DeepIter<'_> {
-    /// Leaves out what is within the value that was visited last.
+    /// Skips the children of the value that was visited last.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};

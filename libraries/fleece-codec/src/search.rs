@@ -1,4 +1,4 @@
-//! Search among the keys of one dict: on bare bytes, because each nanosecond counts here.
+//! Search for a key of one dict, directly in the bytes, because it must be fast.
 
 use crate::array::Slots;
 use crate::key::{Key, Needle, prefix};
@@ -15,7 +15,7 @@ impl Slots<'_> {
         }
     }
 
-    /// As [`search`](Self::search), for a key that is a string.
+    /// Like [`search`](Self::search), for a key that is a string.
     #[inline(always)]
     pub(crate) fn search_name(&self, name: &[u8]) -> Option<usize> {
         let find = match (self.wide, name.len() > 8) {
@@ -30,8 +30,8 @@ impl Slots<'_> {
         }
     }
 
-    /// Where the value of pair number `index` is, if that pair has this key; not always seen if the
-    /// key is long or at the end of the data, or the value is not behind a plain pointer.
+    /// The offset of the value of pair number `index`, if that pair has this key. May miss it if
+    /// the key is long or at the end of the data, or the value is not behind a plain pointer.
     #[inline(always)]
     pub(crate) fn value_if_key_at(&self, index: usize, key: &Key) -> Option<usize> {
         if index >= self.count {
@@ -53,7 +53,7 @@ impl Slots<'_> {
         key.is(stored, bytes, key_at).then_some(value_at)
     }
 
-    /// As [`value_if_key_at`](Self::value_if_key_at), for a shared key.
+    /// Like [`value_if_key_at`](Self::value_if_key_at), for a shared key.
     #[inline]
     pub(crate) fn value_if_number_at(&self, index: usize, number: u16) -> Option<usize> {
         if index >= self.count {
@@ -71,7 +71,7 @@ impl Slots<'_> {
         }
     }
 
-    /// As [`search`](Self::search), for a shared key.
+    /// Like [`search`](Self::search), for a shared key.
     #[inline]
     pub(crate) fn search_number(&self, number: u16) -> Option<usize> {
         let (mut low, mut high) = (0, self.count);
@@ -89,8 +89,8 @@ impl Slots<'_> {
         None
     }
 
-    /// The number of a key as it sorts: that of a shared key, -1 for the mark of a parent, a large
-    /// one for a string. `None` for what is not plain.
+    /// The number by which a key sorts: that of a shared key, -1 for the parent key, a large one
+    /// for a string. `None` if the key is not plain.
     #[inline(always)]
     fn number_of_key(&self, index: usize) -> Option<i32> {
         let bytes = self.source.bytes;
@@ -110,13 +110,13 @@ impl Slots<'_> {
         }
     }
 
-    /// With all that the format allows: shared keys, extern pointers, very long keys.
+    /// Searches with all that the format allows: shared keys, extern pointers, very long keys.
     #[cold]
     fn search_rare(&self, needle: &Needle<'_>) -> Option<usize> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            // A key behind a broken pointer is as good as any.
+            // A key behind a broken pointer may have any order.
             let order = match self.get(2 * middle) {
                 Some(key) => needle.order_of(key),
                 None => Ordering::Less,
@@ -133,11 +133,11 @@ impl Slots<'_> {
 
 /// No pair has the key.
 const ABSENT: usize = usize::MAX;
-/// A key was met that is not plain.
+/// The search met a key that is not plain.
 const UNCLEAR: usize = usize::MAX - 1;
 
 /// The index of the key, [`ABSENT`] or [`UNCLEAR`]. `LONG` says that the name is longer than eight
-/// bytes. Calls nothing unless it is, so that all stays in registers.
+/// bytes. Otherwise no function is called, so that all values stay in registers.
 #[inline(never)]
 fn find<const WIDE: bool, const LONG: bool>(
     bytes: &[u8],
@@ -178,8 +178,8 @@ fn find<const WIDE: bool, const LONG: bool>(
     ABSENT
 }
 
-/// The first eight bytes of the key of which the slot is at `slot`, as [`prefix`] has them; its
-/// length, and where its bytes are if it is not in the slot. `None` if it is not a plain string.
+/// The first eight bytes of the key whose slot is at `slot`, in the form of [`prefix`]; its length,
+/// and the offset of its bytes if it is not in the slot. `None` if it is not a plain string.
 #[inline(always)]
 fn stored_prefix<const WIDE: bool>(bytes: &[u8], slot: usize) -> Option<(u64, usize, usize)> {
     let word = if WIDE { u32_at(bytes, slot)? } else { u32::from(u16_at(bytes, slot)?) };
@@ -199,7 +199,8 @@ fn stored_prefix<const WIDE: bool>(bytes: &[u8], slot: usize) -> Option<(u64, us
         return Some((u64::from_be_bytes(*eight) & MASKS[len], len, at + 1));
     }
     let &[header, len, ref eight @ ..] = chunk::<10>(bytes, at)?;
-    // Neither very long, nor short with the header of a long one, which no writer makes.
+    // The name is neither very long, nor short with the header of a long one, which no encoder
+    // writes.
     let is_plain = header == 0x4F && (8..0x80).contains(&len);
     is_plain.then_some((u64::from_be_bytes(*eight), usize::from(len), at + 2))
 }
@@ -215,7 +216,7 @@ const MASKS: [u64; 15] = {
     masks
 };
 
-/// Where the plain pointer leads that the slot holds, if it holds one.
+/// The target of the slot, if it holds a plain pointer.
 #[inline(always)]
 fn key_place<const WIDE: bool>(slot: usize, word: u32) -> Option<usize> {
     let pointer = if WIDE { 1 << 31 } else { 1 << 15 };

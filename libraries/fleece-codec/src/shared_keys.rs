@@ -11,8 +11,8 @@ use crate::{Doc, Encoder, Result};
 
 /// A table that maps names of dict keys to the numbers 0 to 2047, in order of first use.
 ///
-/// Documents that were written with a table need it to be read. Names are only ever added, so a
-/// newer table reads older documents.
+/// Documents that were written with a table need it for reading. Names are only added, so a newer
+/// table reads older documents.
 ///
 /// ```
 /// use fleece_codec::{Doc, Encoder, SharedKeys};
@@ -39,7 +39,7 @@ pub struct SharedKeys {
     identity: u64,
 }
 
-/// No number: a place of the hash table that is free.
+/// A free entry of the hash table.
 const FREE: u16 = u16::MAX;
 
 /// Keys remember a number together with the table it is from, so no two tables may have the same
@@ -52,8 +52,7 @@ fn next_identity() -> u64 {
     NEXT.fetch_add(1, Relaxed)
 }
 
-/// Here keys remember nothing, and there is no memory for as many tables as would be needed for two
-/// to be mistaken for each other.
+/// Without 64-bit atomics, keys remember no number, and identities repeat only after 2^32 tables.
 #[cfg(not(target_has_atomic = "64"))]
 fn next_identity() -> u64 {
     use core::sync::atomic::AtomicU32;
@@ -101,7 +100,8 @@ impl SharedKeys {
         Ok(keys)
     }
 
-    /// Adds the names by which a saved state is longer than this table, and says how many.
+    /// Adds the names of a saved state beyond the length of this table, and returns how many there
+    /// were.
     ///
     /// The state is a Fleece document, an array of strings. Fails, with the table unchanged, if it
     /// is not, or has too many.
@@ -148,7 +148,7 @@ impl SharedKeys {
         encoder.finish()
     }
 
-    /// How many names there are.
+    /// The number of names.
     ///
     /// ```
     /// assert_eq!(fleece_codec::SharedKeys::new().len(), 0);
@@ -191,7 +191,7 @@ impl SharedKeys {
         self.place(Packed::new(name.as_bytes()), name).ok()
     }
 
-    /// As [`index_of`](Self::index_of), of a name that was packed whole.
+    /// Like [`index_of`](Self::index_of), for a name that was packed completely.
     #[inline]
     pub(crate) fn index_of_short(&self, packed: Packed) -> Option<u16> {
         self.place(packed, "").ok()
@@ -248,7 +248,7 @@ impl SharedKeys {
         }
     }
 
-    /// Whether the names that both have room for are the same.
+    /// Whether one table begins with the names of the other.
     pub(crate) fn begins_like(&self, other: &Self) -> bool {
         self.names.iter().zip(&other.names).all(|(own, other)| own == other)
     }
@@ -258,7 +258,7 @@ impl SharedKeys {
     }
 
     fn append(&mut self, name: &str) {
-        // A state may hold a name twice; the first number stays the one that is found.
+        // A state may hold a name twice; lookups find the first number.
         let index = self.names.len() as u16;
         self.names.push(name.into());
         self.packed.push(Packed::new(name.as_bytes()));
@@ -280,8 +280,8 @@ impl SharedKeys {
         }
     }
 
-    /// The number of a name, or the place in the hash table where it belongs. Only of a long one
-    /// the name itself is looked at.
+    /// The number of a name, or the index in the hash table where it belongs. The name itself is
+    /// compared only if it is long.
     #[inline]
     fn place(&self, packed: Packed, name: &str) -> Result<u16, usize> {
         let mask = self.places.len().wrapping_sub(1);
@@ -289,7 +289,7 @@ impl SharedKeys {
         loop {
             let index = self.places.get(place).copied().unwrap_or(FREE);
             let Some(known) = self.packed.get(usize::from(index)) else { return Err(place) };
-            // Of a longer name the beginning was packed.
+            // Only the beginning of a longer name is packed.
             let is_whole = name.len() <= SHARED_LEN_MAX;
             if *known == packed && (is_whole || *self.names[usize::from(index)] == *name) {
                 return Ok(index);

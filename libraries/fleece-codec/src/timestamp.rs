@@ -1,5 +1,5 @@
-//! ISO-8601 dates as milliseconds since 1970, both ways; no calendar but the Gregorian, no leap
-//! seconds.
+//! Parsing and printing of ISO-8601 dates as milliseconds since 1970, in the Gregorian calendar
+//! without leap seconds.
 
 use alloc::format;
 use alloc::string::String;

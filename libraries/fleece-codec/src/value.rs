@@ -1,4 +1,4 @@
-//! A value: where it is, of what kind, and what it holds. Numbers and lenient conversions are in
+//! A value: its position, its kind and its content. Numbers and lenient conversions are in
 //! `number`.
 
 use crate::number::Number;
@@ -6,7 +6,7 @@ use crate::wire::{self, Source, tag, varint};
 use crate::{Array, Dict};
 use core::fmt;
 
-/// What a [`Value`] is.
+/// The kind of a [`Value`].
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc, Kind};
@@ -66,7 +66,7 @@ impl<'a> Value<'a> {
         Self { source: Source::new(&[0x3C, 0]), at: 0 }
     }
 
-    /// What this value is.
+    /// The kind of this value.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Kind};
@@ -87,7 +87,7 @@ impl<'a> Value<'a> {
             _ => match first {
                 0x34 | 0x38 => Kind::Bool,
                 0x3C => Kind::Undefined,
-                // As the original: other low bits, which no writer produces, read as null.
+                // As in the original, other low bits, which no writer produces, read as null.
                 _ => Kind::Null,
             },
         }
@@ -200,7 +200,7 @@ impl<'a> Value<'a> {
         self.as_array()?.get(index)
     }
 
-    /// Where the value begins: bytes from the start of the document that holds it.
+    /// The offset of the value, in bytes from the start of the document that holds it.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -250,7 +250,7 @@ const DEBUG_CHARACTERS: usize = 40;
 impl Value<'_> {
     fn debug_string(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.payload().unwrap_or_default();
-        // Of a very long string no more is looked at than is shown.
+        // Only the part of a very long string that may be shown is validated.
         let start = bytes.get(..4 * DEBUG_CHARACTERS).unwrap_or(bytes);
         let text = match core::str::from_utf8(start) {
             Ok(text) => text,
@@ -262,8 +262,8 @@ impl Value<'_> {
     }
 }
 
-/// Prints the value like JSON, for people, and of long strings the beginning: at most a few hundred
-/// characters.
+/// Prints the value like JSON, for people. Long strings are cut, so that there are at most a few
+/// hundred characters.
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {

@@ -22,23 +22,23 @@ pub(crate) const NULL: u16 = 0x3000;
 pub(crate) const FALSE: u16 = 0x3400;
 pub(crate) const TRUE: u16 = 0x3800;
 pub(crate) const UNDEFINED: u16 = 0x3C00;
-/// The short int -2048, which as the first key of a dict names its parent.
+/// The short int -2048, which as the first key of a dict marks its parent.
 pub(crate) const PARENT_KEY: u16 = 0x0800;
 /// The longest distance that a two-byte pointer spans, in bytes.
 pub(crate) const NARROW_MAX_BYTES: usize = 32_766;
 /// Counts from here on do not fit the 11 bits of the header.
 pub(crate) const LONG_COUNT: usize = 2047;
 
-/// What a document needs beside its own bytes.
+/// The data that a document needs beside its bytes.
 #[derive(Default)]
 pub(crate) struct Context {
     pub(crate) keys: Option<Arc<SharedKeys>>,
     /// The document that extern pointers lead into.
     pub(crate) base: Option<Arc<Base>>,
-    /// What is known of the strings that slots lead to from the root.
+    /// The proof for the strings that slots lead to from the root.
     pub(crate) proof: Proof,
-    /// If something is proved, the context of values that were not reached by slots, if that has
-    /// keys.
+    /// The context of values that were not reached by slots, if there is a proof and that context
+    /// has keys.
     pub(crate) unproved: Option<Box<Context>>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Base {
     pub(crate) context: Context,
 }
 
-/// The bytes that offsets count in, with their context. The proof is in the context, so that a
+/// The bytes that offsets refer to, with their context. The proof is in the context, so that a
 /// value is four words.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
@@ -58,8 +58,8 @@ pub(crate) struct Source<'a> {
 /// The `N` bytes from `at` on.
 #[inline(always)]
 pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
-    // Documents are shorter than 4 GiB. With that said, one comparison does for start, end and
-    // overflow.
+    // Documents are shorter than 4 GiB. With the offset cut to 32 bits, one comparison covers
+    // start, end and overflow.
     let at = at as u32 as usize;
     bytes.get(at..at.wrapping_add(N))?.first_chunk()
 }
@@ -74,7 +74,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     chunk(bytes, at).map(|four| u32::from_be_bytes(*four))
 }
 
-/// Reads an unsigned LEB128 number of at most 10 bytes that fits 32 bits; also says where it ends.
+/// Reads an unsigned LEB128 number of at most 10 bytes that fits 32 bits; also returns its end.
 pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut value = 0_u64;
     for (i, &byte) in bytes.get(at..)?.iter().take(10).enumerate() {
@@ -91,8 +91,8 @@ pub(crate) fn varint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Where a slot leads: an offset in the same bytes, or in those of the base, or nowhere. A number,
-/// so that it stays in a register.
+/// The target of a slot: an offset in the same bytes, one in those of the base, or none. It is one
+/// number, so that it stays in a register.
 #[derive(Clone, Copy)]
 struct SlotTarget(usize);
 
@@ -102,7 +102,7 @@ impl SlotTarget {
 }
 
 impl<'a> Source<'a> {
-    /// Bytes alone, of which nothing is proved.
+    /// Bytes without a context, and so without a proof.
     #[inline(always)]
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, context: None }
@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
         self.context?.keys.as_deref()
     }
 
-    /// The same for values that slots may not lead to from the root.
+    /// The same source for values that may not be reached by slots from the root.
     pub(crate) fn unproved(self) -> Self {
         let is_proved = |context: &Context| context.proof != Proof::NONE;
         let context = match self.context {
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
         self.narrow_word(at, u16_at(self.bytes, at)?)
     }
 
-    /// As [`narrow`](Self::narrow), of a slot that holds `word`.
+    /// Like [`narrow`](Self::narrow), for a slot that holds `word`.
     #[inline(always)]
     pub(crate) fn narrow_word(self, at: usize, word: u16) -> Option<Value<'a>> {
         match narrow_target(self.bytes, at, word) {
@@ -177,7 +177,7 @@ impl<'a> Source<'a> {
         self.follow(at.checked_sub(distance).filter(|&target| target != at)?)
     }
 
-    /// The offset of the value at `at`, or behind the pointers there, which are wide ones.
+    /// The offset of the value at `at`, or of the one behind the wide pointers there.
     fn follow(self, mut at: usize) -> Option<usize> {
         loop {
             if self.bytes.get(at)? & 0x80 == 0 {
@@ -201,7 +201,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Where a slot of two bytes leads that holds a value or a plain pointer to one.
+/// The target of a slot of two bytes that holds a value or a plain pointer to one.
 #[inline(always)]
 pub(crate) fn narrow_target(bytes: &[u8], at: usize, word: u16) -> Option<usize> {
     if word < 0x8000 {
@@ -216,7 +216,7 @@ pub(crate) fn narrow_target(bytes: &[u8], at: usize, word: u16) -> Option<usize>
     bytes.get(target).is_some_and(|first| first & 0x80 == 0).then_some(target)
 }
 
-/// As [`narrow_target`], of four bytes.
+/// Like [`narrow_target`], for four bytes.
 #[inline(always)]
 pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
     if word < 0x8000_0000 {
@@ -229,8 +229,8 @@ pub(crate) fn wide_target(bytes: &[u8], at: usize, word: u32) -> Option<usize> {
     bytes.get(target).is_some_and(|first| first & 0x80 == 0).then_some(target)
 }
 
-/// Extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and results
-/// go through registers.
+/// Follows extern and legacy pointers, pointers to pointers, and broken ones. Plain arguments and
+/// results are passed in registers.
 #[cold]
 fn narrow_rare(bytes: &[u8], context: Option<&Context>, at: usize, word: u16) -> SlotTarget {
     let source = Source { bytes, context };

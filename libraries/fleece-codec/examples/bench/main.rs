@@ -10,7 +10,7 @@ use cpu_time::ThreadTime;
 use fleece_codec::{Array, Dict, Doc, Key, Kind, Value, json};
 use std::hint::black_box;
 
-/// A job: what it is called, and how often it is repeated in one sample.
+/// A job: its name, and the number of repeats in one sample.
 struct Job<'a> {
     name: &'static str,
     repeats: u32,
@@ -34,8 +34,8 @@ fn main() {
     jobs.retain(|job| job.name.contains(&only));
     for round in 0..=rounds {
         for step in 0..jobs.len() {
-            // A different order in each round: whoever comes after a job that empties the caches
-            // must not always be the same.
+            // The order differs in each round, so that not always the same job follows one that
+            // empties the caches.
             let at = (step + round) % jobs.len();
             let job = &mut jobs[at];
             let start = ThreadTime::now();

@@ -1,8 +1,8 @@
-//! The codec's jobs, one a process: `examples/instructions/run` counts their instructions with
-//! valgrind, which are the same on a busy machine, and `examples/instructions/times` compares their
-//! CPU time with that of the original.
+//! The codec's jobs, one in each process: `examples/instructions/run` counts their instructions
+//! with valgrind, which do not depend on the load of the machine, and `examples/instructions/times`
+//! compares their CPU time with that of the original.
 //!
-//! `cargo run --release --example instructions JOB REPEATS [SHAPE]` does one job so often, with a
+//! `cargo run --release --example instructions JOB REPEATS [SHAPE]` repeats one job, with a
 //! document of this shape (people), and prints the CPU time of each, in ns; without arguments it
 //! lists the jobs, and `text SHAPE` writes the JSON text.
 
@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use typed::{Borrowed, Owned};
 
-/// Those of the first line are done with any document, the others with people.
+/// The jobs of the first line work with any document, the others with people.
 const JOBS: [&str; 17] = [
     "convert",
     "convert, shared keys",
@@ -75,7 +75,7 @@ impl<'a> Document<'a> {
         Self { text, bytes, checked, opened }
     }
 
-    /// Does a job; `None` if there is none of this name.
+    /// Runs a job; `None` if no job has this name.
     fn job(&self, name: &str) -> Option<usize> {
         Some(match name {
             "convert" => {
@@ -93,7 +93,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What only the jobs with people need.
+/// Data that only the jobs with people need.
 struct People {
     shared: Doc<Vec<u8>>,
     long: Doc<Vec<u8>>,
@@ -117,7 +117,7 @@ impl People {
         }
     }
 
-    /// Does a job; `None` if there is none of this name.
+    /// Runs a job; `None` if no job has this name.
     fn job(&self, document: &Document<'_>, name: &str) -> Option<usize> {
         let (text, bytes, plain) = (document.text, document.bytes, &document.checked);
         let (short_key, long_key) = (&self.short_key, &self.long_key);
@@ -173,7 +173,7 @@ fn long_names() -> Vec<u8> {
     encoder.finish().expect("it is one value")
 }
 
-/// The lengths of one text of each person.
+/// The sum of the lengths of one text of each person.
 fn names<'d, B: AsRef<[u8]>>(
     doc: &'d Doc<B>,
     name: impl Fn(Value<'d>) -> Option<Value<'d>>,
@@ -191,7 +191,7 @@ fn amend(base: &Arc<[u8]>, doc: &Doc<&[u8]>) -> usize {
     encoder.finish().expect("it is one value").len()
 }
 
-/// The lengths of all texts and keys, and the number of all other values.
+/// The sum of the lengths of all texts and keys and the number of all other values.
 fn visit(value: Value<'_>) -> usize {
     let mut sum = 0;
     match value.kind() {

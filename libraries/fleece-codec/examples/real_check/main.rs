@@ -1,7 +1,7 @@
 //! The documents of the test `structure` with the verdict of `Doc::check`, as records for
-//! `check.c`, which has Couchbase's own check look at them.
+//! `check.c`, which runs Couchbase's own check on them.
 //!
-//! `real_check DOCUMENTS SEED > records`; the script `run` beside this file does the whole.
+//! `real_check DOCUMENTS SEED > records`; the script `run` beside this file builds and runs both.
 
 #[path = "../../tests/it/structure/faults.rs"]
 mod faults;
@@ -22,11 +22,11 @@ fn main() -> Result<()> {
     };
     let (documents, seed) = (number(100_000), number(0));
     let mut out = BufWriter::new(std::io::stdout().lock());
-    // The original does not look at UTF-8.
+    // The original does not check UTF-8.
     let options = CheckOptions::new().utf8(false);
     for seed in seed..seed.saturating_add(documents) {
         let laid = generator::lay_out(&mut Random(seed));
-        // What leads into a base is broken without it.
+        // Pointers into a base are broken without it.
         let own = &laid.bytes[laid.start..];
         out.write_all(&(own.len() as u32).to_le_bytes())?;
         out.write_all(&[u8::from(options.check(own).is_ok())])?;

@@ -1,8 +1,8 @@
 //! Seeded random documents, encoded by this library, as records for `compare.c`, which encodes them
 //! with Couchbase's own encoder.
 //!
-//! `real_encoder DOCUMENTS SEED [FILE.json …] > records`; the script `run` beside this file does
-//! the whole.
+//! `real_encoder DOCUMENTS SEED [FILE.json …] > records`; the script `run` beside this file builds
+//! and runs both.
 
 mod tree;
 
@@ -18,8 +18,8 @@ fn main() -> Result<()> {
     let mut forest = Forest::new(seed);
     let mut out = BufWriter::new(std::io::stdout().lock());
     for index in 0..documents {
-        // Each tenth is large enough for wide pointers, and for strings that are too far away to be
-        // shared.
+        // Every tenth document is large enough for wide pointers, and for strings that are too far
+        // away to be shared.
         let tree = if index % 10 == 9 { forest.large() } else { forest.small() };
         if index % 2 == 0 {
             text(&mut out, forest.json(&tree).as_bytes())?;
@@ -40,7 +40,7 @@ fn text(out: &mut impl Write, text: &[u8]) -> Result<()> {
     record(out, b'J', text, json::to_fleece(text).map_err(Error::other)?)
 }
 
-/// How the document is to be written, the input for that, and what came of it here.
+/// Writes a record: how to write the document, the input, our bytes and our JSON text.
 fn record(out: &mut impl Write, kind: u8, input: &[u8], bytes: Vec<u8>) -> Result<()> {
     let bytes = as_of_2022(bytes);
     let doc = Doc::open(&bytes).map_err(Error::other)?;
@@ -68,7 +68,7 @@ fn as_of_2022(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Writes the tree with our encoder, and what was called, for theirs.
+/// Writes the tree with our encoder, and records the calls for the other encoder.
 fn write(tree: &Tree, encoder: &mut Encoder, events: &mut Vec<u8>) {
     let mut slice = |event, bytes: &[u8]| {
         events.push(event);

@@ -1,4 +1,4 @@
-//! Random trees, and their JSON text in random spelling.
+//! Random trees, and their JSON text with random white space and escapes.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -17,10 +17,10 @@ pub(crate) enum Tree {
     Dict(Vec<(String, Tree)>),
 }
 
-/// Where the trees come from.
+/// The generator of the trees.
 pub(crate) struct Forest {
     random: u64,
-    /// Strings used before, so that there is something to share.
+    /// Strings that were used before, so that some are shared.
     strings: Vec<String>,
 }
 
@@ -46,8 +46,8 @@ impl Forest {
         self.collection(8, 0)
     }
 
-    /// Counts around 2047, where they get longer, and more than the 32 KiB that a short pointer
-    /// spans.
+    /// A tree with about 2047 items, where counts get longer, and more than the 32 KiB that a short
+    /// pointer spans.
     pub(crate) fn large(&mut self) -> Tree {
         self.strings.clear();
         let items = match self.below(4) {
@@ -92,7 +92,7 @@ impl Forest {
         if self.below(2) == 0 { Tree::Array(items) } else { self.dict(items) }
     }
 
-    /// No key twice: the original keeps both, in an order that depends on its sort.
+    /// No key occurs twice: the original keeps both pairs, in an order that depends on its sort.
     fn dict(&mut self, values: Vec<Tree>) -> Tree {
         let mut used = HashSet::new();
         let mut key = || loop {
@@ -139,7 +139,7 @@ impl Forest {
         }
     }
 
-    /// Finite; often short, often one that four bytes hold.
+    /// A finite number; often a short one, often one that fits four bytes.
     fn double(&mut self) -> f64 {
         let number = match self.below(5) {
             0 => f64::from_bits(self.bits()),

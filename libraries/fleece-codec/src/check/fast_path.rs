@@ -1,30 +1,29 @@
-//! The slots that nearly all documents are made of, and UTF-8, which nearly always is ASCII, in
-//! loops of their own with plain arguments.
+//! Fast paths of the check for plain slots and ASCII strings, which nearly all documents consist
+//! of: separate loops with plain arguments.
 
 use core::str::from_utf8;
 
 use super::scan::{DEEP, FIXED_SIZE};
 use crate::wire::{LONG_COUNT, PARENT_KEY, chunk, u16_at, u32_at};
 
-/// What the scan knows of the values that slots lead to; see the fields of
+/// The scan's state of the values that slots lead to; see the fields of
 /// [`Scan`](super::scan::Scan).
 pub(super) struct Marks<'s> {
     pub(super) checked: &'s mut [u64],
     pub(super) pending: &'s mut [u64],
     pub(super) depths: &'s mut [u8],
     pub(super) budget: &'s mut usize,
-    /// Shared keys below this have a name, as far as is known.
+    /// Shared keys below this have a name; `usize::MAX` without a table.
     pub(super) names: usize,
-    /// How many collections are around the slots; [`DEEP`] if pointers to collections need a closer
-    /// look.
+    /// The number of collections around the slots; [`DEEP`] if pointers to collections take the
+    /// slow path.
     pub(super) depth: u8,
-    /// The bytes in which all begins that plain pointers lead to: those before the collection.
+    /// The bytes before the collection; all targets of plain pointers begin in them.
     pub(super) before: &'s [u8],
 }
 
-/// Passes over slots of two bytes from `at` on that hold a scalar or lead to a number before
-/// `before`: an array of numbers, of which there are many, needs no other look. Stops as
-/// [`follow_items`].
+/// Skips two-byte slots from `at` on that hold a scalar or point to a number in `before`: arrays of
+/// numbers are common and need no other check. Stops as [`follow_items`] does.
 #[inline(always)]
 pub(super) fn pass_numbers(bytes: &[u8], before: &[u8], at: usize, end: usize) -> usize {
     let mut at = at;
@@ -43,8 +42,8 @@ pub(super) fn pass_numbers(bytes: &[u8], before: &[u8], at: usize, end: usize) -
     at
 }
 
-/// Follows slots of `WIDTH` bytes from `at` on, looks at the strings that they lead to and marks
-/// the collections. Stops at `end` or at the first slot that is not plain, and returns where.
+/// Follows slots of `WIDTH` bytes from `at` on, checks the strings that they lead to and marks the
+/// collections. Stops at `end` or at the first slot that is not plain, and returns its offset.
 pub(super) fn follow_items<const WIDTH: usize>(
     bytes: &[u8],
     mut marks: Marks<'_>,
@@ -66,7 +65,7 @@ pub(super) fn follow_items<const WIDTH: usize>(
     at
 }
 
-/// As [`follow_items`], for pairs. May stop at the value of a pair.
+/// Like [`follow_items`], for pairs. May stop at the value of a pair.
 pub(super) fn follow_pairs(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: usize) -> usize {
     let mut at = at;
     while at < end {
@@ -83,7 +82,7 @@ pub(super) fn follow_pairs(bytes: &[u8], mut marks: Marks<'_>, at: usize, end: u
 }
 
 impl Marks<'_> {
-    /// Whether the slot at `at`, which holds `word`, is a sound key: a string, or a number with a
+    /// Whether the slot at `at`, which holds `word`, is a valid key: a string, or a number with a
     /// name.
     #[inline(always)]
     fn is_plain_key(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
@@ -99,26 +98,26 @@ impl Marks<'_> {
         }
     }
 
-    /// Whether the slot leads to a sound value that needs no closer look. A collection is marked as
-    /// one to be looked at.
+    /// Whether the slot leads to a valid value that needs no further check. A collection is marked
+    /// as pending.
     #[inline(always)]
     fn is_plain(&mut self, bytes: &[u8], at: usize, word: u16) -> bool {
         if word < 0x8000 {
             let first = (word >> 8) as u8;
-            // A value of two bytes; of strings, only an ASCII character.
+            // A value of two bytes; a string only if its character is ASCII.
             let size = FIXED_SIZE[usize::from(first)];
             return size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
         }
         PointerTarget::new(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
     }
 
-    /// As [`Marks::is_plain`], for a slot of four bytes that holds a pointer.
+    /// Like [`Marks::is_plain`], for a slot of four bytes that holds a pointer.
     #[inline(always)]
     fn is_plain_wide(&mut self, bytes: &[u8], at: usize, word: u32) -> bool {
         PointerTarget::wide(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
     }
 
-    /// Whether this is a sound value that needs no closer look.
+    /// Whether the target is a valid value that needs no further check.
     #[inline(always)]
     fn leads_to(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
         match target.is_short_ascii(bytes) {
@@ -129,7 +128,7 @@ impl Marks<'_> {
         match target.first {
             0x4F => self.is_long_string(bytes, target),
             0x60..0x80 => self.mark(bytes, target),
-            // The size of what is left is 0 where more than the first byte decides.
+            // The size is 0 here if it depends on more than the first byte.
             first => {
                 let size = usize::from(FIXED_SIZE[usize::from(first)]);
                 size.wrapping_sub(1) < target.distance
@@ -137,14 +136,14 @@ impl Marks<'_> {
         }
     }
 
-    /// Whether the string of less than 15 bytes was looked at before or is UTF-8.
+    /// Whether the string of less than 15 bytes was checked before or is UTF-8.
     #[cold]
     fn is_short_string(&mut self, bytes: &[u8], at: usize, distance: usize) -> bool {
         let len = bytes.get(at).map_or(0, |first| usize::from(first & 0x0F));
         len < distance && self.is_text(bytes, at, at + 1, len)
     }
 
-    /// Whether this is a string with a length of one or two bytes, which was looked at before or is
+    /// Whether this is a string with a length of one or two bytes, which was checked before or is
     /// UTF-8.
     #[inline(always)]
     fn is_long_string(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
@@ -159,7 +158,7 @@ impl Marks<'_> {
         self.is_text(bytes, target.at, target.at + header, len)
     }
 
-    /// Whether the bytes of the string were looked at before or are UTF-8.
+    /// Whether the bytes of the string were checked before or are UTF-8.
     #[inline(always)]
     fn is_text(&mut self, bytes: &[u8], at: usize, start: usize, len: usize) -> bool {
         let Some(word) = self.checked.get_mut(at / 128) else { return false };
@@ -167,7 +166,7 @@ impl Marks<'_> {
         if *word & bit != 0 {
             return true;
         }
-        // Many strings may overlap.
+        // The budget limits the cost of overlapping strings.
         let Some(budget) = self.budget.checked_sub(len) else { return false };
         *self.budget = budget;
         let text = bytes.get(start..).and_then(|rest| rest.get(..len));
@@ -176,8 +175,7 @@ impl Marks<'_> {
         is_sound
     }
 
-    /// Marks a collection as one to be looked at, if it ends before the slot and its count is in
-    /// its header.
+    /// Marks a collection as pending, if it ends before the slot and its count is in its header.
     #[inline(always)]
     fn mark(&mut self, bytes: &[u8], target: &PointerTarget) -> bool {
         let Some(header) = u16_at(bytes, target.at) else { return false };
@@ -198,10 +196,10 @@ impl Marks<'_> {
     }
 }
 
-/// What a plain pointer leads to.
+/// The target of a plain pointer.
 struct PointerTarget {
     at: usize,
-    /// From there to the slot.
+    /// The distance from the target to the slot.
     distance: usize,
     first: u8,
 }
@@ -243,7 +241,7 @@ impl PointerTarget {
     }
 }
 
-/// For each length, the bits that no byte of an ASCII string has, after the header.
+/// For each length, the high bits of the bytes after the header: all are zero in an ASCII string.
 pub(super) const HIGH_BITS: [u128; 16] = {
     let mut masks = [0; 16];
     let mut len = 1;
@@ -254,14 +252,14 @@ pub(super) const HIGH_BITS: [u128; 16] = {
     masks
 };
 
-/// As `from_utf8`, but quicker to see that a string is ASCII.
+/// Like `from_utf8`, but faster for ASCII.
 #[inline]
 pub(super) fn is_utf8(bytes: &[u8]) -> bool {
     is_ascii(bytes) || from_utf8(bytes).is_ok()
 }
 
-/// The last block overlaps the one before, so that lengths do not make for different ways through
-/// the code.
+/// The last block overlaps the one before it, so that most lengths take the same path through the
+/// code.
 #[inline]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let high_bits = |block: &[u8; 16]| u128::from_le_bytes(*block) & HIGH_BIT_OF_ALL;
@@ -279,7 +277,7 @@ fn is_long_ascii(bytes: &[u8]) -> bool {
     all & HIGH_BIT_OF_ALL == 0
 }
 
-/// As [`is_ascii`], of less than 16 bytes.
+/// Like [`is_ascii`], for less than 16 bytes.
 #[inline]
 fn is_short_ascii(bytes: &[u8]) -> bool {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {

@@ -1,8 +1,8 @@
 //! Complete validation in linear time, without recursion.
 //!
-//! Pointers lead backwards, so a scan from the end towards the start meets every value after all
-//! that refer to it: one bit a collection says that it is referred to, one a string that it was
-//! looked at; each is looked at once however many refer to it.
+//! Pointers lead backwards, so a scan from the end to the start reaches each value after all
+//! pointers to it. One bit per collection records that a pointer leads to it, and one bit per
+//! string that it was checked, so each value is checked once, however many pointers lead to it.
 
 mod fast_path;
 pub(crate) mod proof;
@@ -16,7 +16,7 @@ use crate::{Doc, Result, SharedKeys};
 use proof::{Proof, StableBytes};
 use scan::Scan;
 
-/// What [`check`](CheckOptions::check) insists on.
+/// The options of [`check`](CheckOptions::check).
 ///
 /// ```
 /// use fleece_codec::{fleece, CheckOptions, ErrorKind};
@@ -34,7 +34,7 @@ pub struct CheckOptions {
     keys: Option<Arc<SharedKeys>>,
 }
 
-/// What not all sound documents keep to.
+/// Rules that a valid document may break.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rules {
     sorted_keys: bool,
@@ -43,7 +43,8 @@ struct Rules {
 }
 
 impl CheckOptions {
-    /// UTF-8 required, at most [`CHECKED_DEPTH`] collections within each other, no base.
+    /// The defaults: UTF-8 is required, the nesting depth is at most [`CHECKED_DEPTH`], and there
+    /// is no base.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
@@ -59,8 +60,8 @@ impl CheckOptions {
         }
     }
 
-    /// How many arrays and dicts may be within each other; a parent counts as within its child.
-    /// Whatever the limit, a chain of parents has at most 63 dicts.
+    /// The greatest nesting depth of arrays and dicts; a parent counts as nested in its child. A
+    /// chain of parents has at most 63 dicts, whatever the limit.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};
@@ -71,7 +72,7 @@ impl CheckOptions {
         self
     }
 
-    /// Whether strings must be UTF-8. The original does not look.
+    /// Whether strings must be UTF-8. The original does not check this.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, Doc};
@@ -84,8 +85,8 @@ impl CheckOptions {
         self
     }
 
-    /// Whether the keys of each dict must be in order, as all encoders write them. Where they are
-    /// not, lookups miss pairs that iteration shows: two programs may see different documents.
+    /// Whether the keys of each dict must be in order, as all encoders write them. If they are not,
+    /// lookups miss pairs that iteration finds, so two programs may see different documents.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind};
@@ -100,7 +101,8 @@ impl CheckOptions {
         self
     }
 
-    /// Whether no dict may have a key twice, of which two programs may see a different one.
+    /// Whether the keys of each dict must be unique. Two programs may see different values of a
+    /// duplicate key.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind};
@@ -115,9 +117,9 @@ impl CheckOptions {
         self
     }
 
-    /// Whether no two slots may lead to the same array or dict. Then reading all values takes
-    /// linear time; else a few hundred bytes may hold more values than can be visited. Encoders
-    /// only share collections where they are called to write one again.
+    /// Whether only one slot may lead to each array and dict. Then reading all values takes linear
+    /// time; otherwise a few hundred bytes may hold more values than can be visited. Encoders share
+    /// a collection only when they are told to write it again.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind};
@@ -132,8 +134,8 @@ impl CheckOptions {
         self
     }
 
-    /// The table of shared keys, which the document is opened with. Each number of a key must have
-    /// a name in it.
+    /// The table of shared keys that the document is opened with. Each shared key must have a name
+    /// in it.
     ///
     /// ```
     /// # use fleece_codec::{CheckOptions, ErrorKind, SharedKeys};
@@ -153,8 +155,8 @@ impl CheckOptions {
         self
     }
 
-    /// The document that extern pointers lead into. What they reach of it is checked with the
-    /// delta.
+    /// The document that extern pointers lead into. The values that they reach in it are checked
+    /// with the delta.
     ///
     /// ```
     /// use fleece_codec::CheckOptions;
@@ -170,8 +172,8 @@ impl CheckOptions {
         self
     }
 
-    /// Opens a document if all of it is sound: every pointer, length, count and key, every string,
-    /// and the depth.
+    /// Opens a document if all of it is valid: every pointer, length, count, key and string, and
+    /// the depth.
     ///
     /// ```
     /// # use fleece_codec::{fleece, CheckOptions};

@@ -1,13 +1,12 @@
 //! The proof that the strings of a document are UTF-8, which only a complete check makes, and all
-//! `unsafe` code of the crate, which rests on it.
+//! `unsafe` code of the crate, which relies on it.
 //!
-//! Looking at each text again, after the check did, makes the traversal of 1000 people take 1.5
-//! times as many instructions; the figures are in the README. What the proof says, and why it
-//! holds:
+//! Validating each text again after the check makes the traversal of 1000 people take 1.5 times as
+//! many instructions; the figures are in the README. What the proof says, and why it holds:
 //!
 //! * **What it says**: each string that is reached from the root of a document by slots alone is
 //!   UTF-8. The [`Context`] of a [`Source`](crate::wire::Source) carries it from the root to each
-//!   value, key and item that is reached so; a value that is reached otherwise
+//!   value, key and item that is reached like this; a value that is reached otherwise
 //!   ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
 //! * **The check looks at all of them**: each slot of each collection that a slot leads to is
 //!   followed, and each string that a slot leads to is looked at; see
@@ -16,8 +15,8 @@
 //!   without a base it has 15 bits. The tests and the fuzz target `structure` hold the check
 //!   against plainly written rules and against what reading reaches, and builds with debug
 //!   assertions look at each text again.
-//! * **Other texts** are looked at when they are read. Where they are ASCII, which takes a few
-//!   instructions, they are handed over as they are, too.
+//! * **Other texts** are validated when they are read. ASCII texts, which a few instructions
+//!   recognise, need no further validation.
 //! * **The bytes stay the same**: only buffers that are [`StableBytes`] are checked, and a document
 //!   does not lend its buffer mutably.
 
@@ -44,12 +43,13 @@ impl Proof {
     /// Nothing was checked.
     pub(crate) const NONE: Self = Self(false);
 
-    /// What a scan of a document without a base proves when it has come to its end.
+    /// The proof that a finished scan gives. There is none if strings were not checked or there is
+    /// a base.
     pub(super) fn from_scan(scan: &Scan<'_>, _finished: Finished) -> Self {
         Self(scan.looks_at_strings() && scan.start == 0)
     }
 
-    /// The context of a document that has nothing else in it.
+    /// The context of a document that has neither shared keys nor a base.
     #[inline(always)]
     pub(crate) fn context(self) -> Option<&'static Context> {
         static PROVED: Context =
@@ -61,8 +61,8 @@ impl Proof {
 impl<'a> Value<'a> {
     /// The text, if this is a string of valid UTF-8.
     ///
-    /// In a document that [`Doc::check`](crate::Doc::check) accepted this takes constant time; else
-    /// it looks at every byte.
+    /// This takes constant time in a document that [`Doc::check`](crate::Doc::check) accepted;
+    /// otherwise every byte is validated.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc};
@@ -90,7 +90,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Most strings are short and ASCII: then one look at 16 bytes is enough.
+    /// The text, if it is short and ASCII, as most strings are: one test of 16 bytes is enough.
     #[inline(always)]
     fn short_ascii(self) -> Option<&'a str> {
         let start: &[u8; 16] = self.source.bytes.get(self.at..)?.first_chunk()?;
@@ -105,7 +105,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The text, if the bytes are UTF-8; nearly always they are ASCII, which is seen sooner.
+/// The text, if the bytes are UTF-8. ASCII, which nearly all texts are, is faster to recognise.
 #[inline]
 fn look_at(bytes: &[u8]) -> Option<&str> {
     if !is_ascii(bytes) {
@@ -118,9 +118,9 @@ fn look_at(bytes: &[u8]) -> Option<&str> {
 /// A buffer whose `as_ref` returns the same bytes each time, whatever happens in between, as long
 /// as it is not lent mutably.
 ///
-/// What is to be checked must be such: texts of a checked document are not looked at again. All
-/// owned and borrowed buffers of the standard library are; of another one, such as a memory map,
-/// pass the slice: `Doc::check(&map[..])`.
+/// Only such buffers can be checked, because texts of a checked document are not validated again.
+/// All owned and borrowed buffers of the standard library are stable; of another one, such as a
+/// memory map, pass the slice: `Doc::check(&map[..])`.
 ///
 /// # Safety
 ///
@@ -162,8 +162,7 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    /// The texts and keys of a document in which each way to store a string occurs, read in each
-    /// way there is.
+    /// Reads the texts and keys of a document that stores strings in every form, by every function.
     #[test]
     fn texts_of_checked_documents_are_what_was_written() {
         let long = "é".repeat(100);
@@ -217,8 +216,8 @@ mod tests {
         assert!(checked.iter().all(|text| text == "a text of some letters"));
     }
 
-    /// Whatever is not reached by slots is looked at: here the middle of a string, in which a
-    /// string seems to begin.
+    /// A value that is not reached by slots is validated: here bytes within a string that look like
+    /// the start of a string.
     #[test]
     fn a_value_at_any_offset_is_looked_at() {
         let checked = || Doc::check(fleece!(["xA\u{80}B\u{fff}abc"])).unwrap();
@@ -232,8 +231,7 @@ mod tests {
         }
     }
 
-    /// Values are passed around by the million: what is proved is in their context, and takes no
-    /// room of its own.
+    /// Values are copied by the million, so the proof is in their context and adds no field.
     #[test]
     fn a_value_takes_four_words() {
         assert_eq!(size_of::<crate::Value<'_>>(), 4 * size_of::<usize>());

@@ -1,5 +1,4 @@
-//! The scan from the end of a document to its start: sizes, pointers, and the rules that the
-//! options may ask for.
+//! The scan from the end of a document to its start: sizes, pointers, and optional rules.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -17,35 +16,36 @@ use crate::wire::{LONG_COUNT, PARENT_KEY, Source, chunk, tag, u16_at, u32_at, va
 
 pub(super) struct Scan<'a> {
     pub(super) bytes: &'a [u8],
-    /// Where the delta begins, which is where the base ends. 0 without a base.
+    /// The offset at which the base ends and the delta begins; 0 without a base.
     pub(super) start: usize,
     depth_limit: u16,
     utf8: bool,
     pub(super) rules: Rules,
-    /// How many names the table of shared keys has.
+    /// The number of names in the table of shared keys; `usize::MAX` without a table.
     names: usize,
-    /// One bit for each two bytes: a collection begins here and is yet to be looked at.
+    /// One bit for each two bytes: a collection begins here and is still to be checked.
     pub(super) pending: Vec<u64>,
-    /// One bit for each two bytes: a string begins here and was looked at.
+    /// One bit for each two bytes: a string begins here and was checked.
     pub(super) checked: Vec<u64>,
-    /// The depth of a collection, by offset / 4: two that do not overlap cannot share a place, and
-    /// of two that do the greater depth counts for both. `DEEP` and more is in `deep`.
+    /// The depths of collections, indexed by offset / 4. Two collections share an entry only if
+    /// they overlap; then the greater depth counts for both. Depths from `DEEP` on are in `deep`.
     pub(super) depths: Vec<u8>,
     pub(super) deep: BTreeMap<usize, u16>,
-    /// The position of the scan: the beginning of the current collection and of all values in it.
+    /// The position of the scan: the start of the current collection and of all values in it.
     pub(super) reached: usize,
-    /// The depth of values that pointers lead to from `reached` on; only damaged files have such.
+    /// The depths of the inner values: those at or after `reached` that a pointer leads to. Only
+    /// damaged files have any.
     pub(super) inner: BTreeMap<usize, u16>,
-    /// Those of them that are yet to be looked at, by their ends.
+    /// The inner values that are still to be checked, ordered by their ends.
     pub(super) inner_pending: BTreeSet<(usize, usize)>,
-    /// Bytes that may still be looked at; only overlapping values can use this up.
+    /// The number of bytes that may still be checked; only overlapping values can exhaust it.
     budget: usize,
 }
 
-/// That a scan has come to its end without an error; only [`Scan::run`] makes one.
+/// Evidence that a scan finished without an error; only [`Scan::run`] makes one.
 pub(super) struct Finished(());
 
-/// From this depth on, which is rare, one byte is not enough.
+/// Depths from this one on, which are rare, do not fit one byte.
 pub(super) const DEEP: u8 = u8::MAX;
 
 impl<'a> Scan<'a> {
@@ -68,7 +68,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether strings are looked at.
+    /// Whether strings are checked.
     pub(super) fn looks_at_strings(&self) -> bool {
         self.utf8
     }
@@ -85,7 +85,7 @@ impl<'a> Scan<'a> {
             return Err(Error::at(ErrorKind::BadPointer, trailer, "no pointer to the root"));
         }
         self.pending = vec![0; len / 128 + 1];
-        // Where UTF-8 is not required, all strings count as looked at.
+        // If UTF-8 is not required, all strings count as checked.
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
         self.depths = vec![0; len / 4 + 1];
         self.slot(trailer, false, 0)?;
@@ -93,22 +93,22 @@ impl<'a> Scan<'a> {
         Ok(Finished(()))
     }
 
-    /// Looks at every collection that a pointer leads to, from the end to the start.
+    /// Checks every collection that a pointer leads to, from the end to the start.
     ///
-    /// At any time, each collection that a slot leads to which was followed is
-    /// 1. in the slot, and was looked at with it, or
-    /// 2. before `reached` and pending: the scan will come to it, as `reached` only ever gets
-    ///    smaller, or
-    /// 3. at or after `reached`: among the inner ones, of which none is left before the scan moves
+    /// Invariant: each collection that a followed slot leads to is
+    /// 1. in the slot itself, and was checked with it, or
+    /// 2. before `reached` and pending: the scan reaches it later, because `reached` only
+    ///    decreases, or
+    /// 3. at or after `reached`, so an inner value: all of them are checked before the scan moves
     ///    on.
     ///
-    /// So in the end all slots of all collections that the root leads to were followed, whatever
-    /// overlaps.
+    /// So at the end all slots of all collections that the root leads to were followed, even if
+    /// values overlap.
     ///
-    /// What a pointer leads to ends at or before the pointer, and so before the collection of the
-    /// pointer does. Therefore nothing that passes leads to itself; and of the inner ones the one
-    /// that ends last is led to by none of the others, so with that one first, each is looked at
-    /// once while `reached` stays, at its greatest depth.
+    /// A target ends at or before its pointer, and so before the end of the pointer's collection.
+    /// Therefore no collection that passes contains itself. No other inner value leads to the one
+    /// that ends last, so in this order each is checked once while `reached` stays, at its greatest
+    /// depth.
     fn scan(&mut self) -> Result<()> {
         for index in (0..self.pending.len()).rev() {
             loop {
@@ -135,8 +135,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Looks at one value, which is known to end within the data; `depth` collections are around
-    /// it.
+    /// Checks one value, which is known to end within the data and is nested in `depth`
+    /// collections.
     #[inline]
     pub(super) fn value(&mut self, at: usize, depth: u16) -> Result<()> {
         let first = self.bytes[at];
@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
             tag::STRING => self.string(at, first),
             tag::ARRAY => self.collection(at, depth, false),
             tag::DICT => self.collection(at, depth, true),
-            // Scalars need no look, and there is at most one for each two bytes.
+            // Scalars need no check, and there is at most one for each two bytes.
             _ => Ok(()),
         }
     }
@@ -164,7 +164,7 @@ impl<'a> Scan<'a> {
     fn string(&mut self, at: usize, first: u8) -> Result<()> {
         let len = usize::from(first & 0x0F);
         if len < 15 {
-            // Most strings are short and ASCII: then one look at 16 bytes is enough.
+            // Most strings are short and ASCII: then one test of 16 bytes is enough.
             if let Some(chunk) = chunk::<16>(self.bytes, at)
                 && u128::from_le_bytes(*chunk) & HIGH_BITS[len] == 0
             {
@@ -206,7 +206,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What the loops over plain slots of the collection at `at` need to know.
+    /// The state for the fast paths over the slots of the collection at `at`.
     fn marks(&mut self, at: usize, depth: u16) -> Marks<'_> {
         let depth = match u8::try_from(depth) {
             Ok(depth) if !self.rules.unshared_collections => depth,
@@ -268,8 +268,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// A key that is not a string is a short int, not negative, and has a name in the table if
-    /// there is one.
+    /// Checks a key that is not a string: it must be a short int, not be negative, and have a name
+    /// in the table, if there is one.
     fn number_key(&self, slot: usize, target: usize) -> Result<()> {
         let word = u16_at(self.bytes, target).unwrap_or(u16::MAX);
         if word >= PARENT_KEY {
@@ -285,7 +285,7 @@ impl<'a> Scan<'a> {
 
 // Sizes: where a value ends, and where the slots of a collection are.
 
-/// Where the slots of a collection are.
+/// The position and width of the slots of a collection.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
     pub(crate) first: usize,
@@ -312,7 +312,7 @@ impl Layout {
     }
 }
 
-/// The size of a value in bytes by its first byte; 0 where more than that byte decides.
+/// The size of a value in bytes by its first byte; 0 if it depends on more bytes.
 pub(crate) const FIXED_SIZE: [u8; 256] = {
     let mut sizes = [0; 256];
     let mut first = 0;
@@ -331,11 +331,11 @@ pub(crate) const FIXED_SIZE: [u8; 256] = {
     sizes
 };
 
-// Pointers: where slots lead, and whether they may.
+// Pointers: the targets of slots, and whether they are valid.
 
 impl Scan<'_> {
-    /// Follows the slot at `at`, around which there are `depth` collections, looks at what it leads
-    /// to if that is a string, marks it if a collection, and says where it is.
+    /// Follows the slot at `at`, which is nested in `depth` collections. Checks the target if it is
+    /// a string, marks it if it is a collection, and returns its offset.
     #[inline]
     pub(super) fn slot(&mut self, at: usize, wide: bool, depth: u16) -> Result<usize> {
         let slot = if wide { self.follow_wide(at)? } else { self.follow_narrow(at)? };
@@ -348,7 +348,7 @@ impl Scan<'_> {
             return Err(Error::at(ErrorKind::BadPointer, at, message));
         }
         if slot.inline {
-            // In two bytes there is nothing that needs a look, but for a string of one byte.
+            // Of the values of two bytes, only a string of one byte needs a check.
             if wide || first == 0x41 {
                 self.value(target, depth)?;
             }
@@ -377,7 +377,7 @@ impl Scan<'_> {
         Ok(target)
     }
 
-    /// Marks what the scan will not come to any more.
+    /// Marks a value at or after `reached`, which the scan itself does not reach any more.
     #[cold]
     fn mark_inner(&mut self, target: usize, end: usize, depth: u16) {
         let known = self.inner.get(&target).copied();
@@ -387,8 +387,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Looks at all generations of the dict at `at`, as reading does: parents lie before their
-    /// children, and there are not too many.
+    /// Checks all generations of the dict at `at` as reading follows them: parents lie before their
+    /// children, and there are at most 63.
     #[cold]
     pub(super) fn parents(&mut self, at: usize) -> Result<()> {
         let mut dict = at;
@@ -428,8 +428,8 @@ impl Scan<'_> {
         }
     }
 
-    /// An extern pointer if there is a base, else one of before 2018 with a distance of 15 bits; or
-    /// a pointer to a pointer.
+    /// Follows an extern pointer, a pointer from before 2018 with a distance of 15 bits, or a
+    /// pointer to a pointer.
     #[cold]
     fn follow_rare(&mut self, at: usize, word: u16) -> Result<FollowedSlot> {
         let distance = usize::from(word & 0x3FFF) * 2;
@@ -449,7 +449,7 @@ impl Scan<'_> {
         self.chain(at, (word & 0x3FFF_FFFF) as usize * 2, word & 0x4000_0000 != 0)
     }
 
-    /// Follows a pointer, and further wide ones if it leads to one.
+    /// Follows a pointer, and the wide pointers that it leads to, if any.
     #[inline]
     fn chain(&mut self, at: usize, distance: usize, external: bool) -> Result<FollowedSlot> {
         let (mut at, mut distance, mut external) = (at, distance, external);
@@ -476,7 +476,7 @@ impl Scan<'_> {
         (at < self.start) == (target < self.start)
     }
 
-    /// Where a value with a varint in its header ends.
+    /// The end of a value with a varint in its header.
     #[inline(never)]
     fn end(&self, at: usize) -> Result<usize> {
         if self.bytes[at] >> 4 <= tag::DATA {
@@ -487,7 +487,8 @@ impl Scan<'_> {
     }
 }
 
-/// Where a slot leads: a value in the slot itself, or one elsewhere that must end before `limit`.
+/// The target of a slot: a value in the slot itself, or one elsewhere, which must not end after
+/// `limit`.
 pub(super) struct FollowedSlot {
     pub(super) target: usize,
     limit: usize,
@@ -502,11 +503,11 @@ fn bad_pointer(at: usize) -> Error {
     Error::at(ErrorKind::BadPointer, at, "a pointer leads nowhere")
 }
 
-// Rules beyond soundness, which the options may ask for: order and uniqueness of keys,
-// collections that nothing else refers to.
+// Optional rules: sorted keys, unique keys, unshared collections.
 
 impl Scan<'_> {
-    /// Looks at the keys of the dict at `at`, the slots of which were followed before.
+    /// Checks the order and uniqueness of the keys of the dict at `at`, whose slots were followed
+    /// before.
     fn key_rules(
         &mut self,
         at: usize,
@@ -533,8 +534,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Nothing else led to the collection before: what the scan has passed was led to, and what it
-    /// has not is pending.
+    /// Checks that no slot led to the collection before: it is neither pending nor passed by the
+    /// scan.
     fn unshared(&self, slot: usize, target: usize) -> Result<()> {
         let is_pending = self.pending[target / 128] & 1 << (target / 2 % 64) != 0;
         if is_pending || target >= self.reached {

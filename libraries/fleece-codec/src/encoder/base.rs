@@ -1,4 +1,4 @@
-//! The amended document: what of it need not be written again, and whether its keys go with the
+//! Amendments: values of the amended document are referred to, and its keys must match the
 //! encoder's table. Values of other documents are copied.
 
 use alloc::sync::Arc;
@@ -20,31 +20,30 @@ use crate::{Doc, Result};
 /// A document to amend.
 pub(super) struct Amended {
     bytes: Arc<[u8]>,
-    /// Why no dict can be written, if anything: its keys would be others than those of the same
-    /// name in the base. Known from the first dict on.
+    /// The reason why no dict can be written, if its keys would differ from those of the same name
+    /// in the base. It is known from the first dict on.
     mismatch: Option<&'static str>,
     is_matched: bool,
-    /// Whether the first key near the end that could be a number is one.
+    /// Whether a key near the end is a shared key; `None` if no key there can be one.
     has_shared_keys: Option<bool>,
-    /// Identity and length of a table that came with a value of the base and says the same as the
+    /// The identity and length of a table that came with a value of the base and matches the
     /// encoder's.
     agreed: Option<(u64, usize)>,
 }
 
 /// Amendments.
 impl Encoder {
-    /// An encoder of changes to `base` that are to be appended to it: `base` and what
-    /// [`finish`](Self::finish) returns are together one document.
+    /// An encoder of changes to `base` that are appended to it: `base` and the result of
+    /// [`finish`](Self::finish) together are one document.
     ///
     /// If `base` has shared keys, the encoder needs their table
-    /// ([`set_shared_keys`](Self::set_shared_keys)) before it writes a dict; if it has its keys as
-    /// text, the encoder must have no table that has room for them. Else the dict is an error:
-    /// lookups would not find what was changed. With a table, all keys of the base are looked at
-    /// for this; without one, those of the dicts that are edited and the first one of the base that
-    /// could be shared.
+    /// ([`set_shared_keys`](Self::set_shared_keys)) before it writes a dict. If its keys are text,
+    /// the encoder must not have a table with room for them. Otherwise the dict is an error,
+    /// because lookups would not find the changes. With a table, all keys of the base are checked;
+    /// without one, those of the edited dicts and the first key of the base that can be shared.
     ///
-    /// Without a table the cost is that of the changes, not of the base: of its strings, those are
-    /// reused that a pointer of two bytes reaches.
+    /// Without a table, the cost depends on the changes and not on the base. A string of the base
+    /// is reused if a pointer of two bytes reaches it.
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -75,7 +74,7 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// An encoder of changes to `base` that are kept apart from it, to be opened with
+    /// An encoder of changes to `base` that are stored separately and opened with
     /// [`Doc::open_delta`].
     ///
     /// ```
@@ -89,8 +88,8 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// Whether `value` belongs to the amended document, and is long enough to be worth a pointer,
-    /// which is then written.
+    /// Writes a pointer to `value`, if it belongs to the amended document and does not fit a slot.
+    /// Returns whether it did.
     fn write_pointer_to_base(&mut self, value: Value<'_>) -> bool {
         let in_base = self.is_in_base(value) && !is_inline(value);
         if in_base {
@@ -105,8 +104,8 @@ impl Encoder {
         base.is_some_and(|base| core::ptr::eq(&raw const *base.bytes, value.source.bytes))
     }
 
-    /// A value of the base that came with another table than the encoder's would be read with the
-    /// wrong names.
+    /// Fails if a value of the base came with a table that does not match the encoder's, because
+    /// its keys would be read with the wrong names.
     pub(super) fn match_table_of(&mut self, value: Value<'_>) {
         let (Some(theirs), Some(own), Some(base)) =
             (value.source.keys(), &self.shared_keys, &mut self.base)
@@ -126,7 +125,7 @@ impl Encoder {
         }
     }
 
-    /// Why no dict can be written, if the keys of the base do not go with the table.
+    /// The reason why no dict can be written, if the keys of the base do not match the table.
     #[cold]
     pub(super) fn base_mismatch(&mut self) -> Option<&'static str> {
         let base = self.base.as_mut()?;
@@ -143,16 +142,15 @@ impl Encoder {
         base.mismatch
     }
 
-    /// Forgets what was found out about the keys of the base, because there is another table now,
-    /// or none.
+    /// Forgets the results about the keys of the base, because the table has changed.
     pub(super) fn forget_mismatch(&mut self) {
         if let Some(base) = &mut self.base {
             (base.agreed, base.is_matched) = (None, false);
         }
     }
 
-    /// Makes the short strings of the amended document known that a pointer of two bytes reaches,
-    /// so that they are not written again.
+    /// Adds the short strings of the amended document that a pointer of two bytes reaches to the
+    /// string table, so that they are not written again.
     pub(super) fn load_base(&mut self) {
         let Some(mut base) = self.base.take() else { return };
         let from = base.bytes.len().saturating_sub(SHARED_DISTANCE_MAX) & !1;
@@ -163,7 +161,7 @@ impl Encoder {
         };
         let mut is_shared = None;
         let _ = walk(&base.bytes, from, load, |key| {
-            // A full table makes numbers of some keys and leaves others as text.
+            // If the table was full, some keys are numbers and others are text.
             is_shared = is_shared.max(is_number(key));
             ControlFlow::Continue(())
         });
@@ -176,7 +174,7 @@ impl Encoder {
             let packed = Packed::new(string);
             let hash = packed.hash(self.strings.seed());
             let place = self.strings.place(packed, hash);
-            // Of two copies the later one stays within reach for longer.
+            // The later of two copies stays within reach for longer.
             if *place == NOWHERE || *place < at {
                 *place = at;
             }
@@ -184,8 +182,8 @@ impl Encoder {
     }
 }
 
-/// Why a dict that is written with this table has other keys than those of the same name in the
-/// base.
+/// The reason why keys that are written with this table would differ from those of the same name in
+/// the base.
 fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
     let (mut table_len, mut has_names) = (0, false);
     let has_room = table.len() < SharedKeys::LEN_MAX;
@@ -208,8 +206,8 @@ fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
     has_names.then_some(message)
 }
 
-/// Whether the first key that could be a number is one. An encoder with a table makes numbers of
-/// all such keys until its table is full, so the first one says what they are.
+/// Whether the first key that can be shared is shared. An encoder with a table shares all such keys
+/// until the table is full, so the first one shows whether there was a table.
 fn first_key(base: &[u8]) -> Option<bool> {
     let mut first = None;
     let _ = walk(
@@ -224,7 +222,7 @@ fn first_key(base: &[u8]) -> Option<bool> {
     first
 }
 
-/// Whether a key that could be a number is one.
+/// Whether the key is shared; `None` if it cannot be.
 fn is_number(key: DictKey<'_>) -> Option<bool> {
     let is_number = key.shared_index().is_some();
     (is_number || is_eligible(key)).then_some(is_number)
@@ -236,11 +234,11 @@ fn is_in(table: &SharedKeys, key: DictKey<'_>) -> bool {
     key.as_str().is_some_and(|name| table.index_of(name).is_some())
 }
 
-/// Walks over the collections of a document that begin at `from` or later, each once, and the
-/// values in them.
+/// Visits the collections of a document that begin at `from` or later, each once, and the values in
+/// them.
 ///
-/// The values in a collection are stored before it, so each collection that contains one of these,
-/// directly or not, begins at `from` or later, too.
+/// The values in a collection are stored before it, so a collection that contains one of these,
+/// directly or not, also begins at `from` or later.
 fn walk<'a>(
     bytes: &'a [u8],
     from: usize,
@@ -262,7 +260,7 @@ fn walk<'a>(
         }
     };
     meet(root, &mut open);
-    // More slots than four for each byte are only in unchecked data, in which collections overlap.
+    // Only unchecked data with overlapping collections has more than four slots for each byte.
     let mut slots_left = 4 * bytes.len();
     while let Some(next) = open.pop() {
         if let Some(array) = next.as_array() {
@@ -282,7 +280,7 @@ fn walk<'a>(
     ControlFlow::Continue(())
 }
 
-/// Whether a table with room for the key would have it as a number.
+/// Whether a table with room for the key would share it.
 fn is_eligible(key: DictKey<'_>) -> bool {
     key.as_str().is_some_and(SharedKeys::is_eligible)
 }
@@ -346,7 +344,7 @@ impl Encoder {
         }
     }
 
-    /// Writes a scalar, or begins a collection and returns what it contains.
+    /// Writes a scalar, or begins a collection and returns its frame.
     fn begin_copy<'a>(&mut self, value: Value<'a>) -> Option<CopyFrame<'a>> {
         if self.write_pointer_to_base(value) {
             return None;
@@ -379,8 +377,8 @@ impl Encoder {
         }
     }
 
-    /// Copies the bytes of a number. Unlike numbers that are written as such, those of up to four
-    /// bytes go into the slot.
+    /// Copies the bytes of a number. Unlike the functions for integers, it stores up to four bytes
+    /// in the slot.
     fn copy_number(&mut self, value: Value<'_>) {
         let rest = value.source.bytes.get(value.at..).unwrap_or_default();
         let first = value.first_byte();
@@ -397,7 +395,7 @@ impl Encoder {
         self.push_number(bytes, len);
     }
 
-    /// Writes a number of which the bytes are given; in the slot, if they fit.
+    /// Writes the bytes of a number, in the slot if they fit.
     pub(super) fn push_number(&mut self, bytes: [u8; 16], len: usize) {
         if len <= 4 {
             let [a, b, c, d, ..] = bytes;

@@ -15,12 +15,12 @@ pub(crate) struct Frame {
     pub(crate) expects: Expects,
     pub(crate) first_slot: usize,
     pub(crate) first_key: usize,
-    /// Slots must have four bytes, because one of them holds a longer value.
+    /// The slots must have four bytes, because one of them holds a value of more than two.
     pub(crate) wide: bool,
     /// The keys were written in order and without duplicates.
     sorted: bool,
-    /// There are keys that cannot be distinguished by their sort key alone: long ones, the mark of
-    /// a parent, or strings of zeros.
+    /// Some keys cannot be distinguished by their sort keys alone: long ones, the parent key, or
+    /// strings of zeros.
     pub(super) rare_keys: bool,
     /// A hash of the keys in the order of writing.
     pub(super) shape: u64,
@@ -122,7 +122,7 @@ impl Encoder {
         self.write_key_bytes(key.as_bytes());
     }
 
-    /// Whether keys must pass through the table.
+    /// Whether keys are looked up in a table of shared keys.
     #[inline]
     pub(crate) fn has_shared_keys(&self) -> bool {
         self.shared_keys.is_some()
@@ -137,8 +137,8 @@ impl Encoder {
         true
     }
 
-    /// As [`write_key`](Self::write_key) with a table, of a name that was packed whole; false if
-    /// the table does not have it yet.
+    /// Like [`write_key`](Self::write_key) with a table, for a name that was packed completely;
+    /// false if the table does not have it yet.
     #[inline]
     pub(crate) fn write_packed_shared_key(&mut self, packed: Packed) -> bool {
         let keys = self.shared_keys.as_ref();
@@ -149,8 +149,8 @@ impl Encoder {
         true
     }
 
-    /// Writes a shared key. Its sort key is the number, which is below those of all strings that
-    /// are not rare.
+    /// Writes a shared key. Its sort key is the number, which is below the sort keys of all strings
+    /// that are not rare.
     #[inline]
     fn write_number_key(&mut self, index: u16) {
         let hash = u64::from(index).wrapping_mul(SPREAD);
@@ -158,7 +158,7 @@ impl Encoder {
         self.push_key(u32::from(index) << 16, index.into());
     }
 
-    /// Marks that the dict has a parent, of which the value follows.
+    /// Writes the key that marks a parent; the parent follows as its value.
     pub(super) fn write_parent_key(&mut self) {
         self.frame.rare_keys = true;
         self.push_key(u32::from(PARENT_KEY) << 16, 0);
@@ -211,7 +211,7 @@ impl Encoder {
         self.slots.push(slot);
     }
 
-    /// A slot whose four bytes are all in use.
+    /// Pushes a slot that uses all four bytes.
     pub(crate) fn push_wide_slot(&mut self, slot: u32) {
         self.frame.wide = true;
         self.push_slot(slot);
@@ -262,7 +262,7 @@ impl Encoder {
         self.end(0x7000, slots.len() / 2, slots);
     }
 
-    /// Writes a collection and hands a slot for it to the one around it.
+    /// Writes a collection and pushes its slot to the collection around it.
     #[inline]
     fn end(&mut self, tag: u16, count: usize, slots: Range<usize>) {
         let frame = self.frame;
@@ -323,7 +323,7 @@ impl Encoder {
         farthest <= NARROW_MAX_BYTES
     }
 
-    /// A slot of two bytes, to stand at `at`.
+    /// The two bytes of a slot at position `at`.
     pub(super) fn narrow(&self, slot: u32, at: usize) -> u16 {
         if slot & POINTER == 0 {
             return (slot >> 16) as u16;
@@ -333,7 +333,7 @@ impl Encoder {
         0x8000 | external | ((at - target) / 2) as u16
     }
 
-    /// A slot of four bytes, to stand at `at`.
+    /// The four bytes of a slot at position `at`.
     pub(super) fn wide(&self, slot: u32, at: usize) -> u32 {
         if slot & POINTER == 0 {
             return slot;
@@ -344,17 +344,17 @@ impl Encoder {
     }
 }
 
-/// Sort keys of strings are below this for the empty one and those of nothing but zeros: as low as
-/// those of shared keys.
+/// Sort keys of shared keys are below this, and so are those of the empty string and of strings of
+/// zeros.
 const NUMBERS: u128 = 1 << 12;
 
-/// An odd number of which the bits look random: 2^64 divided by the golden ratio.
+/// 2^64 divided by the golden ratio: an odd number whose bits look random.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 // The order of a dict's keys, and duplicates among them.
 
 impl Encoder {
-    /// Appends the pairs in order of their keys to the slots, and says where.
+    /// Appends the pairs to the slots in order of their keys, and returns their range.
     fn sort_pairs(&mut self, pairs: Range<usize>) -> Range<usize> {
         let frame = self.frame;
         let keys = &self.keys[frame.first_key..];
@@ -362,7 +362,7 @@ impl Encoder {
             let order = self.order(keys, &pairs);
             return self.arrange(&order, &pairs);
         }
-        // Dicts of one kind mostly come with their keys in the same order, so the answer is known.
+        // Dicts of one kind mostly have their keys in the same order, so the permutation is cached.
         let index = if let Some(index) = self.shapes.find(frame.shape, keys) {
             index
         } else {
@@ -375,7 +375,7 @@ impl Encoder {
         sorted
     }
 
-    /// The numbers of the pairs in order of their keys; equal keys in the order of writing.
+    /// The indexes of the pairs, sorted by key; equal keys stay in the order of writing.
     fn order(&self, keys: &[u128], pairs: &Range<usize>) -> Vec<u32> {
         let slots = &self.slots[pairs.clone()];
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
@@ -387,7 +387,7 @@ impl Encoder {
         let (slot_a, slot_b) = (slots[2 * a], slots[2 * b]);
         let (int_a, int_b) = (int_key(slot_a), int_key(slot_b));
         if int_a.is_some() || int_b.is_some() {
-            // Numbers come before strings, which is not how an option compares.
+            // Numbers come before strings, while `None` is less than `Some`.
             return int_b.is_some().cmp(&int_a.is_some()).then(int_a.cmp(&int_b));
         }
         let unequal = keys[a].cmp(&keys[b]);
@@ -397,7 +397,7 @@ impl Encoder {
         self.long_key(slot_a).cmp(self.long_key(slot_b))
     }
 
-    /// The bytes of a key of 16 or more, which this encoder wrote.
+    /// The bytes of a key of 16 bytes or more, which this encoder wrote.
     fn long_key(&self, slot: u32) -> &[u8] {
         let at = (slot & !POINTER) as usize - self.start;
         let source = crate::wire::Source::new(&self.out);
@@ -438,11 +438,12 @@ fn int_key(slot: u32) -> Option<i16> {
     (slot < 0x1000_0000).then_some((slot >> 16) as i16).map(|word| word << 4 >> 4)
 }
 
-/// The orders of pairs that were needed before.
+/// A cache of the permutations that sort the pairs of dicts by key.
 #[derive(Default)]
 pub(crate) struct Shapes {
     known: Vec<Shape>,
-    /// For each value of some bits of the hash, the shape that was last seen with it.
+    /// For each value of the top eight bits of the hash, the index of the shape that was last seen
+    /// with it.
     by_hash: Vec<u16>,
 }
 
@@ -452,7 +453,7 @@ struct Shape {
 }
 
 const SHAPES_MAX: usize = 256;
-/// Longer dicts are seldom alike.
+/// Longer dicts are not cached, because they seldom have the same keys.
 const SHAPE_LEN_MAX: usize = 64;
 
 impl Shapes {

@@ -17,8 +17,8 @@ use crate::{Array, Dict, Doc, Result, json};
 
 /// A dict or array to be written, made from an existing one and a few changes, or from nothing.
 ///
-/// Written by an encoder that amends the document of the original, it takes little more than the
-/// changes: a dict then inherits from the original dict, and unchanged items are referred to.
+/// An encoder that amends the original document writes little more than the changes: a dict
+/// inherits from the original dict, and unchanged items are referred to.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc, Edit, Encoder};
@@ -37,7 +37,7 @@ use crate::{Array, Dict, Doc, Result, json};
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 ///
-/// A clone takes constant time: what it holds is shared until one of the two is changed.
+/// A clone takes constant time: the content is shared until one of the two is changed.
 #[derive(Clone)]
 pub struct Edit<'a>(EditNode<'a>);
 
@@ -51,7 +51,7 @@ enum EditNode<'a> {
     Double(f64),
     String(Arc<str>),
     Data(Arc<[u8]>),
-    /// A value of some document as it is.
+    /// An unchanged value of a document.
     Value(Value<'a>),
     Array(Arc<Vec<Edit<'a>>>),
     Dict(Arc<DictEdit<'a>>),
@@ -60,7 +60,7 @@ enum EditNode<'a> {
 #[derive(Clone, Default)]
 struct DictEdit<'a> {
     original: Option<(Value<'a>, Dict<'a>)>,
-    /// New values of keys; `None` where the pair was removed.
+    /// The new values of keys; `None` if the pair was removed.
     changes: BTreeMap<Box<str>, Option<Edit<'a>>>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Edit<'a> {
         Self(EditNode::Array(Arc::default()))
     }
 
-    /// Sets the value of a key. What is not a dict becomes an empty one first.
+    /// Sets the value of a key. If this is not a dict, it becomes an empty one first.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Edit, Encoder};
@@ -152,7 +152,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The value of a key, to be changed; a new one is `null`.
+    /// The value of a key, which can be changed; a new one is `null`.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Edit, Encoder};
@@ -170,7 +170,7 @@ impl<'a> Edit<'a> {
         change.get_or_insert(Self(EditNode::Null))
     }
 
-    /// Appends an item. What is not an array becomes an empty one first.
+    /// Appends an item. If this is not an array, it becomes an empty one first.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Edit, Encoder};
@@ -185,8 +185,8 @@ impl<'a> Edit<'a> {
         self.items().push(item.into());
     }
 
-    /// The items, to be changed, removed or inserted. What is not an array becomes an empty one
-    /// first.
+    /// The items, which can be changed, removed and inserted. If this is not an array, it becomes
+    /// an empty one first.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -235,14 +235,14 @@ impl<'a> DictEdit<'a> {
         self.original.and_then(|(_, dict)| dict.get(key))
     }
 
-    /// Whether a pair may have this name that a lookup does not find without the right table; then
-    /// writing the edit is an error.
+    /// Whether a pair may have this name although a lookup without the right table does not find
+    /// it; then writing the edit is an error.
     fn may_hold(&self, key: &str) -> bool {
         let mut pairs = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         pairs.any(|(name, _)| name.as_bytes().is_none_or(|name| name == key.as_bytes()))
     }
 
-    /// Whether there are shared keys. Numbers come first, after the mark of a parent.
+    /// Whether there are shared keys. Numbers come first, after the parent key.
     fn has_numbers(&self) -> bool {
         let generations = self.original.into_iter().flat_map(|(_, dict)| dict.generations());
         let mut first = generations.filter_map(|dict| {
@@ -260,7 +260,7 @@ impl<'a> DictEdit<'a> {
         numbers.any(|(key, _)| key.as_bytes().is_none())
     }
 
-    /// All pairs by name; none if a name is not UTF-8.
+    /// All pairs by name; `None` if a name is not UTF-8.
     fn pairs(&self) -> Option<BTreeMap<&str, EditedPair<'_, 'a>>> {
         let originals = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
         let originals = originals.map(|(key, value)| Some((key.as_str()?, EditedPair::Original(value))));
@@ -292,7 +292,7 @@ enum EditedPair<'e, 'a> {
     Changed(&'e Edit<'a>),
 }
 
-/// Without recursion, however many levels there are.
+/// Drops nested edits without recursion, however deep they are.
 impl Drop for Edit<'_> {
     fn drop(&mut self) {
         let mut open = Vec::new();
@@ -304,7 +304,7 @@ impl Drop for Edit<'_> {
 }
 
 impl Edit<'_> {
-    /// Moves out of this what no other edit shares.
+    /// Moves the edits within this one that no other edit shares to `open`.
     fn take_inner(&mut self, open: &mut Vec<Self>) {
         match &mut self.0 {
             EditNode::Array(items) => {
@@ -332,7 +332,7 @@ impl fmt::Debug for Edit<'_> {
     }
 }
 
-/// What an edit can hold.
+/// Conversions of values to edits.
 macro_rules! edits {
     ($($from:ty => $value:ident $node:expr;)*) => {
         $(impl<'a> From<$from> for Edit<'a> {
@@ -361,7 +361,7 @@ edits! {
 
 /// Reading.
 impl<'a> Edit<'a> {
-    /// What this is.
+    /// The kind of this value.
     ///
     /// ```
     /// # use fleece_codec::{Edit, Kind};
@@ -380,7 +380,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The number of items, of pairs or of bytes, whichever it has; 0 for all else.
+    /// The number of items, pairs or bytes; 0 for other kinds.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
@@ -454,8 +454,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The pairs in order of their names, if this is a dict; a pair whose name is not UTF-8 is not
-    /// among them.
+    /// The pairs in order of their names, if this is a dict; pairs whose names are not UTF-8 are
+    /// left out.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
@@ -541,7 +541,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The value that this was made of, as it was before any change; none of what was made new.
+    /// The value that this was made from, before any change; `None` if this was made new.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
@@ -559,8 +559,9 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Whether this may be other than the value it was made of: false only for a value as it is and
-    /// a dict no pair of which was set, removed or opened with [`entry`](Self::entry).
+    /// Whether this may differ from the value it was made from. It is false only for an unchanged
+    /// value, and for a dict of which no pair was set, removed or opened with
+    /// [`entry`](Self::entry).
     ///
     /// ```
     /// # use fleece_codec::{fleece, Doc, Edit};
@@ -582,7 +583,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// A document of its own with all changes.
+    /// A new document with all changes.
     ///
     /// ```
     /// # use fleece_codec::{fleece, Edit};
@@ -613,7 +614,7 @@ impl<'a> Edit<'a> {
 }
 
 impl Encoder {
-    /// Writes an edit, and of a dict in the amended document only what was changed, if that is
+    /// Writes an edit. Of a dict in the amended document, only the changes are written if that is
     /// shorter.
     ///
     /// ```
@@ -630,7 +631,7 @@ impl Encoder {
         self.take_failure()
     }
 
-    /// Without recursion, however many levels there are.
+    /// Writes an edit without recursion, however deep it is.
     fn edit(&mut self, edit: &Edit<'_>) {
         let mut open = Vec::new();
         open.extend(self.begin_edit(edit));
@@ -658,7 +659,7 @@ impl Encoder {
         }
     }
 
-    /// Writes a scalar or a value as it is, or begins a collection and returns what it contains.
+    /// Writes a scalar or an unchanged value, or begins a collection and returns its frame.
     fn begin_edit<'e, 'a>(&mut self, edit: &'e Edit<'a>) -> Option<EditFrame<'e, 'a>> {
         match &edit.0 {
             EditNode::Null => self.write_null(),
@@ -682,8 +683,7 @@ impl Encoder {
         None
     }
 
-    /// Writes pairs up to and including the key of the next one with a changed value, which is
-    /// returned.
+    /// Writes pairs up to the key of the next changed value, and returns that value.
     fn unchanged_pairs<'e, 'a>(
         &mut self,
         pairs: &mut btree_map::IntoIter<&'e str, EditedPair<'e, 'a>>,
@@ -698,8 +698,7 @@ impl Encoder {
         None
     }
 
-    /// Writes what was removed up to and including the key of the next new value, which is
-    /// returned.
+    /// Writes removed pairs up to the key of the next new value, and returns that value.
     fn removed_pairs<'e, 'a>(
         &mut self,
         changes: &mut btree_map::Iter<'e, Box<str>, Option<Edit<'a>>>,
@@ -714,15 +713,15 @@ impl Encoder {
         None
     }
 
-    /// Like numbers that are copied, and unlike those that are written as such, the short ones of
-    /// an edit go into the slot.
+    /// Writes an integer of an edit. Short ones are stored in the slot, as copied numbers are, but
+    /// not as those that are written directly.
     fn short_or_number(&mut self, value: i64, tag: u8) {
         let bits = match tag {
             0x18 => 64 - value.leading_zeros(),
             _ => 65 - (if value < 0 { !value } else { value }).leading_zeros(),
         };
         let len = bits.div_ceil(8).max(1) as usize;
-        // The original's edits do not count -2048 among the short ints.
+        // Edits of the original do not store -2048 as a short int.
         if (-2047..2048).contains(&value) || len > 3 {
             return if tag == 0x18 { self.write_u64(value as u64) } else { self.write_i64(value) };
         }
@@ -772,6 +771,6 @@ impl Encoder {
 enum EditFrame<'e, 'a> {
     Items(slice::Iter<'e, Edit<'a>>),
     Pairs(btree_map::IntoIter<&'e str, EditedPair<'e, 'a>>),
-    /// Of a dict that inherits the other pairs.
+    /// The changes of a dict that inherits the other pairs.
     Changes(btree_map::Iter<'e, Box<str>, Option<Edit<'a>>>),
 }

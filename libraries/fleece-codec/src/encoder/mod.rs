@@ -1,4 +1,4 @@
-//! The encoder: values in, a document out, byte for byte as the original writes it.
+//! The encoder: makes a document of values, byte for byte as the original does.
 
 mod base;
 mod collection;
@@ -46,8 +46,8 @@ pub enum DuplicateKeys {
 /// Writes a document. Calls follow the order of JSON text; the encoder does not allocate for each
 /// value.
 ///
-/// A wrong call (a value where a key is due, say) is remembered and makes
-/// [`finish`](Encoder::finish) fail. All that is written is kept in memory until then.
+/// A wrong call, such as a value where a key is due, is recorded and makes
+/// [`finish`](Encoder::finish) fail. All output is kept in memory until then.
 ///
 /// ```
 /// use fleece_codec::{Doc, Encoder};
@@ -75,17 +75,17 @@ pub struct Encoder {
     strings: StringTable,
     shapes: Shapes,
     failure: Option<Error>,
-    /// Where `out` begins: the length of the amended document.
+    /// The position at which `out` begins: the length of the amended document.
     start: usize,
-    /// Pointers to before this position are extern.
+    /// Pointers to positions before this one are extern.
     extern_before: usize,
     base: Option<Amended>,
     shared_keys: Option<SharedKeys>,
     share_strings: bool,
     duplicate_keys: DuplicateKeys,
-    /// Counts documents, so that a `WrittenValue` of an earlier one is noticed.
+    /// The number of the document, so that a `WrittenValue` of an earlier one is detected.
     document: u32,
-    /// The size of the document before, as which room is made for the next one.
+    /// The size of the previous document; as much is reserved for the next one.
     expected_bytes: usize,
     size_limit_bytes: usize,
 }
@@ -122,7 +122,7 @@ impl Encoder {
         }
     }
 
-    /// Makes room for a document of about this many bytes.
+    /// Reserves memory for a document of about this many bytes.
     ///
     /// ```
     /// # use fleece_codec::Encoder;
@@ -133,7 +133,7 @@ impl Encoder {
         self.out.reserve(bytes);
     }
 
-    /// Makes room for a document of about this many bytes, if this is its beginning.
+    /// Reserves memory for a document of about this many bytes, unless some is reserved already.
     pub(crate) fn make_room(&mut self, bytes: usize) {
         if self.out.capacity() == 0 {
             self.out.reserve(bytes);
@@ -157,11 +157,11 @@ impl Encoder {
         self.share_strings = share;
     }
 
-    /// How long a document may become, at most and by default 2 GiB; of an amendment, what is
-    /// added.
+    /// The greatest size of a document, at most and by default 2 GiB; of an amendment, that of the
+    /// added part.
     ///
-    /// A small document in which collections are shared may hold very much. To copy a value of
-    /// foreign data, set a limit, or check that nothing is shared:
+    /// A small document with shared collections may expand to very many values. To copy a value of
+    /// untrusted data, set a limit, or check that no collection is shared:
     /// [`CheckOptions::unshared_collections`](crate::CheckOptions::unshared_collections).
     ///
     /// ```
@@ -321,5 +321,5 @@ impl Default for Encoder {
 
 pub(crate) const TOO_LARGE: &str = "the document is longer than 2 GiB, or than the encoder's limit";
 
-/// The top bit of a slot that points.
+/// The top bit of a slot, which is set if the slot is a pointer.
 const POINTER: u32 = 1 << 31;

@@ -1,4 +1,4 @@
-//! Scalars and their parts: a slot, bytes and their padding; and values that are referred to again.
+//! Writing of scalars: slots, bytes and padding; and references to values that were written before.
 
 use super::collection::Expects;
 use super::strings::{NOWHERE, Packed, SHARED_DISTANCE_MAX, SHARED_LEN_MAX};
@@ -41,7 +41,7 @@ impl Encoder {
         self.push_inline(if value { TRUE } else { FALSE });
     }
 
-    /// Writes an integer; beyond -2048 to 2047 as a signed one.
+    /// Writes an integer; outside the range -2048 to 2047, it is stored as a signed one.
     ///
     /// ```
     /// # use fleece_codec::{Doc, Encoder};
@@ -104,7 +104,7 @@ impl Encoder {
             return self.refuse_nan();
         }
         self.push_pointer();
-        // Equality of the bits would do the same: conversion keeps the sign of zero.
+        // The bits are equal whenever the values are: conversion keeps the sign of zero.
         if float.is_finite() && f64::from(float).to_bits() == value.to_bits() {
             let stored = u128::from(float.to_bits()) << 16 | 0x24;
             self.append_16(stored.to_le_bytes(), 6);
@@ -183,7 +183,7 @@ impl Encoder {
         self.write_str(&timestamp::print_ms(ms));
     }
 
-    /// The value that was written last, if it is not so small that it is cheaper to write it again.
+    /// The value that was written last; `None` if it is so small that writing it again is cheaper.
     ///
     /// ```
     /// # use fleece_codec::Encoder;
@@ -198,7 +198,7 @@ impl Encoder {
         (slot & POINTER != 0).then_some(WrittenValue { slot, document: self.document })
     }
 
-    /// Refers once more to a value of this document.
+    /// Writes another reference to a value of this document.
     ///
     /// ```
     /// # use fleece_codec::{Doc, Encoder};
@@ -256,7 +256,7 @@ impl Encoder {
         self.push_slot(slot);
     }
 
-    /// How many collections are open.
+    /// The number of open collections.
     #[inline]
     pub(crate) fn depth(&self) -> usize {
         self.outer.len()
@@ -267,8 +267,8 @@ impl Encoder {
         self.frame.expects
     }
 
-    /// The slot for a string of at most 15 bytes, which is written if it is not near enough
-    /// already; and its hash.
+    /// The slot for a string of at most 15 bytes, and its hash. The string is written unless a copy
+    /// of it is within reach.
     #[inline]
     pub(super) fn short_string(&mut self, string: Packed, len: usize) -> (u32, u64) {
         let hash = string.hash(self.strings.seed());
@@ -287,7 +287,7 @@ impl Encoder {
         if len < 15 {
             self.append_16(string.stored(), 1 + len);
         } else {
-            // The longest ones are short enough to be shared, but too long for the header.
+            // Strings of 15 bytes are short enough to be shared, but too long for the header.
             self.append_bytes(0x40, &string.0.to_le_bytes()[..15]);
         }
         (POINTER | at as u32, hash)
@@ -303,13 +303,13 @@ impl Encoder {
         self.push_slot(u32::from(value) << 16);
     }
 
-    /// A slot that points to what is appended next.
+    /// Pushes a slot that points to the bytes that are appended next.
     #[inline]
     pub(super) fn push_pointer(&mut self) {
         self.push_slot(POINTER | self.position() as u32);
     }
 
-    /// Appends the first `len` bytes and pads them to an even length; the bytes after them are
+    /// Appends the first `len` bytes and pads them to an even length; the bytes after them must be
     /// zero.
     #[inline]
     pub(super) fn append_16(&mut self, bytes: [u8; 16], len: usize) {
@@ -346,7 +346,7 @@ impl Encoder {
         self.out.push(rest as u8);
     }
 
-    /// Remembers the first thing that went wrong.
+    /// Records an error, unless there was one before.
     #[cold]
     pub(crate) fn fail(&mut self, kind: ErrorKind, message: &'static str) {
         if self.failure.is_none() {

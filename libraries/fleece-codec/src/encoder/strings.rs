@@ -1,4 +1,4 @@
-//! Short strings as numbers, and the table of where each was written last.
+//! Short strings as numbers, and the table of the positions where they were last written.
 
 use crate::wire::NARROW_MAX_BYTES;
 use alloc::vec;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 /// Strings of 2 to this many bytes are written once.
 pub(crate) const SHARED_LEN_MAX: usize = 15;
-/// How far back a string may lie to be shared: the reach of a narrow pointer less the original's
-/// guess at how long the open collection will become.
+/// The greatest distance to a string that is shared: the reach of a narrow pointer, less the
+/// original's estimate of the open collection's size.
 pub(crate) const SHARED_DISTANCE_MAX: usize = NARROW_MAX_BYTES - 32;
 
 /// A string of at most 15 bytes as a number: its bytes from the lowest byte on, its length in the
@@ -18,7 +18,7 @@ pub(crate) const SHARED_DISTANCE_MAX: usize = NARROW_MAX_BYTES - 32;
 pub(crate) struct Packed(pub(crate) u128);
 
 impl Packed {
-    /// Packs the first 15 bytes. For a longer string, "16" stands for the length.
+    /// Packs the first 15 bytes. The length of a longer string is stored as 16.
     #[inline]
     pub(crate) fn new(string: &[u8]) -> Self {
         let len = string.len();
@@ -42,7 +42,8 @@ impl Packed {
         Self(head.0 & (u128::MAX >> 8) | 16 << 120)
     }
 
-    /// Sorts as the strings do; equal for long strings that begin alike.
+    /// A key that sorts as the strings do; it is equal for long strings with the same first 15
+    /// bytes.
     #[inline]
     pub(crate) fn sort_key(self) -> u128 {
         self.0.swap_bytes()
@@ -80,14 +81,14 @@ fn pack_7(string: &[u8]) -> u64 {
     }
 }
 
-/// Where each short string was written last.
+/// A hash table of the positions where short strings were last written.
 pub(crate) struct StringTable {
     entries: Vec<StringEntry>,
     used: usize,
     seed: u64,
     /// The number of the document, from 1 on.
     document: u32,
-    /// How many documents in a row used little of the table.
+    /// The number of documents in a row that used little of the table.
     sparse_documents: u32,
 }
 
@@ -95,17 +96,17 @@ pub(crate) struct StringTable {
 struct StringEntry {
     packed: [u64; 2],
     at: u32,
-    /// The document that the string is of. Entries of earlier ones are free, so that clearing
-    /// touches none.
+    /// The document of the string. Entries of earlier documents are free, so that clearing touches
+    /// no entry.
     document: u32,
 }
 
 const FREE: StringEntry = StringEntry { packed: [0; 2], at: NOWHERE, document: 0 };
-/// The place of a string that was not written yet.
+/// The position of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 const FIRST_CAPACITY: usize = 256;
 /// After this many documents in a row that used less than one of `SPARSE_ENTRIES` entries, a new
-/// table is made: a large one is slow, because the entries in use are far from each other.
+/// table is made: a large one is slow, because its used entries are far apart.
 const SPARSE_DOCUMENTS_MAX: u32 = 8;
 const SPARSE_ENTRIES: usize = 64;
 
@@ -114,8 +115,8 @@ impl StringTable {
         Self { entries: Vec::new(), used: 0, seed: random(), document: 1, sparse_documents: 0 }
     }
 
-    /// Where the string with this hash is, `NOWHERE` if it is new. The caller writes its place into
-    /// the answer.
+    /// The position of the string with this hash, or `NOWHERE` if it is new. The caller sets it to
+    /// the new position.
     #[inline]
     pub(crate) fn place(&mut self, string: Packed, hash: u64) -> &mut u32 {
         if self.used * 2 >= self.entries.len() {

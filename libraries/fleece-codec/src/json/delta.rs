@@ -14,10 +14,10 @@ use crate::{Doc, Result};
 /// Texts shorter than this are written whole.
 const PATCHED_TEXT_BYTES: usize = 60;
 
-/// What must change in `old` to make it `new`, as JSON text; `{}` if nothing.
+/// The difference that turns `old` into `new`, as JSON text; `{}` if they are equal.
 ///
-/// The text is what the original's `FLApplyJSONDelta` reads. An array that changed is written
-/// whole. Data becomes base64, as in all JSON.
+/// The original's `FLApplyJSONDelta` reads this text. An array that changed is written whole. Data
+/// becomes base64, as in all JSON.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -33,9 +33,11 @@ pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
     to_string(Doc::open(delta.to_document()?)?.root())
 }
 
-/// Makes a document of `old` and a delta that [`create_delta`] or the original made.
+/// Applies a delta that [`create_delta`] or the original made to `old`, and returns the new
+/// document.
 ///
-/// Fails if the delta does not fit `old`. A deletion of all makes `undefined`.
+/// Fails if the delta does not fit `old`. If the delta deletes the whole value, the document is
+/// `undefined`.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -86,7 +88,7 @@ fn replacement<'v>(old: Value<'v>, new: Value<'v>) -> Edit<'v> {
     }
 }
 
-/// What is an array or a dict is put into an array, so that it is not taken for a delta.
+/// Arrays and dicts are wrapped in an array, so that they are not taken for deltas.
 fn inserted(new: Value<'_>) -> Edit<'_> {
     match new.kind() {
         Kind::Array | Kind::Dict => array([Edit::from(new)]),
@@ -100,7 +102,7 @@ fn array<const N: usize>(items: [Edit<'_>; N]) -> Edit<'_> {
     array
 }
 
-/// What both texts begin and end with is left alone, cut between characters.
+/// A patch that keeps the common beginning and end of both texts, cut between characters.
 fn text_patch(from: &str, to: &str) -> Option<String> {
     if from.len() < PATCHED_TEXT_BYTES {
         return None;

@@ -1,4 +1,4 @@
-//! JSON text to Fleece and back, without a tree in between.
+//! Conversion of JSON text to Fleece and back, without a tree in between.
 //!
 //! ```
 //! use fleece_codec::{json, Doc};

@@ -1,4 +1,4 @@
-//! Numbers as text, both ways.
+//! Parsing and printing of numbers.
 
 use crate::encoder::Encoder;
 use alloc::vec::Vec;
@@ -8,17 +8,18 @@ const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
-/// Whole numbers up to here are doubles, and decimal form is used for numbers up to here.
+/// Whole numbers up to this one are exact doubles, and numbers up to it are printed in decimal
+/// form.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 const EXACT_MAX_F32: f32 = 16_777_216.0;
 
-/// Why a number was refused, and how far into it.
+/// The reason why a number was refused, and the offset in it.
 pub(super) enum NumberError {
     Syntax(usize),
     TooLarge,
 }
 
-/// Reads the number at the start of `text`, writes it, and says how long it is.
+/// Reads the number at the start of `text`, writes it, and returns its length.
 #[inline]
 pub(super) fn encode(text: &[u8], encoder: &mut Encoder) -> Result<usize, NumberError> {
     let negative = text.first() == Some(&b'-');
@@ -51,8 +52,8 @@ fn digit(text: &[u8], at: usize) -> Option<u64> {
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// A number with a fraction or an exponent, or of 20 digits and more. `value` holds the whole part
-/// if that has at most 19.
+/// Reads a number with a fraction or an exponent, or of 20 digits and more. `value` holds the whole
+/// part if that has at most 19.
 #[inline]
 fn float_or_large(
     text: &[u8],
@@ -107,7 +108,7 @@ fn exponent(text: &[u8], at: usize) -> Result<(i32, usize), NumberError> {
     let first = at + usize::from(matches!(text.get(at), Some(b'+' | b'-')));
     let (mut value, mut at) = (0_i32, first);
     while let Some(digit) = digit(text, at) {
-        // Beyond any double already; the exact value no longer matters.
+        // This exponent is beyond any double already, so its exact value does not matter.
         value = (value * 10 + digit as i32).min(1_000_000);
         at += 1;
     }
@@ -159,7 +160,7 @@ pub(super) fn append_u64(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[start..]);
 }
 
-/// Prints a finite double with the fewest digits that read back as it.
+/// Prints a finite double with the fewest digits that read back as the same double.
 pub(super) fn append_f64(value: f64, out: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value);
@@ -167,7 +168,7 @@ pub(super) fn append_f64(value: f64, out: &mut Vec<u8>) {
     append_float(text, magnitude <= EXACT_MAX && (magnitude >= 1e-4 || value == 0.0), out);
 }
 
-/// Prints a finite float with the fewest digits that read back as a float.
+/// Prints a finite float with the fewest digits that read back as the same float.
 pub(super) fn append_f32(value: f32, out: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value);
@@ -175,12 +176,12 @@ pub(super) fn append_f32(value: f32, out: &mut Vec<u8>) {
     append_float(text, magnitude <= EXACT_MAX_F32 && (magnitude >= 1e-4 || value == 0.0), out);
 }
 
-/// Takes the shortest notation of a number, of which every one without an exponent has a point, and
-/// prints it in decimal or exponent form, as the original does.
+/// Prints the shortest notation of a number in decimal or exponent form, as the original does. A
+/// notation without an exponent always has a point.
 #[inline]
 fn append_float(text: &str, decimal: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    // Its exponent, which has at most three digits, is `e-324` at the longest.
+    // The exponent has at most three digits: the longest is `e-324`.
     let has_exponent = bytes[bytes.len().saturating_sub(5)..].contains(&b'e');
     if decimal && !has_exponent {
         debug_assert!(bytes.contains(&b'.'), "{text}");
@@ -205,7 +206,7 @@ fn append_in_parts(bytes: &[u8], decimal: bool, out: &mut Vec<u8>) {
     let digits: Vec<u8> = mantissa.iter().copied().filter(|&byte| byte != b'.').collect();
     let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
     let end = digits.iter().rposition(|&digit| digit != b'0').map_or(zeros, |last| last + 1);
-    // The place of the point, counted from the first digit that is not 0.
+    // The position of the point, counted from the first digit that is not 0.
     let point = whole as i32 - zeros as i32 + exponent;
     let digits = digits.get(zeros..end).filter(|digits| !digits.is_empty()).unwrap_or(b"0");
     if negative {

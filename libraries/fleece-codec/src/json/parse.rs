@@ -1,4 +1,4 @@
-//! JSON text in, encoder calls out: strict RFC 8259, in one pass, without recursion.
+//! The JSON parser: turns strict RFC 8259 text into encoder calls, in one pass, without recursion.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -12,7 +12,7 @@ use crate::encoder::{Encoder, Expects, Packed};
 use crate::error::{Error, ErrorKind};
 use crate::limits::PARSED_DEPTH;
 
-/// What [`encode`] accepts.
+/// The options of [`encode`].
 ///
 /// ```
 /// use fleece_codec::{json, Encoder, ErrorKind};
@@ -28,7 +28,7 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
-    /// At most [`PARSED_DEPTH`] collections within each other.
+    /// The defaults: the nesting depth is at most [`PARSED_DEPTH`].
     ///
     /// ```
     /// # use fleece_codec::json::ParseOptions;
@@ -38,7 +38,7 @@ impl ParseOptions {
         Self { depth_limit: PARSED_DEPTH }
     }
 
-    /// How many arrays and objects may be within each other.
+    /// The greatest nesting depth of arrays and objects.
     ///
     /// ```
     /// # use fleece_codec::json::ParseOptions;
@@ -58,8 +58,8 @@ impl Default for ParseOptions {
 
 /// Makes a document from JSON text.
 ///
-/// Strictly RFC 8259; the root may be anything; of equal keys the last one stays; integers beyond
-/// 64 bits become doubles, and numbers that overflow a double are an error.
+/// The text must be strict RFC 8259; the root may be any value. The last of equal keys stays.
+/// Integers beyond 64 bits become doubles, and numbers that overflow a double are an error.
 ///
 /// ```
 /// let bytes = fleece_codec::json::to_fleece(b"[1, \"two\"]")?;
@@ -72,7 +72,7 @@ pub fn to_fleece(text: &[u8]) -> Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Writes the one value of a JSON text to an encoder, which may be in the midst of a document.
+/// Writes the value of a JSON text to an encoder, which may be in the middle of a document.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Encoder};
@@ -98,14 +98,14 @@ struct Parser<'t, 'e> {
     text: &'t [u8],
     at: usize,
     encoder: &'e mut Encoder,
-    /// The present string, if it has escapes.
+    /// The current string, if it has escapes.
     scratch: Vec<u8>,
     outer_depth: usize,
     depth_limit: usize,
 }
 
 impl Parser<'_, '_> {
-    /// Errors are about the byte at `self.at`.
+    /// An error concerns the byte at `self.at`.
     fn document(&mut self) -> Result<()> {
         loop {
             self.value()?;
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
         self.encoder.take_failure()
     }
 
-    /// Reads values up to and including the next one that is not a collection with something in it.
+    /// Reads up to and including the next scalar, or into the next empty collection.
     #[inline]
     fn value(&mut self) -> Result<()> {
         loop {
@@ -150,8 +150,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what may follow a value: ends of collections, then a comma and, in an object, the next
-    /// key. True at the end of the outermost value.
+    /// Reads the ends of collections that follow a value, then a comma and, in an object, the next
+    /// key. Returns true at the end of the outermost value.
     #[inline]
     fn end_of_value(&mut self) -> Result<bool> {
         while self.encoder.depth() > self.outer_depth {
@@ -321,7 +321,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// For each length, the bytes of a string that long.
+/// For each length, a mask of the bytes of a string that long.
 const MASKS: [u128; 16] = {
     let mut masks = [0; 16];
     let mut len = 0;
@@ -332,7 +332,7 @@ const MASKS: [u128; 16] = {
     masks
 };
 
-/// What is wrong with a string, and the offset where.
+/// An error in a string: its kind, its message and its offset.
 struct StringError(ErrorKind, &'static str, usize);
 
 impl StringError {
@@ -343,7 +343,7 @@ impl StringError {
     }
 }
 
-/// The string whose opening quote is at `quote`, and where it ends.
+/// The string whose opening quote is at `quote`, and its end.
 #[inline(never)]
 fn long_string<'s>(
     text: &'s [u8],

@@ -1,4 +1,4 @@
-//! Fleece to JSON text, without recursion.
+//! The JSON printer: turns Fleece into JSON text, without recursion.
 
 use alloc::string::String;
 use alloc::vec;
@@ -35,7 +35,7 @@ pub enum NonFinite {
     Null,
 }
 
-/// How JSON is printed.
+/// The options for printing JSON.
 ///
 /// Numbers have the fewest digits that read back as the same number; data is base64 in a string;
 /// `undefined` is `null`.
@@ -59,7 +59,7 @@ pub struct PrintOptions {
 }
 
 impl PrintOptions {
-    /// Without white space, pairs in the order of storage.
+    /// The defaults: no white space, and pairs in the order of storage.
     ///
     /// ```
     /// # use fleece_codec::json::PrintOptions;
@@ -128,7 +128,7 @@ impl PrintOptions {
         self
     }
 
-    /// How many collections may be within each other; at most, and by default, 10,000.
+    /// The greatest nesting depth of collections; at most, and by default, 10,000.
     ///
     /// ```
     /// # use fleece_codec::{fleece, json::PrintOptions, Doc};
@@ -141,8 +141,8 @@ impl PrintOptions {
         self
     }
 
-    /// How long the text may become; by default there is no limit. A small document in which
-    /// collections are shared may hold very much, so a text of foreign data should have one.
+    /// The greatest length of the text; by default there is no limit. A small document with shared
+    /// collections may have a very long text, so set a limit for untrusted data.
     ///
     /// ```
     /// # use fleece_codec::{fleece, json::PrintOptions, Doc, ErrorKind};
@@ -227,7 +227,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Prints items up to and including the next beginning of a collection, which is returned.
+    /// Prints items up to the beginning of the next collection, and returns that collection.
     #[inline]
     fn items<'a>(&mut self, items: &mut ArrayIter<'a>, depth: usize) -> Result<Option<PrintFrame<'a>>> {
         for value in items {
@@ -239,7 +239,7 @@ impl Printer<'_> {
         Ok(None)
     }
 
-    /// Prints pairs up to and including the next beginning of a collection, which is returned.
+    /// Prints pairs up to the beginning of the next collection, and returns that collection.
     #[inline]
     fn pairs<'a>(
         &mut self,
@@ -256,11 +256,11 @@ impl Printer<'_> {
         Ok(None)
     }
 
-    /// Prints what stands before each item or pair.
+    /// Prints the separator before an item or pair.
     #[inline(always)]
     fn separate(&mut self, depth: usize) {
-        // Only the beginning of a collection ends with a bracket that opens; strings end with their
-        // quote.
+        // The text ends with an opening bracket only at the beginning of a collection; strings end
+        // with a quote.
         if !matches!(self.out.last(), Some(b'[' | b'{')) {
             self.out.push(b',');
         }
@@ -275,7 +275,7 @@ impl Printer<'_> {
         self.out.push(bracket);
     }
 
-    /// Prints a scalar, or the beginning of a collection, which is returned.
+    /// Prints a scalar, or the beginning of a collection, and returns that collection.
     #[inline(always)]
     fn begin<'a>(&mut self, value: Value<'a>) -> Result<Option<PrintFrame<'a>>> {
         match value.first_byte() >> 4 {

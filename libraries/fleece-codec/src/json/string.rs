@@ -1,4 +1,4 @@
-//! Strings in JSON text: escapes, both ways, which are found by looking at sixteen bytes at once.
+//! Strings in JSON text: escaping and unescaping, with a search of sixteen bytes at once.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 #[inline(always)]
 pub(super) fn append_value<const KEY: bool>(string: Value<'_>, out: &mut Vec<u8>) {
     let rest = string.source.bytes.get(string.at..).unwrap_or_default();
-    // A short string is copied with what follows it, which is then cut off: a copy of fixed size is
-    // one instruction.
+    // A short string is copied with the bytes after it, which are then cut off: a copy of fixed
+    // size is one instruction.
     if let Some(&[first, ref chunk @ ..]) = rest.first_chunk::<17>() {
         let len = usize::from(first & 0x0F);
         if len < 15 && special_or_delete(chunk) >= len {
@@ -52,7 +52,7 @@ pub(super) fn append(string: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// How many bytes at the start need no escape.
+/// The number of bytes at the start that need no escape.
 #[inline]
 fn plain_len(text: &[u8]) -> usize {
     let (chunks, rest) = text.as_chunks::<16>();
@@ -80,15 +80,15 @@ fn escape(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// What ended or spoiled a string, with the offset where.
+/// An error in a string, with its offset.
 pub(super) enum UnescapeError {
     Unterminated(usize),
     Control(usize),
     Escape(usize),
 }
 
-/// Appends to `out` what the text from `start` on, after the opening quote, stands for. Says where
-/// the string ends, after the closing quote.
+/// Appends the string whose text begins at `start`, after the opening quote, to `out`. Returns the
+/// offset after the closing quote.
 pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
     let mut at = start;
     loop {
@@ -129,7 +129,7 @@ fn unescape_tail(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, 
     }
 }
 
-/// Appends what the escape at `at` stands for, and says where it ends.
+/// Appends the character of the escape at `at`, and returns the end of the escape.
 fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
     let byte = match text.get(at + 1) {
         Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
@@ -155,7 +155,7 @@ fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, 
         }
         code => (code, at + 6),
     };
-    // What is left of the surrogates is no character.
+    // A single surrogate is not a character.
     let character = char::from_u32(code).ok_or(UnescapeError::Escape(at))?;
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(end)
@@ -166,22 +166,22 @@ fn hex_4(text: &[u8], at: usize) -> Option<u32> {
     digits.iter().try_fold(0, |sum, &digit| Some(sum * 16 + char::from(digit).to_digit(16)?))
 }
 
-/// The place of the first byte that a JSON string cannot hold as it is: `"`, `\`, or one below
-/// 0x20. 16 if there is none.
+/// The index of the first byte that must be escaped in a JSON string: `"`, `\`, or one below 0x20.
+/// 16 if there is none.
 #[inline(always)]
 pub(super) fn special(bytes: &[u8; 16]) -> usize {
     let text = u8x16::new(*bytes);
     first(must_be_escaped(text))
 }
 
-/// As [`special`], and 0x7F as well, which the original escapes.
+/// Like [`special`], but also for 0x7F, which the original escapes.
 #[inline(always)]
 fn special_or_delete(bytes: &[u8; 16]) -> usize {
     let text = u8x16::new(*bytes);
     first(must_be_escaped(text) | text.simd_eq(u8x16::splat(0x7F)))
 }
 
-/// The place of the first byte that is not white space in JSON. 16 if there is none.
+/// The index of the first byte that is not white space in JSON. 16 if there is none.
 #[inline(always)]
 pub(super) fn not_space(bytes: &[u8; 16]) -> usize {
     let text = u8x16::new(*bytes);
@@ -195,7 +195,7 @@ fn must_be_escaped(text: u8x16) -> u8x16 {
     text.simd_eq(u8x16::splat(b'"')) | text.simd_eq(u8x16::splat(b'\\')) | is_control
 }
 
-/// The first byte of which all bits are set.
+/// The index of the first byte whose bits are all set.
 #[inline(always)]
 fn first(flags: u8x16) -> usize {
     // The bit beyond the last one stands for "none".

@@ -1,5 +1,5 @@
-//! Values as a `Deserializer`, and the items of arrays, pairs of dicts and keys as `serde` takes
-//! them. Of bytes that were not checked, each value is checked when it is reached.
+//! `Deserializer` for values and keys, and the access to items and pairs that `serde` needs. In
+//! bytes that were not checked, each value is checked when it is reached.
 
 use alloc::boxed::Box;
 use core::cell::Cell;
@@ -66,7 +66,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// A value, and how many collections are around it.
+/// A value, and the number of collections around it.
 #[derive(Clone, Copy)]
 pub(super) struct ValueDeserializer<'de, 'r> {
     pub(super) value: Value<'de>,
@@ -121,14 +121,14 @@ impl<'de, 'r> ValueDeserializer<'de, 'r> {
         Ok(PairAccess { slots, inherited: Some(Box::new(rest)), depth, state })
     }
 
-    /// What is not of the expected type, which the visitor may take or not.
+    /// Visits a value that is not of the expected type; the visitor may refuse it.
     #[cold]
     #[inline(never)]
     fn other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_any(visitor)
     }
 
-    /// What is ignored must be sound, too.
+    /// Checks a value that the type ignores.
     fn ignore(self) -> Result<()> {
         match self.value.kind() {
             Kind::String => self.text().map(drop),
@@ -138,7 +138,7 @@ impl<'de, 'r> ValueDeserializer<'de, 'r> {
     }
 }
 
-/// What the visitor expects is looked for first; anything else goes the long way.
+/// A fast path for the expected type; other types take the general path.
 macro_rules! expect {
     ($($method:ident($($argument:ident: $type:ty),*) $self:ident, $found:ident: $look:expr => $take:ident;)*) => {
         $(#[inline]
@@ -330,25 +330,25 @@ impl<'de> VariantAccess<'de> for ValueDeserializer<'de, '_> {
     }
 }
 
-/// So many names are remembered.
+/// The number of names that are remembered.
 const NAMES: usize = 32;
 
-/// What holds for all values of one call.
+/// The state of one call, which all its values share.
 pub(super) struct DeserializeState<'de> {
-    /// How many items and pairs may still be visited: of a small document in which collections are
-    /// shared there may be very many.
+    /// The number of items and pairs that may still be visited: a small document with shared
+    /// collections may have very many.
     values_left: Cell<usize>,
-    /// The slots are read as they are: the document was checked, or the caller did not want that.
+    /// Slots are read without checks: the whole document was checked, or the caller wants no check.
     is_checked: Cell<bool>,
-    /// The collections that were not read to their end.
+    /// The number of collections that were not read to their end.
     unread: Cell<usize>,
-    /// Names that were read, each at the number of pairs behind it: dicts of one kind have the same
-    /// names at the same places, and these are stored once.
+    /// A cache of names, by the number of pairs behind each: dicts of one kind have the same names
+    /// at the same indexes, and these are stored once.
     names: [Cell<&'de str>; NAMES],
 }
 
 impl<'de> DeserializeState<'de> {
-    /// Of values that need not be sound, in a document of this size.
+    /// The state for values that are not checked, in a document of this size.
     pub(super) fn new(size_bytes: usize) -> Self {
         let values = size_bytes.saturating_mul(SERDE_VALUES_PER_BYTE);
         let values_left = Cell::new(values.saturating_add(SERDE_VALUES_MIN));
@@ -356,7 +356,8 @@ impl<'de> DeserializeState<'de> {
         Self { values_left, is_checked: Cell::new(true), unread: Cell::new(0), names }
     }
 
-    /// Of a document that must be sound. The root is checked, all else when it is reached.
+    /// The state for a document that must be valid. Checks the root now, and other values when they
+    /// are reached.
     pub(super) fn strict(root: Value<'de>) -> Result<Self> {
         let bytes = root.source.bytes;
         let state = Self { is_checked: Cell::new(false), ..Self::new(bytes.len()) };
@@ -372,7 +373,8 @@ impl<'de> DeserializeState<'de> {
         Ok(state)
     }
 
-    /// The depth of what is within a collection at this depth, which has `len` items or pairs.
+    /// Enters a collection at this depth with `len` items or pairs, and returns the depth of its
+    /// content.
     #[inline]
     pub(super) fn enter(&self, depth: usize, len: usize) -> Result<usize> {
         let Some(values_left) = self.values_left.get().checked_sub(len) else {
@@ -386,13 +388,14 @@ impl<'de> DeserializeState<'de> {
         Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply to be deserialized"))
     }
 
-    /// A collection was read to its end.
+    /// Records that a collection was read to its end.
     #[inline]
     fn leave(&self) {
         self.unread.set(self.unread.get().wrapping_sub(1));
     }
 
-    /// Checks what the type has left out: collections that were not read to their end.
+    /// Checks the document if the type has left something out: if a collection was not read to its
+    /// end.
     pub(super) fn finish(&self, bytes: &[u8]) -> Result<()> {
         if self.unread.get() == 0 { Ok(()) } else { self.check(bytes) }
     }
@@ -402,8 +405,8 @@ impl<'de> DeserializeState<'de> {
         self.is_checked.get()
     }
 
-    /// Checks all of the document, if it must be sound and that was not done before: where
-    /// something is met that is not plain.
+    /// Checks the whole document, if it must be valid and was not checked before. This is needed
+    /// when a slot is not plain.
     #[cold]
     pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
         if !self.is_checked() {
@@ -413,14 +416,14 @@ impl<'de> DeserializeState<'de> {
         Ok(())
     }
 
-    /// The name to which the slot at the front leads, if it is the one that was read at this place
-    /// before. A name that ends before the slot is sound there as well.
+    /// The name that the first slot leads to, if it is the one that was read at this index before.
+    /// A name that was read before is valid here, too, if it ends before the slot.
     #[inline(always)]
     fn known_name(&self, slots: &Slots<'de>) -> Option<&'de str> {
         let word = if slots.wide { 0 } else { u16_at(slots.source.bytes, slots.first)? };
         let name = self.names[slots.count % NAMES].get();
         let distance = usize::from(word << 1);
-        // The address says in which bytes it is, too.
+        // The address also identifies the bytes.
         let start = slots.source.bytes.as_ptr().addr() + slots.first + 1;
         let is_same = (0x8000..0xC000).contains(&word)
             && name.as_ptr().addr() == start.wrapping_sub(distance)
@@ -433,7 +436,7 @@ impl<'de> DeserializeState<'de> {
         self.names[place % NAMES].set(name);
     }
 
-    /// Takes the slot at the front; the caller sees to the count.
+    /// Takes the first slot; the caller decrements the count.
     #[inline(always)]
     pub(super) fn take(&self, slots: &mut Slots<'de>) -> Result<Value<'de>> {
         let (source, at, wide) = (slots.source, slots.first, slots.wide);
@@ -444,7 +447,7 @@ impl<'de> DeserializeState<'de> {
         }
     }
 
-    /// A function of its own with plain arguments, which go through registers.
+    /// A separate function with plain arguments, which are passed in registers.
     #[inline(never)]
     fn take_rare(&self, source: Source<'de>, at: usize, wide: bool) -> Result<Value<'de>> {
         self.check(source.bytes)?;
@@ -453,8 +456,8 @@ impl<'de> DeserializeState<'de> {
     }
 }
 
-/// Where the slot at `at` leads, if it holds a value that ends with it, or a plain pointer to one
-/// that ends before it. Where all was checked before, ends are not looked at.
+/// The target of the slot at `at`, if the slot holds a value that fits it, or a plain pointer to
+/// one that ends before the slot. If the document was checked, ends are not tested.
 #[inline(always)]
 fn sound_target(bytes: &[u8], at: usize, wide: bool, is_checked: bool) -> Option<usize> {
     let (target, room) = if wide {
@@ -469,11 +472,11 @@ fn sound_target(bytes: &[u8], at: usize, wide: bool, is_checked: bool) -> Option
     (is_checked || fits(bytes, target, room)).then_some(target)
 }
 
-/// Whether a value takes no more bytes than these.
+/// Whether a value takes at most `room` bytes.
 #[inline(always)]
 fn fits(bytes: &[u8], at: usize, room: usize) -> bool {
     let Some(&first) = bytes.get(at) else { return false };
-    // The size is 0 where more than the first byte decides.
+    // The size is 0 if it depends on more than the first byte.
     let size = usize::from(FIXED_SIZE[usize::from(first)]);
     if size > 0 {
         return size <= room;
@@ -484,7 +487,7 @@ fn fits(bytes: &[u8], at: usize, room: usize) -> bool {
     }
 }
 
-/// Where a collection ends, or a long string or data.
+/// The end of a collection, or of a long string or data.
 #[inline(never)]
 fn end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at)? >> 4 <= tag::DATA {
@@ -532,7 +535,7 @@ pub(super) struct PairAccess<'de, 'r> {
 /// The pairs of a dict with a parent.
 pub(super) struct InheritedPairs<'de> {
     pub(super) rest: DictIter<'de>,
-    /// The pair of which the name was read last.
+    /// The pair whose name was read last.
     pub(super) name: &'de str,
     pub(super) value: Value<'de>,
 }
@@ -578,7 +581,7 @@ impl<'de, 'r> PairAccess<'de, 'r> {
         Ok(ValueDeserializer { value, depth: self.depth, state: self.state })
     }
 
-    /// The error, with the name that was read last.
+    /// Adds the name that was read last to the path of the error.
     #[cold]
     fn in_pair(&self, error: Error) -> Error {
         if let Some(inherited) = &self.inherited {
@@ -616,7 +619,7 @@ fn name(key: DictKey<'_>) -> Result<&str> {
     key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
 }
 
-/// A key of a dict: a string, or what a string says where a map has keys of another type.
+/// A key of a dict: a string, or the value parsed from it if the map has keys of another type.
 pub(super) struct KeyDeserializer<'de> {
     pub(super) name: &'de str,
 }

@@ -1,4 +1,4 @@
-//! The bridge to `serde`: Rust types to documents and back.
+//! Conversion of Rust types to documents and back, with `serde`.
 
 mod de;
 mod ser;
@@ -16,8 +16,7 @@ use crate::value::Value;
 use crate::{Doc, Result};
 use de::{DeserializeState, ValueDeserializer};
 
-/// Makes a document of any type that can be serialized: the same as its JSON text would make, with
-/// bytes as data.
+/// Serializes a value to a document: the same one as from its JSON text, with bytes as data.
 ///
 /// Fails on NaN, and on maps whose keys are neither strings nor integers.
 ///
@@ -37,14 +36,14 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Makes a value of a document; `&str` and `&[u8]` borrow from the document.
+/// Deserializes a document; `&str` and `&[u8]` borrow from it.
 ///
-/// Each value is checked when it is reached, and what the type leaves out is checked, too: a
-/// document that [`Doc::check`] refuses is an error here, too, with two exceptions. Values that
-/// overlap, and collections that are nested deeper than a check allows, are accepted where the type
+/// Each value is checked when it is reached, and values that the type leaves out are checked, too.
+/// A document that [`Doc::check`] refuses is an error here, with two exceptions. Values that
+/// overlap, and collections that are nested deeper than a check allows, are accepted if the type
 /// reads them one by one. A `Deserialize` that discards an error, or its deserializer, leaves that
-/// value unchecked; no text is ever handed out that is not UTF-8. One in which much is shared may
-/// hold far more values than bytes. Collections may be nested 200 deep.
+/// value unchecked; every text is UTF-8 nevertheless. A document with shared collections may hold
+/// far more values than bytes. Collections may be nested 200 deep.
 ///
 /// ```
 /// #[derive(serde::Deserialize, PartialEq, Debug)]
@@ -65,7 +64,7 @@ pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
     Ok(result)
 }
 
-/// Reads a document to its end, checks it and makes a value of it, which owns all that it holds.
+/// Reads a document to its end, checks it and deserializes it to a value that owns its data.
 ///
 /// ```
 /// let file = std::io::Cursor::new(fleece_codec::fleece!(["a", "b"]));
@@ -80,7 +79,7 @@ pub fn from_reader<T: serde::de::DeserializeOwned>(mut reader: impl std::io::Rea
     from_slice(&bytes)
 }
 
-/// Makes a document of any type that can be serialized, and writes it in one piece.
+/// Serializes a value to a document, and writes it in one piece.
 ///
 /// ```
 /// let mut file = Vec::new();
@@ -95,7 +94,7 @@ pub fn to_writer<T: Serialize + ?Sized>(writer: impl std::io::Write, value: &T) 
     encoder.finish_to(writer)
 }
 
-/// Makes a Rust value of a Fleece value, which may be part of a document and need not be checked.
+/// Deserializes a Fleece value, which may be part of a document and need not be checked.
 ///
 /// ```
 /// use fleece_codec::{fleece, from_value, Doc};
@@ -109,7 +108,7 @@ pub fn from_value<'de, T: Deserialize<'de>>(value: Value<'de>) -> Result<T> {
 }
 
 impl Encoder {
-    /// Writes anything that can be serialized.
+    /// Serializes a value to the encoder.
     ///
     /// ```
     /// use fleece_codec::{fleece, Encoder};

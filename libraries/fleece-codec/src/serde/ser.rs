@@ -1,4 +1,4 @@
-//! Any `Serialize` type to encoder calls.
+//! The `Serializer`: turns any `Serialize` type into encoder calls.
 
 use crate::Result;
 use crate::encoder::Encoder;
@@ -13,7 +13,7 @@ pub(super) struct Serializer<'e> {
     pub(super) encoder: &'e mut Encoder,
 }
 
-/// An open collection, within a dict of one pair if it belongs to an enum's variant.
+/// An open collection, inside a dict of one pair if it belongs to a variant of an enum.
 pub(super) struct CollectionSerializer<'e> {
     encoder: &'e mut Encoder,
     is_variant: bool,
@@ -37,7 +37,7 @@ impl<'e> Serializer<'e> {
     }
 }
 
-/// As JSON text is converted: integers that are not negative are unsigned.
+/// Integers that are not negative are written as unsigned, as they are from JSON text.
 fn write_i64(encoder: &mut Encoder, value: i64) {
     match u64::try_from(value) {
         Ok(value) => encoder.write_u64(value),
@@ -292,7 +292,7 @@ impl SerializeMap for CollectionSerializer<'_> {
     }
 }
 
-/// Makes a string of a map's key, as JSON libraries do.
+/// Converts a map's key to a string, as JSON libraries do.
 struct KeySerializer;
 
 fn not_a_key<T>() -> Result<T> {

@@ -1,4 +1,4 @@
-//! Values as `Serialize`: into any other format.
+//! `Serialize` for values: conversion to any other format.
 
 use crate::limits::SERDE_DEPTH;
 use crate::number::Number;
@@ -6,8 +6,8 @@ use crate::value::{Kind, Value};
 use crate::{Array, Dict};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A value serializes as what it stands for, data as bytes, `undefined` as a unit. Collections may
-/// be nested 200 deep.
+/// A value serializes by its meaning, data as bytes, `undefined` as a unit. Collections may be
+/// nested 200 deep.
 ///
 /// ```
 /// use fleece_codec::{fleece, Doc};
@@ -33,7 +33,7 @@ impl Serialize for Dict<'_> {
     }
 }
 
-/// A value, and how many collections are around it.
+/// A value, and the number of collections around it.
 struct NestedValue<'a> {
     value: Value<'a>,
     depth: usize,
