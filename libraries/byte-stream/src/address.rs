@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Result};
 
-/// What [`Stream::open`](crate::Stream::open) takes. A string is parsed: `-` is standard input,
+/// The input of [`Stream::open`](crate::Stream::open). A string is parsed: `-` is standard input,
 /// `file://`, `http://` and `https://` are URLs, and everything else is a path. A [`Path`] is
 /// always a path, whatever its text.
 ///

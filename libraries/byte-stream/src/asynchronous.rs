@@ -1,5 +1,5 @@
-//! The same stream for asynchronous programs. What comes from a server, a pipe or a socket is
-//! awaited; files are read by the blocking threads of tokio, a chunk at a time.
+//! The same stream for asynchronous programs. Bytes from a server, a pipe or a socket are awaited;
+//! files are read by the blocking threads of tokio, a chunk at a time.
 
 use std::fmt;
 use std::io;
@@ -24,8 +24,8 @@ use crate::task::{race, watch};
 use crate::{Cancel, Error, ErrorKind, Result, Stream};
 
 /// A [`Stream`] as a futures `Stream` of [`Bytes`] and as tokio's `AsyncRead`. A chunk that fills
-/// at least a quarter of the stream's buffer is not copied: it takes the buffer along, and gives it
-/// back when it is dropped. No thread waits for a server, a pipe or a socket, so that any number of
+/// at least a quarter of the stream's buffer is not copied: it keeps the buffer, and returns it
+/// when it is dropped. No thread waits for a server, a pipe or a socket, so that any number of
 /// streams can wait at the same time. Needs a tokio runtime with I/O and time (`enable_all`).
 ///
 /// ```
@@ -60,7 +60,7 @@ enum ReaderState {
     Lost,
 }
 
-/// What reading a chunk returns: the reader, for the next one, and the chunk.
+/// The result of reading a chunk: the reader, for the next one, and the chunk.
 type ChunkResult = (Option<Box<Reader>>, Result<Option<Bytes>>);
 
 struct Reader {
@@ -68,7 +68,7 @@ struct Reader {
     wait: WaitMethod,
 }
 
-/// How the next chunk is waited for.
+/// The way to wait for the next chunk.
 enum WaitMethod {
     /// Reading itself suspends the task.
     #[cfg(feature = "http")]
@@ -174,7 +174,7 @@ impl From<Stream> for AsyncStream {
 }
 
 impl Stream {
-    /// The next bytes, to keep.
+    /// The next bytes, which can be kept.
     fn next_bytes(&mut self) -> Result<Option<Bytes>> {
         if !self.fill()? {
             return Ok(None);
@@ -227,7 +227,7 @@ async fn readable(fd: &AsyncFd<OwnedFd>, cancel: Option<&Cancel>) -> Result<()> 
     let readable = async {
         loop {
             let mut guard = fd.readable().await?;
-            // What was ready once may have been read since.
+            // Bytes that were ready before may have been read since.
             let mut polled = [PollFd::new(fd.get_ref(), PollFlags::IN)];
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             if poll(&mut polled, Some(&now))? > 0 {
@@ -266,7 +266,7 @@ impl AsyncStream {
             ReaderState::Busy(future) => future,
             ReaderState::Lost => return Poll::Ready(Err(lost())),
         };
-        // A callback of the caller may panic, and the end that this looks like is an error.
+        // A callback of the caller may panic, which looks like the end and is an error.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Pending) => {
                 *reading = ReaderState::Busy(future);
@@ -369,7 +369,7 @@ mod tests {
                 AsyncStream::open(Stream::options(), OwnedFd::from(reader)).await.unwrap();
             let first = poll_fn(|cx| Poll::Ready(Pin::new(&mut stream).poll_next(cx).is_ready()));
             assert!(!first.await);
-            // The runtime waits for its threads: with one that reads it would never end.
+            // The runtime waits for its threads: it would never end with one that reads.
         });
     }
 

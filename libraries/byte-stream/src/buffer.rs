@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 const PAGE_BYTES: usize = 4096;
 
-/// A buffer that starts at a page boundary. If a part of it was given away, it gets other memory
+/// A buffer that starts at a page boundary. If a part of it was lent out, it gets other memory
 /// before it changes.
 pub(crate) struct Buffer(Arc<Memory>);
 
@@ -20,8 +20,8 @@ impl Buffer {
         Buffer(Arc::new(Memory::new(len)))
     }
 
-    /// These bytes, to keep. A large part is not copied; a small one is, because it would keep the
-    /// memory of the whole buffer.
+    /// These bytes, which can be kept. A large part is not copied; a small one is, because it would
+    /// keep the memory of the whole buffer.
     #[cfg(feature = "async")]
     pub(crate) fn share(&self, range: Range<usize>) -> bytes::Bytes {
         let bytes = &self[range.clone()];

@@ -1,5 +1,5 @@
-//! Cancellation from another thread, deadlines, and waiting that both end. Only this module of the
-//! crate reads the clock.
+//! Cancellation from another thread, deadlines, and waits that end with either. Only this module of
+//! the crate reads the clock.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;

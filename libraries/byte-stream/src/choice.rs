@@ -15,7 +15,7 @@ pub(crate) const WINDOW_BYTES: usize = 2 << 20;
 const MAP_FROM_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 
-/// How bytes reach the program.
+/// The way in which bytes reach the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -118,7 +118,7 @@ pub(crate) struct Preferences {
     pub(crate) may_map: bool,
 }
 
-/// Chooses for a descriptor that stands at `position`.
+/// Chooses the strategy for a descriptor whose position is `position`.
 pub(crate) fn choose(
     fd: BorrowedFd<'_>,
     stat: &Stat,

@@ -1,7 +1,7 @@
 //! Decoders of gzip, Brotli and zstd: they return all of the decoded bytes, or an error.
 //!
 //! All members of a gzip file and all frames of a zstd file are decoded one after the other; zeros
-//! behind the last member and skippable frames are passed over. Any other byte behind the end is an
+//! behind the last member and skippable frames are skipped. Any other byte behind the end is an
 //! error, as is an input that is cut or empty. The checksums of gzip and of zstd and the size that
 //! a zstd frame declares are verified; Brotli has neither, so that damage to it may go unnoticed.
 
@@ -64,8 +64,8 @@ impl Encoding {
 
 /// Decodes the bytes of `R`.
 ///
-/// What is read before an error may be wrong: a checksum stands behind the bytes that it is of. So
-/// the bytes are right when the end, a read of 0 bytes, is reached.
+/// Bytes that are read before an error may be wrong, because a checksum follows the bytes that it
+/// covers. They are verified when the end, a read of 0 bytes, is reached.
 ///
 /// ```
 /// use std::io::Read;
@@ -101,7 +101,7 @@ impl<R: BufRead> Decoder<R> {
         Decoder::with_window_log(encoding, input, ZSTD_WINDOW_LOG)
     }
 
-    /// As [`new`](Decoder::new), with another limit: a zstd frame whose window exceeds 2 to the
+    /// Like [`new`](Decoder::new), with another limit: a zstd frame whose window exceeds 2 to the
     /// power of `log` bytes, which is the memory it needs, is an error. From 10 to 31.
     ///
     /// ```

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// What kind of error occurred.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

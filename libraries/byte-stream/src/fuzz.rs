@@ -51,7 +51,7 @@ pub fn may_hold_a_head(bytes: &[u8]) -> bool {
     has_empty_line(bytes)
 }
 
-/// The first and the last byte of a range, and the length of the whole; what is unknown is `None`.
+/// The first and the last byte of a range, and the length of the whole; unknown ones are `None`.
 pub type RangeAndSize = (Option<(u64, u64)>, Option<u64>);
 
 /// First byte, last byte and size of a `Content-Range`; only the size for an unsatisfied range.

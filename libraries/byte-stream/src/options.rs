@@ -48,13 +48,12 @@ impl Options {
         self
     }
 
-    /// Allows lending the mapped pages of a regular file, without a copy, where that is faster.
+    /// Allows lending the mapped pages of a regular file, without a copy, if that is faster.
     ///
     /// # Safety
     ///
-    /// While the stream lives, no process may change the file, for the bytes that were
-    /// lent would change, too; and none may truncate it, for the process would be killed with
-    /// `SIGBUS`.
+    /// While the stream lives, no process may change the file, because the lent bytes would change,
+    /// too; and none may truncate it, because this process would be killed with `SIGBUS`.
     ///
     /// ```
     /// use byte_stream::{Strategy, Stream};
@@ -83,8 +82,8 @@ impl Options {
         self
     }
 
-    /// Fails if there are more bytes: when opening if the size is known, else before the chunk that
-    /// exceeds the limit is returned.
+    /// Fails if there are more bytes: when opening, if the size is known; otherwise before the
+    /// chunk that exceeds the limit is returned.
     ///
     /// ```
     /// let opened = byte_stream::Stream::options().limit_bytes(10).open("/proc/self/exe");

@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// The chunk from there on, to keep.
+    /// The chunk from this offset on, which can be kept.
     #[cfg(feature = "async")]
     pub(crate) fn share(&self, from: usize) -> bytes::Bytes {
         match self {
@@ -133,7 +133,7 @@ pub(crate) struct Read {
     fd: OwnedFd,
     stat: Stat,
     buffer_bytes: usize,
-    /// It is made when it is needed: a copy by the kernel needs none.
+    /// The buffer is made when it is needed: a copy by the kernel needs none.
     buffer: Option<Buffer>,
     /// The length of the current chunk in the buffer.
     len: usize,
@@ -189,7 +189,7 @@ impl Read {
         self.fd.as_fd()
     }
 
-    /// As it was when the stream was opened.
+    /// The status of the descriptor when the stream was opened.
     pub(crate) fn stat(&self) -> Stat {
         self.stat
     }

@@ -206,7 +206,7 @@ impl Stream {
         self.produced - (self.source.chunk().len() - self.taken) as u64
     }
 
-    /// How the stream is read, and why.
+    /// The strategy by which the stream is read, and the facts behind it.
     ///
     /// ```
     /// let stream = byte_stream::Stream::open("/proc/self/exe")?;
@@ -374,8 +374,7 @@ impl io::BufRead for Stream {
     }
 
     fn consume(&mut self, n: usize) {
-        // Consuming more than there is is a mistake of the caller, and must not lead to a panic
-        // here.
+        // Consuming more bytes than there are is a mistake of the caller, and must not panic here.
         self.taken = self.source.chunk().len().min(self.taken + n);
     }
 }

@@ -12,7 +12,7 @@ use crate::cancel::{self, Cancel, Deadline};
 #[cfg(feature = "async")]
 use crate::task;
 
-/// What a wait suspends.
+/// Whether a wait suspends the thread or the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitMode {
     /// The thread.

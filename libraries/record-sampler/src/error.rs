@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What kind of error occurred.
+/// The kind of an error.
 ///
 /// ```
 /// use record_sampler::{ErrorKind, Format, Population};
@@ -112,7 +112,7 @@ impl Error {
         self
     }
 
-    /// Adds where the record begins.
+    /// Adds the offset of the record.
     #[cold]
     pub(crate) fn in_record_at(mut self, offset: u64) -> Error {
         self.0.message = format!("the record at offset {offset}: {}", self.0.message);

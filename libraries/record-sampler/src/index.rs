@@ -1,5 +1,5 @@
-//! The index of a file of lines: the number of line feeds in each block. Stored in a file beside
-//! it, it lets the next sample read only the blocks that it needs.
+//! The index of a file of lines: the number of line feeds in each block. An index that is stored in
+//! a file beside it lets the next sample read only the blocks that it needs.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::simd::count_lines;
 use crate::work::{ProgressGate, join, start};
 use crate::{Error, ErrorKind, Result};
 
-/// The smallest block: what is read to find a line in it.
+/// The size of the smallest block, which is read to find a line in it.
 const BLOCK_BYTES: u64 = 16 << 10;
 /// Larger files have larger blocks, so that the index stays below 4 MiB.
 const MOST_BLOCKS: u64 = 1 << 20;

@@ -44,9 +44,9 @@ pub struct Part {
     pub from: u64,
     /// and before this one.
     pub to: u64,
-    /// What separates the records.
+    /// The format of the records.
     pub format: Format,
-    /// What precedes the records of the file.
+    /// The rule for the header of the file.
     pub header: HeaderRule,
     /// The largest record that is held in memory.
     pub max_record: u64,
@@ -94,7 +94,7 @@ impl Part {
         self.with_header_rule(HeaderRule::Record)
     }
 
-    /// As [`with_header`](Self::with_header), for a header that is not the first record.
+    /// Like [`with_header`](Self::with_header), for a header that is not the first record.
     ///
     /// ```
     /// use record_sampler::{Format, HeaderRule, Part};
@@ -294,7 +294,7 @@ pub(crate) struct PartScan<'a> {
     is_divided: bool,
 }
 
-/// Where the records of a file begin.
+/// The position of the first record of a file, and the size of the file.
 struct FileStart {
     /// The first record of the file, behind a header and a byte order mark.
     first: u64,
@@ -331,7 +331,7 @@ impl<'a> PartScan<'a> {
         self.scan.header()
     }
 
-    /// Where the names of columns are found.
+    /// The line with the names of the columns.
     pub(crate) fn names(&self) -> Option<HeaderLine<'_>> {
         self.scan.names()
     }
@@ -385,7 +385,7 @@ impl<'a> PartScan<'a> {
     }
 }
 
-/// Where the records of the only file of the population begin.
+/// The start of the records of the only file of the population.
 fn start(part: &Part, population: &mut Population) -> Result<FileStart> {
     let named = |error: Error| error.with_path(&part.path);
     let file = population.files().and_then(|files| files.first().copied());
@@ -397,7 +397,7 @@ fn start(part: &Part, population: &mut Population) -> Result<FileStart> {
 }
 
 /// The first record that begins within a part, which does not begin with that of the file, and the
-/// two bytes before it. Where none begins it is the end of the file.
+/// two bytes before it. If none begins in it, the end of the file.
 fn begin(file: &PlainFile, part: &Part) -> Result<Option<(u64, [u8; 2])>> {
     const PIECE: usize = 64 << 10;
     let end = part.to.min(file.size);
@@ -431,7 +431,7 @@ fn begin(file: &PlainFile, part: &Part) -> Result<Option<(u64, [u8; 2])>> {
 fn last_two(window: &mut FileWindow<'_>, begin: u64, format: Format) -> Result<[u8; 2]> {
     let mut end = begin;
     loop {
-        // Before the start of the file is a line end.
+        // The start of the file counts as preceded by a line end.
         let mut before = [b'\n'; 3];
         for (byte, back) in before.iter_mut().zip([3, 2, 1]) {
             if let Some(at) = end.checked_sub(back) {

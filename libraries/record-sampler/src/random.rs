@@ -150,7 +150,7 @@ pub(crate) fn ln_one_minus(x: f64) -> f64 {
 
 /// The shuffle of Fisher and Yates.
 pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
-    // Other numbers than those that chose the records.
+    // These are other numbers than those that chose the records.
     let mut rng = Rng::new(seed ^ 0x5eed_5eed_5eed_5eed);
     for i in (1..items.len()).rev() {
         items.swap(i, rng.below(i as u64 + 1) as usize);

@@ -47,7 +47,7 @@ pub(crate) fn ranks<'a>(sampler: &Sampler, total: u64) -> Result<(Ranks<'a>, u64
     Ok((ranks, n))
 }
 
-/// If most records are needed, those that are not are drawn.
+/// If most records are needed, the ranks of the others are drawn.
 fn exactly<'a>(rng: Rng, n: u64, total: u64) -> (Ranks<'a>, u64) {
     if n > total / 2 {
         return (Box::new(UndrawnRanks::new(total, Exactly::new(rng, total - n, total))), n);
@@ -68,7 +68,7 @@ pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error
     Error::new(ErrorKind::TooFew, text)
 }
 
-/// A population whose records are counted.
+/// A population whose records are counted, with the indexes of its files.
 pub(crate) struct IndexedPopulation {
     pub(crate) total: u64,
     pub(crate) header: Vec<u8>,
@@ -368,7 +368,8 @@ fn records(file: &PlainFile, population: &Population) -> Records<FileReader> {
     Records::new(FileReader::new(file), population.format, population.max_record)
 }
 
-/// The error for a file that ends within a record of several lines: it names where that begins.
+/// The error for a file that ends within a record of several lines: it has the offset of that
+/// record.
 fn incomplete(file: &PlainFile, population: &Population) -> Error {
     let mut records = records(file, population);
     let skipped = records.header(&population.header).and_then(|_| records.skip(u64::MAX));

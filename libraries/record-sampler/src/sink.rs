@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::{Error, ErrorKind, Format, Result};
 
-/// The place of a record, as if all files were one. Only these 16 bytes are kept of it.
+/// The offset and length of a record, as if all files were one. Only these 16 bytes are kept of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) at: u64,
@@ -14,9 +14,9 @@ pub(crate) struct Place {
 
 /// The probabilities with which records were drawn.
 pub(crate) enum Probabilities {
-    /// That of all.
+    /// The same probability for all records.
     Same(f64),
-    /// That of each, in the order of the records.
+    /// The probability of each record, in the order of the records.
     Each(std::vec::IntoIter<f64>),
 }
 
@@ -37,7 +37,7 @@ impl Probabilities {
 
 /// Takes records in pieces.
 pub(crate) trait Sink {
-    /// Precedes all records; it may be empty.
+    /// Takes the header, which precedes all records and may be empty.
     fn header(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
     }
@@ -49,8 +49,7 @@ pub(crate) trait Sink {
 
     fn piece(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// With which probabilities the records are in the sample that follow: for a sink that adds
-    /// them.
+    /// Sets the probabilities of the following records, for a sink that adds them.
     fn set_probabilities(&mut self, _: Probabilities) {}
 
     /// Completes the record whose pieces were passed. `is_after_crlf`: the line before it ended in
@@ -87,7 +86,7 @@ impl RecordRun<'_> {
 /// Writes records one after the other, each with a line end if it is text.
 pub(crate) struct Output<'a> {
     out: &'a mut dyn Write,
-    /// What ends each record of text.
+    /// The byte that ends each record of text.
     record_end: Option<u8>,
     buffer: Vec<u8>,
     last: u8,
@@ -159,7 +158,7 @@ impl Sink for Output<'_> {
     }
 }
 
-/// Writes each record to the output that is next.
+/// Writes each record to the next output of a sequence.
 pub(crate) struct PartSink<'a, 'b> {
     pub(crate) outputs: &'b mut [Output<'a>],
     pub(crate) turns: Box<dyn Iterator<Item = usize> + 'b>,
@@ -313,7 +312,7 @@ impl Sink for WithProbability<'_> {
     }
 }
 
-/// What is between the last field or member and the next one.
+/// Appends the separator between the last field or member and the added one.
 fn separate(record: &mut Vec<u8>, format: Format) {
     match format {
         Format::Csv { delimiter } => record.push(delimiter),

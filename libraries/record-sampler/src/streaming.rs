@@ -1,5 +1,5 @@
 //! Inputs that can be read only once, and choices that examine every record: keys, weights and
-//! groups. Of a file only the places of the chosen records are kept, of a stream the records
+//! groups. For a file, only the places of the chosen records are kept; for a stream, the records
 //! themselves.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -17,15 +17,15 @@ use crate::shuffle::{Shuffle, Shuffler, Spool, random_order};
 use crate::sink::{Output, Place, PlaceSink, Probabilities, Sink};
 use crate::{Error, ErrorKind, Result};
 
-/// What is kept of a record until all are chosen.
+/// The data of a record that is kept until all are chosen.
 trait KeptRecord: Clone {
     fn keep(record: &Scanned<'_>) -> Self;
 
-    /// By which records are in the order of the population.
+    /// A number that sorts records in the order of the population.
     fn order(&self) -> u64;
 }
 
-/// Of a file only the place.
+/// Only the place is kept of a record of a file.
 impl KeptRecord for Place {
     fn keep(record: &Scanned<'_>) -> Place {
         place(record)
@@ -176,7 +176,7 @@ pub(crate) fn split(
 
 struct Chooser<'a> {
     sampler: &'a Sampler,
-    /// Those of the chosen records.
+    /// The probabilities of the chosen records.
     probabilities: Probabilities,
 }
 
@@ -320,7 +320,7 @@ fn slots<K: KeptRecord>(scan: &mut Scan<'_>, rng: Rng, n: u64) -> Result<Vec<K>>
     Ok(slots.into_held())
 }
 
-/// How many records each stratum has.
+/// The number of records of each stratum.
 fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Result<StratumSizes> {
     if !population.can_be_reread() {
         let text = "a share of each stratum needs their sizes: give files that can be read twice";
@@ -340,8 +340,8 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
 }
 
 impl ChosenRecords {
-    /// Writes the records in the order of the population, or shuffled. Returns how many bytes were
-    /// read again.
+    /// Writes the records in the order of the population, or shuffled. Returns the number of bytes
+    /// that were read again.
     fn write(self, sampler: &Sampler, population: &Population, sink: &mut dyn Sink) -> Result<u64> {
         let Sampler { is_shuffled, seed, memory, .. } = *sampler;
         match self {

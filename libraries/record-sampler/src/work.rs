@@ -1,5 +1,5 @@
-//! The threads that work, which the system may refuse, and the progress, which the caller receives
-//! and may answer by stopping the work.
+//! Worker threads, which the system may refuse, and progress reports, on which the caller may stop
+//! the work.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::{Error, Result};
 
-/// As many as the processors that this process may use, and no more than this.
+/// The number of processors that this process may use, up to this limit.
 pub(crate) fn available(most: usize) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(most)
 }

@@ -196,12 +196,12 @@ fn grow(pipe: impl AsFd) -> usize {
 /// A unix socket whose send buffer is enlarged until this guard is dropped.
 pub(super) struct WidenedSocket<'a> {
     socket: BorrowedFd<'a>,
-    /// As the kernel reports it: twice the value that was set (socket(7)).
+    /// The size that the kernel reports: twice the value that was set (socket(7)).
     before: usize,
 }
 
 impl<'a> WidenedSocket<'a> {
-    /// TCP sockets are left alone: the kernel tunes their buffers until a size is set.
+    /// TCP sockets are not changed: the kernel tunes their buffers until a size is set.
     pub(super) fn output(job: &RunningCopy<'a>) -> Option<WidenedSocket<'a>> {
         let socket = job.output;
         if !is_worth_it(job) || socket_domain(socket) != Ok(AddressFamily::UNIX) {

@@ -18,7 +18,7 @@ use crate::choice::{BUFFER_BYTES, Kind, is_on_disk, kind};
 use crate::options::{OnProgress, Progress};
 use crate::{Error, ErrorKind, Result};
 
-/// How bytes are copied: by which system calls.
+/// The system calls by which bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CopyMethod {
@@ -34,7 +34,7 @@ pub enum CopyMethod {
     ReadWrite,
 }
 
-// Which methods fit two descriptors, the best first; and which copies would never end.
+// The methods that fit two descriptors, the best first; and the copies that would never end.
 
 /// Files of less than this are read and written, where no blocks can be shared.
 const SMALL_BYTES: u64 = 64 << 10;
@@ -254,7 +254,7 @@ pub(super) struct RunningCopy<'a> {
     pub(super) cancel: Option<&'a Cancel>,
 }
 
-/// How an attempt ended that did not fail.
+/// The outcome of an attempt that did not fail.
 #[derive(Debug, PartialEq)]
 pub(super) enum AttemptOutcome {
     /// The end of the input, or of the requested bytes, was reached.
@@ -310,7 +310,7 @@ pub(super) fn read_and_write(job: &mut RunningCopy<'_>, method: CopyMethod) -> R
 }
 
 fn copy_by(job: &mut RunningCopy<'_>, buffer: &mut Option<Buffer>) -> Result<()> {
-    // After another method usually only the end of the input remains to be seen, which needs no
+    // After another method, usually only the end of the input is left to be read, which needs no
     // large buffer.
     let mut first = [0; 512];
     loop {
@@ -326,8 +326,8 @@ fn copy_by(job: &mut RunningCopy<'_>, buffer: &mut Option<Buffer>) -> Result<()>
             Ok(0) => return Ok(()),
             Ok(n) => {
                 write(job, &memory[..n])?;
-                // There was room for more, and all that was expected has come: reading once more
-                // would only repeat that.
+                // The read was short and all expected bytes have arrived, so another read would
+                // only return the end.
                 if n < step && job.ends_at_size && Some(job.done) == job.total {
                     return Ok(());
                 }

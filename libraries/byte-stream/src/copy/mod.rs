@@ -38,10 +38,10 @@ pub struct Copied {
 
 /// Copies the rest of `input` to `output`, both from their current positions.
 ///
-/// Nothing is lost and nothing repeated when the kernel refuses one way in the middle and another
-/// goes on. After an error, an input that can seek stands behind the last byte that was written.
+/// No byte is lost or repeated if the kernel refuses a method in the middle and another one
+/// continues. After an error, an input that can seek stands behind the last byte that was written.
 /// With `splice` and `sendfile` a pipe or socket holds the file's own pages: if the file changes
-/// before they are read, its reader gets the new bytes, as with any program that copies so.
+/// before they are read, the reader gets the new bytes, as with any program that uses these calls.
 ///
 /// ```
 /// use std::fs::File;
@@ -212,8 +212,8 @@ impl RunningCopy<'_> {
                 break;
             }
         }
-        // Needed after success as well: `copy_file_range` sees the end of a file of /proc at its
-        // beginning.
+        // This is needed after success as well: `copy_file_range` sees the end of a file of /proc
+        // at its beginning.
         let done = self.done;
         read_and_write(self, finished)?;
         Ok(if self.done > done { CopyMethod::ReadWrite } else { finished })

@@ -135,7 +135,7 @@ impl Client {
         self.exchange(connection, url, &route, wanted, buffer).await
     }
 
-    /// How the server of this URL is reached.
+    /// The route to the server of this URL.
     fn route(&self, url: &Url) -> Result<Route> {
         let proxy = proxy::for_url(url, &self.settings.proxy)?;
         let tls = || self.settings.tls.clone().map_or_else(system_tls, Ok);
@@ -335,7 +335,7 @@ async fn read_head(
         if has_empty_line(&buffer[from..*end])
             && let Some(found) = head::parse(&buffer[*start..*end])?
         {
-            // However many bytes of it came at once.
+            // The limit also holds for a complete head, however many bytes came at once.
             return if found.1 > limit { Err(too_long()) } else { Ok(found) };
         }
         seen = *end;

@@ -36,7 +36,7 @@ pub(crate) struct Connection {
 
 struct Tls {
     state: ClientConnection,
-    /// What was received at once: rustls takes no more than a record at a time.
+    /// The bytes of the last read: rustls takes at most one record at a time.
     buffer: Buffer,
     /// The bytes of it that rustls has not taken yet.
     rest: Range<usize>,
@@ -133,7 +133,7 @@ impl Tls {
         match self.pass_on() {
             Ok(n) => Ok(n),
             Err(error) => {
-                // The server is to know why; this error is the one that counts.
+                // The alert tells the server the reason; only the handshake's error is returned.
                 let _ = self.flush(socket).await;
                 Err(from_tls(error))
             }
@@ -148,8 +148,8 @@ impl Tls {
         Ok(n)
     }
 
-    /// Decrypts all records that were received, as far as there is room. An error behind good
-    /// bytes is returned by the next call.
+    /// Decrypts all records that were received, as far as there is room. An error after valid bytes
+    /// is returned by the next call.
     fn decrypt(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         loop {
@@ -266,7 +266,7 @@ struct ConnectionAttempt {
 impl ConnectionAttempt {
     fn start(address: SocketAddr) -> Result<ConnectionAttempt> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        // A family that the system does not support is no reason to give up the other one.
+        // If the system does not support one family, the other one is still tried.
         let socket = new_socket(family).map_err(|errno| refused(address, errno))?;
         match connect(&socket, &address) {
             Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(ConnectionAttempt { socket, address }),
@@ -436,7 +436,7 @@ impl Socket {
                 Tcp::Thread(tcp) => {
                     self.timeouts.left()?;
                     match rustix::io::retry_on_intr(|| write(tcp)) {
-                        // There is room for a request, nearly always.
+                        // A socket nearly always has room for a request.
                         Err(Errno::AGAIN) => {
                             self.timeouts.wait(tcp, PollFlags::OUT).await?;
                             continue;
@@ -459,7 +459,7 @@ const SOCKS_VERSION: u8 = 5;
 const NO_CREDENTIALS: u8 = 0;
 const CREDENTIALS: u8 = 2;
 
-/// Where the proxy is to connect to.
+/// The destination that the proxy connects to.
 pub(super) enum ProxyDestination<'a> {
     Address(IpAddr),
     /// The proxy looks the name up.
@@ -494,7 +494,7 @@ pub(super) async fn connect_by_socks(
     if reply != 0 {
         return Err(refused_by_proxy(meaning(reply)));
     }
-    // The address that the proxy connects from is of no interest.
+    // The address that the proxy connects from is ignored.
     let len = match kind {
         1 => 4,
         3 => read::<1>(connection).await?[0],
@@ -548,7 +548,7 @@ fn length(bytes: &[u8], what: &str) -> Result<u8> {
     })
 }
 
-/// Reads no more than this, because what follows is the server's.
+/// Reads no more than this, because the following bytes are the server's.
 async fn read<const N: usize>(connection: &mut Connection) -> Result<[u8; N]> {
     let (mut bytes, mut len) = ([0; N], 0);
     while len < N {
@@ -597,7 +597,7 @@ const IDLE_LIMIT: usize = 16;
 #[derive(Clone, Default)]
 pub struct Connections(Arc<Mutex<Vec<(Route, IdleConnection)>>>);
 
-/// Where a connection leads, and how: only a request with the same route may use it.
+/// The server and the path to it: only a request with the same route may use the connection.
 #[derive(Clone)]
 pub(crate) struct Route {
     secure: bool,

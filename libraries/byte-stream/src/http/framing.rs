@@ -1,5 +1,4 @@
-//! Finds the bytes of a body and its end in the received bytes (RFC 9112). Pure: bytes in, steps
-//! out.
+//! Finds the bytes of a body and its end in the received bytes (RFC 9112). It does no I/O.
 
 use crate::{Error, ErrorKind, Result};
 
@@ -27,7 +26,7 @@ pub(crate) enum ChunkPosition {
     End,
 }
 
-/// What the next bytes are.
+/// The meaning of the next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FramingStep {
     /// This many bytes of the body.
@@ -125,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// The body in `wire`, received in pieces of these lengths; and what is left behind it.
+    /// The body in `wire`, received in pieces of these lengths; and the number of bytes behind it.
     fn decode(wire: &[u8], pieces: &[usize]) -> Result<(Vec<u8>, usize)> {
         let (mut frame, mut body) = (Frame::Chunked(ChunkPosition::Size), Vec::new());
         let (mut start, mut end) = (0, 0);
@@ -197,7 +196,7 @@ mod tests {
             }
             wire.extend_from_slice(b"0\r\n\r\n");
             prop_assert_eq!(decode(&wire, &pieces).unwrap(), (chunks.concat(), 0));
-            // No part of it is taken for the whole.
+            // No part of the body is taken for the whole.
             for len in 0..wire.len() {
                 prop_assert!(decode(&wire[..len], &pieces).is_err());
             }

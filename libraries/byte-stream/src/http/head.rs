@@ -1,5 +1,5 @@
-//! Parses the head of a response, with its dates and content encoding, and validates what it says
-//! about the body. Pure: bytes in, facts out.
+//! Parses the head of a response, with its dates and content encoding, and validates the fields
+//! about the body. It does no I/O.
 
 use percent_encoding::{AsciiSet, percent_encode};
 
@@ -72,7 +72,7 @@ impl Head {
             let text = one(name).ok().flatten()?;
             parse_date(&text).map(|at| (text, at))
         };
-        // The clock of the server counts, not ours.
+        // The server's clock is used, not ours.
         let now = date("Date").map(|(_, at)| at);
         let closes = values("Connection").iter().any(|value| is_in_list(value, b"close"));
         Ok(Head {
@@ -97,7 +97,7 @@ impl Head {
 }
 
 /// RFC 9110, 8.8.2.2: a date is a strong validator if the resource could not change again within
-/// its second. A minute allows for a clock of its own of the file server.
+/// its second. A minute allows for a file server with another clock.
 fn is_old_enough(modified: u64, now: Option<u64>) -> bool {
     now.and_then(|now| now.checked_sub(modified)).is_some_and(|age| age >= 60)
 }
@@ -201,7 +201,7 @@ pub(crate) fn is_strong(etag: &str) -> bool {
 pub struct Response {
     pub(super) url: String,
     pub(super) status: u16,
-    /// As it was received.
+    /// The head as it was received.
     pub(super) head: Box<[u8]>,
 }
 

@@ -96,7 +96,7 @@ fn total_limit_passed() -> Error {
 /// A limit for the rate at which a body is received.
 pub(crate) struct RateLimit {
     bytes_per_s: u64,
-    /// When the bytes received so far may be followed by others.
+    /// The time from which more bytes may be received.
     next: Option<Deadline>,
 }
 
@@ -111,7 +111,7 @@ impl RateLimit {
     }
 
     pub(crate) fn took(&mut self, bytes: usize) {
-        // The time of a reader that is slower than the limit is not made up for.
+        // A reader that is slower than the limit does not catch up later.
         let from = self.next.max(Deadline::after(Duration::ZERO));
         self.next = from.and_then(|from| from.plus(self.time_of(bytes)));
     }

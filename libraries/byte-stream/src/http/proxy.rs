@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use super::url::Url;
 use crate::{Error, ErrorKind, Result};
 
-/// What the caller has set.
+/// The proxy setting of the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Proxy {
     Environment,
@@ -15,7 +15,7 @@ pub(crate) enum Proxy {
     Url(String),
 }
 
-/// A proxy, and how it is requested to connect.
+/// A proxy, by the protocol that it is requested with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProxyServer {
     Http(Url),

@@ -54,7 +54,7 @@ pub(crate) struct Raw {
     rate: Option<RateLimit>,
 }
 
-/// What must be equal in all responses.
+/// The version of a resource, which must be equal in all responses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ResourceVersion {
     /// A strong `ETag`, or a date that counts as one.
@@ -306,7 +306,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Moves what is left, less than a line, to the start of the buffer, or of a larger one.
+    /// Moves the remaining bytes, less than a line, to the start of the buffer, or of a larger one.
     fn make_room(&mut self) {
         // With TLS no more than the buffer of what was received is decrypted at once.
         let is_secure = self.answer.as_ref().is_none_or(|answer| answer.connection.is_secure());
@@ -320,7 +320,8 @@ impl Raw {
         self.rest = 0..self.rest.len();
     }
 
-    /// The response has ended: so must the resource, and the connection if its close was announced.
+    /// Ends the response. The resource must end with it, and the connection too, if its close was
+    /// announced.
     async fn end(&mut self) -> Result<()> {
         if !self.rest.is_empty() {
             return Err(too_long());
@@ -486,7 +487,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Nothing has been received, nor is there anything from before.
+    /// Whether no byte and no version is known yet.
     fn is_unknown(&self) -> bool {
         self.version.validator.is_none() && self.version.size.is_none() && self.next == self.first
     }

@@ -46,7 +46,7 @@ pub(crate) struct Settings {
     /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
-    /// What exists already: its length and its strong validator.
+    /// The length and the strong validator of the bytes that exist already.
     pub(crate) from: Option<(u64, String)>,
     /// The requested part: its first byte, and the byte behind it.
     pub(crate) range: Option<(u64, Option<u64>)>,
@@ -121,7 +121,7 @@ pub(crate) fn system_tls() -> Result<Arc<ClientConfig>> {
     })
 }
 
-/// What a caller adds: certificates to trust, and its own with the key. All are texts in PEM.
+/// The caller's additions in PEM: certificates to trust, and its own certificate with the key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Pem {
     pub(crate) trusted: Option<Vec<u8>>,
@@ -161,7 +161,7 @@ fn system_roots() -> RootCertStore {
 }
 
 fn config(roots: RootCertStore, identity: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
-    // Not the process default, which another crate may have set.
+    // This is not the process default, which another crate may have set.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

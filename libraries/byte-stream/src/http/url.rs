@@ -108,7 +108,7 @@ fn reason(error: ParseError) -> &'static str {
 }
 
 /// `login:password` of the first entry for this host, or of the entry `default`, in the text of a
-/// `.netrc` file. Pure: text in, credentials out.
+/// `.netrc` file. It does no I/O.
 pub(crate) fn find_credentials(text: &str, host: &str) -> Result<Option<Vec<u8>>> {
     let mut words = NetrcWords { text, rest: text };
     let (mut login, mut password) = (None, None);
@@ -127,7 +127,7 @@ pub(crate) fn find_credentials(text: &str, host: &str) -> Result<Option<Vec<u8>>
             }
             "account" => drop(words.value(word)?),
             "macdef" => words.skip_macro(),
-            // Other programs have words of their own.
+            // Other programs may add their own words.
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! A number of records of each stratum, which are the records with the same key, and the division
-//! of records among several parts. It knows keys, not where they come from.
+//! Draws a number of records of each stratum (the records with the same key), and divides records
+//! among several parts. It knows keys, not their origin.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -33,7 +33,7 @@ impl StratumSizes {
         self.0
     }
 
-    /// `wanted` records of all, in whole records of each stratum, by the largest remainders.
+    /// Divides `wanted` records among the strata, in whole records, by the largest remainders.
     pub(crate) fn quota(self, wanted: u64) -> Quota {
         // Of equal remainders the first key wins.
         let counts: BTreeMap<Box<[u8]>, u64> = self.0.into_iter().collect();
@@ -46,7 +46,7 @@ impl StratumSizes {
 /// The number of records to draw of each stratum.
 pub(crate) enum Quota {
     Each(u64),
-    /// Nothing of keys that are not listed.
+    /// No records of keys that are not listed.
     Of(KeyCounts),
 }
 
@@ -102,7 +102,7 @@ impl<T> Strata<T> {
         Ok(items.flat_map(|stratum| stratum.reservoir.into_items()).collect())
     }
 
-    /// As `into_items`, each with the probability with which it was drawn of its stratum.
+    /// Like `into_items`, each with the probability with which it was drawn from its stratum.
     pub(crate) fn into_probable_items(
         self,
         column: &dyn Display,
@@ -137,8 +137,9 @@ pub(crate) fn key_seed(key: &[u8]) -> u64 {
     })
 }
 
-/// The part of each record in turn, such that each part gets exactly its size: a part is chosen
-/// with the probability of what it still lacks among what is left.
+/// The part of each record in turn. Each part gets exactly its size: it is chosen with a
+/// probability equal to the number of records that it still lacks, divided by the number of records
+/// that are left.
 pub(crate) struct Partition {
     rng: Rng,
     lacking: Vec<u64>,
@@ -190,7 +191,7 @@ pub(crate) fn shares(total: u64, weights: &[f64]) -> Vec<u64> {
     shares
 }
 
-/// As `shares`, but what is left of whole numbers goes to parts at random, with probabilities
+/// Like `shares`, but the remainders are assigned to parts at random, with probabilities
 /// proportional to their fractions, so that each part gets its share of many small totals.
 pub(crate) fn random_shares(rng: &mut Rng, total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();

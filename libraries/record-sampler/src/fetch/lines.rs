@@ -56,7 +56,7 @@ impl<'a> LineFile<'a> {
     }
 }
 
-/// Passes the records with these ranks to the sink; returns how many bytes were read.
+/// Passes the records with these ranks to the sink; returns the number of bytes that were read.
 pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     window: &mut FileWindow<'_>,
@@ -185,7 +185,7 @@ fn ranks_at_once(file: &LineFile<'_>) -> u64 {
     (BYTES / 2 / mean_len).min(RANKS)
 }
 
-/// Passes the lines with these ranks to the sink; returns how many bytes were read.
+/// Passes the lines with these ranks to the sink; returns the number of bytes that were read.
 pub(crate) fn fetch_many<I: Iterator<Item = u64>>(
     file: &LineFile<'_>,
     threads: usize,
@@ -293,7 +293,7 @@ impl LineBatch {
         }
     }
 
-    /// Returns how many more bytes were read.
+    /// Returns the number of further bytes that were read.
     fn hand_over(&self, file: &LineFile<'_>, sink: &mut dyn Sink) -> Result<u64> {
         let mut at = 0;
         for (place, is_after_crlf) in &self.ends {
@@ -358,7 +358,8 @@ fn lost() -> Error {
 /// no others. With twice as many lines as needed, that happens once in 2⁶⁴ samples.
 const REPEATS: u32 = 64;
 
-/// `n` different lines in the order in which they were found, and how many bytes were read.
+/// `n` different lines in the order in which they were found, and the number of bytes that were
+/// read.
 pub(crate) fn probe(
     population: &Population,
     n: u64,

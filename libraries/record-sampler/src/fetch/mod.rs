@@ -1,4 +1,4 @@
-//! Fetches records by rank from files, in the way that suits the format.
+//! Fetches records by rank from files, by the method that suits the format.
 
 mod fixed;
 mod lines;
@@ -58,7 +58,7 @@ pub(crate) fn copy(
 /// The number of reads that the device has in flight.
 const IN_FLIGHT: usize = 64;
 
-/// One file of the population.
+/// A file of the population with records of a fixed size.
 struct FixedFile<'a> {
     file: &'a PlainFile,
     len: u64,

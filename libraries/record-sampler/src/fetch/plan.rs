@@ -2,7 +2,7 @@
 
 use crate::input::Density;
 
-/// How records are fetched.
+/// The method by which records are fetched.
 ///
 /// ```
 /// use record_sampler::{Format, Method, Population, Sampler};
@@ -29,9 +29,9 @@ pub enum Method {
     #[cfg(all(feature = "uring", target_os = "linux"))]
     Uring,
     /// Lines at random byte offsets, without counting the lines. A long line is hit more often and
-    /// rejected accordingly, which makes the sample exact; but that `n` exceeds the number of lines
-    /// is noticed only after many tries. Each try reads a byte or `min_len`, and the number of
-    /// tries is the mean line length divided by `min_len`.
+    /// rejected accordingly, which makes the sample exact; but it takes many tries to notice that
+    /// `n` exceeds the number of lines. Each try reads a byte or `min_len`, and the number of tries
+    /// is the mean line length divided by `min_len`.
     Probe {
         /// A lower bound of the line length, line feed included; 1 is always valid.
         min_len: u32,
@@ -94,9 +94,9 @@ pub(crate) struct MethodChoice {
     pub(crate) density: Density,
 }
 
-// In ns, from `cargo bench --bench peers -- way` on an idle virtual machine with 2 processors
-// (Xeon, 2.8 GHz, kernel 6.18); device figures are those of its disk. A test compares the choices
-// with the measurements.
+// The costs are in ns, from `cargo bench --bench peers -- way` on an idle virtual machine with 2
+// processors (Xeon, 2.8 GHz, kernel 6.18); device figures are those of its disk. A test compares
+// the choices with the measurements.
 const PREAD_NS: f64 = 550.0;
 /// A read through a ring. With a slow disk it costs more than requesting pages in advance.
 #[cfg(all(feature = "uring", target_os = "linux"))]
@@ -111,7 +111,7 @@ const FAULT_BYTES: u64 = 65536;
 const LARGE_FAULT_NS: f64 = 5000.0;
 /// Reading fewer records takes less time than finding out how much a fault maps could save.
 const LEAST_MAPPED: u64 = 4000;
-/// Half of the cost of a sparse sample is the device's as soon as this share is not cached.
+/// From this uncached share on, half of the cost of a sparse sample is that of the device.
 const COLD: f64 = 0.05;
 /// Mapping all pages at once.
 const POPULATE_NS_PER_BYTE: f64 = 0.055;
@@ -191,7 +191,7 @@ fn touched(n: f64, size: f64, len: f64, part: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of n of 10⁷ records of 64 bytes.
+    /// The facts for n of 10⁷ records of 64 bytes.
     fn facts(n: u64, cached: f64) -> MethodFacts {
         let (total, cached, may_map) = (10_000_000, Some(cached), true);
         MethodFacts { n, total, record_bytes: 64, cached, fault_bytes: None, may_map }

@@ -9,7 +9,7 @@ use crate::input::{Checkpoint, FileAccess, FileWindow, Population, Scan};
 use crate::sink::{Place, Sink};
 use crate::work::ProgressGate;
 
-/// The records of scanned inputs.
+/// The number of records of scanned inputs, with checkpoints to find them.
 #[derive(Default)]
 pub(crate) struct CountedRecords {
     pub(crate) total: u64,
@@ -24,9 +24,9 @@ struct Checkpoints {
     distance: u64,
 }
 
-/// The least distance of two checkpoints: what is read to find a record.
+/// The least distance of two checkpoints, which is read to find a record.
 const DISTANCE_BYTES: u64 = 16 << 10;
-/// Of larger inputs every other one is dropped, so that all of them take at most 5 MiB.
+/// If there are more, every other one is dropped, so that all of them take at most 5 MiB.
 const MOST_CHECKPOINTS: usize = 1 << 17;
 
 impl Default for Checkpoints {

@@ -1,5 +1,5 @@
-//! What a file consists of, a header and records of one kind, and the names of formats. It does not
-//! read inputs.
+//! The formats of files, which consist of a header and records of one kind, and their names. It
+//! does not read inputs.
 
 mod splitter;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::{Error, ErrorKind, Result};
 pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
 
-/// What separates the records of an input.
+/// The format of the records of an input, and so their ends.
 ///
 /// ```
 /// use record_sampler::{Format, Population, Sampler};
@@ -61,8 +61,7 @@ pub enum Format {
     },
 }
 
-/// What precedes the records of a file. It is no part of the population, and is written once before
-/// the records.
+/// The header of a file. It is not part of the population, and is written once before the records.
 ///
 /// ```
 /// use record_sampler::{Format, HeaderRule, Population, Sampler};
@@ -77,16 +76,16 @@ pub enum Format {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HeaderRule {
-    /// Nothing.
+    /// No header.
     #[default]
     None,
     /// The first record.
     Record,
-    /// As many lines. A file with fewer lines is an error, unless it is empty.
+    /// This many lines. A file with fewer lines is an error, unless it is empty.
     Lines(u64),
     /// The lines at the start of the file that begin with this text.
     Prefix(String),
-    /// As many bytes, before records of a fixed size.
+    /// This many bytes, before records of a fixed size.
     Bytes(u64),
     /// These bytes, before records of a fixed size. A file that begins otherwise is an error.
     Magic(Vec<u8>),
@@ -198,11 +197,11 @@ pub struct Layout {
     pub name: String,
     /// The records.
     pub format: Format,
-    /// What precedes them.
+    /// The rule for the header before them.
     pub header: HeaderRule,
 }
 
-/// The formats that have nothing to choose, with what the lines of their headers begin with.
+/// The formats without parameters, with the text that the lines of their headers begin with.
 const NAMED: [(&str, Format, &str); 10] = [
     ("lines", Format::Lines, ""),
     ("csv", Format::Csv { delimiter: b',' }, ""),

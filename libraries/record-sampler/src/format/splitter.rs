@@ -15,8 +15,8 @@ pub(crate) struct Splitter {
     seen: u64,
     /// The bytes of those empty lines.
     empty: u64,
-    /// The bytes of the current line: with 0 or 1 byte the line may be empty. Of a group of lines
-    /// the number of those that have ended.
+    /// The bytes of the current line: with 0 or 1 byte the line may be empty. For a record of
+    /// several lines, the number of lines that have ended.
     content: u64,
     last: Option<u8>,
     quote: Quote,
@@ -51,7 +51,7 @@ pub(crate) enum RecordFlaw {
 }
 
 impl RecordFlaw {
-    /// The same flaw in a piece that begins as many bytes earlier.
+    /// The same flaw for a piece that begins this many bytes earlier.
     pub(super) fn after(self, bytes: usize) -> RecordFlaw {
         match self {
             RecordFlaw::TooLarge(at) => RecordFlaw::TooLarge(at + bytes as i64),
@@ -217,7 +217,7 @@ impl Splitter {
         Ok((passed, at))
     }
 
-    /// Whether the next bytes are plain lines of CSV, whose ends are found without looking at each
+    /// Whether the next bytes are plain lines of CSV, whose ends are found without examining each
     /// byte.
     fn is_plain_ahead(&mut self, piece: &[u8]) -> bool {
         let Some(first) = piece.first() else { return false };
@@ -234,7 +234,7 @@ impl Splitter {
         self.is_plain
     }
 
-    /// As `pass`, for bytes that are plain, up to where they end.
+    /// Like `pass`, for plain bytes, up to the end of these.
     fn pass_plain(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), RecordFlaw> {
         let piece = &piece[..piece.len().min(self.ahead)];
         let (passed, bytes) = pass_lines(piece, limit);
@@ -263,8 +263,8 @@ impl Splitter {
         self.last = bytes.last().copied().or(self.last);
     }
 
-    /// At the end of the input: whether there is a record without terminator. An error says what is
-    /// wrong with it, and how far before the end of the input it begins.
+    /// At the end of the input: whether there is a record without terminator. An error contains the
+    /// flaw, and the distance from the start of the record to the end of the input.
     pub(crate) fn finish(&self) -> Result<bool, (String, u64)> {
         match self.format {
             Format::Fixed(len) if self.seen > 0 => {

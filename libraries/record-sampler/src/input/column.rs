@@ -123,7 +123,7 @@ impl Picker {
         }
     }
 
-    /// Whether this is an empty line of JSON Lines, which is no record with columns.
+    /// Whether this is an empty line of JSON Lines, which is a record without columns.
     pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
         match self {
             Picker::Field { .. } | Picker::PlainField { .. } => false,
@@ -203,8 +203,8 @@ fn member<'r>(record: &[u8], name: &str) -> Result<Cow<'r, [u8]>> {
     }
 }
 
-/// The digits of an integer that does not fit into 64 bits, which as a floating point number would
-/// be equal to others.
+/// The digits of an integer that does not fit into 64 bits, which would be equal to others as a
+/// floating point number.
 #[cfg(feature = "json")]
 fn long_integer(record: &[u8], name: &str) -> Option<String> {
     use std::collections::HashMap;
@@ -244,7 +244,7 @@ fn plain_fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     record.split(is_end).filter(move |field| !(are_blanks && field.is_empty()))
 }
 
-/// A field in quotes, and what follows its delimiter.
+/// A field in quotes, and the text after its delimiter.
 fn quoted(text: &[u8], delimiter: u8) -> (Vec<u8>, Option<&[u8]>) {
     let mut field = Vec::new();
     let mut at = 0;

@@ -38,7 +38,7 @@ const OTHERS: [(&[u8], &str); 8] = [
     (b"\x1f\x8b\x08", "gzip -dc"),
     (b"\x28\xb5\x2f\xfd", "zstd -dc"),
 ];
-/// As many as the longest of them.
+/// The length of the longest of them.
 const MAGIC_BYTES: usize = 10;
 #[cfg(feature = "decode")]
 const BUFFER_BYTES: usize = 1 << 17;

@@ -124,7 +124,7 @@ impl Population {
     }
 
     /// A file that is open already, such as a redirected standard input, from its start; the name
-    /// is used in error messages. What is not a regular file is a stream.
+    /// is used in error messages. A file that is not regular is a stream.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -225,8 +225,8 @@ impl Population {
         self.with_header_rule(HeaderRule::Record)
     }
 
-    /// As [`with_header`](Self::with_header), for a header that is not the first record. An error
-    /// if the format cannot have it comes with the sample.
+    /// Like [`with_header`](Self::with_header), for a header that is not the first record. If the
+    /// format cannot have it, drawing a sample is an error.
     ///
     /// ```
     /// use record_sampler::{Format, HeaderRule, Population, Sampler};
@@ -241,7 +241,7 @@ impl Population {
         self
     }
 
-    /// As [`with_header`](Self::with_header), unless there is another rule, but the headers may
+    /// Like [`with_header`](Self::with_header), unless there is another rule, but the headers may
     /// differ: columns are found in the first one.
     ///
     /// ```
@@ -314,8 +314,8 @@ impl Population {
         result.map(|value| (value, Some(note).filter(|note| !note.is_empty())))
     }
 
-    /// Verifies that no file has changed since it was opened, but for bytes that were appended to
-    /// it: they are not part of the population. Returns a note about them.
+    /// Verifies that no file has changed since it was opened, except by bytes that were appended:
+    /// they are not part of the population. Returns a note about them.
     pub(crate) fn check_unchanged(&self) -> Result<String> {
         let mut note = String::new();
         for input in &self.inputs {
@@ -335,8 +335,8 @@ impl Population {
     }
 }
 
-/// Whether an empty file may hold more than its size says: those of kernel file systems, which have
-/// no device.
+/// Whether an empty file may hold more than its size says: kernel file systems, which have no
+/// device, have such files.
 #[cfg(target_os = "linux")]
 fn may_hold_more(metadata: &Metadata) -> bool {
     metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0

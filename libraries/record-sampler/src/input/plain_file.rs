@@ -24,7 +24,7 @@ pub(crate) struct PlainFile {
     edges: Option<u64>,
 }
 
-/// At each end of a file. To read them costs some microseconds a file.
+/// The number of bytes at each end of a file. Reading them takes some microseconds for each file.
 const EDGE_BYTES: u64 = 4096;
 
 /// The byte order mark of UTF-8, which some programs write at the start of a text.
@@ -69,7 +69,8 @@ impl PlainFile {
         let metadata = file.metadata().map_err(io)?;
         match metadata.len().checked_sub(self.size) {
             Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
-            // What was appended to still has the same bytes at both edges of what was there before.
+            // A file that was appended to still has the same bytes at both ends of its former
+            // content.
             Some(1..) if edges(&file, self.size) != self.edges => Err(self.changed(metadata.len())),
             Some(growth) => Ok(growth),
             None => Err(self.changed(metadata.len())),
@@ -93,9 +94,8 @@ impl PlainFile {
     }
 }
 
-/// A digest of the first and the last bytes of a file of this size, by which one that was
-/// overwritten by a larger one is distinguished from one that was appended to. None where they
-/// cannot be read.
+/// A digest of the first and the last bytes of a file of this size, which distinguishes a file that
+/// was appended to from one that was overwritten by a larger one. `None` if they cannot be read.
 fn edges(file: &File, size: u64) -> Option<u64> {
     let len = size.min(EDGE_BYTES);
     let mut bytes = vec![0; 2 * len as usize];
@@ -118,8 +118,8 @@ pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> 
     })
 }
 
-// Of many files only some descriptors stay open, and the other files are opened again when they are
-// read.
+// If there are many files, only some descriptors stay open, and the other files are opened again
+// when they are read.
 
 /// The most files that stay open for as long as the population lives.
 const MOST_PINNED: u64 = 256;
@@ -165,8 +165,8 @@ impl Deref for OpenFile<'_> {
 }
 
 impl Descriptors {
-    /// A quarter of the descriptors that this process may have is used at most: the caller needs
-    /// some, too.
+    /// At most a quarter of the descriptors that this process may have is used, because the caller
+    /// needs some, too.
     pub(crate) fn new() -> Descriptors {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Descriptors {
@@ -223,9 +223,9 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// The share of the file's pages that are cached, which querying does not change, or `None` if the
-/// system cannot report it (Linux before 6.5, other systems). Of a large file only some places are
-/// checked, as checking all takes milliseconds.
+/// The share of the file's pages that are cached, or `None` if the system cannot report it (Linux
+/// before 6.5, other systems). The query does not change it. Only some places of a large file are
+/// checked, because checking all takes milliseconds.
 #[cfg(target_os = "linux")]
 pub(crate) fn cached_share(file: &File, size: u64) -> Option<f64> {
     const PAGE: u64 = 4096;
@@ -285,7 +285,7 @@ pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, a
     }
 }
 
-/// Other systems do without it.
+/// Other systems have no such advice.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn advise(_: &PlainFile, _: u64, _: Option<NonZero<u64>>, _: Advice) {}
 

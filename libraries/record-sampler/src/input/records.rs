@@ -101,7 +101,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Appends as many bytes. A stream with fewer is an error.
+    /// Appends this many bytes. A stream with fewer is an error.
     fn take_bytes(&mut self, len: u64, out: &mut Vec<u8>) -> Result<()> {
         while (out.len() as u64) < len {
             let left = len - out.len() as u64;
@@ -176,8 +176,7 @@ impl<R: Read> Records<R> {
             let (passed, bytes) = found.map_err(|flaw| self.flawed(0, flaw))?;
             skipped += passed;
             is_within = match self.format.is_lines() {
-                // Counting by vectors needs no state: what follows the last line feed is the start
-                // of a record.
+                // Counting by vectors needs no state: a record begins behind the last line feed.
                 true if bytes > 0 => piece[bytes - 1] != b'\n',
                 true => is_within,
                 false => false,
@@ -299,8 +298,7 @@ impl<R: Read> Records<R> {
     }
 }
 
-// Where headers end. Of the headers of several inputs the first one is kept, and the others must be
-// equal to it.
+// The headers of inputs. The first one is kept, and the others must be equal to it.
 
 impl<R: Read> Records<R> {
     /// The header at the start of the input, with its line end. `None` if the input is empty: it
@@ -374,7 +372,7 @@ impl Header {
     }
 }
 
-/// What differs: its text in the first header and in the other one.
+/// A difference between two headers: its text in the first one and in the other one.
 type HeaderDifference = [Option<Vec<u8>>; 2];
 
 /// The first column whose names differ, counted from 1, if the format has columns; else the first

@@ -26,7 +26,7 @@ pub(crate) struct Scan<'a> {
     jumped: u64,
 }
 
-/// Where a record begins.
+/// The start of a record.
 #[derive(Clone, Copy)]
 pub(crate) struct Checkpoint {
     input: usize,
@@ -68,7 +68,7 @@ impl<'a> Scan<'a> {
         &self.header.bytes
     }
 
-    /// Where the names of columns are found.
+    /// The line with the names of the columns.
     pub(crate) fn names(&self) -> Option<HeaderLine<'_>> {
         HeaderLine::new(&self.header.bytes, &self.population.header)
     }
@@ -86,7 +86,7 @@ impl<'a> Scan<'a> {
         bytes - self.jumped
     }
 
-    /// Where the next record begins, if it is in a file that can be read at any offset.
+    /// The start of the next record, if it is in a file that can be read at any offset.
     pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
         let input = self.next_input.checked_sub(1)?;
         let Source::File(_) = &self.population.inputs.get(input)?.source else { return None };
@@ -99,8 +99,8 @@ impl<'a> Scan<'a> {
         self.current.as_ref().map_or(0, |records| records.position().0)
     }
 
-    /// Moves forward to a checkpoint, from which `piece` bytes are read at once, unless what is
-    /// before it was read already.
+    /// Moves forward to a checkpoint, from which `piece` bytes are read at once, unless the bytes
+    /// before it were read already.
     pub(crate) fn jump(&mut self, to: &Checkpoint, piece: usize) -> Result<()> {
         let from = self.next_input;
         while self.next_input <= to.input && self.current.is_some() {

@@ -6,7 +6,7 @@ use memmap2::{Advice, Mmap, MmapOptions};
 use super::plain_file::{PlainFile, read_exactly};
 use crate::{Error, ErrorKind, Result};
 
-/// How bytes are accessed.
+/// The way in which the bytes of a file are accessed.
 #[derive(Clone, Copy)]
 pub(crate) enum FileAccess<'a> {
     Read(&'a PlainFile),
@@ -70,7 +70,7 @@ impl<'a> FileWindow<'a> {
     }
 }
 
-/// Where a page begins.
+/// The alignment of pages.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A page-aligned buffer. Where this was measured (AMD EPYC), the kernel's copy to an address 16
@@ -99,7 +99,7 @@ impl AlignedBuffer {
     }
 }
 
-/// How densely a mapping will be accessed.
+/// The density with which a mapping will be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Density {
     /// A few pages, which are not cached.
@@ -122,7 +122,7 @@ pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
     // SAFETY: the bytes are only read as bytes; the danger of a truncated file is documented above.
     let map = unsafe { options.map(&*open) };
     let map = map.map_err(mapping)?;
-    // Advice only: without it more is read than needed, or faults take longer.
+    // This is only advice: without it, more is read than needed, or faults take longer.
     let _ = match density {
         Density::Sparse => map.advise(Advice::Random),
         Density::Dense => Ok(()),

@@ -105,7 +105,7 @@ impl<'a> ParquetColumn<'a> {
         Ok(picked)
     }
 
-    /// An error unless its values may be weights.
+    /// Returns an error unless its values may be weights.
     pub(super) fn are_numbers(&self) -> Result<()> {
         if self.kind == ColumnType::Other { Err(self.bad("it holds no numbers")) } else { Ok(()) }
     }
@@ -317,7 +317,7 @@ impl ColumnValue<'_> {
     }
 }
 
-/// As the reader of JSON Lines writes a number: `null` for NaN and infinity.
+/// Writes a number as the reader of JSON Lines does: `null` for NaN and infinity.
 fn write_real(value: f64, buffer: &mut Vec<u8>) -> std::io::Result<()> {
     serde_json::to_writer(buffer, &value).map_err(Into::into)
 }

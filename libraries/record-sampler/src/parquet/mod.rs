@@ -113,7 +113,7 @@ impl Sampler {
         Err(Error::new(ErrorKind::BadRequest, text))
     }
 
-    /// The chosen ranks, and what was read to find them.
+    /// The chosen ranks, and a note on how they were found.
     fn parquet_ranks<'a>(&self, sources: &ParquetFiles<'_>) -> Result<(Ranks<'a>, String)> {
         if self.is_mergeable {
             let ranks = self.mergeable_ranks(sources)?;
@@ -142,7 +142,7 @@ fn guarded<'b, P: AsRef<Path>, T>(
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }
     if drawn.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Stopped) {
-        // The footer that was read does not go with what a larger file holds.
+        // The footer that was read does not match the content of a larger file.
         let note = population.check_unchanged()?;
         if !note.is_empty() {
             let text = format!("the input changed while it was read; {note}");

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// The number of chosen rows that are gathered; the values of one column at a time are in memory.
 const GATHERED: usize = 1 << 17;
 
-/// What was copied.
+/// The result of a copy.
 pub(super) struct CopiedRows {
     /// The rows of each output.
     pub(super) taken: Vec<u64>,
@@ -57,7 +57,7 @@ pub(super) fn copy(
 struct GatheredRows<'a, 'b> {
     writers: Vec<Writer<'a, 'b>>,
     chosen: Vec<ChosenRows>,
-    /// Of each output.
+    /// The number of gathered rows of each output.
     counts: Vec<usize>,
 }
 

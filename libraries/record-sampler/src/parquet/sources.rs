@@ -1,5 +1,5 @@
 //! Parquet files with one schema as one population: their footers, and readers of their columns.
-//! What the Parquet library is given is checked before, and its errors and panics become errors of
+//! The input of the Parquet library is checked before, and its errors and panics become errors of
 //! this crate.
 
 use std::io::{self, BufReader, Read};
@@ -321,7 +321,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// A position to continue reading from.
+/// A reader of a file from an offset on.
 pub(super) struct ChunkReaderAt {
     chunks: Chunks,
     offset: u64,
@@ -391,7 +391,7 @@ impl<P: PageReader> PageReader for CountedPages<P> {
     }
 }
 
-/// Other defects are left to the library, which detects them.
+/// The library detects other defects.
 fn is_short(page: &Page, width: u32) -> bool {
     let (levels, values) = match page {
         Page::DataPage { buf, num_values, rep_level_encoding: Encoding::RLE, .. } => {

@@ -13,8 +13,8 @@ use crate::sketch::{FileKeys, Sketch, SketchRequest};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 impl Sampler {
-    /// Draws the sample that sketches of parts give when they are merged: another one than without
-    /// it, from the same population. See [`sketch`](Self::sketch).
+    /// Draws the sample that sketches of parts give when they are merged. It differs from the
+    /// sample without this option. See [`sketch`](Self::sketch).
     ///
     /// ```
     /// use record_sampler::{Format, Part, Population, Sampler};

@@ -12,12 +12,12 @@ use crate::shuffle::{MappedShuffler, Shuffle, Shuffler};
 use crate::sink::{Output, PartSink, Place, RecordSink, Sink, WithProbability};
 use crate::{Result, streaming, work};
 
-/// More of them do not make a random order faster.
+/// More threads do not make a random order faster.
 const MOST_THREADS: usize = 8;
 
 impl Sampler {
     /// Writes the chosen records, and the header before them if there is one. Text that ends
-    /// without a line end gets one. What was written before an error is not a sample.
+    /// without a line end gets one. Records that were written before an error are not a sample.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -130,7 +130,7 @@ impl Sampler {
             let mut parts = PartSink::new(outputs, Partition::new(Rng::new(self.seed), sizes));
             return ranked.fetch(population, Box::new(0..total), total, &mut parts);
         }
-        // All are shuffled, and the first ones go to the first output.
+        // All records are shuffled, and the first ones go to the first output.
         let turns = sizes.into_iter().enumerate();
         let turns = turns.flat_map(|(part, size)| (0..size).map(move |_| part));
         let mut parts = PartSink::new(outputs, turns);
@@ -201,7 +201,8 @@ impl Sampler {
 }
 
 impl Sampler {
-    /// How many records to draw of each stratum. `sizes` counts them, if that is needed.
+    /// The number of records to draw of each stratum. `sizes` counts the records, if that is
+    /// needed.
     pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<StratumSizes>) -> Result<Quota> {
         match self.amount {
             Amount::Exactly(n) | Amount::AtMost(n) if !self.is_proportional => Ok(Quota::Each(n)),

@@ -12,11 +12,11 @@ use crate::sink::Probabilities;
 use crate::work::ProgressGate;
 use crate::{Error, ErrorKind, Result};
 
-/// How many records to choose, and how.
+/// The number of records to choose, and the method.
 ///
-/// The same sampler on the same inputs gives the same records, on every machine and for ever. What
-/// is drawn from a stream is another sample than what is drawn from a file, because its length is
-/// not known. A sampler can be cloned and sent to other threads.
+/// The same sampler on the same inputs gives the same records, on every machine and for ever. The
+/// sample of a stream differs from that of a file, because the length of a stream is not known. A
+/// sampler can be cloned and sent to other threads.
 ///
 /// ```
 /// use record_sampler::{Format, Population, Sampler};
@@ -61,7 +61,7 @@ const MEMORY: u64 = 256 << 20;
 pub(crate) enum Amount {
     Exactly(u64),
     AtMost(u64),
-    /// Of each record, or of each stratum in whole records.
+    /// The probability of each record, or the share of each stratum in whole records.
     Share(f64),
 }
 
@@ -84,7 +84,7 @@ pub(crate) enum Weight {
     Function(WeightOf),
 }
 
-/// What was done to draw a sample.
+/// The counts and the method of a drawn sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stats {
@@ -98,7 +98,7 @@ pub struct Stats {
     pub method: Method,
     /// The reason for the method.
     pub reason: String,
-    /// What the user should know about the inputs: files that have grown since they were opened.
+    /// A note about the inputs for the user: files that have grown since they were opened.
     pub note: Option<String>,
 }
 
@@ -172,7 +172,7 @@ impl Sampler {
         Sampler { share: Some(share), ..Sampler::exactly(0) }
     }
 
-    /// As `exactly`, but all records if there are fewer.
+    /// Like `exactly`, but all records if there are fewer.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -198,7 +198,7 @@ impl Sampler {
     }
 }
 
-// How records are chosen and fetched.
+// Options for choosing and fetching records.
 
 impl Sampler {
     /// Sets the seed, which is 0 by default.
@@ -233,9 +233,9 @@ impl Sampler {
         self
     }
 
-    /// Sets the memory for records in random order, in bytes, instead of 256 MiB. What it does not
-    /// hold is kept in a temporary file without a name, in the directory that `TMPDIR` names. The
-    /// order does not depend on it.
+    /// Sets the memory for records in random order, in bytes, instead of 256 MiB. The records
+    /// beyond it are kept in a temporary file without a name, in the directory that `TMPDIR` names.
+    /// The order does not depend on it.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -321,7 +321,7 @@ impl Sampler {
         self
     }
 
-    /// As `weighted_by`, with weights that a function computes.
+    /// Like `weighted_by`, with weights that a function computes.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -357,10 +357,9 @@ impl Sampler {
         self
     }
 
-    /// As [`per`](Self::per), with the number of records of all strata together: each stratum has
-    /// its share of them in whole records, by the largest remainders. With
-    /// [`split`](Self::split), each stratum is divided by the shares, and what is left of it at
-    /// random.
+    /// Like [`per`](Self::per), with the number of records of all strata together: each stratum has
+    /// its share of them in whole records, by the largest remainders. With [`split`](Self::split),
+    /// each stratum is divided by the shares, and its remainder at random.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -569,7 +568,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Where records are not fetched from anywhere in a file, none can be fetched from a mapping.
+    /// Only records that can be fetched at any offset of a file can be fetched from a mapping.
     fn check_mapping(&self, population: &Population) -> Result<()> {
         let Sampler { weight, key, groups, .. } = self;
         let is_scanned = weight.is_some() || key.is_some() || groups.is_some();

@@ -25,12 +25,12 @@ const LEAST_BYTES: u64 = 16 << 20;
 pub(crate) struct MappedShuffler {
     order: KeyOrder,
     buckets: Vec<PlaceBucket>,
-    /// What remains of a key by this shift is the number of its bucket.
+    /// A key shifted by this is the number of its bucket.
     shift: u32,
     /// The entries of a bucket that stay in memory.
     room: usize,
     spill: Option<Spill>,
-    /// Records that are too long, or that need another line end: where they are, and their lengths.
+    /// The offsets and lengths of records that are too long, or that need another line end.
     apart: Vec<Place>,
     seed: u64,
 }
@@ -129,7 +129,7 @@ pub(super) type PlaceEntry = (u64, u64);
 
 const ENTRY_BYTES: u64 = size_of::<PlaceEntry>() as u64;
 const LEN_BITS: u32 = 20;
-/// Instead of a length: the record is listed apart.
+/// This value in place of a length says that the record is listed separately.
 const IS_APART: u64 = (1 << LEN_BITS) - 1;
 
 /// Entries with a range of keys, in memory and in the temporary file.
@@ -195,15 +195,15 @@ const AT_ONCE: usize = 64;
 /// The mapped files.
 pub(super) struct MappedFiles<'a> {
     pub(super) maps: &'a [&'a [u8]],
-    /// Where each file begins, as if all were one.
+    /// The offset of each file, as if all were one.
     pub(super) starts: Vec<u64>,
     pub(super) record_end: Option<u8>,
 }
 
-/// What comes next.
+/// The next records of a bucket.
 enum NextRecords {
     Copied(RecordBatch),
-    /// A record that is listed apart, at this offset.
+    /// A record that is listed separately, at this offset.
     Apart(u64),
 }
 
@@ -216,7 +216,7 @@ struct RecordBatch {
     has_open: bool,
 }
 
-/// A bucket, and where its records go.
+/// A bucket, and the channel for its records.
 type BucketJob = (PlaceBucket, SyncSender<Result<NextRecords>>);
 type Load<'a> = &'a (dyn Fn(PlaceBucket) -> Result<Vec<PlaceEntry>> + Sync);
 

@@ -1,5 +1,5 @@
-//! Records in random order, in bounded memory: they are taken in the order of the inputs, and what
-//! memory does not hold is kept in a temporary file until it is their turn.
+//! Records in random order, in bounded memory: they are taken in the order of the inputs, and those
+//! that do not fit into memory are kept in a temporary file until it is their turn.
 
 mod mapped;
 mod spill;
@@ -27,7 +27,7 @@ const BUCKET_BYTES: u64 = 4 << 20;
 /// Buckets that are still too large are divided again, as often as this.
 const MOST_DEPTH: u32 = 8;
 
-/// How many records are to be shuffled, and by which seed.
+/// The number of records to shuffle, their size, and the seed.
 #[derive(Clone, Copy)]
 pub(crate) struct Shuffle {
     pub(crate) records: u64,
@@ -45,12 +45,12 @@ pub(crate) struct Shuffler {
     shelf: BucketStorage,
     /// Whether long records can be read again.
     can_reread: bool,
-    /// The bucket of the record that is being taken, and where it begins there.
+    /// The bucket of the record that is being taken, and its offset there.
     open: Option<(usize, usize)>,
     is_long: bool,
 }
 
-/// What all buckets share.
+/// The temporary file, the seed and the memory limit that all buckets share.
 struct BucketStorage {
     spill: Option<Spill>,
     seed: u64,
@@ -58,12 +58,12 @@ struct BucketStorage {
 }
 
 impl Shuffle {
-    /// What is stored of the records, and the entries by which they are sorted.
+    /// The size of the stored records, and of the entries by which they are sorted.
     fn stored_bytes(&self) -> u64 {
         self.bytes.saturating_add(self.records.saturating_mul(2 * HEAD_BYTES as u64))
     }
 
-    /// An error, before anything is read, if temporary files have no room for the records.
+    /// Returns an error, before anything is read, if temporary files have no room for the records.
     fn check(&self) -> Result<()> {
         let stored = self.stored_bytes();
         let free = spill::free_bytes().unwrap_or(u64::MAX);
@@ -159,7 +159,7 @@ impl Sink for Shuffler {
     }
 }
 
-/// Where records go when it is their turn.
+/// The output of records when it is their turn.
 struct ShuffleOutput<'a, 'b> {
     files: Option<&'a Population>,
     sink: &'b mut dyn Sink,
@@ -246,7 +246,7 @@ impl BucketStorage {
 pub(crate) struct Spool {
     bucket: RecordBucket,
     shelf: BucketStorage,
-    /// Where the record begins that is being taken.
+    /// The offset of the record that is being taken.
     open: Option<usize>,
 }
 

@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const HEAD_BYTES: usize = 16;
 /// The line before the record ended in CRLF.
 pub(super) const IS_AFTER_CRLF: u64 = 1;
-/// Instead of the bytes of the record there is its place.
+/// The place of the record is stored in place of its bytes.
 pub(super) const IS_PLACE: u64 = 2;
 const FLAG_BITS: u32 = 2;
 
@@ -28,7 +28,7 @@ const FLAG_BITS: u32 = 2;
 #[derive(Default)]
 pub(super) struct RecordBucket {
     pub(super) buffer: Vec<u8>,
-    /// The offset and the size of what was moved to the file.
+    /// The offset and the size of each part that was moved to the file.
     chunks: Vec<(u64, u64)>,
     pub(super) records: u64,
     /// The bytes in the file.
@@ -36,7 +36,7 @@ pub(super) struct RecordBucket {
 }
 
 impl RecordBucket {
-    /// Begins a record; its bytes are to be appended to the buffer. Returns where it begins.
+    /// Begins a record; its bytes are to be appended to the buffer. Returns its offset.
     pub(super) fn begin(&mut self, key: u64) -> usize {
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&key.to_le_bytes());
@@ -52,7 +52,7 @@ impl RecordBucket {
         self.records += 1;
     }
 
-    /// Moves what is in memory to the file.
+    /// Moves the records in memory to the file.
     pub(super) fn spill(&mut self, spill: &mut Option<Spill>) -> Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -129,7 +129,7 @@ pub(super) fn stored(bytes: &[u8], at: usize) -> Option<StoredRecord> {
 pub(super) struct Replay {
     file: Option<Arc<File>>,
     chunks: std::vec::IntoIter<(u64, u64)>,
-    /// What is left of the current chunk: its offset and its size.
+    /// The offset and the size of the rest of the current chunk.
     chunk: (u64, u64),
     /// The records that are not in the file.
     last: Vec<u8>,
@@ -184,7 +184,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// For the keys from `low`, as many as `span`.
+    /// Buckets for `span` keys from `low` on.
     pub(super) fn new(low: u64, span: u128, n: u64, room: usize) -> Buckets {
         let width = span.div_ceil(u128::from(n.max(1))).clamp(1, u128::from(u64::MAX)) as u64;
         let list = (0..n.max(1)).map(|_| RecordBucket::default()).collect();
@@ -213,7 +213,7 @@ impl Buckets {
         bucket.spill(spill)
     }
 
-    /// If some records are in the file, all are, so that memory has room for what comes.
+    /// If some records are in the file, all are, so that memory has room for further records.
     pub(super) fn settle(&mut self, spill: &mut Option<Spill>) -> Result<()> {
         if spill.is_none() {
             return Ok(());
@@ -234,7 +234,7 @@ pub(super) struct KeyOrder(Rng);
 
 impl KeyOrder {
     pub(super) fn new(seed: u64) -> KeyOrder {
-        // Other numbers than those that chose the records.
+        // These are other numbers than those that chose the records.
         KeyOrder(Rng::new(seed ^ 0x5eed_5eed_5eed_5eed))
     }
 
@@ -262,7 +262,7 @@ pub(super) fn sort(entries: &mut [(u64, u64)], seed: u64) {
     for run in entries.chunk_by_mut(equal).filter(|run| run.len() > 1) {
         let key = run[0].0;
         run.sort_unstable();
-        // Other numbers than the keys.
+        // These are other numbers than the keys.
         shuffle(run, seed ^ key ^ 0x0e9a_1000_0e9a_1000);
     }
 }
@@ -280,7 +280,7 @@ impl Spill {
         Ok(Spill { file: Arc::new(file), end: 0 })
     }
 
-    /// Returns the offset of what was appended.
+    /// Returns the offset of the appended bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<u64> {
         let at = self.end;
         self.file.write_all_at(bytes, at).map_err(|error| failed("writing", error))?;

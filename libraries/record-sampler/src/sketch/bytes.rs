@@ -49,8 +49,8 @@ impl Sketch {
         out
     }
 
-    /// The sketch of these bytes. Those that are not of a sketch are an error of the kind
-    /// `Malformed`, and so are those of another version.
+    /// The sketch of these bytes. Bytes that are not a sketch, or one of another version, are an
+    /// error of the kind `Malformed`.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sketch};
@@ -66,7 +66,7 @@ impl Sketch {
             }));
         };
         let sketch = body.split_last_chunk::<8>().and_then(|(body, stored)| {
-            // A fuzzer does not find the digest of its bytes.
+            // A fuzzer cannot compute the digest of its bytes.
             let is_whole = u64::from_le_bytes(*stored) == digest(&bytes[..bytes.len() - 8]);
             if !(is_whole || cfg!(fuzzing)) {
                 return None;
@@ -159,7 +159,7 @@ impl SketchRequest {
     }
 }
 
-/// The rest of the bytes. `None` is returned for what `to_bytes` does not write.
+/// The rest of the bytes. Bytes that `to_bytes` does not write give `None`.
 struct ByteCursor<'a>(&'a [u8]);
 
 impl<'a> ByteCursor<'a> {

@@ -1,5 +1,5 @@
-//! A sample that can be merged with those of other parts of the population. It knows records, not
-//! where they are read from.
+//! A sample that can be merged with those of other parts of the population. It does not know the
+//! origin of the records.
 
 mod bytes;
 
@@ -45,7 +45,7 @@ pub struct Sketch {
     strata: BTreeMap<Box<[u8]>, SketchStratum>,
 }
 
-/// What was requested. Only sketches of the same request can be merged.
+/// The request of a sketch. Only sketches of the same request can be merged.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SketchRequest {
     pub(crate) n: u64,
@@ -228,7 +228,7 @@ impl Sketch {
         self.header.as_ref().map_or(&[], |header| &header.bytes)
     }
 
-    /// With which probabilities the records of `records` were drawn, if without weights.
+    /// The probabilities with which the records of `records` were drawn, if there are no weights.
     pub(crate) fn probabilities(&self) -> Probabilities {
         let probability = |stratum: &SketchStratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
         if let (None, Some(all)) = (&self.request.key, self.strata.values().next()) {
@@ -309,7 +309,7 @@ fn merged_header(
 }
 
 // The key of a record is a random number that depends on nothing but the seed, the number of the
-// file, the offset in it and the weight, so that it does not matter who computes it.
+// file, the offset in it and the weight, so every process computes the same key.
 
 /// The random numbers of the records of one file: 64 bits for each offset.
 pub(crate) struct FileKeys {
@@ -377,7 +377,7 @@ pub(crate) struct Candidate {
     pub(crate) bytes: Box<[u8]>,
 }
 
-/// Of equal keys the first record wins.
+/// If keys are equal, the first record wins.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_place = || (self.file, self.offset).cmp(&(other.file, other.offset));
@@ -406,7 +406,7 @@ impl SketchStratum {
         if (self.kept.len() as u64) < n {
             return f64::INFINITY;
         }
-        // Without any record to draw, no key is small enough.
+        // If no record is to be drawn, no key is small enough.
         self.kept.peek().map_or(f64::NEG_INFINITY, |largest| largest.key)
     }
 

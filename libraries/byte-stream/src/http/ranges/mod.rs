@@ -55,7 +55,7 @@ struct PartQueueState {
     spare: Vec<Vec<u8>>,
 }
 
-/// How a resource is received.
+/// The way in which a resource is received.
 #[expect(clippy::large_enum_variant, reason = "it is moved once, into the body")]
 pub(crate) enum OpenedResource {
     Threads(Ranges),
@@ -74,7 +74,7 @@ pub(crate) async fn open(
 ) -> Result<OpenedResource> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
     let (mut client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
-    // Without a pool of the caller the parts have one of their own.
+    // Without a pool of the caller, the parts share one of their own.
     client.connections.get_or_insert_default();
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
@@ -271,7 +271,7 @@ impl PartQueue {
     }
 }
 
-/// What is fetched.
+/// The resource and its division into parts.
 struct RangePlan {
     version: ResourceVersion,
     /// The answer to the request for the first part.
@@ -444,7 +444,7 @@ mod task {
             }
         }
 
-        /// Goes on with all parts until the first one is there; `None` if there is none.
+        /// Polls all parts until the first one is fetched; `None` if there is none.
         fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<Option<Fetched>> {
             for part in &mut self.parts {
                 part.poll(context);
