@@ -1,4 +1,4 @@
-//! What comes over the border: pointers, which may be null, and lengths.
+//! The arguments of C callers: pointers, which may be null, and lengths.
 
 use std::ffi::{CStr, c_char};
 use std::{ptr, slice};
@@ -49,13 +49,13 @@ pub(crate) unsafe fn string<'a>(text: *const c_char) -> Result<&'a CStr, Failure
     Ok(unsafe { CStr::from_ptr(text) })
 }
 
-/// What a handle points to.
+/// The object that a handle points to.
 pub(crate) unsafe fn shared<'a, T>(handle: *const T) -> Result<&'a T, Failure> {
     // SAFETY: the caller vouches for it, unless it is null.
     unsafe { handle.as_ref() }.ok_or_else(|| Failure::invalid("a handle is a null pointer"))
 }
 
-/// What a handle or `out` points to, for this call alone.
+/// The object that a handle or `out` points to, borrowed for this call only.
 pub(crate) unsafe fn exclusive<'a, T>(place: *mut T) -> Result<&'a mut T, Failure> {
     // SAFETY: the caller vouches for it, unless it is null.
     unsafe { place.as_mut() }.ok_or_else(|| Failure::invalid("a place is a null pointer"))
@@ -77,7 +77,7 @@ pub(crate) fn handle<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
 
-/// Frees what `handle` made, unless it is null.
+/// Frees the object of a handle, unless it is null.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
         // SAFETY: it was made by `handle`, and the caller does not use it again.

@@ -135,8 +135,7 @@ pub(crate) unsafe fn reported(
 }
 
 fn outcome(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    // What a panic leaves half done is a stream, which the caller cannot take for whole: the status
-    // says that it failed.
+    // A panic can only leave a stream half done, and the status tells the caller that it failed.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         Err(Failure::new(BytelabStatus::Panic, format!("a defect: {}", words(&*panic))))
     })

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(found) = head(bytes) else { return };
     assert!(found.len <= bytes.len());
     let whole = &bytes[..found.len];
-    // Else it would be waited for although it is there.
+    // Otherwise the client would wait for a head that is complete.
     assert!(may_hold_a_head(whole));
     assert_eq!(head(whole).as_ref(), Some(&found));
     for len in 0..found.len {

@@ -5,7 +5,7 @@
 use byte_stream::fuzz::range;
 use libfuzzer_sys::fuzz_target;
 
-/// Without what may be written in more than one way: case, spaces around, zeros in front.
+/// The text without the parts that may vary: case, spaces around it, leading zeros.
 fn plain(text: &str) -> String {
     let (unit, rest) = text.split_once(' ').unwrap_or((text, ""));
     let mut out = format!("{} ", unit.to_ascii_lowercase());

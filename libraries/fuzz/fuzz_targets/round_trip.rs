@@ -7,7 +7,7 @@ use fleece_codec::{Doc, Encoder, Value, json};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 
-/// What the document must hold.
+/// The expected content of the document.
 #[derive(Debug)]
 enum Model {
     Null,

@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let dir = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let (path, sample) = (dir.path().join("rows"), dir.path().join("sample"));
     let text = if kind & 1 == 0 {
-        // Each three bytes: where, and what instead.
+        // Each three bytes are an offset and the byte to put there.
         let mut text = SOUND.to_vec();
         for patch in rest.chunks_exact(3) {
             let at = usize::from(u16::from_le_bytes([patch[0], patch[1]])) % text.len();
@@ -56,7 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// How many rows are in it, all of which can be read.
+/// The number of its rows, all of which can be read.
 fn rows(path: &Path, bytes: &[u8]) -> u64 {
     std::fs::write(path, bytes).expect("room for a small file");
     let all = Sampler::at_most(u64::MAX).write_parquet([path], &mut Vec::new());

@@ -11,7 +11,7 @@ fn body(bytes: &[u8]) -> &[u8] {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // Of two sketches in a row each is tried with the other.
+    // Adjacent sketches are tried with each other.
     let halves = bytes.split_at(bytes.len() / 2);
     let sketches = [bytes, halves.0, halves.1].map(|bytes| match Sketch::from_bytes(bytes) {
         Ok(sketch) => {

@@ -14,7 +14,7 @@ mod verdict;
 
 use libfuzzer_sys::fuzz_target;
 
-/// Two bytes are one choice; when there are no more, the first of what there is to choose.
+/// Two bytes are one choice; when there are no more, the first option is chosen.
 struct Bytes<'b>(&'b [u8]);
 
 impl generator::Choices for Bytes<'_> {

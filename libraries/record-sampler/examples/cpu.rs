@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use record_sampler::{Format, Method, Population, Sampler};
 
-/// Of all threads, in ms.
+/// The CPU time of all threads, in ms.
 fn cpu_ms() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the place is valid for the write.

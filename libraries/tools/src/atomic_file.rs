@@ -20,7 +20,7 @@ use tempfile::TempPath;
 /// The number of links that the kernel follows (`path_resolution(7)`).
 const LINKS_LIMIT: usize = 40;
 
-/// What a path refers to.
+/// The file that a path refers to.
 pub(crate) struct TargetPath {
     /// The path after all links are resolved.
     path: PathBuf,

@@ -18,7 +18,7 @@ pub(crate) fn check(stream: StandardStream) -> io::Result<()> {
     if closed(stream) { Err(rustix::io::Errno::BADF.into()) } else { Ok(()) }
 }
 
-/// What writing to standard output has returned: a reader that is gone has read what it wanted.
+/// The result of writing to standard output: a reader that is gone is no error.
 pub(crate) fn printed(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),

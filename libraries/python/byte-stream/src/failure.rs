@@ -31,6 +31,6 @@ pub(crate) fn raised(py: Python<'_>, error: &Error, filename: Option<&str>) -> P
         .and_then(|()| value.setattr("offset", error.offset()))
         .and_then(|()| value.setattr("status", error.status()))
         .and_then(|()| value.setattr("retryable", error.is_retryable()));
-    // What can fail here is memory.
+    // Only a lack of memory makes this fail.
     set.err().unwrap_or(raised)
 }

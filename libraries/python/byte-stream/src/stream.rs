@@ -29,7 +29,7 @@ use crate::failure::raised;
 /// An open input: an iterator of memoryviews, and a context manager.
 #[pyclass(module = "byte_stream", frozen)]
 pub(crate) struct Stream {
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     /// The number of views of the chunk. It grows only under the lock, and shrinks without: Python
     /// may drop a view at any allocation.
     looks: AtomicUsize,
@@ -37,7 +37,7 @@ pub(crate) struct Stream {
     name: String,
 }
 
-struct State {
+struct StreamState {
     /// None when it is closed.
     stream: Option<byte_stream::Stream>,
     /// The length of the chunk that is lent or was taken.
@@ -46,13 +46,13 @@ struct State {
     view: Option<Py<PyAny>>,
 }
 
-/// What a call that reads without the global lock came to.
-enum Stopped {
+/// The error of a call that reads without the global lock.
+enum ReadError {
     /// Another thread reads.
     Busy,
     /// The stream is closed.
     Closed,
-    /// The chunk is looked at.
+    /// The chunk is in use.
     Lent,
     Failed(std::io::Error),
 }
@@ -99,7 +99,7 @@ impl Stream {
         let name = address.name();
         let stream = py.detach(|| options.open(address));
         let stream = stream.map_err(|error| raised(py, &error, Some(&name)))?;
-        let state = State { stream: Some(stream), len: 0, view: None };
+        let state = StreamState { stream: Some(stream), len: 0, view: None };
         Ok(Stream { state: Mutex::new(state), looks: AtomicUsize::new(0), cancel, name })
     }
 
@@ -146,8 +146,8 @@ impl Stream {
         let all = self.read(py, |state| {
             let mut all = Vec::new();
             while advance(state)? {
-                let stream = state.stream.as_mut().ok_or(Stopped::Closed)?;
-                all.extend_from_slice(stream.fill_buf().map_err(Stopped::Failed)?);
+                let stream = state.stream.as_mut().ok_or(ReadError::Closed)?;
+                all.extend_from_slice(stream.fill_buf().map_err(ReadError::Failed)?);
             }
             Ok(all)
         })?;
@@ -158,9 +158,9 @@ impl Stream {
     fn copy_to(&self, py: Python<'_>, fd: RawFd) -> PyResult<u64> {
         let output = borrowed(fd)?;
         self.read(py, |state| {
-            let stream = state.stream.as_mut().ok_or(Stopped::Closed)?;
+            let stream = state.stream.as_mut().ok_or(ReadError::Closed)?;
             stream.consume(std::mem::take(&mut state.len));
-            stream.copy_to(output).map_err(|error| Stopped::Failed(error.into()))
+            stream.copy_to(output).map_err(|error| ReadError::Failed(error.into()))
         })
     }
 
@@ -235,7 +235,7 @@ impl Stream {
 
 impl Stream {
     /// The state, for a moment in which no code of Python runs.
-    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn state(&self) -> PyResult<MutexGuard<'_, StreamState>> {
         self.state.try_lock().map_err(|_| busy())
     }
 
@@ -247,7 +247,7 @@ impl Stream {
     fn read<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut State) -> Result<T, Stopped> + Send,
+        work: impl FnOnce(&mut StreamState) -> Result<T, ReadError> + Send,
     ) -> PyResult<T> {
         let view = self.state()?.view.take();
         if let Some(view) = view
@@ -257,17 +257,17 @@ impl Stream {
             return Err(error);
         }
         let done = py.detach(|| {
-            let mut state = self.state.try_lock().map_err(|_| Stopped::Busy)?;
+            let mut state = self.state.try_lock().map_err(|_| ReadError::Busy)?;
             if self.looks.load(Ordering::Acquire) > 0 {
-                return Err(Stopped::Lent);
+                return Err(ReadError::Lent);
             }
             work(&mut state)
         });
         done.map_err(|stopped| match stopped {
-            Stopped::Busy => busy(),
-            Stopped::Closed => closed(),
-            Stopped::Lent => PyBufferError::new_err("the last chunk is still in use"),
-            Stopped::Failed(error) => match error.downcast::<Error>() {
+            ReadError::Busy => busy(),
+            ReadError::Closed => closed(),
+            ReadError::Lent => PyBufferError::new_err("the last chunk is still in use"),
+            ReadError::Failed(error) => match error.downcast::<Error>() {
                 Ok(error) => self.raised(py, &error),
                 Err(error) => error.into(),
             },
@@ -283,10 +283,10 @@ impl Stream {
 }
 
 /// Whether there is a next chunk, which is then in the buffer.
-fn advance(state: &mut State) -> Result<bool, Stopped> {
-    let stream = state.stream.as_mut().ok_or(Stopped::Closed)?;
+fn advance(state: &mut StreamState) -> Result<bool, ReadError> {
+    let stream = state.stream.as_mut().ok_or(ReadError::Closed)?;
     stream.consume(std::mem::take(&mut state.len));
-    state.len = stream.fill_buf().map_err(Stopped::Failed)?.len();
+    state.len = stream.fill_buf().map_err(ReadError::Failed)?.len();
     Ok(state.len > 0)
 }
 

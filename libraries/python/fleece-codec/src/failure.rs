@@ -22,6 +22,6 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         .and_then(|()| value.setattr("offset", error.offset()))
         .and_then(|()| value.setattr("line", line))
         .and_then(|()| value.setattr("column", column));
-    // What can fail here is memory.
+    // Only a lack of memory makes this fail.
     set.err().unwrap_or(raised)
 }

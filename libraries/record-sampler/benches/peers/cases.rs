@@ -1,5 +1,4 @@
-//! What is held against what. A goal is how many times as fast as its peer `bytelab sample` is to
-//! be.
+//! The comparisons. A goal is the factor by which `bytelab sample` should be faster than its peer.
 
 use std::fs;
 use std::io;
@@ -17,10 +16,10 @@ pub(crate) struct Case {
     pub(crate) state: State,
 }
 
-/// How a file is stored in the page cache.
+/// The state of a file in the page cache.
 pub(crate) enum State {
     AsIs,
-    /// As read-ahead puts it there.
+    /// The file is cached as by read-ahead.
     Warm(PathBuf),
     /// A copy in single pages, of which a fault maps fewer at once.
     SinglePages {
@@ -45,7 +44,7 @@ impl State {
     }
 }
 
-/// Where the files and the programs are.
+/// The paths of the files and the programs.
 pub(crate) struct Inputs {
     lines: PathBuf,
     indexed: PathBuf,
@@ -105,7 +104,7 @@ const MAPPED: &str = "-n 1000 --method mmap";
 const SHUFFLED: &str = "-n 1000000 --shuffle";
 const ALL_SHUFFLED: &str = "-p 1 --shuffle";
 const ALL_IN_LITTLE_MEMORY: &str = "-p 1 --shuffle --memory 64MiB";
-/// What is beyond 256 MiB goes to a temporary file.
+/// Records beyond 256 MiB go to a temporary file.
 const ALL_COPIED: &str = "-p 1 --shuffle --method pread";
 
 fn lines(inputs: &Inputs) -> Vec<Case> {
@@ -175,7 +174,7 @@ fn lines(inputs: &Inputs) -> Vec<Case> {
     ]
 }
 
-/// Rows of CSV, reads of FASTQ and what is compressed.
+/// Rows of CSV, reads of FASTQ and compressed files.
 fn tables(inputs: &Inputs) -> Vec<Case> {
     let Inputs { lines, csv, fastq, bytelab, .. } = inputs;
     let ours = |path: &Path, rest: &str| {
@@ -242,7 +241,7 @@ fn fixed(inputs: &Inputs) -> Vec<Case> {
         cold("cold fixed uring n=1000", "3", ours(1000, "uring"), peer(1000)),
         cold("cold fixed auto n=100000", "", ours(100_000, "auto"), None),
     ];
-    // What the model chooses from.
+    // The methods that the model chooses from.
     for (name, n, method) in WAYS {
         cases.push(warm(name, "", ours(*n, method), None));
     }

@@ -1,4 +1,4 @@
-//! One run of a program: what it cost, as the kernel counts it.
+//! One run of a program, with its cost as the kernel counts it.
 
 #![expect(unsafe_code, reason = "wait4(2) has no wrapper that returns the usage")]
 

@@ -164,7 +164,7 @@ impl Cat {
     }
 }
 
-/// Where the bytes are after the last step has failed, and what to do with them.
+/// The message after a failed last step: the path of the bytes, and the way to use them.
 fn kept(part: &PartFile) -> String {
     let name = quoted(&part.path);
     let way = if part.has_version() {

@@ -77,7 +77,7 @@ impl CatArgs {
     }
 }
 
-/// Why an input was not copied.
+/// The reason why an input was not copied.
 enum CopyFailure {
     /// This input failed; others may succeed.
     Input,

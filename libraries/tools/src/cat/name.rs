@@ -19,8 +19,8 @@ pub(super) fn name(input: &OsStr) -> String {
     }
 }
 
-/// As a word of a shell: `a` as it is, and `a b` as `'a b'`. These are the rules of the style
-/// `shell-escape` of GNU's quotearg, with the colon as a special character.
+/// The name as a word of a shell: `a` is unchanged, and `a b` becomes `'a b'`. These are the rules
+/// of the style `shell-escape` of GNU's quotearg, with the colon as a special character.
 pub(super) fn quoted(name: impl AsRef<OsStr>) -> String {
     let text = name.as_ref().as_bytes();
     let parts = || text.utf8_chunks().flat_map(|part| part.valid().chars());

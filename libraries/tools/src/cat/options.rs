@@ -49,7 +49,7 @@ pub(super) struct HttpArgs {
     certificates: Option<PathBuf>,
 }
 
-/// What the options refer to, read once for all URLs.
+/// The files and values of the options, read once for all URLs.
 pub(super) struct HttpSettings {
     trusted: Option<Vec<u8>>,
     user: Option<(String, String)>,

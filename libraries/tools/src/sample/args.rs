@@ -155,7 +155,7 @@ pub(super) enum MethodFlag {
 }
 
 impl SampleArgs {
-    /// The records and headers of the files, of which this is the first; `None` for Parquet.
+    /// The layout of the files, the first of which is `first`; `None` for Parquet.
     pub(super) fn layout(&self, first: Option<&Path>) -> Result<Option<Layout>> {
         let FormatFlag(name) = &self.format;
         let separator = if self.zero_terminated { Some(0) } else { self.separator };

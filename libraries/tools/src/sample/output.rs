@@ -60,7 +60,7 @@ impl Write for &Output {
     }
 }
 
-/// What `--manifest` writes: all that is needed to repeat a sample and to verify its inputs.
+/// The content of `--manifest`: the data to repeat a sample and to verify its inputs.
 pub(super) struct Manifest {
     output: Output,
     inputs: Vec<PathBuf>,

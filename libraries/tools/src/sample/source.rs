@@ -52,7 +52,7 @@ pub(super) fn population(
     Ok(if args.mixed_headers { population.with_mixed_headers() } else { population })
 }
 
-/// Inputs of which some have a URL: all are read once.
+/// A population with URLs among its inputs: all are read once.
 fn streams(paths: &[PathBuf], format: Format) -> Result<Population> {
     let mut population = Population::open([""; 0], format)?;
     for path in paths {
@@ -116,8 +116,8 @@ pub(super) fn progress_total_bytes(paths: &[PathBuf], layout: Option<&Layout>) -
     Some(size * passes).filter(|_| !paths.is_empty())
 }
 
-/// What an object of a bucket is read from, without a signature, unless `AWS_ENDPOINT_URL` names
-/// another server.
+/// The server of a bucket, which is read without a signature, unless `AWS_ENDPOINT_URL` names
+/// another one.
 const S3: &str = "https://BUCKET.s3.amazonaws.com";
 
 /// The URL that the argument is, that of an object of a bucket included.
@@ -131,7 +131,7 @@ pub(super) fn url(argument: &Path) -> Option<Result<String>> {
     }
 }
 
-/// What a URL names. It is requested when the first byte is needed, so that no connection waits
+/// A reader of a URL, which is requested when the first byte is needed, so that no connection waits
 /// while others are read.
 pub(super) struct RemoteReader {
     url: String,
@@ -171,7 +171,7 @@ fn object(text: &str, endpoint: Option<&str>) -> Result<String> {
     })
 }
 
-/// All but letters, digits and what separates or ends a name.
+/// All but letters, digits and the characters that separate or end a name.
 const KEPT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')

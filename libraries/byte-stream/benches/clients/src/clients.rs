@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 const AUTHORITY: &[u8] = include_bytes!("../../../tests/data/ca.pem");
 const BUFFER_BYTES: usize = 128 << 10;
-/// That of the bare connection: the best one.
+/// The buffer size of the bare connection, which is the best one.
 const LARGE_BYTES: usize = 512 << 10;
 const PAGE_BYTES: usize = 4096;
 

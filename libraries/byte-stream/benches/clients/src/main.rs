@@ -22,7 +22,7 @@ use nix::sys::time::TimeValLike;
 
 use self::server::{AUTHORITY_PATH, Server};
 
-/// What is requested, and by which clients: byte-stream, then the others.
+/// A request, and the clients that make it: byte-stream first, then the others.
 struct Job {
     name: &'static str,
     secure: bool,

@@ -13,7 +13,7 @@ pub(crate) const AUTHORITY_PATH: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../../../tests/data/server.pem");
 const KEY: &[u8] = include_bytes!("../../../tests/data/key.pem");
-/// What is written at once.
+/// The number of bytes that are written at once.
 const SLAB_BYTES: u64 = 256 << 10;
 
 pub(crate) struct Server {
