@@ -81,7 +81,7 @@ impl<'a> Dict<'a> {
             return get_shared(source.bytes, source.context, keys, self.at, key);
         }
         match self.slots.search_name(key.as_bytes()) {
-            Some(index) => self.own(index),
+            Some(index) => self.own_value(index),
             None => self.inherited(&Needle::new(key.as_bytes())),
         }
     }
@@ -171,7 +171,7 @@ impl<'a> Dict<'a> {
 
     pub(crate) fn find(self, needle: &Needle<'_>) -> Option<Value<'a>> {
         match self.slots.search(needle) {
-            Some(index) => self.own(index),
+            Some(index) => self.own_value(index),
             None => self.inherited(needle),
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Dict<'a> {
     /// The value of one of this dict's own pairs; `undefined` in a dict with a parent means that
     /// the pair was deleted.
     #[inline(always)]
-    fn own(self, index: usize) -> Option<Value<'a>> {
+    fn own_value(self, index: usize) -> Option<Value<'a>> {
         let value = self.slots.get(2 * index + 1)?;
         if value.first_byte() == UNDEFINED && self.has_parent() {
             return None;
@@ -196,7 +196,7 @@ impl<'a> Dict<'a> {
     fn inherited_from(self, needle: &Needle<'_>) -> Option<Value<'a>> {
         let mut parents = self.generations().skip(1);
         let found = parents.find_map(|parent| Some((parent, parent.slots.search(needle)?)));
-        found.and_then(|(parent, index)| parent.own(index))
+        found.and_then(|(parent, index)| parent.own_value(index))
     }
 }
 
@@ -239,7 +239,7 @@ fn get_rare_key<'a>(
     match dict.slots.search(&needle) {
         Some(index) => {
             key.set_hint(index);
-            dict.own(index)
+            dict.own_value(index)
         }
         None => dict.inherited(&needle),
     }

@@ -13,19 +13,19 @@ use std::sync::atomic::AtomicBool;
 
 /// The text, for a message, with every character escaped that would move the cursor, start an
 /// escape sequence or change the direction of writing; white space of any kind becomes a space.
-pub(crate) fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
+pub(crate) fn escape_controls(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\t' | '\n' | '\r' => clean.push(' '),
+            '\t' | '\n' | '\r' => escaped.push(' '),
             '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => {
-                clean.extend(c.escape_unicode());
+                escaped.extend(c.escape_unicode());
             }
-            c if c.is_control() => clean.extend(c.escape_unicode()),
-            c => clean.push(c),
+            c if c.is_control() => escaped.extend(c.escape_unicode()),
+            c => escaped.push(c),
         }
     }
-    clean
+    escaped
 }
 
 /// From now on, a write beyond the limit of a file's size (`ulimit -f`) fails with

@@ -72,9 +72,9 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     while let Some(rank) = next_below(ranks, end) {
         cursor.seek(window, (rank - file.base) * file.lines_each + file.header_lines)?;
         let at = cursor.at;
-        let mut is_whole = cursor.hand_over(window, sink)?;
+        let mut is_whole = cursor.pass_line(window, sink)?;
         for _ in 1..file.lines_each {
-            is_whole = cursor.hand_over(window, sink)?;
+            is_whole = cursor.pass_line(window, sink)?;
         }
         let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
@@ -136,7 +136,7 @@ impl LineCursor<'_> {
     /// Passes on the line at the cursor, and moves behind it. Returns whether it ends with a line
     /// feed.
     #[inline]
-    fn hand_over(&mut self, window: &mut FileWindow<'_>, sink: &mut dyn Sink) -> Result<bool> {
+    fn pass_line(&mut self, window: &mut FileWindow<'_>, sink: &mut dyn Sink) -> Result<bool> {
         self.line += 1;
         loop {
             let piece = window.at(self.at, self.limit)?;
@@ -243,7 +243,7 @@ fn deal<I: Iterator<Item = u64>>(
         }
         let Some(first) = open.pop_front() else { break };
         let (mut batch, result) = first.recv().map_err(|_| lost())?;
-        bytes_read += result? + batch.hand_over(file, sink)?;
+        bytes_read += result? + batch.pass_on(file, sink)?;
         if let Some((last, _)) = batch.ends.last() {
             let at = last.at - file.start;
             watch.advance(at - reported)?;
@@ -294,7 +294,7 @@ impl LineBatch {
     }
 
     /// Returns the number of further bytes that were read.
-    fn hand_over(&self, file: &LineFile<'_>, sink: &mut dyn Sink) -> Result<u64> {
+    fn pass_on(&self, file: &LineFile<'_>, sink: &mut dyn Sink) -> Result<u64> {
         let mut at = 0;
         for (place, is_after_crlf) in &self.ends {
             if self.has_no_bytes {

@@ -31,7 +31,7 @@ pub(crate) struct MappedShuffler {
     room: usize,
     spill: Option<Spill>,
     /// The offsets and lengths of records that are too long, or that need another line end.
-    apart: Vec<Place>,
+    separate: Vec<Place>,
     seed: u64,
 }
 
@@ -57,7 +57,7 @@ impl MappedShuffler {
             shift: 64 - buckets.ilog2(),
             room,
             spill: None,
-            apart: Vec::new(),
+            separate: Vec::new(),
             seed: shuffle.seed,
         })
     }
@@ -70,7 +70,7 @@ impl MappedShuffler {
         threads: usize,
         sink: &mut dyn Sink,
     ) -> Result<u64> {
-        let MappedShuffler { buckets, spill, mut apart, seed, .. } = self;
+        let MappedShuffler { buckets, spill, mut separate, seed, .. } = self;
         let file = spill.map(|spill| spill.file);
         let mut end = 0;
         let starts = maps.iter().map(|map| {
@@ -79,16 +79,16 @@ impl MappedShuffler {
         });
         let starts: Vec<u64> = starts.collect();
         let turns = MappedFiles { maps, starts, record_end: population.format.end() };
-        apart.sort_unstable();
+        separate.sort_unstable();
         let mut bytes_read = 0;
-        let fetch_apart = |at, sink: &mut dyn Sink| {
-            let found = apart.binary_search_by_key(&at, |place| place.at);
+        let fetch_separate = |at, sink: &mut dyn Sink| {
+            let found = separate.binary_search_by_key(&at, |place| place.at);
             let place = found.map_err(|_| Error::new(ErrorKind::Changed, "has changed"))?;
-            bytes_read += fetch_places(population, &apart[place..=place], sink)?;
+            bytes_read += fetch_places(population, &separate[place..=place], sink)?;
             Ok(())
         };
         let load = |bucket: PlaceBucket| bucket.load(file.as_deref(), seed);
-        turns.pass_on(buckets, &load, threads, sink, fetch_apart)?;
+        turns.pass_on(buckets, &load, threads, sink, fetch_separate)?;
         Ok(bytes_read)
     }
 }
@@ -106,9 +106,9 @@ impl Sink for MappedShuffler {
     #[inline]
     fn end(&mut self, place: Place, is_after_crlf: bool) -> Result<()> {
         let key = self.order.next_key();
-        let len = if place.len >= IS_APART || is_after_crlf {
-            self.apart.push(place);
-            IS_APART
+        let len = if place.len >= IS_SEPARATE || is_after_crlf {
+            self.separate.push(place);
+            IS_SEPARATE
         } else {
             place.len
         };
@@ -130,7 +130,7 @@ pub(super) type PlaceEntry = (u64, u64);
 const ENTRY_BYTES: u64 = size_of::<PlaceEntry>() as u64;
 const LEN_BITS: u32 = 20;
 /// This value in place of a length says that the record is listed separately.
-const IS_APART: u64 = (1 << LEN_BITS) - 1;
+const IS_SEPARATE: u64 = (1 << LEN_BITS) - 1;
 
 /// Entries with a range of keys, in memory and in the temporary file.
 pub(super) struct PlaceBucket {
@@ -142,7 +142,7 @@ pub(super) struct PlaceBucket {
 /// The offset and the length of an entry.
 #[inline]
 fn place_of(entry: &PlaceEntry) -> (u64, u64) {
-    (entry.1 >> LEN_BITS, entry.1 & IS_APART)
+    (entry.1 >> LEN_BITS, entry.1 & IS_SEPARATE)
 }
 
 impl PlaceBucket {
@@ -204,7 +204,7 @@ pub(super) struct MappedFiles<'a> {
 enum NextRecords {
     Copied(RecordBatch),
     /// A record that is listed separately, at this offset.
-    Apart(u64),
+    Separate(u64),
 }
 
 /// Records one after the other.
@@ -228,12 +228,12 @@ impl MappedFiles<'_> {
         load: Load<'_>,
         threads: usize,
         sink: &mut dyn Sink,
-        mut fetch_apart: impl FnMut(u64, &mut dyn Sink) -> Result<()>,
+        mut fetch_separate: impl FnMut(u64, &mut dyn Sink) -> Result<()>,
     ) -> Result<()> {
         let (jobs, taken) = sync_channel::<BucketJob>(2 * threads);
         let (taken, spare) = (Mutex::new(taken), Mutex::new(Vec::new()));
         let mut take = |turn: NextRecords, sink: &mut dyn Sink| match turn {
-            NextRecords::Apart(at) => fetch_apart(at, sink),
+            NextRecords::Separate(at) => fetch_separate(at, sink),
             NextRecords::Copied(copied) => copied.pass_on(sink, &spare),
         };
         thread::scope(|scope| {
@@ -277,9 +277,9 @@ impl MappedFiles<'_> {
             self.touch(batch);
             for entry in batch {
                 let (at, len) = place_of(entry);
-                if len == IS_APART {
+                if len == IS_SEPARATE {
                     send(NextRecords::Copied(std::mem::take(&mut copied)))?;
-                    send(NextRecords::Apart(at))?;
+                    send(NextRecords::Separate(at))?;
                 } else {
                     copied.push(self.record(at, len)?, self.record_end);
                 }
@@ -295,7 +295,7 @@ impl MappedFiles<'_> {
     fn touch(&self, entries: &[PlaceEntry]) {
         let ends = entries.iter().map(|entry| {
             let (at, len) = place_of(entry);
-            let record = self.record(at, if len == IS_APART { 0 } else { len });
+            let record = self.record(at, if len == IS_SEPARATE { 0 } else { len });
             record.map_or(0, |record| record.first().unwrap_or(&0) ^ record.last().unwrap_or(&0))
         });
         black_box(ends.fold(0, |sum, end| sum ^ end));

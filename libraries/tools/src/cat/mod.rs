@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use self::name::name;
 use self::options::{HttpArgs, HttpSettings, Sha256Sums, digest};
 use self::show::{ShowArgs, ShowFilter};
-use crate::clean;
+use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
@@ -90,7 +90,7 @@ enum CopyFailure {
 /// Wrong use exits with status 1, as the POSIX utility does.
 pub fn run(args: CatArgs) -> ExitCode {
     start(args).unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "bytelab cat: {}", clean(&format!("{error:#}")));
+        let _ = writeln!(io::stderr(), "bytelab cat: {}", escape_controls(&format!("{error:#}")));
         ExitCode::FAILURE
     })
 }
@@ -306,7 +306,7 @@ fn text_of(error: &io::Error) -> String {
 }
 
 fn cat_says(what: &str, text: &str) {
-    let _ = writeln!(io::stderr(), "bytelab cat: {}", clean(&format!("{what}: {text}")));
+    let _ = writeln!(io::stderr(), "bytelab cat: {}", escape_controls(&format!("{what}: {text}")));
 }
 
 fn is_url(input: &OsStr) -> bool {

@@ -17,7 +17,7 @@ use fleece_codec::Doc;
 
 use self::convert::{Database, Decode, Encode, Keys};
 use self::document::{DataError, Input, opened};
-use crate::clean;
+use crate::escape_controls;
 use crate::standard_streams::printed;
 
 #[derive(Args)]
@@ -98,7 +98,7 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
 }
 
 fn print_refusal(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "bytelab: {}", clean(&format!("{error:#}")));
+    let _ = writeln!(io::stderr(), "bytelab: {}", escape_controls(&format!("{error:#}")));
     ExitCode::from(1)
 }
 

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
-use crate::clean;
+use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
 use output::{Manifest, Output};
@@ -46,7 +46,7 @@ pub fn run(args: &SampleArgs) -> ExitCode {
         Some(ErrorKind::TooLarge) => " by --max-record",
         _ => "",
     });
-    let _ = writeln!(io::stderr(), "bytelab sample: {}", clean(&text));
+    let _ = writeln!(io::stderr(), "bytelab sample: {}", escape_controls(&text));
     let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
     let is_system = error.downcast_ref::<io::Error>().is_some();
     ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
@@ -73,7 +73,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     bar.finish_and_clear();
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
-        let _ = writeln!(io::stderr(), "bytelab sample: note: {}", clean(note));
+        let _ = writeln!(io::stderr(), "bytelab sample: note: {}", escape_controls(note));
     }
     if args.stats {
         print_stats(&stats, seed)?;
