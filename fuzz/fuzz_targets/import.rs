@@ -8,11 +8,11 @@
 #[allow(dead_code, reason = "what the program asks of a format besides its run")]
 mod import;
 
-use import::{FORMATS, Format, Source};
+use import::{FORMATS, ImportFormat, ImportedFile};
 use lab::run::Run;
 use libfuzzer_sys::fuzz_target;
 
-const SOURCE: Source<'static> = Source { file: "f", written: "2026-01-02T03:04:05Z" };
+const SOURCE: ImportedFile<'static> = ImportedFile { file: "f", written: "2026-01-02T03:04:05Z" };
 
 fn check(run: &Run) {
     let analysis = lab::analyze::analyze(run);
@@ -21,7 +21,7 @@ fn check(run: &Run) {
         assert!(column.iter().all(|value| !value.is_infinite()));
     }
     let text = serde_json::to_vec(run).expect("a run is a document");
-    let back = import::file(Format::Json, &text, &SOURCE).expect("our own document is read");
+    let back = import::file(ImportFormat::Json, &text, &SOURCE).expect("our own document is read");
     assert_eq!(serde_json::to_vec(&back).expect("a run is a document"), text);
 }
 

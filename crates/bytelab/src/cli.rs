@@ -36,7 +36,7 @@ pub(crate) struct Cli {
     pub(crate) keep_env: Vec<String>,
 
     #[command(subcommand)]
-    pub(crate) task: Task,
+    pub(crate) task: CliCommand,
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
@@ -44,7 +44,7 @@ const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not 
                            undecided; 130 or 143 stopped by a signal.";
 
 #[derive(Subcommand)]
-pub(crate) enum Task {
+pub(crate) enum CliCommand {
     /// Measure this machine's latency numbers, with published ones (at most 45 seconds)
     Numbers(numbers::NumbersArgs),
     /// Measure: run an experiment, verify its answers, show which method wins
@@ -102,34 +102,34 @@ pub(crate) enum Task {
     Delete(delete::DeleteArgs),
 }
 
-impl Task {
+impl CliCommand {
     pub(crate) fn run(self, context: &Context) -> Result<ExitCode> {
         match self {
-            Task::Numbers(args) => numbers::run(&args, context),
-            Task::Run(args) => run::run(args, context),
-            Task::Bench(args) => bench::run(&args, context),
-            Task::List(args) => list::run(&args, context),
-            Task::Init(args) => init::run(&args, context),
-            Task::Fleece(args) => fleece::run(&args),
-            Task::Doctor(args) => doctor::run(&args, context),
-            Task::SelfTest(args) => self_test::run(&args, context),
-            Task::Cat(args) => Ok(cat::run(args)),
-            Task::History(args) => history::run(&args, context),
-            Task::Show(args) => output::show(&args, context),
-            Task::Compare(args) => compare::run(&args, context),
-            Task::Check(args) => check::run(args, context),
-            Task::Baseline(args) => baseline::run(&args, context),
-            Task::Report(args) => report::run(&args, context),
-            Task::Serve(args) => serve::run(&args, context),
-            Task::Import(args) => import::run(&args, context),
-            Task::Export(args) => export::run(&args, context),
-            Task::Sample(args) => Ok(sample::run(&args)),
-            Task::Completions(args) => completions::run(&args, context),
-            Task::Man(args) => completions::man(&args, context),
-            Task::Label(args) => baseline::label(&args, context),
-            Task::Push(args) => push::push(&args, context),
-            Task::Pull(args) => push::pull(&args, context),
-            Task::Delete(args) => delete::run(&args, context),
+            CliCommand::Numbers(args) => numbers::run(&args, context),
+            CliCommand::Run(args) => run::run(args, context),
+            CliCommand::Bench(args) => bench::run(&args, context),
+            CliCommand::List(args) => list::run(&args, context),
+            CliCommand::Init(args) => init::run(&args, context),
+            CliCommand::Fleece(args) => fleece::run(&args),
+            CliCommand::Doctor(args) => doctor::run(&args, context),
+            CliCommand::SelfTest(args) => self_test::run(&args, context),
+            CliCommand::Cat(args) => Ok(cat::run(args)),
+            CliCommand::History(args) => history::run(&args, context),
+            CliCommand::Show(args) => output::show(&args, context),
+            CliCommand::Compare(args) => compare::run(&args, context),
+            CliCommand::Check(args) => check::run(args, context),
+            CliCommand::Baseline(args) => baseline::run(&args, context),
+            CliCommand::Report(args) => report::run(&args, context),
+            CliCommand::Serve(args) => serve::run(&args, context),
+            CliCommand::Import(args) => import::run(&args, context),
+            CliCommand::Export(args) => export::run(&args, context),
+            CliCommand::Sample(args) => Ok(sample::run(&args)),
+            CliCommand::Completions(args) => completions::run(&args, context),
+            CliCommand::Man(args) => completions::man(&args, context),
+            CliCommand::Label(args) => baseline::label(&args, context),
+            CliCommand::Push(args) => push::push(&args, context),
+            CliCommand::Pull(args) => push::pull(&args, context),
+            CliCommand::Delete(args) => delete::run(&args, context),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What git says of a repository: the program is asked, as only it knows all of its formats.
+//! The facts that git reports about a repository, by the program: only it knows all formats.
 
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -9,7 +9,7 @@ use lab::experiment::{Experiment, Method};
 use lab::pattern;
 
 use crate::measuring::RunRequest;
-use crate::reference::{PREFIX, Part, Study};
+use crate::published::{PREFIX, Study, StudyRun};
 use crate::{experiments, workers};
 
 /// The flag that names the page of a study.
@@ -20,7 +20,7 @@ pub(crate) const PAGE: &str = "report";
 pub(crate) fn preset(
     command: Command,
     study: &Study,
-    part: &Part,
+    part: &StudyRun,
     known: &[Experiment],
 ) -> Result<Command> {
     let experiment = experiments::find(known, &part.experiment)?;
@@ -61,10 +61,10 @@ pub(crate) fn preset(
 pub(crate) fn of_part(
     mut request: RunRequest,
     study: &Study,
-    part: &Part,
+    part: &StudyRun,
     experiment: &Experiment,
 ) -> Option<RunRequest> {
-    let is_of = |part: &Part, name: &String| {
+    let is_of = |part: &StudyRun, name: &String| {
         study.methods(part).into_iter().any(|method| pattern::matches(name, method))
     };
     let has = |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
@@ -81,7 +81,7 @@ fn has(command: &Command, name: &str) -> bool {
 }
 
 /// The methods of the part that this machine can measure.
-fn installed<'a>(study: &'a Study, part: &Part, experiment: &Experiment) -> Vec<&'a str> {
+fn installed<'a>(study: &'a Study, part: &StudyRun, experiment: &Experiment) -> Vec<&'a str> {
     let is_here = |name: &&str| {
         let method: Option<&Method> = experiment.methods.iter().find(|m| m.name == *name);
         method.is_some_and(workers::is_here)
@@ -160,7 +160,7 @@ fn names(arg: &Arg, word: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::studies;
+    use crate::published::studies;
 
     #[test]
     fn every_method_of_a_study_is_one_of_its_experiment() {

@@ -17,7 +17,7 @@ use lab::param::{Param, ParamKind, ParamValue, Point, bytes};
 use lab::path_text::{from_os, to_path};
 use tools::cat::CatArgs;
 
-use crate::cli::{Cli, Task};
+use crate::cli::{Cli, CliCommand};
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
@@ -25,10 +25,10 @@ use crate::commands::run::{ProgressArgs, StudyRequest};
 use crate::experiments::custom::{self, ReservedNames};
 use crate::experiments::{self, Catalogue};
 use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
-use crate::reference::{self, Study};
+use crate::published::{self, Study};
 use crate::{console, report};
 
-/// What was typed, with text that stands for words that are not UTF-8.
+/// The typed words; those that are not UTF-8 are replaced by text that stands for them.
 fn as_text(words: &[OsString]) -> Vec<OsString> {
     words.iter().map(|word| from_os(word).into_owned().into()).collect()
 }
@@ -64,12 +64,12 @@ fn tool(words: &[OsString]) -> Option<Cli> {
     }
     let words = words.get(1..)?;
     let task = match words.first()?.to_str()? {
-        "cat" => Task::Cat(match CatArgs::of_names(&words[1..]) {
+        "cat" => CliCommand::Cat(match CatArgs::of_names(&words[1..]) {
             Some(args) => args,
             None => args(words)?,
         }),
-        "fleece" => Task::Fleece(args(words)?),
-        "sample" => Task::Sample(args(words)?),
+        "fleece" => CliCommand::Fleece(args(words)?),
+        "sample" => CliCommand::Sample(args(words)?),
         _ => return None,
     };
     Some(Cli { store: None, keep_env: Vec::new(), task })
@@ -117,7 +117,7 @@ fn parse_with(words: &[OsString], experiments: &mut Vec<Experiment>) -> Result<C
         None => experiments.iter().find(|experiment| experiment.name == name),
     };
     let experiment = experiment.with_context(|| format!("there is no experiment {name}"))?;
-    let is_check = matches!(cli.task, Task::Check(_));
+    let is_check = matches!(cli.task, CliCommand::Check(_));
     if is_check {
         ensure_only_behind(of_task, name)?;
         ensure_fixed_design(matches)?;
@@ -126,13 +126,13 @@ fn parse_with(words: &[OsString], experiments: &mut Vec<Experiment>) -> Result<C
     let measuring = MeasureArgs::from_arg_matches(matches)?;
     let request = measuring.request(experiment.name, points, definition);
     match &mut cli.task {
-        Task::Run(run) => {
+        CliCommand::Run(run) => {
             run.output = OutputArgs::from_arg_matches(matches)?;
             run.progress = ProgressArgs::from_arg_matches(matches)?;
             run.dry_run = matches.get_flag("dry_run");
             run.request = Some(request);
         }
-        Task::Check(check) => {
+        CliCommand::Check(check) => {
             check.against = Some((AgainstArgs::from_arg_matches(matches)?, request));
         }
         _ => {}
@@ -160,14 +160,14 @@ fn named(command: &Command, words: &[OsString]) -> Option<(&'static str, String)
 /// The published study that `run` names instead of an experiment.
 fn study_named(named: Option<&(&str, String)>) -> Result<Option<&'static Study>> {
     let Some((task, typed)) = named else { return Ok(None) };
-    let Some(name) = typed.strip_prefix(reference::PREFIX) else { return Ok(None) };
-    let names: Vec<&str> = reference::studies().iter().map(|study| &*study.name).collect();
+    let Some(name) = typed.strip_prefix(published::PREFIX) else { return Ok(None) };
+    let names: Vec<&str> = published::studies().iter().map(|study| &*study.name).collect();
     let names = names.join(", ");
     ensure!(
         *task == "run",
         "{typed}: `bytelab run {typed}` measures it; a check takes an experiment"
     );
-    let study = reference::study(name);
+    let study = published::study(name);
     Ok(Some(study.with_context(|| format!("{typed}: no such study; there are {names}"))?))
 }
 
@@ -203,7 +203,7 @@ fn parse_study(
             Err(why) => left_out.push(format!("{}: {why:#}", experiment.name)),
         }
         names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
-        if let Task::Run(run) = &mut parsed.task {
+        if let CliCommand::Run(run) = &mut parsed.task {
             run.output = OutputArgs::from_arg_matches(own)?;
             run.progress = ProgressArgs::from_arg_matches(own)?;
             run.dry_run = own.get_flag("dry_run");
@@ -217,14 +217,14 @@ fn parse_study(
     );
     ensure!(left_out.is_empty() || !parts.is_empty(), "{}", left_out.join("; "));
     let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
-    if let Task::Run(run) = &mut cli.task {
+    if let CliCommand::Run(run) = &mut cli.task {
         run.study = Some(StudyRequest { study, parts, left_out, page });
     }
     Ok(cli)
 }
 
 /// The experiment that a file declares, and its params as flags of the subcommand.
-fn declared(task: &str, file: &str) -> Result<(Command, custom::Loaded)> {
+fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment)> {
     let path = &to_path(file);
     let is_check = task == "check";
     let mut declared = custom::load(path, &reserved_names()).or_else(|error| {
@@ -438,6 +438,6 @@ fn print(error: &clap::Error) -> io::Result<()> {
         return error.print();
     }
     let text = error.render().to_string();
-    let lines: Vec<_> = text.lines().map(report::clean).collect();
+    let lines: Vec<_> = text.lines().map(report::escape_controls).collect();
     writeln!(console::stderr(), "{}", lines.join("\n"))
 }

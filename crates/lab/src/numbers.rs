@@ -5,7 +5,7 @@ use self::Quantity::{Metric, PerMebibyte, Time};
 
 pub const EXPERIMENT: &str = "numbers";
 
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static NumbersRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
@@ -21,7 +21,7 @@ pub enum Quantity {
 }
 
 /// One row of the table.
-pub struct Row {
+pub struct NumbersRow {
     /// The name in flags, keys and the store.
     pub name: &'static str,
     /// The title for readers.
@@ -43,18 +43,27 @@ const fn line(
     title: &'static str,
     from: [&'static str; 3],
     quantity: Quantity,
-) -> Row {
+) -> NumbersRow {
     let [experiment, method, point] = from;
-    Row { name, title, experiment, method, point, quantity, published: "", published_on: &[] }
+    NumbersRow {
+        name,
+        title,
+        experiment,
+        method,
+        point,
+        quantity,
+        published: "",
+        published_on: &[],
+    }
 }
 
-impl Row {
-    const fn beside(self, published: &'static str) -> Row {
-        Row { published, ..self }
+impl NumbersRow {
+    const fn published(self, published: &'static str) -> NumbersRow {
+        NumbersRow { published, ..self }
     }
 
-    const fn of(self, published_on: &'static [&'static str]) -> Row {
-        Row { published_on, ..self }
+    const fn on(self, published_on: &'static [&'static str]) -> NumbersRow {
+        NumbersRow { published_on, ..self }
     }
 }
 
@@ -65,7 +74,7 @@ const F: &str = "files";
 
 /// The list of rows: a new row is a new line.
 #[rustfmt::skip]
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[NumbersRow] = &[
     line("add", "add two integers", [M, "add", "job=arithmetic number=integer"], Time),
     line("multiply", "multiply two integers", [M, "multiply", "job=arithmetic number=integer"], Time),
     line("divide", "divide two integers", [M, "divide", "job=arithmetic number=integer"], Time),
@@ -73,10 +82,10 @@ pub const ROWS: &[Row] = &[
     line("multiply-double", "multiply two doubles", [M, "multiply", "job=arithmetic number=double"], Time),
     line("divide-double", "divide two doubles", [M, "divide", "job=arithmetic number=double"], Time),
 
-    line("l1-load", "load from L1", [M, "random", "job=latency size=L1/2 pages=huge"], Time).beside("latency.l1_ns"),
-    line("l2-load", "load from L2", [M, "random", "job=latency size=L2/2 pages=huge"], Time).beside("latency.l2_ns"),
+    line("l1-load", "load from L1", [M, "random", "job=latency size=L1/2 pages=huge"], Time).published("latency.l1_ns"),
+    line("l2-load", "load from L2", [M, "random", "job=latency size=L2/2 pages=huge"], Time).published("latency.l2_ns"),
     line("l3-load", "load from L3", [M, "random", "job=latency size=L3/4 pages=huge"], Time),
-    line("memory-load", "load from memory", [M, "random", "job=latency size=memory pages=small"], Time).beside("latency.memory_ns"),
+    line("memory-load", "load from memory", [M, "random", "job=latency size=memory pages=small"], Time).published("latency.memory_ns"),
     line("memory-load-huge", "load from memory, huge pages", [M, "random", "job=latency size=memory pages=huge"], Time),
     line("memory-next", "load of the next line, memory", [M, "sequential", "job=latency size=memory pages=huge"], Time),
     line("tlb-miss", "load from L2 and a TLB miss", [M, "spread", "job=tlb span=8MiB pages=small"], Time),
@@ -85,15 +94,15 @@ pub const ROWS: &[Row] = &[
     line("write-memory", "write 1 MiB of memory", [M, "write", "job=bandwidth size=memory/2 pages=huge threads=1"], PerMebibyte),
     line("copy-memory", "copy 1 MiB of memory", [M, "copy", "job=bandwidth size=memory/4 pages=huge threads=1"], PerMebibyte),
     line("write-around", "write 1 MiB round the caches", [M, "write-around", "job=bandwidth size=memory/2 pages=huge threads=1"], PerMebibyte),
-    line("naive-xor", "x ^= p[i], 5 MB, an element", [M, "xor", "job=naive size=5000000 pages=huge"], Time).beside("other.naive XOR over 5000 kB: total 85 ms"),
+    line("naive-xor", "x ^= p[i], 5 MB, an element", [M, "xor", "job=naive size=5000000 pages=huge"], Time).published("other.naive XOR over 5000 kB: total 85 ms"),
     line("page-fault", "first touch of a page", [M, "map-anew", "job=page-fault pages=small"], Time),
     line("page-fault-huge", "first touch of a huge page", [M, "map-anew", "job=page-fault pages=huge"], Time),
     line("core-to-core", "a cache line to another CPU", [M, "compare-exchange", "job=core-to-core"], Time),
 
-    line("mutex", "lock and unlock a mutex", [T, "mutex-alone", "job=uncontended"], Time).beside("latency.semaphore_ns").of(&["2012"]),
+    line("mutex", "lock and unlock a mutex", [T, "mutex-alone", "job=uncontended"], Time).published("latency.semaphore_ns").on(&["2012"]),
     line("semaphore", "semaphore, uncontended", [T, "semaphore-alone", "job=uncontended"], Time),
     line("semaphore-same", "semaphore, same CPU", [T, "semaphore", "job=handover placement=same"], Time),
-    line("semaphore-other", "semaphore, other CPU", [T, "semaphore", "job=handover placement=other"], Time).beside("latency.semaphore_ns").of(PHONES),
+    line("semaphore-other", "semaphore, other CPU", [T, "semaphore", "job=handover placement=other"], Time).published("latency.semaphore_ns").on(PHONES),
     line("futex-same", "futex, same CPU", [T, "futex", "job=handover placement=same"], Time),
     line("condvar-same", "mutex and condvar, same CPU", [T, "condvar", "job=handover placement=same"], Time),
     line("channel-same", "channel, same CPU", [T, "channel", "job=handover placement=same"], Time),
@@ -106,10 +115,10 @@ pub const ROWS: &[Row] = &[
     line("switch-threads", "switch to another thread", [T, "switch-threads", "job=switch set=0"], Metric("switch_ns")),
     line("switch-processes", "switch to another process", [T, "switch-processes", "job=switch set=0"], Metric("switch_ns")),
     line("switch-64k", "the same, each reads 64 KiB", [T, "switch-processes", "job=switch set=64KiB"], Metric("switch_ns")),
-    line("thread", "a thread's whole life", [T, "pthread", "job=life placement=same"], Time).beside("threads.overhead_ns"),
-    line("thread-create", "  the call that creates it", [T, "pthread", "job=life placement=same"], Metric("create_ns")).beside("threads.create_ns"),
-    line("thread-end", "  from its end to the join", [T, "pthread", "job=life placement=same"], Metric("end_ns")).beside("threads.end_ns"),
-    line("thread-join", "  the call that joins it", [T, "pthread", "job=life placement=same"], Metric("join_ns")).beside("threads.join_ns"),
+    line("thread", "a thread's whole life", [T, "pthread", "job=life placement=same"], Time).published("threads.overhead_ns"),
+    line("thread-create", "  the call that creates it", [T, "pthread", "job=life placement=same"], Metric("create_ns")).published("threads.create_ns"),
+    line("thread-end", "  from its end to the join", [T, "pthread", "job=life placement=same"], Metric("end_ns")).published("threads.end_ns"),
+    line("thread-join", "  the call that joins it", [T, "pthread", "job=life placement=same"], Metric("join_ns")).published("threads.join_ns"),
     line("std-thread", "std::thread, spawn and join", [T, "std-thread", "job=life placement=unpinned"], Time),
     line("pool-job", "a job to a pool and back", [T, "pool", "job=life placement=same"], Time),
     line("posix-spawn", "posix_spawn /bin/true", [T, "posix-spawn", "job=process"], Time),
@@ -120,9 +129,9 @@ pub const ROWS: &[Row] = &[
     line("map", "mmap and munmap 1 MiB", [F, "map", "job=map size=1MiB"], Time),
     line("stat", "stat a file", [F, "stat", "job=stat"], Time),
     line("open-read-close", "open, read 4 KiB, close", [F, "open-read-close", "job=read size=4KiB"], Time),
-    line("pread", "pread 1 KiB, cached", [F, "pread", "job=read size=1KiB"], Time).beside("latency.disk_ns").of(PHONES),
+    line("pread", "pread 1 KiB, cached", [F, "pread", "job=read size=1KiB"], Time).published("latency.disk_ns").on(PHONES),
     line("random-read", "random pread of 4 KiB, cached", [F, "random-pread", "job=random span=16MiB"], Time),
-    line("disk-read", "random read of 4 KiB, device", [F, "cold-direct", "job=random-cold span=16MiB"], Time).beside("latency.disk_ns").of(&["2012"]),
+    line("disk-read", "random read of 4 KiB, device", [F, "cold-direct", "job=random-cold span=16MiB"], Time).published("latency.disk_ns").on(&["2012"]),
     line("create-file", "create and close an empty file", [F, "create-write-close", "job=create size=0"], Time),
     line("create-64k", "create a file of 64 KiB", [F, "create-write-close", "job=create size=64KiB"], Time),
     line("append", "append a line to a log", [F, "append", "job=append"], Time),

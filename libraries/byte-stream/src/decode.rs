@@ -243,7 +243,11 @@ pub(crate) struct Brotli<R> {
 impl<R: BufRead> Brotli<R> {
     pub(crate) fn new(input: R) -> Brotli<R> {
         let alloc = StandardAlloc::default;
-        Brotli { input, state: Box::new(StandardBrotliState::new(alloc(), alloc(), alloc())), ended: false }
+        Brotli {
+            input,
+            state: Box::new(StandardBrotliState::new(alloc(), alloc(), alloc())),
+            ended: false,
+        }
     }
 
     pub(crate) fn get_ref(&self) -> &R {

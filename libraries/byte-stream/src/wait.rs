@@ -40,7 +40,9 @@ pub(crate) async fn until(
     match mode {
         WaitMode::Thread => cancel::wait(None, PollFlags::empty(), cancel, deadline).map(drop),
         #[cfg(feature = "async")]
-        WaitMode::Task => task::race(std::future::pending::<()>(), cancel, deadline).await.map(drop),
+        WaitMode::Task => {
+            task::race(std::future::pending::<()>(), cancel, deadline).await.map(drop)
+        }
     }
 }
 

@@ -16,7 +16,7 @@ const SEED: u64 = 1;
 
 /// Minified JSON of one of [`SHAPES`]; `count` is the number of people, and only `people` uses it.
 pub fn minified(shape: &str, count: u64) -> String {
-    let (mut out, mut random) = (String::new(), Random::new(SEED));
+    let (mut out, mut random) = (String::new(), XorShift64Star::new(SEED));
     match shape {
         "logs" => list(&mut out, 5000, |out, index| log_line(out, &mut random, index)),
         "geojson" => geojson(&mut out, &mut random),
@@ -30,7 +30,7 @@ pub fn minified(shape: &str, count: u64) -> String {
     out
 }
 
-fn log_line(out: &mut String, random: &mut Random, index: usize) {
+fn log_line(out: &mut String, random: &mut XorShift64Star, index: usize) {
     let level = random.pick(&["DEBUG", "INFO", "INFO", "INFO", "WARN", "ERROR"]);
     let service = random.pick(&["gateway", "accounts", "search", "billing"]);
     let (ms, micros) = (1_700_000_000_000 + 37 * index, random.below(90_000));
@@ -42,7 +42,7 @@ fn log_line(out: &mut String, random: &mut Random, index: usize) {
 }
 
 /// Polygons with names, as in map data.
-fn geojson(out: &mut String, random: &mut Random) {
+fn geojson(out: &mut String, random: &mut XorShift64Star) {
     out.push_str("{\"type\":\"FeatureCollection\",\"features\":");
     list(out, 200, |out, index| {
         let name = format!("{} {}", random.pick(WORDS), random.pick(WORDS));
@@ -63,13 +63,13 @@ fn geojson(out: &mut String, random: &mut Random) {
 }
 
 /// A number with all 17 digits, as in measurements.
-fn float(random: &mut Random) -> String {
+fn float(random: &mut XorShift64Star) -> String {
     let number = (random.below(1 << 30) as f64 / 7e6).powi(3) - 1e5;
     format!("{number:?}")
 }
 
 /// A tree of this many levels, each with a name, a number, a short list and the next level.
-fn tree(out: &mut String, random: &mut Random, levels: usize) {
+fn tree(out: &mut String, random: &mut XorShift64Star, levels: usize) {
     for _ in 0..levels {
         add(out, format_args!("{{\"name\":\"{}\",\"depth\":{levels},", random.pick(WORDS)));
         out.push_str("\"side\":");
@@ -116,7 +116,7 @@ pub fn pretty(minified: &str) -> String {
 // Artificial people, of the shape that the Fleece study used: 22 fields each.
 
 /// An array of people, minified.
-fn people(out: &mut String, random: &mut Random, count: u64) {
+fn people(out: &mut String, random: &mut XorShift64Star, count: u64) {
     out.push('[');
     for index in 0..count {
         if index > 0 {
@@ -215,7 +215,7 @@ const WORDS: &[&str] = &[
     "et",
 ];
 
-fn person(out: &mut String, random: &mut Random, index: u64) {
+fn person(out: &mut String, random: &mut XorShift64Star, index: u64) {
     let name = format!("{} {}", random.pick(FIRST), random.pick(LAST));
     let company = random.pick(COMPANIES);
     let mail = format!("{}@{}.com", name.to_lowercase().replace(' ', ""), company.to_lowercase());
@@ -261,19 +261,19 @@ fn person(out: &mut String, random: &mut Random, index: u64) {
     out.push('}');
 }
 
-fn address(random: &mut Random) -> String {
+fn address(random: &mut XorShift64Star) -> String {
     let place = (random.pick(STREETS), random.pick(CITIES), random.pick(STATES));
     let (number, code) = (100 + random.below(900), random.below(9999));
     format!("\"{number} {}, {}, {}, {code}\"", place.0, place.1, place.2)
 }
 
-fn about(random: &mut Random) -> String {
+fn about(random: &mut XorShift64Star) -> String {
     let count = 44 + random.below(10);
     let words: Vec<&str> = (0..count).map(|_| random.pick(WORDS)).collect();
     format!("\"{}.\\r\\n\"", words.join(" "))
 }
 
-fn degrees(random: &mut Random, limit: usize) -> String {
+fn degrees(random: &mut XorShift64Star, limit: usize) -> String {
     let sign = if random.below(2) == 0 { "-" } else { "" };
     format!("{sign}{}.{:06}", random.below(limit), random.below(1_000_000))
 }
@@ -282,7 +282,7 @@ fn degrees(random: &mut Random, limit: usize) -> String {
 // how many values of each kind they have, how long and how deep.
 
 /// As `canada.json`: the outline of a country, 111,126 numbers of 15 to 17 digits.
-fn canada(out: &mut String, random: &mut Random) {
+fn canada(out: &mut String, random: &mut XorShift64Star) {
     out.push_str("{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\",");
     out.push_str("\"properties\":{\"name\":\"Canada\"},");
     out.push_str("\"geometry\":{\"type\":\"Polygon\",\"coordinates\":");
@@ -299,7 +299,7 @@ fn canada(out: &mut String, random: &mut Random) {
 
 /// A number below `limit` with 15 digits behind the point, as a program writes that prints more
 /// than it knows.
-fn digits(random: &mut Random, limit: usize, least: usize) -> String {
+fn digits(random: &mut XorShift64Star, limit: usize, least: usize) -> String {
     let (whole, micros) = (least + random.below(limit - least), random.below(1_000_000));
     let rest = random.pick(&["000000000", "999999977", "000000009", "000000004", "999999968"]);
     format!("{whole}.{micros:06}{rest}")
@@ -307,7 +307,7 @@ fn digits(random: &mut Random, limit: usize, least: usize) -> String {
 
 /// As `citm_catalog.json`: the plan of a season, with 10,900 small objects, as many arrays, mostly
 /// empty, and 14,400 integers.
-fn citm(out: &mut String, random: &mut Random) {
+fn citm(out: &mut String, random: &mut XorShift64Star) {
     const AREAS: usize = 17;
     out.push_str("{\"areaNames\":");
     names(out, AREAS, 205_705_993, "Arrière-scène");
@@ -336,7 +336,7 @@ fn citm(out: &mut String, random: &mut Random) {
     out.push_str(",\"venueNames\":{\"PLEYEL_PLEYEL\":\"Salle Pleyel\"}}");
 }
 
-fn performance(out: &mut String, random: &mut Random, index: usize, areas: usize) {
+fn performance(out: &mut String, random: &mut XorShift64Star, index: usize, areas: usize) {
     let (event, id) = (138_586_341 + 13 * (index % 184), 339_887_544 + 7 * index);
     let categories = 3 + random.below(3);
     let category = |n: usize| 338_937_235 + 4 * n;
@@ -373,7 +373,7 @@ fn names(out: &mut String, count: usize, first: usize, name: &str) {
 
 /// As `twitter.json`: the answer to a search, with many different keys, `null`, `false` and texts
 /// in Japanese.
-fn twitter(out: &mut String, random: &mut Random) {
+fn twitter(out: &mut String, random: &mut XorShift64Star) {
     out.push_str("{\"statuses\":");
     list(out, 100, |out, index| status(out, random, index < 73));
     out.push_str(",\"search_metadata\":{\"completed_in\":0.087,\"max_id\":505874924095815700,");
@@ -381,14 +381,14 @@ fn twitter(out: &mut String, random: &mut Random) {
     out.push_str("\"since_id\":0,\"since_id_str\":\"0\"}}");
 }
 
-fn id(random: &mut Random) -> u64 {
+fn id(random: &mut XorShift64Star) -> u64 {
     505_800_000_000_000_000 + random.below(1 << 30) as u64 * 90_000
 }
 
 /// Characters of three bytes: some, and up to as many more.
-fn japanese(random: &mut Random, least: usize, more: usize) -> String {
+fn japanese(random: &mut XorShift64Star, least: usize, more: usize) -> String {
     let chars = least + random.below(more + 1);
-    let letter = |random: &mut Random| match random.below(4) {
+    let letter = |random: &mut XorShift64Star| match random.below(4) {
         0 => char::from_u32(0x4E00 + random.below(0x2000) as u32),
         1 => char::from_u32(0x30A1 + random.below(80) as u32),
         _ => char::from_u32(0x3041 + random.below(80) as u32),
@@ -396,7 +396,7 @@ fn japanese(random: &mut Random, least: usize, more: usize) -> String {
     (0..chars).filter_map(|_| letter(random)).collect()
 }
 
-fn status(out: &mut String, random: &mut Random, repeats: bool) {
+fn status(out: &mut String, random: &mut XorShift64Star, repeats: bool) {
     let (id, seconds) = (id(random), random.below(60));
     let text = japanese(random, 45, 60);
     out.push_str("{\"metadata\":{\"result_type\":\"recent\",\"iso_language_code\":\"ja\"},");
@@ -421,13 +421,13 @@ fn status(out: &mut String, random: &mut Random, repeats: bool) {
     out.push_str("},\"favorited\":false,\"retweeted\":false,\"lang\":\"ja\"}");
 }
 
-fn mention(out: &mut String, random: &mut Random) {
+fn mention(out: &mut String, random: &mut XorShift64Star) {
     let (id, name) = (random.below(2_000_000_000), japanese(random, 8, 0));
     add(out, format_args!("{{\"screen_name\":\"{}\",\"name\":\"{name}\",", random.hex(10)));
     add(out, format_args!("\"id\":{id},\"id_str\":\"{id}\",\"indices\":[3,13]}}"));
 }
 
-fn user(out: &mut String, random: &mut Random) {
+fn user(out: &mut String, random: &mut XorShift64Star) {
     let (id, screen) = (random.below(2_000_000_000), random.hex(10));
     let (name, about) = (japanese(random, 8, 0), japanese(random, 20, 40));
     let images = format!("http://pbs.twimg.com/profile_images/{id}/{screen}");
@@ -458,11 +458,11 @@ fn user(out: &mut String, random: &mut Random) {
 
 /// A generator of our own, with a fixed seed: xorshift64*. Any generator is suitable, as long as it
 /// never changes.
-struct Random(u64);
+struct XorShift64Star(u64);
 
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+impl XorShift64Star {
+    fn new(seed: u64) -> XorShift64Star {
+        XorShift64Star(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     fn below(&mut self, limit: usize) -> usize {

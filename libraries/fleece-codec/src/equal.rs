@@ -78,7 +78,8 @@ impl<'a> Comparison<'a> {
             // Identical bytes count as equal. They may hold a NaN, but looking for it is not worth
             // the time.
             Kind::Array | Kind::Dict => {
-                if !is_same(a, b) && self.classes.union(ValueAddress::new(a), ValueAddress::new(b)) {
+                if !is_same(a, b) && self.classes.union(ValueAddress::new(a), ValueAddress::new(b))
+                {
                     self.open.push((a, b));
                 }
                 true
@@ -91,7 +92,8 @@ impl<'a> Comparison<'a> {
         if own.len() != other.len() || own.len() <= SHORT_BYTES {
             return own == other;
         }
-        !self.classes.union(ValueAddress::new(a), ValueAddress::new(b)) || self.spend(own.len()) && own == other
+        !self.classes.union(ValueAddress::new(a), ValueAddress::new(b))
+            || self.spend(own.len()) && own == other
     }
 
     fn collection(&mut self, a: Value<'a>, b: Value<'a>) -> bool {

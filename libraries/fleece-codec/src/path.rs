@@ -424,7 +424,9 @@ impl<'a> Iterator for DeepIter<'a> {
                     *index += 1;
                     (PathStep::Item(*index - 1), value)
                 }),
-                WalkFrame::Dict(pairs) => pairs.next().map(|(key, value)| (PathStep::Key(key), value)),
+                WalkFrame::Dict(pairs) => {
+                    pairs.next().map(|(key, value)| (PathStep::Key(key), value))
+                }
             };
             if let Some((step, value)) = next {
                 self.last = Some(value);

@@ -35,7 +35,11 @@ pub(crate) struct LineIndex {
 
 impl LineIndex {
     /// Counts the line feeds of the whole file, by one thread per processor.
-    pub(crate) fn count(access: FileAccess<'_>, size: u64, watch: &ProgressGate) -> Result<LineIndex> {
+    pub(crate) fn count(
+        access: FileAccess<'_>,
+        size: u64,
+        watch: &ProgressGate,
+    ) -> Result<LineIndex> {
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;

@@ -391,8 +391,11 @@ fn start(part: &Part, population: &mut Population) -> Result<FileStart> {
     let file = population.files().and_then(|files| files.first().copied());
     let Some(file) = file else { return Ok(FileStart { first: 0, size: 0 }) };
     let (bom, size) = (file.bom_bytes(part.format).map_err(named)?, file.size);
-    let behind_header =
-        if part.header.is_none() { 0 } else { Scan::new(population, ProgressGate::default())?.offset() };
+    let behind_header = if part.header.is_none() {
+        0
+    } else {
+        Scan::new(population, ProgressGate::default())?.offset()
+    };
     Ok(FileStart { first: behind_header.max(bom), size })
 }
 

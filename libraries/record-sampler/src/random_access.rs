@@ -139,7 +139,8 @@ impl IndexedPopulation {
             let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == Method::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
-            let access = mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
+            let access =
+                mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
             let index = if let Some(index) = kept {
                 self.note = String::from("the index is used");

@@ -181,7 +181,11 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    fn choose<K: KeptRecord>(&mut self, scan: &mut Scan<'_>, quota: Option<Quota>) -> Result<Vec<K>> {
+    fn choose<K: KeptRecord>(
+        &mut self,
+        scan: &mut Scan<'_>,
+        quota: Option<Quota>,
+    ) -> Result<Vec<K>> {
         if let (Some(column), Some(quota)) = (&self.sampler.key, quota) {
             return self.strata(scan, column, quota);
         }

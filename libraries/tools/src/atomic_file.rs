@@ -45,7 +45,9 @@ impl TargetPath {
             Ok(there) if there.is_file() && there.nlink() > 0 => {
                 (fs::canonicalize(path)?, TargetKind::Regular(there))
             }
-            Ok(_) => (path.to_owned(), TargetKind::Special(File::options().write(true).open(path)?)),
+            Ok(_) => {
+                (path.to_owned(), TargetKind::Special(File::options().write(true).open(path)?))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (end_of_links(path)?, TargetKind::New)
             }
@@ -174,7 +176,9 @@ impl AtomicFile {
     pub fn finish(self) -> Result<()> {
         let AtomicFile { target, mut file, state } = self.ready()?;
         match state {
-            AtomicFileState::Named(name) => Ok(name.persist(&target.path).map_err(io::Error::from)?),
+            AtomicFileState::Named(name) => {
+                Ok(name.persist(&target.path).map_err(io::Error::from)?)
+            }
             AtomicFileState::Copied { target, _name } => {
                 file.rewind()?;
                 let bytes = byte_stream::copy(&file, &target)?.bytes;

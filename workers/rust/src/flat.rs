@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use flatbuffers::{FlatBufferBuilder, InvalidFlatbuffer, VerifierOptions};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
-use crate::typed::{self, FRIEND_KEY_LENS, Field, KEY_LENS, field};
+use crate::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
+use crate::typed::{self, FRIEND_KEY_LENS, KEY_LENS, PersonField, field};
 
 #[allow(warnings, clippy::all, reason = "it is generated")]
 #[path = "person_generated.rs"]
@@ -18,9 +18,9 @@ use generated::people::{
 
 pub(crate) struct FlatBuffers;
 
-impl Format for FlatBuffers {
+impl DocumentFormat for FlatBuffers {
     type Doc<'a> = People<'a>;
-    type Path = Field;
+    type Path = PersonField;
 
     /// Through the structs.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -43,11 +43,11 @@ impl Format for FlatBuffers {
         Ok(unsafe { root_as_people_unchecked(bytes) })
     }
 
-    fn path(steps: &[Step]) -> Field {
+    fn path(steps: &[PathStep]) -> PersonField {
         field(steps)
     }
 
-    fn find(doc: &People<'_>, path: &Field) -> Option<u64> {
+    fn find(doc: &People<'_>, path: &PersonField) -> Option<u64> {
         let people = doc.people()?;
         if path.index >= people.len() {
             return None;

@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use rkyv::rancor::Error;
 use rkyv::vec::ArchivedVec;
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
-use crate::typed::{ArchivedPerson, FRIEND_KEY_LENS, Field, KEY_LENS, Person, field, people};
+use crate::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
+use crate::typed::{ArchivedPerson, FRIEND_KEY_LENS, KEY_LENS, Person, PersonField, field, people};
 
 pub(crate) struct Rkyv;
 
 type Archived = ArchivedVec<ArchivedPerson>;
 
-impl Format for Rkyv {
+impl DocumentFormat for Rkyv {
     type Doc<'a> = &'a Archived;
-    type Path = Field;
+    type Path = PersonField;
 
     /// Through the structs. The allocator gives large blocks an alignment of 16, which is enough.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -31,11 +31,11 @@ impl Format for Rkyv {
         Ok(unsafe { rkyv::access_unchecked::<Archived>(bytes) })
     }
 
-    fn path(steps: &[Step]) -> Field {
+    fn path(steps: &[PathStep]) -> PersonField {
         field(steps)
     }
 
-    fn find(doc: &&Archived, path: &Field) -> Option<u64> {
+    fn find(doc: &&Archived, path: &PersonField) -> Option<u64> {
         let person = doc.get(path.index)?;
         Some(match path.name.as_str() {
             "name" => mark_of_text(person.name.as_bytes()),

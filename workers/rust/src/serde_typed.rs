@@ -4,10 +4,10 @@ use crate::jobs::{Result, message};
 use crate::people::{Codec, Person};
 
 pub(crate) struct Json;
-pub(crate) struct MessagePack;
+pub(crate) struct RmpSerde;
 pub(crate) struct Postcard;
 pub(crate) struct Bincode;
-pub(crate) struct Cbor;
+pub(crate) struct Minicbor;
 
 impl Codec for Json {
     const IS_JSON: bool = true;
@@ -21,7 +21,7 @@ impl Codec for Json {
     }
 }
 
-impl Codec for MessagePack {
+impl Codec for RmpSerde {
     /// With the names of the fields, as JSON and Fleece have them.
     fn write(people: &[Person]) -> Result<Vec<u8>> {
         rmp_serde::to_vec_named(people).map_err(message)
@@ -53,7 +53,7 @@ impl Codec for Bincode {
     }
 }
 
-impl Codec for Cbor {
+impl Codec for Minicbor {
     fn write(people: &[Person]) -> Result<Vec<u8>> {
         minicbor_serde::to_vec(people).map_err(message)
     }

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use simd_json::{BorrowedValue, StaticNode};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
+use crate::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
 
 pub(crate) struct SimdJson;
 
-impl Format for SimdJson {
+impl DocumentFormat for SimdJson {
     type Doc<'a> = BorrowedValue<'a>;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     const IS_JSON: bool = true;
 
@@ -25,16 +25,16 @@ impl Format for SimdJson {
         simd_json::to_borrowed_value(scratch).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &BorrowedValue<'_>, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &BorrowedValue<'_>, path: &Vec<PathStep>) -> Option<u64> {
         let mut value = doc;
         for step in path {
             value = match (step, value) {
-                (Step::Key(key), BorrowedValue::Object(pairs)) => pairs.get(key.as_str())?,
-                (Step::Index(index), BorrowedValue::Array(items)) => items.get(*index)?,
+                (PathStep::Key(key), BorrowedValue::Object(pairs)) => pairs.get(key.as_str())?,
+                (PathStep::Index(index), BorrowedValue::Array(items)) => items.get(*index)?,
                 _ => return None,
             };
         }

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use sonic_rs::{JsonContainerTrait, JsonNumberTrait, JsonValueTrait, PointerNode, Value, ValueRef};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
+use crate::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
 
 pub(crate) struct Sonic;
 
 /// No tree: `get` looks at the text up to the value, and only as closely as it must to find it.
 pub(crate) struct SonicGet;
 
-impl Format for Sonic {
+impl DocumentFormat for Sonic {
     type Doc<'a> = Value;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     const IS_JSON: bool = true;
 
@@ -25,16 +25,16 @@ impl Format for Sonic {
         sonic_rs::from_slice(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &Value, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &Value, path: &Vec<PathStep>) -> Option<u64> {
         let mut value = doc;
         for step in path {
             value = match step {
-                Step::Key(key) => value.as_object()?.get(key)?,
-                Step::Index(index) => value.as_array()?.get(*index)?,
+                PathStep::Key(key) => value.as_object()?.get(key)?,
+                PathStep::Index(index) => value.as_array()?.get(*index)?,
             };
         }
         Some(match value.as_ref() {
@@ -68,7 +68,7 @@ fn visit(value: &Value) -> u64 {
     }
 }
 
-impl Format for SonicGet {
+impl DocumentFormat for SonicGet {
     type Doc<'a> = &'a [u8];
     type Path = Vec<PointerNode>;
 
@@ -82,10 +82,10 @@ impl Format for SonicGet {
         Ok(bytes)
     }
 
-    fn path(steps: &[Step]) -> Vec<PointerNode> {
-        let node = |step: &Step| match step {
-            Step::Key(key) => PointerNode::Key(key.clone().into()),
-            Step::Index(index) => PointerNode::Index(*index),
+    fn path(steps: &[PathStep]) -> Vec<PointerNode> {
+        let node = |step: &PathStep| match step {
+            PathStep::Key(key) => PointerNode::Key(key.clone().into()),
+            PathStep::Index(index) => PointerNode::Index(*index),
         };
         steps.iter().map(node).collect()
     }

@@ -5,16 +5,17 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::jobs::{
-    Format, Result, Step, find_in_tree, mark_of_number, mark_of_text, message, visit_tree, whole,
+    DocumentFormat, PathStep, Result, find_in_tree, mark_of_number, mark_of_text, message,
+    visit_tree, whole,
 };
 
 pub(crate) struct MessagePack;
 pub(crate) struct Cbor;
 pub(crate) struct Bson;
 
-impl Format for MessagePack {
+impl DocumentFormat for MessagePack {
     type Doc<'a> = Value;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     /// Without a tree in between.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -30,11 +31,11 @@ impl Format for MessagePack {
         rmp_serde::from_slice(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &Value, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &Value, path: &Vec<PathStep>) -> Option<u64> {
         find_in_tree(doc, path)
     }
 
@@ -47,9 +48,9 @@ impl Format for MessagePack {
     }
 }
 
-impl Format for Cbor {
+impl DocumentFormat for Cbor {
     type Doc<'a> = ciborium::Value;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     /// Through serde_json's tree: of a text the lengths are not known beforehand.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -63,18 +64,18 @@ impl Format for Cbor {
         ciborium::from_reader(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &ciborium::Value, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &ciborium::Value, path: &Vec<PathStep>) -> Option<u64> {
         let mut value = doc;
         for step in path {
             value = match step {
-                Step::Key(key) => {
+                PathStep::Key(key) => {
                     &value.as_map()?.iter().find(|(k, _)| k.as_text() == Some(key))?.1
                 }
-                Step::Index(index) => value.as_array()?.get(*index)?,
+                PathStep::Index(index) => value.as_array()?.get(*index)?,
             };
         }
         Some(match value {
@@ -115,9 +116,9 @@ fn visit_cbor(value: &ciborium::Value) -> u64 {
 /// A document is a dict: the root lies in one, under this key.
 const ROOT: &str = "v";
 
-impl Format for Bson {
+impl DocumentFormat for Bson {
     type Doc<'a> = bson::Bson;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     /// Through serde_json's tree.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -131,16 +132,16 @@ impl Format for Bson {
         document.remove(ROOT).ok_or("no root".to_owned())
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &bson::Bson, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &bson::Bson, path: &Vec<PathStep>) -> Option<u64> {
         let mut value = doc;
         for step in path {
             value = match step {
-                Step::Key(key) => value.as_document()?.get(key)?,
-                Step::Index(index) => value.as_array()?.get(*index)?,
+                PathStep::Key(key) => value.as_document()?.get(key)?,
+                PathStep::Index(index) => value.as_array()?.get(*index)?,
             };
         }
         Some(match value {

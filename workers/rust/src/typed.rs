@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
-pub(crate) use crate::people::{FRIEND_KEY_LENS, Field, KEY_LENS, field};
+use crate::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
+pub(crate) use crate::people::{FRIEND_KEY_LENS, KEY_LENS, PersonField, field};
 
 #[derive(Clone, Serialize, Deserialize, Message)]
 #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
@@ -82,9 +82,9 @@ pub(crate) fn people(text: &[u8]) -> Result<Vec<Person>> {
 
 pub(crate) struct Prost;
 
-impl Format for Prost {
+impl DocumentFormat for Prost {
     type Doc<'a> = People;
-    type Path = Field;
+    type Path = PersonField;
 
     /// Through the structs.
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
@@ -95,11 +95,11 @@ impl Format for Prost {
         People::decode(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Field {
+    fn path(steps: &[PathStep]) -> PersonField {
         field(steps)
     }
 
-    fn find(doc: &People, path: &Field) -> Option<u64> {
+    fn find(doc: &People, path: &PersonField) -> Option<u64> {
         let person = doc.people.get(path.index)?;
         Some(match path.name.as_str() {
             "name" => mark_of_text(person.name.as_bytes()),

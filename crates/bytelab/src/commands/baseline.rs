@@ -15,11 +15,11 @@ use crate::{console, report};
 #[derive(Args)]
 pub(crate) struct BaselineArgs {
     #[command(subcommand)]
-    task: Task,
+    task: BaselineCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum BaselineCommand {
     /// Name a complete run; a name that already exists is moved to this run
     Set { name: String, id: String },
     /// List all names and their runs
@@ -37,7 +37,7 @@ enum Task {
 pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
     match &args.task {
-        Task::Set { name, id } => {
+        BaselineCommand::Set { name, id } => {
             // A name that is a number would be mistaken for a run's id.
             ensure!(
                 !name.is_empty()
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
             ensure_repeatable(&run)?;
             store.set_baseline(name, &run.id)?;
         }
-        Task::List { json } => {
+        BaselineCommand::List { json } => {
             let all = store.baselines()?;
             let mut out = console::stdout();
             if *json {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
                 out.write_all(report::check::baselines(&named(&all)).as_bytes())?;
             }
         }
-        Task::Delete { names } => {
+        BaselineCommand::Delete { names } => {
             let known = store.baselines()?;
             if let Some(name) = names.iter().find(|name| known.iter().all(|b| b.name != **name)) {
                 bail!("no baseline {name:?}; nothing was deleted (see bytelab baseline list)");

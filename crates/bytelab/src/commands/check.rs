@@ -25,7 +25,7 @@ use super::warn_if_unoptimised;
 use super::{Context, exit, layout, readable};
 use crate::experiments::{self, Catalogue, custom};
 use crate::measuring::{
-    self, NewRun, RunRequest, Selection, Time, choose, launcher, measure_new, plan,
+    self, NewRun, RunRequest, Selection, TimeLimit, choose, launcher, measure_new, plan,
 };
 use crate::store::{self, Store};
 use crate::{console, report};
@@ -112,7 +112,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
             break checked;
         }
     };
-    let against = report::check::Against::Baseline { name, id: &baseline.id };
+    let against = report::check::CheckBaseline::Baseline { name, id: &baseline.id };
     conclude(gate, against, Some(&baseline), &now, &checked)
 }
 
@@ -222,7 +222,7 @@ fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
 /// Prints the result and returns the exit status.
 fn conclude(
     gate: &GateArgs,
-    against: report::check::Against<'_>,
+    against: report::check::CheckBaseline<'_>,
     baseline: Option<&Run>,
     now: &[Run],
     checked: &Checked,
@@ -333,7 +333,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
             break checked;
         }
     };
-    let against = report::check::Against::Old(&args.against);
+    let against = report::check::CheckBaseline::Old(&args.against);
     conclude(&args.gate, against, None, &now, &checked)
 }
 
@@ -344,9 +344,9 @@ fn two_sides(
     stop: &Stop,
 ) -> Result<TwoSides> {
     let file = request.definition.as_ref().map(|definition| definition.file.as_str());
-    let against = Against::parse(&args.against, file.is_some())?;
+    let against = Counterpart::parse(&args.against, file.is_some())?;
     match (&against, file) {
-        (Against::Bytelab(program), _) => of_bytelab(&request.experiment, program, stop),
+        (Counterpart::Bytelab(program), _) => of_bytelab(&request.experiment, program, stop),
         (against, file) => of_files(file.context("a file is needed")?, against, known),
     }
 }
@@ -382,7 +382,7 @@ fn fixed(request: RunRequest) -> Result<RunRequest> {
          larger, not smaller"
     );
     let rounds = Some(rounds.max(sessions * ROUNDS));
-    Ok(RunRequest { sessions: Some(sessions), rounds, time: Time::Unlimited, ..request })
+    Ok(RunRequest { sessions: Some(sessions), rounds, time: TimeLimit::Unlimited, ..request })
 }
 
 /// The new methods and the points at which each would be measured.
@@ -417,8 +417,8 @@ fn show_detectable_effects(
 // Old and new as one experiment: each method is paired with its old side, which is from another
 // file, another program or another bytelab.
 
-/// What `--against` names.
-enum Against<'a> {
+/// The old side that `--against` names.
+enum Counterpart<'a> {
     /// Another file that declares the same methods.
     File(&'a str),
     /// The program that replaces `{program}` on each side.
@@ -427,18 +427,18 @@ enum Against<'a> {
     Bytelab(PathBuf),
 }
 
-impl<'a> Against<'a> {
+impl<'a> Counterpart<'a> {
     /// `is_file`: a file is checked, not a built-in experiment.
-    fn parse(text: &'a str, is_file: bool) -> Result<Against<'a>> {
+    fn parse(text: &'a str, is_file: bool) -> Result<Counterpart<'a>> {
         if !is_file {
-            return Ok(Against::Bytelab(existing(text)?));
+            return Ok(Counterpart::Bytelab(existing(text)?));
         }
         if !text.starts_with("old=") && !text.starts_with("new=") {
             ensure!(
                 custom::is_file_name(text),
                 "--against {text}: name the old FILE.toml, or old=PATH,new=PATH"
             );
-            return Ok(Against::File(text));
+            return Ok(Counterpart::File(text));
         }
         // A path may contain a comma.
         let is_old_first = text.starts_with("old=");
@@ -446,7 +446,7 @@ impl<'a> Against<'a> {
             .split_once(if is_old_first { ",new=" } else { ",old=" })
             .with_context(|| format!("--against {text}: write old=PATH,new=PATH"))?;
         let (old, new) = if is_old_first { (first, second) } else { (second, first) };
-        Ok(Against::Programs { old: existing(old)?, new: existing(new)? })
+        Ok(Counterpart::Programs { old: existing(old)?, new: existing(new)? })
     }
 }
 
@@ -467,7 +467,7 @@ struct TwoSides {
 }
 
 /// The two sides from two files, or from one file with two programs.
-fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoSides> {
+fn of_files(file: &str, against: &Counterpart<'_>, known: &Catalogue) -> Result<TwoSides> {
     let load = |path: &str, program: Option<&PathBuf>| match program {
         None => known.load(&to_path(path)),
         Some(program) => {
@@ -476,11 +476,11 @@ fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoS
         }
     };
     let (mut new, mut old) = match against {
-        Against::File(other) => (load(file, None)?, load(other, None)?),
-        Against::Programs { old, new } => (load(file, Some(new))?, load(file, Some(old))?),
-        Against::Bytelab(_) => bail!("{file} is no experiment of bytelab's own"),
+        Counterpart::File(other) => (load(file, None)?, load(other, None)?),
+        Counterpart::Programs { old, new } => (load(file, Some(new))?, load(file, Some(old))?),
+        Counterpart::Bytelab(_) => bail!("{file} is no experiment of bytelab's own"),
     };
-    if matches!(against, Against::Programs { .. }) {
+    if matches!(against, Counterpart::Programs { .. }) {
         for experiment in [&mut new.experiment, &mut old.experiment] {
             experiment.params.retain(|param| param.name != custom::PROGRAM);
             for method in &mut experiment.methods {
@@ -504,7 +504,7 @@ fn of_files(file: &str, against: &Against<'_>, known: &Catalogue) -> Result<TwoS
         let side = BaselineSide { name: found.name.clone(), program: None, dir: dir.clone() };
         Some(old_side(found, side))
     };
-    let (both, without_old) = beside(new.experiment.methods, of_method);
+    let (both, without_old) = with_old_sides(new.experiment.methods, of_method);
     let data = both_data(new.experiment.data, data);
     let experiment = Experiment { methods: both, data, ..new.experiment };
     Ok(TwoSides { experiment, without_old })
@@ -532,7 +532,7 @@ fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
     let built_in = experiment.methods.into_iter();
     let built_in =
         built_in.filter(|method| matches!(method.execution, Execution::BuiltIn(_))).collect();
-    let (methods, without_old) = beside(built_in, of_method);
+    let (methods, without_old) = with_old_sides(built_in, of_method);
     if let Some(error) = broken {
         return Err(error);
     }
@@ -570,7 +570,7 @@ fn old_side(method: &Method, side: BaselineSide) -> Method {
 }
 
 /// The competing methods, each with its old side, and the names of those without an old side.
-fn beside(
+fn with_old_sides(
     methods: Vec<Method>,
     mut old: impl FnMut(&Method) -> Option<Method>,
 ) -> (Vec<Method>, Vec<String>) {
@@ -612,10 +612,12 @@ mod tests {
 
     #[test]
     fn sides_are_named_by_file_or_by_program() {
-        let of = |text: &str| match Against::parse(text, true) {
-            Ok(Against::File(file)) => format!("file {file}"),
-            Ok(Against::Programs { old, new }) => format!("{} {}", old.display(), new.display()),
-            Ok(Against::Bytelab(_)) => "bytelab".to_owned(),
+        let of = |text: &str| match Counterpart::parse(text, true) {
+            Ok(Counterpart::File(file)) => format!("file {file}"),
+            Ok(Counterpart::Programs { old, new }) => {
+                format!("{} {}", old.display(), new.display())
+            }
+            Ok(Counterpart::Bytelab(_)) => "bytelab".to_owned(),
             Err(error) => format!("{error:#}"),
         };
         assert_eq!(of("b/old.toml"), "file b/old.toml");

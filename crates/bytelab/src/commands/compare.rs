@@ -14,17 +14,17 @@ use lab::numbers;
 use lab::path_text::to_path;
 use lab::run::{Listed, Role, Run};
 
-use super::comparing::{By, Grouped, allowed, ensure_different, ensure_once, places};
+use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
 use super::import::read_marked;
-use super::run::{absent, published};
+use super::run::{absent, published_results};
 use super::{Context, layout};
 use super::{exit, readable};
 use crate::console;
-use crate::reference::{self, Figure, PREFIX, Published, Study};
+use crate::published::{self, Figure, PREFIX, Published, Study};
 use crate::report::compare::{self, Side};
-use crate::report::published::Beside;
+use crate::report::published::SideFigures;
 use crate::report::study::StudyReport;
-use crate::report::{self, Layout, View, fleet, published as documents, view};
+use crate::report::{self, PageLayout, View, fleet, published as documents, view};
 use crate::store::{self, Store, is_machine};
 
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(crate) struct CompareArgs {
     machine: Vec<String>,
     /// Compare the methods in each group of runs, and say what a further group would show
     #[arg(long, value_enum, conflicts_with_all = ["sides", "label", "machine", "fail"])]
-    by: Option<By>,
+    by: Option<GroupBy>,
     /// From a label, a machine or --by, use only the runs of this experiment
     #[arg(long, value_name = "NAME")]
     experiment: Option<String>,
@@ -139,9 +139,9 @@ fn loaded(side: &RequestedSide<'_>, ids: &[String], store: &mut dyn Store) -> Re
     Ok(runs)
 }
 
-fn by_groups(by: By, args: &CompareArgs, context: &Context) -> Result<ExitCode> {
+fn by_groups(by: GroupBy, args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     let experiment = args.experiment.as_deref();
-    let grouped = Grouped::load(by, experiment, args.despite_differences, context)?;
+    let grouped = RunGroups::load(by, experiment, args.despite_differences, context)?;
     let report = grouped.report();
     let text =
         if args.json { fleet::json(&report)? + "\n" } else { fleet::text(&report, &layout()) };
@@ -174,7 +174,7 @@ fn with_ids(text: &str, context: &Context) -> Result<String> {
 }
 
 fn requested(text: &str) -> Result<RequestedSide<'_>> {
-    if let Some(name) = text.strip_prefix(reference::PREFIX) {
+    if let Some(name) = text.strip_prefix(published::PREFIX) {
         return Ok(RequestedSide::Published(name));
     }
     let path = to_path(text);
@@ -197,7 +197,7 @@ impl RequestedSide<'_> {
         match self {
             RequestedSide::Runs(ids) if ids.len() == 1 => format!("run {}", ids[0]),
             RequestedSide::Runs(ids) => format!("{} runs", ids.len()),
-            RequestedSide::Published(name) => format!("{}{name}", reference::PREFIX),
+            RequestedSide::Published(name) => format!("{}{name}", published::PREFIX),
             RequestedSide::Label(label) => format!("label {label}"),
             RequestedSide::Machine(machine) => format!("machine {machine}"),
             RequestedSide::File { shown, .. } => format!("file {shown}"),
@@ -295,7 +295,7 @@ fn measured(
     b: &Side,
     args: &CompareArgs,
     experiments: &[Experiment],
-    layout: &Layout,
+    layout: &PageLayout,
 ) -> Result<(String, Option<Checked>)> {
     let one_experiment = a.runs.iter().chain(&b.runs).all(|r| r.experiment == a.runs[0].experiment);
     if let Some(why) = refusal(&a.runs, &b.runs) {
@@ -305,8 +305,8 @@ fn measured(
             "{why}; --despite-differences compares them all the same"
         );
     }
-    let places = places(experiments, &a.runs[0].experiment);
-    let sides = compare_sides(&a.runs, &b.runs, &places);
+    let path_params = path_params(experiments, &a.runs[0].experiment);
+    let sides = compare_sides(&a.runs, &b.runs, &path_params);
     if sides.lines.is_empty() {
         let points = |side: &Side| {
             let points = side.runs.iter().flat_map(|run| &run.points).take(3);
@@ -358,16 +358,16 @@ impl NamedResults {
 
 /// The study or the result of this name, without the prefix.
 pub(crate) fn named(name: &str) -> Result<NamedResults> {
-    let of = |result: &Published| {
-        reference::studies().iter().find(|study| study.published.contains(&result.name))
+    let study_of = |result: &Published| {
+        published::studies().iter().find(|study| study.published.contains(&result.name))
     };
-    let found = match (reference::find(name), reference::study(name)) {
-        (Some(result), _) => of(&result).map(|study| (study, vec![result])),
-        (None, study) => study.map(|study| (study, published(study))),
+    let found = match (published::find(name), published::study(name)) {
+        (Some(result), _) => study_of(&result).map(|study| (study, vec![result])),
+        (None, study) => study.map(|study| (study, published_results(study))),
     };
     let (study, results) = found.with_context(|| {
-        let results = reference::all().into_iter().map(|published| published.name);
-        let studies = reference::studies().iter().map(|study| study.name.clone());
+        let results = published::all().into_iter().map(|published| published.name);
+        let studies = published::studies().iter().map(|study| study.name.clone());
         let all: BTreeSet<String> = results.chain(studies).collect();
         let all = all.into_iter().collect::<Vec<_>>().join(", ");
         format!("no published result {name:?}; there are {all}")
@@ -447,7 +447,9 @@ fn of_two(a: ComparedSide, b: ComparedSide, study: &Study) -> Result<String> {
     let other = name(&a).or_else(|| name(&b)).unwrap_or_default();
     let mut notes = Vec::new();
     let mut side = |compared: ComparedSide| match compared {
-        ComparedSide::Published(named) => named.results.into_iter().next().map(Beside::of),
+        ComparedSide::Published(named) => {
+            named.results.into_iter().next().map(SideFigures::from_published)
+        }
         ComparedSide::Stored(side) => {
             notes.extend(other_work(&side.runs[0], study));
             Some(of_run(&side, &other))
@@ -458,8 +460,8 @@ fn of_two(a: ComparedSide, b: ComparedSide, study: &Study) -> Result<String> {
     documents::json(experiment, &a, &b, &notes)
 }
 
-/// What the run did more or less of than the author: times of different amounts of data are not
-/// times of the same job.
+/// The amounts of work in which the run differs from the study: times of different amounts of data
+/// are not times of the same job.
 fn other_work(run: &Run, study: &Study) -> Vec<String> {
     let analysis = analyze(run);
     let absent = BTreeMap::new();
@@ -468,11 +470,11 @@ fn other_work(run: &Run, study: &Study) -> Vec<String> {
 }
 
 /// The p50 of every metric of every method.
-fn of_run(side: &Side, other: &str) -> Beside {
+fn of_run(side: &Side, other: &str) -> SideFigures {
     let run = &side.runs[0];
     let figures = if view(run) == View::Rows { of_numbers(run, other) } else { of_cells(run) };
     let model = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
-    Beside {
+    SideFigures {
         name: side.name.clone(),
         machine: model.unwrap_or(&run.environment.fingerprint).to_owned(),
         figures,
@@ -484,7 +486,7 @@ fn of_run(side: &Side, other: &str) -> Beside {
 /// if that figure means the same on that machine.
 fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
     let machine = if other == "latency-2012" { "2012" } else { other };
-    let figure = |(row, p50, n): (&numbers::Row, f64, usize)| {
+    let figure = |(row, p50, n): (&numbers::NumbersRow, f64, usize)| {
         let means = row.published_on.is_empty() || row.published_on.contains(&machine);
         let name = if row.published.is_empty() || !means { row.title } else { row.published };
         Figure {

@@ -78,8 +78,8 @@ pub(super) fn ensure_different<'a>(runs: impl IntoIterator<Item = &'a Run>) -> R
     Ok(())
 }
 
-/// The params of an experiment that name where a job is done.
-pub(super) fn places(experiments: &[Experiment], experiment: &str) -> Vec<&'static str> {
+/// The params of an experiment that are paths, in which two sides may differ.
+pub(super) fn path_params(experiments: &[Experiment], experiment: &str) -> Vec<&'static str> {
     let known = experiments.iter().find(|known| known.name == experiment);
     let params = known.map_or(&[][..], |known| &known.params);
     params.iter().filter(|param| param.kind == ParamKind::Path).map(|param| param.name).collect()
@@ -89,7 +89,7 @@ pub(super) fn places(experiments: &[Experiment], experiment: &str) -> Vec<&'stat
 
 /// What the runs of a group have in common.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum By {
+pub(super) enum GroupBy {
     Machine,
     Cpu,
     Kernel,
@@ -97,21 +97,21 @@ pub(super) enum By {
     Label,
 }
 
-/// The groups with what they say.
-pub(super) struct Grouped {
-    by: By,
+/// The groups of runs, and the comparison between them.
+pub(super) struct RunGroups {
+    by: GroupBy,
     groups: Vec<RunGroup>,
     fleet: Fleet,
 }
 
-impl Grouped {
+impl RunGroups {
     /// All complete runs of the experiment, which may be left out if there is only one.
     pub(super) fn load(
-        by: By,
+        by: GroupBy,
         experiment: Option<&str>,
         despite_differences: bool,
         context: &Context,
-    ) -> Result<Grouped> {
+    ) -> Result<RunGroups> {
         let runs = runs(experiment, context)?;
         ensure_different(&runs)?;
         if let Some((first, rest)) = runs.split_first()
@@ -119,16 +119,16 @@ impl Grouped {
         {
             ensure!(despite_differences, "{why}; --despite-differences compares them all the same");
         }
-        let places = runs
-            .first()
-            .map_or(Vec::new(), |run| places(&context.experiments.experiments, &run.experiment));
+        let path_params = runs.first().map_or(Vec::new(), |run| {
+            path_params(&context.experiments.experiments, &run.experiment)
+        });
         let groups = groups(by, runs)?;
-        let fleet = compare_groups(&groups, &places, &is_lasting);
+        let fleet = compare_groups(&groups, &path_params, &is_lasting);
         ensure!(
             !fleet.points.is_empty(),
             "no run has two methods that were measured in the same rounds"
         );
-        Ok(Grouped { by, groups, fleet })
+        Ok(RunGroups { by, groups, fleet })
     }
 
     pub(super) fn report(&self) -> FleetReport<'_> {
@@ -162,7 +162,7 @@ fn runs(experiment: Option<&str>, context: &Context) -> Result<Vec<Run>> {
 }
 
 /// In the order in which their first runs were stored.
-fn groups(by: By, runs: Vec<Run>) -> Result<Vec<RunGroup>> {
+fn groups(by: GroupBy, runs: Vec<Run>) -> Result<Vec<RunGroup>> {
     let mut groups: Vec<RunGroup> = Vec::new();
     let mut unknown = Vec::new();
     for run in runs {
@@ -187,14 +187,14 @@ fn groups(by: By, runs: Vec<Run>) -> Result<Vec<RunGroup>> {
     Ok(groups)
 }
 
-impl By {
+impl GroupBy {
     fn word(self) -> &'static str {
         match self {
-            By::Machine => "machine",
-            By::Cpu => "cpu",
-            By::Kernel => "kernel",
-            By::Filesystem => "filesystem",
-            By::Label => "label",
+            GroupBy::Machine => "machine",
+            GroupBy::Cpu => "cpu",
+            GroupBy::Kernel => "kernel",
+            GroupBy::Filesystem => "filesystem",
+            GroupBy::Label => "label",
         }
     }
 
@@ -203,15 +203,15 @@ impl By {
         let fact =
             |name: &str| run.environment.facts.get(name).and_then(Value::as_str).map(str::to_owned);
         match self {
-            By::Machine => {
+            GroupBy::Machine => {
                 let start: String = run.environment.fingerprint.chars().take(8).collect();
                 let model = fact("cpu_model").unwrap_or_default();
                 (!start.is_empty()).then(|| format!("{start} {model}").trim_end().to_owned())
             }
-            By::Cpu => fact("cpu_model"),
-            By::Kernel => fact("kernel_release"),
-            By::Filesystem => fact("data_file_system"),
-            By::Label => run.label.clone(),
+            GroupBy::Cpu => fact("cpu_model"),
+            GroupBy::Kernel => fact("kernel_release"),
+            GroupBy::Filesystem => fact("data_file_system"),
+            GroupBy::Label => run.label.clone(),
         }
     }
 }

@@ -126,7 +126,7 @@ fn delete(args: &DeleteArgs, runs: &[Listed], store: &mut dyn Store) -> Result<(
             let Listed { id, experiment, started, label, .. } = run;
             let label = label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
             let line = format!("{done} run {id}: {experiment}{label}, {started}");
-            writeln!(console::stdout(), "{}", crate::report::clean(&line))?;
+            writeln!(console::stdout(), "{}", crate::report::escape_controls(&line))?;
         }
     }
     Ok(())

@@ -109,7 +109,7 @@ fn metric_finding(metric: &Metric, counters: &Counters) -> Finding {
     Finding::of_metric(metric, reason.map(|reason| format!("{reason}; {remedy}")))
 }
 
-/// What methods and cache states need from the machine, tested on a small file of our own.
+/// The features of the machine that methods and cache states need, tested on a small file.
 fn abilities() -> Result<Vec<Finding>> {
     let dir = tempfile::Builder::new().prefix("bytelab-doctor").tempdir();
     let dir = dir.context("making a temporary directory; set TMPDIR to one that can be written")?;
@@ -134,7 +134,7 @@ fn abilities() -> Result<Vec<Finding>> {
     ])
 }
 
-/// Other commands read of a store only what they need.
+/// Reads the whole store; other commands read only the parts that they need.
 fn store(context: &Context) -> Finding {
     let reason = store::verify(context.store.clone()).err().map(|error| format!("{error:#}"));
     Finding::tried("store of runs", "PRAGMA integrity_check, and the checksums of each run", reason)
@@ -228,7 +228,7 @@ fn line(finding: &Finding) -> String {
     let Finding { name, exactness, source, .. } = finding;
     let mut line = format!("  {mark}  {name:<24} {exactness:<9} {source}\n");
     if let Some(reason) = &finding.reason {
-        let _ = writeln!(line, "       {}", report::clean(reason));
+        let _ = writeln!(line, "       {}", report::escape_controls(reason));
     }
     line
 }
@@ -255,7 +255,7 @@ impl Finding {
         }
     }
 
-    /// What was tried, or the reason why it failed.
+    /// The attempt, or the reason why it failed.
     fn tried(name: &'static str, source: &'static str, reason: Option<String>) -> Finding {
         Finding { name, available: reason.is_none(), source, exactness: "tried", reason }
     }
@@ -348,14 +348,14 @@ fn own_allocations(sources: &Sources) -> Result<(), String> {
 /// Whether allocations of a foreign program can be counted: this program is counted from outside,
 /// without those of its start.
 fn foreign_allocations(sources: &Sources) -> Result<(), String> {
-    let of = |method| -> Result<u64, String> {
+    let count_allocations = |method| -> Result<u64, String> {
         let mut runner = started(method, sources)?;
         let counts = runner.allocations(1, 1).map_err(why)?;
         let n = counts.iter().find(|(name, _)| *name == "allocations").map(|(_, n)| *n);
         let reason = || runner.missing().into_iter().find(|(name, _)| *name == "allocations");
         n.ok_or_else(|| reason().map(|(_, why)| why).unwrap_or_default())
     };
-    right_allocations(of("foreign")?.checked_sub(of("foreign-idle")?))
+    right_allocations(count_allocations("foreign")?.checked_sub(count_allocations("foreign-idle")?))
 }
 
 fn right_allocations(n: Option<u64>) -> Result<(), String> {

@@ -27,14 +27,14 @@ pub(crate) fn of_signal(stop: &Stop) -> Option<ExitCode> {
 
 /// The status of a finished run: whether everything was measured and removed, and the result of its
 /// thresholds.
-pub(crate) fn of_run(run: &Run, analysis: &Analysis, tidy: bool) -> ExitCode {
-    let well = tidy && all_well(run, analysis);
+pub(crate) fn of_run(run: &Run, analysis: &Analysis, cleaned_up: bool) -> ExitCode {
+    let well = cleaned_up && all_well(run, analysis);
     ExitCode::from(if well { of_thresholds(analysis) } else { DID_NOT_RUN })
 }
 
 /// The status of several runs, which have no thresholds.
 pub(crate) fn of_runs(all: &[(Run, Analysis, bool)]) -> ExitCode {
-    let well = all.iter().all(|(run, analysis, tidy)| *tidy && all_well(run, analysis));
+    let well = all.iter().all(|(run, analysis, cleaned_up)| *cleaned_up && all_well(run, analysis));
     ExitCode::from(if well { 0 } else { DID_NOT_RUN })
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn of_error(error: &Error) -> ExitCode {
 fn print(error: &Error, status: u8) -> ExitCode {
     // Texts of the user, of files and of programs are in it.
     let text = format!("{error:#}");
-    let lines: Vec<_> = text.lines().map(crate::report::clean).collect();
+    let lines: Vec<_> = text.lines().map(crate::report::escape_controls).collect();
     let _ = writeln!(console::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
 }

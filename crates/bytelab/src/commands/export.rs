@@ -16,7 +16,7 @@ use super::{Context, path};
 use crate::experiments::custom;
 use crate::redaction::Redaction;
 use crate::report::TableOptions;
-use crate::report::export::{self, FORMATS, Format, Kind, Options, Parameters};
+use crate::report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
 use crate::{console, measuring, store};
 
 #[derive(Args)]
@@ -25,7 +25,7 @@ pub(crate) struct ExportArgs {
     id: String,
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
-    format: Option<&'static Format>,
+    format: Option<&'static ExportFormat>,
     /// Write the run to give it to others: without names, labels, answers, paths and what programs
     /// print; `bytelab compare RUN FILE.json` reads it
     #[arg(long, conflicts_with = "format")]
@@ -36,12 +36,12 @@ pub(crate) struct ExportArgs {
 }
 
 /// Parses the flag's value: the name of a format.
-fn format() -> impl TypedValueParser<Value = &'static Format> {
-    let value = |known: &Format| PossibleValue::new(known.name).help(known.about);
+fn format() -> impl TypedValueParser<Value = &'static ExportFormat> {
+    let value = |known: &ExportFormat| PossibleValue::new(known.name).help(known.about);
     PossibleValuesParser::new(FORMATS.map(value)).try_map(|name| named(&name))
 }
 
-pub(super) fn named(name: &str) -> Result<&'static Format> {
+pub(super) fn named(name: &str) -> Result<&'static ExportFormat> {
     let found = FORMATS.into_iter().find(|known| known.name == name);
     found.with_context(|| format!("there is no format {name}"))
 }
@@ -61,20 +61,20 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let parameters = parameters(&run);
     let own = own_metrics(&run);
     let table = TableOptions { own: &own, ..TableOptions::default() };
-    let options = Options { table, parameters: Some(&parameters) };
+    let options = ExportOptions { table, parameters: Some(&parameters) };
     let left_out = match path {
         Some(path) => {
             atomic_file::write(path, |file| export::write(format, &run, &analysis, options, file))
                 .with_context(|| format!("-o {}", path.display()))?
         }
-        None if format.kind == Kind::Binary && io::stdout().is_terminal() => {
+        None if format.kind == FormatKind::Binary && io::stdout().is_terminal() => {
             bail!("{} is nothing to look at: name a file with -o", format.name)
         }
         // Names of others are in it, and a file has them byte by byte.
         None if io::stdout().is_terminal() => {
             let mut text = Vec::new();
             let left_out = export::write(format, &run, &analysis, options, &mut text)?;
-            let text = crate::report::clean_lines(&String::from_utf8_lossy(&text));
+            let text = crate::report::escape_controls_in_lines(&String::from_utf8_lossy(&text));
             console::stdout().write_all(text.as_bytes())?;
             left_out
         }
@@ -97,7 +97,7 @@ fn contribution(run: Run) -> Result<Run> {
 }
 
 /// The format from the extension, if only one format has that extension.
-fn guess(path: &Path) -> Result<&'static Format> {
+fn guess(path: &Path) -> Result<&'static ExportFormat> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let extension = extension.unwrap_or_default();
     let found = FORMATS.into_iter().find(|known| known.extensions.contains(&extension.as_str()));
@@ -107,7 +107,7 @@ fn guess(path: &Path) -> Result<&'static Format> {
             bail!(
                 "-o {}: several formats are JSON: --format {}",
                 path.display(),
-                names(|known| known.kind == Kind::Json)
+                names(|known| known.kind == FormatKind::Json)
             )
         }
         None => bail!(
@@ -118,7 +118,7 @@ fn guess(path: &Path) -> Result<&'static Format> {
     }
 }
 
-fn names(which: impl Fn(&Format) -> bool) -> String {
+fn names(which: impl Fn(&ExportFormat) -> bool) -> String {
     let names = FORMATS.into_iter().filter(|known| which(known)).map(|known| known.name);
     names.collect::<Vec<_>>().join("|")
 }
@@ -126,7 +126,7 @@ fn names(which: impl Fn(&Format) -> bool) -> String {
 /// More messages than this do not help the reader.
 const SENTENCES: usize = 20;
 
-/// Those of the commands of `bytelab bench`.
+/// The parameters of the commands of `bytelab bench`.
 pub(super) fn parameters(run: &Run) -> Parameters {
     let text = run.plan.definition.as_ref().map(|definition| definition.text.as_str());
     text.map(custom::parameters).unwrap_or_default()

@@ -16,8 +16,8 @@ use super::{Context, exit, layout, note, readable};
 use crate::console;
 use crate::report;
 use crate::report::alert::{self, Alert};
-use crate::report::history::{Entry, flags};
-use crate::store::{Planned, Store, has_label, is_machine};
+use crate::report::history::{HistoryEntry, flags};
+use crate::store::{Store, StoredPlan, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -109,13 +109,13 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         // A run whose plan cannot be read is listed without it; `show` says what is wrong with it.
         let mut unreadable = 0;
         let entry = |run: Listed| {
-            if let Ok(Planned { plan, points, took_ns }) = store.planned(&run.id) {
-                return Entry { run, took_ns, flags: flags(&plan, &points) };
+            if let Ok(StoredPlan { plan, points, took_ns }) = store.load_plan(&run.id) {
+                return HistoryEntry { run, took_ns, flags: flags(&plan, &points) };
             }
             unreadable += 1;
-            Entry { run, took_ns: None, flags: BTreeMap::new() }
+            HistoryEntry { run, took_ns: None, flags: BTreeMap::new() }
         };
-        let entries: Vec<Entry> = listed.into_iter().map(entry).collect();
+        let entries: Vec<HistoryEntry> = listed.into_iter().map(entry).collect();
         if unreadable > 0 {
             note(&format!("runs that cannot be read: {unreadable}; `bytelab show ID` says why"))?;
         }
@@ -173,7 +173,7 @@ fn by_commit(
                 all.push(AtCommit { run: run.clone(), method: name, commit });
                 continue;
             }
-            // Only the samples of this method are there yet.
+            // Only the samples of this method are loaded.
             let loaded = readable([&run.id], |id| store.load_method(id, &name, metric))?;
             let at_commit = |run| AtCommit { run, method: name.clone(), commit: commit.clone() };
             all.extend(loaded.into_iter().map(at_commit));
@@ -226,7 +226,7 @@ impl HistoryArgs {
 }
 
 /// The runs of a server are shown by the start of their UUID that no other run here has.
-fn with_short_ids(mut entries: Vec<Entry>) -> Vec<Entry> {
+fn with_short_ids(mut entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
     let mut ids: Vec<String> = entries.iter().map(|entry| entry.run.id.clone()).collect();
     ids.sort();
     let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();

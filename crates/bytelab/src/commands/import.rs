@@ -13,7 +13,7 @@ use lab::run::Run;
 
 use super::{Context, note, path};
 use crate::console;
-use crate::import::{self, FORMATS, Folder, Format, Source};
+use crate::import::{self, FORMATS, FolderFiles, ImportFormat, ImportedFile};
 use crate::store::mark_imported;
 
 #[derive(Args)]
@@ -24,13 +24,13 @@ pub(crate) struct ImportArgs {
     /// The format: hyperfine, google-benchmark, go, criterion, fio, or json for bytelab's own
     /// [default: detected from the content]
     #[arg(long, value_name = "NAME", value_parser = format)]
-    format: Option<Format>,
+    format: Option<ImportFormat>,
     /// A name for the run, to find it again
     #[arg(long)]
     label: Option<String>,
 }
 
-fn format(name: &str) -> Result<Format, String> {
+fn format(name: &str) -> Result<ImportFormat, String> {
     let found = FORMATS.iter().find(|(known, ..)| *known == name).map(|(_, format, _)| *format);
     found.ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|(name, ..)| *name).collect();
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context) -> Result<ExitCode> {
 }
 
 /// The run in a file or directory, marked as imported, and the name of the file as it is shown.
-pub(super) fn read_marked(path: &Path, named: Option<Format>) -> Result<(Run, String)> {
+pub(super) fn read_marked(path: &Path, named: Option<ImportFormat>) -> Result<(Run, String)> {
     // Debug formatting escapes characters that would control the terminal.
     let shown = shown(path);
     let mut run = read(path, named, &shown).with_context(|| shown.clone())?;
@@ -86,17 +86,17 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn read(path: &Path, named: Option<Format>, shown: &str) -> Result<Run> {
+fn read(path: &Path, named: Option<ImportFormat>, shown: &str) -> Result<Run> {
     let metadata = fs::metadata(path)?;
     let name = path.to_string_lossy();
     if metadata.is_dir() {
-        if let Some(format) = named.filter(|format| *format != Format::Criterion) {
+        if let Some(format) = named.filter(|format| *format != ImportFormat::Criterion) {
             bail!("is a directory; {} is one file: name that", format.about());
         }
         let (files, newest) = folder(path)?;
-        let written = written(newest.as_ref().unwrap_or(&metadata))?;
-        report_guess(named, Format::Criterion, shown)?;
-        return import::folder(&files, &Source { file: &name, written: &written });
+        let written = modification_time(newest.as_ref().unwrap_or(&metadata))?;
+        report_guess(named, ImportFormat::Criterion, shown)?;
+        return import::folder(&files, &ImportedFile { file: &name, written: &written });
     }
     let kind = metadata.file_type();
     ensure!(!kind.is_block_device() && !kind.is_char_device(), "is a device; name a file");
@@ -106,12 +106,12 @@ fn read(path: &Path, named: Option<Format>, shown: &str) -> Result<Run> {
         None => import::guess(&bytes)?,
     };
     report_guess(named, format, shown)?;
-    let written = written(&metadata)?;
-    import::file(format, &bytes, &Source { file: &name, written: &written })
+    let written = modification_time(&metadata)?;
+    import::file(format, &bytes, &ImportedFile { file: &name, written: &written })
 }
 
 /// Reports the detected format, so that the user notices a wrong one.
-fn report_guess(named: Option<Format>, format: Format, shown: &str) -> Result<()> {
+fn report_guess(named: Option<ImportFormat>, format: ImportFormat, shown: &str) -> Result<()> {
     if named.is_none() {
         let (name, about) = (format.name(), format.about());
         note(&format!("{shown}: taken for --format {name} ({about})"))?;
@@ -127,7 +127,7 @@ fn whole(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The modification time as RFC 3339, UTC; 1970 if it is before 1970 or after 9999.
-fn written(metadata: &Metadata) -> Result<String> {
+fn modification_time(metadata: &Metadata) -> Result<String> {
     let since = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let time = std::time::UNIX_EPOCH + since.min(std::time::Duration::from_hours(24 * 365 * 8000));
     Ok(humantime::format_rfc3339_seconds(time).to_string())
@@ -135,8 +135,8 @@ fn written(metadata: &Metadata) -> Result<String> {
 
 /// The files below a directory that are read, and the metadata of the newest one. Links are not
 /// followed.
-fn folder(root: &Path) -> Result<(Folder, Option<Metadata>)> {
-    let (mut files, mut newest): (Folder, Option<Metadata>) = (Vec::new(), None);
+fn folder(root: &Path) -> Result<(FolderFiles, Option<Metadata>)> {
+    let (mut files, mut newest): (FolderFiles, Option<Metadata>) = (Vec::new(), None);
     let mut dirs = vec![(root.to_owned(), 0)];
     let (mut seen, mut bytes) = (0, 0);
     while let Some((dir, depth)) = dirs.pop() {

@@ -13,7 +13,7 @@ use lab::run::Role;
 use super::{Context, layout};
 use crate::experiments::custom;
 use crate::workers::{self, Language};
-use crate::{console, reference, report};
+use crate::{console, published, report};
 
 #[derive(Args)]
 pub(crate) struct ListArgs {
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
             out.write_all(methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
-            let (results, studies) = (reference::all(), reference::studies());
+            let (results, studies) = (published::all(), published::studies());
             out.write_all(report::published::list(&results, studies, &layout()).as_bytes())?;
         }
-        Some(name) if name.starts_with(reference::PREFIX) => {
-            let named = super::compare::named(&name[reference::PREFIX.len()..])?;
+        Some(name) if name.starts_with(published::PREFIX) => {
+            let named = super::compare::named(&name[published::PREFIX.len()..])?;
             let figures = |result| report::published::figures(result, &layout());
             let pages: Vec<String> = named.results.iter().map(figures).collect();
             out.write_all(pages.join("\n").as_bytes())?;

@@ -13,7 +13,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Definition};
 
 use super::path;
-use crate::measuring::{RunRequest, Selection, Shown, Time};
+use crate::measuring::{ProgressMode, RunRequest, Selection, TimeLimit};
 use crate::store::Server;
 
 /// The maximum number of rounds, of all sessions together.
@@ -104,7 +104,7 @@ pub(crate) struct MeasureArgs {
     ///
     /// The state is verified for every sample.
     #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
-    cache: Cache,
+    cache: CacheChoice,
     /// Time after which a sample and its method are killed [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     sample_limit: Option<Duration>,
@@ -127,29 +127,29 @@ pub(crate) struct MeasureArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Cache {
+pub(crate) enum CacheChoice {
     Warm,
     Cold,
     AsIs,
 }
 
-impl Cache {
+impl CacheChoice {
     /// The word in a file.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Cache::Warm => "warm",
-            Cache::Cold => "cold",
-            Cache::AsIs => "as-is",
+            CacheChoice::Warm => "warm",
+            CacheChoice::Cold => "cold",
+            CacheChoice::AsIs => "as-is",
         }
     }
 }
 
-impl From<Cache> for CacheState {
-    fn from(cache: Cache) -> CacheState {
+impl From<CacheChoice> for CacheState {
+    fn from(cache: CacheChoice) -> CacheState {
         match cache {
-            Cache::Warm => CacheState::Warm,
-            Cache::Cold => CacheState::Cold,
-            Cache::AsIs => CacheState::AsIs,
+            CacheChoice::Warm => CacheState::Warm,
+            CacheChoice::Cold => CacheState::Cold,
+            CacheChoice::AsIs => CacheState::AsIs,
         }
     }
 }
@@ -163,7 +163,7 @@ fn margin(text: &str) -> std::result::Result<f64, String> {
 
 /// A command line of these flags alone.
 #[derive(Parser)]
-struct Alone {
+struct MeasureArgsParser {
     #[command(flatten)]
     measuring: MeasureArgs,
 }
@@ -171,19 +171,20 @@ struct Alone {
 impl MeasureArgs {
     /// The values if no flag is given, for an experiment with these defaults.
     pub(crate) fn with_defaults(defaults: Vec<(&'static str, String)>) -> Result<MeasureArgs> {
-        let command = defaults.into_iter().fold(Alone::command(), |command, (id, value)| {
-            command.mut_arg(id, |arg| arg.default_value(value))
-        });
+        let command =
+            defaults.into_iter().fold(MeasureArgsParser::command(), |command, (id, value)| {
+                command.mut_arg(id, |arg| arg.default_value(value))
+            });
         let matches = command.try_get_matches_from([""])?;
         Ok(MeasureArgs::from_arg_matches(&matches)?)
     }
 
-    fn limit(&self) -> Time {
+    fn limit(&self) -> TimeLimit {
         match self.time {
-            Some(time) => Time::All(time),
-            None if self.until_decided => Time::All(TIME),
-            None if self.rounds.is_some() => Time::Unlimited,
-            None => Time::Rounds(TIME),
+            Some(time) => TimeLimit::All(time),
+            None if self.until_decided => TimeLimit::All(TIME),
+            None if self.rounds.is_some() => TimeLimit::Unlimited,
+            None => TimeLimit::Rounds(TIME),
         }
     }
 
@@ -218,7 +219,7 @@ impl MeasureArgs {
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,
             push_to: self.keep.push,
-            shown: Shown::Step,
+            shown: ProgressMode::Step,
             ..RunRequest::default()
         }
     }

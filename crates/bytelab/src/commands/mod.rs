@@ -37,10 +37,10 @@ use lab::run::Run;
 use crate::console;
 use crate::experiments::Catalogue;
 use crate::measuring::RunRequest;
-use crate::report::{Layout, clean};
-use crate::store::{self, LeftOut, LocalStore, Server, Store};
+use crate::report::{PageLayout, escape_controls};
+use crate::store::{self, LocalStore, OmittedRuns, Server, Store};
 
-/// What every command receives besides its arguments.
+/// The context that every command receives besides its arguments.
 pub(crate) struct Context {
     /// The flag `--store`.
     pub(crate) store: Option<OsString>,
@@ -66,22 +66,22 @@ impl Context {
 }
 
 /// The layout of text on standard output.
-pub(crate) fn layout() -> Layout {
+pub(crate) fn layout() -> PageLayout {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    Layout {
+    PageLayout {
         width: columns.or(terminal).unwrap_or(80).clamp(60, 200),
         colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
     }
 }
 
-/// What `load` gives for these runs. Those that cannot be read are left out, which standard error
-/// says.
+/// The results of `load` for these runs. Those that cannot be read are left out, with a message on
+/// standard error.
 pub(crate) fn readable<T>(
     listed: impl IntoIterator<Item = T>,
     load: impl FnMut(&T) -> Result<Run>,
 ) -> Result<Vec<Run>> {
-    let mut left_out = LeftOut::default();
+    let mut left_out = OmittedRuns::default();
     let runs = left_out.readable(listed, load)?;
     left_out.message().map_or(Ok(()), |text| note(&text))?;
     Ok(runs)
@@ -89,7 +89,7 @@ pub(crate) fn readable<T>(
 
 /// A line on standard error. Names of the user, of files and of programs are in it.
 pub(crate) fn note(text: &str) -> io::Result<()> {
-    writeln!(console::stderr(), "bytelab: {}", clean(text))
+    writeln!(console::stderr(), "bytelab: {}", escape_controls(text))
 }
 
 pub(crate) fn warn_if_unoptimised() {

@@ -16,8 +16,8 @@ use super::measure_args::{KeepArgs, MOST_ROUNDS};
 use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
 use super::{Context, layout};
-use crate::measuring::{RunRequest, Shown, Time};
-use crate::report::numbers::{COLUMNS, Column};
+use crate::measuring::{ProgressMode, RunRequest, TimeLimit};
+use crate::report::numbers::{COLUMNS, NumbersColumn};
 use crate::{console, report};
 
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub(crate) struct NumbersArgs {
     row: Vec<String>,
     /// Only these columns
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = column)]
-    columns: Vec<Column>,
+    columns: Vec<NumbersColumn>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &NumbersArgs, context: &Context) -> Result<ExitCode> {
     measure(&request, context, |run| print_numbers(run, args))
 }
 
-fn column(name: &str) -> Result<Column, String> {
+fn column(name: &str) -> Result<NumbersColumn, String> {
     let found = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
     found.ok_or_else(|| {
         let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
@@ -84,7 +84,7 @@ impl NumbersArgs {
             experiment: experiment.name.to_owned(),
             points: Point::product(&axes),
             rounds: Some(rounds),
-            time: Time::Rounds(Duration::from_secs(seconds)),
+            time: TimeLimit::Rounds(Duration::from_secs(seconds)),
             warm_up: 1,
             sessions: Some(sessions.min(rounds)),
             cache: CacheState::Warm,
@@ -92,7 +92,7 @@ impl NumbersArgs {
             data_dir: self.keep.data_dir.clone(),
             keep: !self.keep.no_store,
             push_to: self.keep.push.clone(),
-            shown: Shown::Step,
+            shown: ProgressMode::Step,
             ..RunRequest::default()
         })
     }

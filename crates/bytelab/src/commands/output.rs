@@ -10,7 +10,7 @@ use lab::run::Run;
 
 use super::{Context, layout};
 use crate::experiments::custom;
-use crate::report::{self, More, Order, TableOptions, TimeUnit};
+use crate::report::{self, ExtraColumn, RowOrder, TableOptions, TimeUnit};
 use crate::{console, store};
 
 #[derive(Args, Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct OutputArgs {
         value_delimiter = ',',
         conflicts_with = "json"
     )]
-    pub(crate) columns: Vec<More>,
+    pub(crate) columns: Vec<ExtraColumn>,
 }
 
 /// How the tables of a run are arranged.
@@ -52,7 +52,7 @@ pub(crate) struct TableArgs {
         hide_possible_values = true,
         hide_short_help = true
     )]
-    sort: Option<Order>,
+    sort: Option<RowOrder>,
 }
 
 impl TableArgs {
@@ -78,7 +78,7 @@ pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<
         let layout = layout();
         let own = own_metrics(run);
         let table = TableOptions { more: &output.columns, own: &own, ..table.options() };
-        let shown = report::Shown { table, all_notes: output.notes };
+        let shown = report::TextOptions { table, all_notes: output.notes };
         out.write_all(report::text(run, &analysis, shown, &layout).as_bytes())?;
         if output.percentiles {
             write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;

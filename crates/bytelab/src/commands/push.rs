@@ -13,7 +13,7 @@ use super::{Context, note};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
-use crate::report::clean;
+use crate::report::escape_controls;
 use crate::store::{self, LocalStore, Server, Store};
 
 /// Which runs.
@@ -220,6 +220,10 @@ fn with_one_of_each_text(cell: &Cell) -> Cell {
 fn ended(added: usize, there: usize, chosen: usize, done: &str) -> Result<ExitCode> {
     let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
     let already = if there == 0 { String::new() } else { format!(", {there} already there") };
-    writeln!(console::stdout(), "{}", clean(&format!("{} {done}{already}", runs(added))))?;
+    writeln!(
+        console::stdout(),
+        "{}",
+        escape_controls(&format!("{} {done}{already}", runs(added)))
+    )?;
     Ok(if added + there == chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,7 +10,7 @@ use lab::analyze::{Analysis, analyze};
 use lab::run::Run;
 use tools::atomic_file;
 
-use super::comparing::{By, Grouped, places};
+use super::comparing::{GroupBy, RunGroups, path_params};
 use super::{Context, note, path};
 use crate::console;
 use crate::report::{self, fleet};
@@ -23,7 +23,7 @@ pub(crate) struct ReportArgs {
     ids: Vec<String>,
     /// Draw what all runs of an experiment say, by groups of runs, as `compare --by` does
     #[arg(long, value_enum, conflicts_with_all = ["ids", "metric"])]
-    by: Option<By>,
+    by: Option<GroupBy>,
     /// With --by, use only the runs of this experiment
     #[arg(long, value_name = "NAME", requires = "by")]
     experiment: Option<String>,
@@ -46,9 +46,9 @@ pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
         return by_groups(by, args, context);
     }
     let shown = load(&args.ids, context.open_store()?.as_mut())?;
-    let places = places(&context.experiments.experiments, &shown[0].0.experiment);
+    let path_params = path_params(&context.experiments.experiments, &shown[0].0.experiment);
     if let Some(path) = &args.output {
-        write_page(path, &report::html(&shown, &places))?;
+        write_page(path, &report::html(&shown, &path_params))?;
     }
     if let Some(dir) = &args.svg {
         let files = report::svg(&shown, &args.metric);
@@ -63,9 +63,9 @@ pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn by_groups(by: By, args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     let experiment = args.experiment.as_deref();
-    let grouped = Grouped::load(by, experiment, args.despite_differences, context)?;
+    let grouped = RunGroups::load(by, experiment, args.despite_differences, context)?;
     let report = grouped.report();
     let points = report.fleet.points.iter();
     let figures: Vec<String> = points.map(|point| fleet::figure(&report, point)).collect();

@@ -16,8 +16,8 @@ use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print};
 use super::{Context, exit, layout, note, warn_if_unoptimised};
-use crate::measuring::{self, Measured, RunRequest, Shown};
-use crate::reference::{self, Published, Study};
+use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
+use crate::published::{self, Published, Study};
 use crate::report::study::StudyReport;
 use crate::{console, report, workers};
 
@@ -46,11 +46,11 @@ pub(crate) struct RunArgs {
 pub(crate) struct ProgressArgs {
     /// What is written to standard error meanwhile
     #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
-    progress: Form,
+    progress: ProgressForm,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum ProgressForm {
     /// The table until now, on a terminal; elsewhere a line per look
     Auto,
     /// A JSON document on one line per look
@@ -60,11 +60,11 @@ enum Form {
 }
 
 impl ProgressArgs {
-    fn shown(self) -> Shown {
+    fn shown(self) -> ProgressMode {
         match self.progress {
-            Form::Auto => Shown::Table,
-            Form::Json => Shown::Json,
-            Form::None => Shown::Nothing,
+            ProgressForm::Auto => ProgressMode::Table,
+            ProgressForm::Json => ProgressMode::Json,
+            ProgressForm::None => ProgressMode::Nothing,
         }
     }
 }
@@ -95,7 +95,12 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
     }
 }
 
-fn resume(id: &str, output: &OutputArgs, shown: Shown, context: &Context) -> Result<ExitCode> {
+fn resume(
+    id: &str,
+    output: &OutputArgs,
+    shown: ProgressMode,
+    context: &Context,
+) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
     let store = context.local_store(None)?;
@@ -118,11 +123,11 @@ pub(super) fn measure(
 
 /// Prints the result and returns the exit status.
 fn conclude(
-    measured: Result<Measured>,
+    measured: Result<RunOutcome>,
     stop: &Stop,
     print: impl FnOnce(&Run) -> Result<Analysis>,
 ) -> Result<ExitCode> {
-    let Measured { run, tidy } = match (measured, exit::of_signal(stop)) {
+    let RunOutcome { run, cleaned_up } = match (measured, exit::of_signal(stop)) {
         (Ok(measured), _) => measured,
         (Err(error), Some(stopped)) => {
             writeln!(console::stderr(), "bytelab: {error:#}; nothing was measured yet")?;
@@ -133,7 +138,7 @@ fn conclude(
     let analysis = print(&run)?;
     let Some(stopped) = exit::of_signal(stop) else {
         exit::nothing_measured(&run).map_or(Ok(()), |why| note(&why))?;
-        return Ok(exit::of_run(&run, &analysis, tidy));
+        return Ok(exit::of_run(&run, &analysis, cleaned_up));
     };
     if run.id.parse::<u64>().is_ok() {
         writeln!(
@@ -154,7 +159,7 @@ pub(crate) struct StudyRequest {
     pub(crate) parts: Vec<RunRequest>,
     /// The experiments of the other parts, each with the reason.
     pub(crate) left_out: Vec<String>,
-    /// Where the page with the author's figures is written.
+    /// The file to which the page with the author's figures is written.
     pub(crate) page: Option<PathBuf>,
 }
 
@@ -178,7 +183,7 @@ pub(super) fn run_study(
     context: &Context,
 ) -> Result<ExitCode> {
     if let Some(path) = &request.page {
-        // Better before the measurement than after it.
+        // Fails early: after the measurement it would be too late.
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         ensure!(
             dir.is_none_or(Path::is_dir),
@@ -196,9 +201,9 @@ pub(super) fn run_study(
         }
         let store = context.store_of(part)?;
         match measuring::run(&context.experiments, part, store, &stop) {
-            Ok(Measured { run, tidy }) => {
+            Ok(RunOutcome { run, cleaned_up }) => {
                 let analysis = analyze(&run);
-                all.push((run, analysis, tidy));
+                all.push((run, analysis, cleaned_up));
             }
             // What was measured before is shown.
             Err(error) if exit::of_signal(&stop).is_some() => {
@@ -211,7 +216,7 @@ pub(super) fn run_study(
             Err(error) => return Err(error),
         }
     }
-    let published = published(request.study);
+    let published = published_results(request.study);
     let runs: Vec<(&Run, &Analysis)> = all.iter().map(|(run, found, _)| (run, found)).collect();
     let absent = absent(request.study, context);
     let report = StudyReport { study: request.study, published: &published, runs, absent: &absent };
@@ -239,7 +244,7 @@ pub(super) fn run_study(
 }
 
 fn write_page(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result<()> {
-    let drawn = |drawing: &'static reference::Drawing| {
+    let drawn = |drawing: &'static published::Drawing| {
         let svg = report::study::figure(report, drawing)?;
         let caption = report::study::caption(drawing);
         Some(report::study::DrawnFigure { title: &drawing.title, caption, svg })
@@ -266,8 +271,8 @@ fn print_study(report: &StudyReport<'_>, output: &OutputArgs) -> Result<()> {
 }
 
 /// The results of all machines of a study.
-pub(super) fn published(study: &Study) -> Vec<Published> {
-    study.published.iter().filter_map(|name| reference::find(name)).collect()
+pub(super) fn published_results(study: &Study) -> Vec<Published> {
+    study.published.iter().filter_map(|name| published::find(name)).collect()
 }
 
 /// The methods of a study that cannot be measured on this machine, each with the reason.

@@ -30,13 +30,13 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::Context;
-use super::comparing::{metric_named, places};
+use super::comparing::{metric_named, path_params};
 use super::exit;
 use super::report::ensure_same_experiment;
 use crate::console;
 use crate::report::served::{self, Filter, RunList, policy};
-use crate::report::{self, Layout, clean};
-use crate::store::{self, LeftOut, NoRun, Store, has_label, is_machine};
+use crate::report::{self, PageLayout, escape_controls};
+use crate::store::{self, NoRun, OmittedRuns, Store, has_label, is_machine};
 
 #[derive(Args)]
 #[command(
@@ -60,9 +60,9 @@ const STEP: Duration = Duration::from_millis(100);
 /// Pages that are made at the same time: each has its runs in memory.
 const PAGES_MAX: usize = 4;
 
-/// What all connections need.
+/// The state that all connections share.
 struct ServerState {
-    pages: Pages,
+    pages: PageContext,
     /// A page whose client has gone before its turn is not made.
     turns: Arc<Semaphore>,
     local_only: bool,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
     let stop = Stop::on_signals()?;
     // A store that cannot be opened is an error before the first request.
     context.open_store()?;
-    let pages = Pages::new(context);
+    let pages = PageContext::new(context);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Result<ExitCode> {
     Ok(exit::of_signal(&stop).unwrap_or(ExitCode::SUCCESS))
 }
 
-async fn serve(listen: SocketAddr, pages: Pages, stop: &Stop) -> Result<()> {
+async fn serve(listen: SocketAddr, pages: PageContext, stop: &Stop) -> Result<()> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("--listen {listen}"))?;
     let address = listener.local_addr()?;
     let mut out = console::stdout();
@@ -144,7 +144,7 @@ impl Connection {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
         let served = http.serve_connection(TokioIo::new(stream), service);
-        // What breaks is the connection of this client.
+        // An error ends only the connection of this client.
         let task = tokio::spawn(async { drop(served.await) });
         Connection { task, is_answering }
     }
@@ -152,9 +152,12 @@ impl Connection {
 
 async fn respond(request: &Request<Incoming>, shared: Arc<ServerState>) -> Response<Full<Bytes>> {
     let answer = if request.method() != Method::GET && request.method() != Method::HEAD {
-        Answer::line(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD: the pages are read-only")
+        PageResponse::line(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "only GET and HEAD: the pages are read-only",
+        )
     } else if shared.local_only && !is_of_this_machine(request) {
-        Answer::line(
+        PageResponse::line(
             StatusCode::FORBIDDEN,
             "this server listens on this machine only: open it as localhost or 127.0.0.1",
         )
@@ -187,7 +190,7 @@ async fn respond(request: &Request<Incoming>, shared: Arc<ServerState>) -> Respo
     response
 }
 
-async fn page(uri: Uri, shared: Arc<ServerState>) -> Answer {
+async fn page(uri: Uri, shared: Arc<ServerState>) -> PageResponse {
     let turn = Arc::clone(&shared.turns).acquire_owned().await;
     let made = spawn_blocking(move || {
         let answer = shared.pages.answer(uri.path(), uri.query().unwrap_or_default());
@@ -195,7 +198,7 @@ async fn page(uri: Uri, shared: Arc<ServerState>) -> Answer {
         answer
     });
     made.await.unwrap_or_else(|_| {
-        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made")
+        PageResponse::line(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made")
     })
 }
 
@@ -221,80 +224,84 @@ const SHOWN_MAX: usize = 20;
 const HISTORY_MAX: usize = 500;
 /// The longest query that is read, in bytes.
 const QUERY_MAX: usize = 8 << 10;
-const HISTORY_LAYOUT: Layout = Layout { width: 120, colour: false };
+const HISTORY_LAYOUT: PageLayout = PageLayout { width: 120, colour: false };
 
-/// What is needed to make any page.
-struct Pages {
+/// The data from which any page is made.
+struct PageContext {
     store: Option<OsString>,
     /// The params of each experiment in which two sides may differ.
-    places: BTreeMap<String, Vec<&'static str>>,
+    path_params: BTreeMap<String, Vec<&'static str>>,
 }
 
-struct Answer {
+struct PageResponse {
     status: StatusCode,
     is_page: bool,
     text: String,
 }
 
-impl Answer {
+impl PageResponse {
     /// One line of text.
-    fn line(status: StatusCode, text: &str) -> Answer {
+    fn line(status: StatusCode, text: &str) -> PageResponse {
         let text = text.replace('\n', " ");
-        Answer { status, is_page: false, text: format!("{}\n", clean(&text)) }
+        PageResponse { status, is_page: false, text: format!("{}\n", escape_controls(&text)) }
     }
 
-    fn wrong_request(text: &str) -> Answer {
-        Answer::line(StatusCode::BAD_REQUEST, text)
+    fn wrong_request(text: &str) -> PageResponse {
+        PageResponse::line(StatusCode::BAD_REQUEST, text)
     }
 
-    fn page(text: String) -> Answer {
-        Answer { status: StatusCode::OK, is_page: true, text }
+    fn page(text: String) -> PageResponse {
+        PageResponse { status: StatusCode::OK, is_page: true, text }
     }
 }
 
-/// What a store cannot read is not the client's mistake.
-impl From<anyhow::Error> for Answer {
-    fn from(error: anyhow::Error) -> Answer {
-        Answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
+/// An error of the store is not the client's mistake.
+impl From<anyhow::Error> for PageResponse {
+    fn from(error: anyhow::Error) -> PageResponse {
+        PageResponse::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
     }
 }
 
 /// A page, or the answer that says why there is none.
-type PageResult = Result<Answer, Answer>;
-type Query = Vec<(String, String)>;
+type PageResult = Result<PageResponse, PageResponse>;
+type UrlQuery = Vec<(String, String)>;
 
-impl Pages {
-    fn new(context: &Context) -> Pages {
+impl PageContext {
+    fn new(context: &Context) -> PageContext {
         let all = &context.experiments.experiments;
-        let known = all.iter().map(|known| (known.name.to_owned(), places(all, known.name)));
-        Pages { store: context.store.clone(), places: known.collect() }
+        let known = all.iter().map(|known| (known.name.to_owned(), path_params(all, known.name)));
+        PageContext { store: context.store.clone(), path_params: known.collect() }
     }
 
     /// The answer to a request of this path with this query.
-    fn answer(&self, path: &str, query: &str) -> Answer {
+    fn answer(&self, path: &str, query: &str) -> PageResponse {
         if query.len() > QUERY_MAX {
-            return Answer::line(StatusCode::URI_TOO_LONG, "the address is too long");
+            return PageResponse::line(StatusCode::URI_TOO_LONG, "the address is too long");
         }
-        // What is no UTF-8 becomes U+FFFD, which no name has.
-        let query: Query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        // Bytes that are not UTF-8 become U+FFFD, which no name has.
+        let query: UrlQuery = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let steps: Vec<&str> = path.split('/').skip(1).collect();
         let made = match steps.as_slice() {
             [""] => self.list(&query),
             ["run", id] => self.report(&[(*id).to_owned()]),
             ["compare"] => self.report(&all(&query, "run")),
             ["history"] => self.over_time(&query),
-            _ => return Answer::line(StatusCode::NOT_FOUND, "no such page; / lists the runs"),
+            _ => {
+                return PageResponse::line(StatusCode::NOT_FOUND, "no such page; / lists the runs");
+            }
         };
         made.unwrap_or_else(|answer| answer)
     }
 
     /// A store that was removed meanwhile is not made again: the pages change nothing.
-    fn open(&self) -> Result<Box<dyn Store>, Answer> {
+    fn open(&self) -> Result<Box<dyn Store>, PageResponse> {
         let opened = store::open_existing(self.store.clone());
-        opened.map_err(|error| Answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")))
+        opened.map_err(|error| {
+            PageResponse::line(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}"))
+        })
     }
 
-    fn list(&self, query: &Query) -> PageResult {
+    fn list(&self, query: &UrlQuery) -> PageResult {
         let filter = filter(query);
         let mut listed = newest_first(self.open()?.as_mut(), &filter)?;
         let page: usize = one(query, "page").parse().unwrap_or(0);
@@ -303,16 +310,16 @@ impl Pages {
         let runs: Vec<Listed> = listed.drain(first..total.min(first + ROWS)).collect();
         let has_older = first + runs.len() < total;
         let list = RunList { runs: &runs, first, total, page, has_older, filter: &filter };
-        Ok(Answer::page(served::runs(&list)))
+        Ok(PageResponse::page(served::runs(&list)))
     }
 
     fn report(&self, ids: &[String]) -> PageResult {
         if ids.is_empty() {
-            return Err(Answer::wrong_request("no run is chosen: choose runs in the list"));
+            return Err(PageResponse::wrong_request("no run is chosen: choose runs in the list"));
         }
         if ids.len() > SHOWN_MAX {
             let text = format!("{} runs are chosen, and {SHOWN_MAX} fit", ids.len());
-            return Err(Answer::wrong_request(&text));
+            return Err(PageResponse::wrong_request(&text));
         }
         let mut store = self.open()?;
         let mut shown: Vec<(Run, Analysis)> = Vec::new();
@@ -320,28 +327,28 @@ impl Pages {
             let loaded = store::load(store.as_mut(), id);
             let run = loaded.map_err(|error| not_loaded(id, error))?;
             if shown.iter().any(|(known, _)| known.id == run.id) {
-                return Err(Answer::wrong_request(&format!("run {id} is named twice")));
+                return Err(PageResponse::wrong_request(&format!("run {id} is named twice")));
             }
             ensure_same_experiment(&shown, &run, id)
-                .map_err(|error| Answer::wrong_request(&error.to_string()))?;
+                .map_err(|error| PageResponse::wrong_request(&error.to_string()))?;
             let analysis = analyze(&run);
             shown.push((run, analysis));
         }
-        let places = self.places.get(&shown[0].0.experiment);
-        Ok(Answer::page(report::html(&shown, places.map_or(&[][..], Vec::as_slice))))
+        let path_params = self.path_params.get(&shown[0].0.experiment);
+        Ok(PageResponse::page(report::html(&shown, path_params.map_or(&[][..], Vec::as_slice))))
     }
 
-    fn over_time(&self, query: &Query) -> PageResult {
+    fn over_time(&self, query: &UrlQuery) -> PageResult {
         let filter = filter(query);
         let (method, metric) = (one(query, "method"), one(query, "metric"));
         let metric = metric_named(if metric.is_empty() { "wall" } else { metric });
         if method.is_empty() {
-            return Err(Answer::wrong_request("no method is named"));
+            return Err(PageResponse::wrong_request("no method is named"));
         }
         let mut store = self.open()?;
         let mut listed = newest_first(store.as_mut(), &filter)?;
         listed.truncate(HISTORY_MAX);
-        let mut left_out = LeftOut::default();
+        let mut left_out = OmittedRuns::default();
         let runs = left_out
             .readable(listed.iter().rev(), |run| store.load_method(&run.id, method, metric))?;
         let all = series(&runs, method, metric);
@@ -350,20 +357,22 @@ impl Pages {
                 return Err(anyhow::anyhow!(message).into());
             }
             let text = format!("no value of {metric} of a method {method} in {} runs", runs.len());
-            return Err(Answer::line(StatusCode::NOT_FOUND, &text));
+            return Err(PageResponse::line(StatusCode::NOT_FOUND, &text));
         }
         let mut drawn = report::over_time::text(method, metric, &all, &HISTORY_LAYOUT);
-        drawn +=
-            &left_out.message().map(|text| format!("\n{}\n", clean(&text))).unwrap_or_default();
-        Ok(Answer::page(served::over_time(method, metric, &drawn)))
+        drawn += &left_out
+            .message()
+            .map(|text| format!("\n{}\n", escape_controls(&text)))
+            .unwrap_or_default();
+        Ok(PageResponse::page(served::over_time(method, metric, &drawn)))
     }
 }
 
 /// A run that is not there is another error than one that cannot be read.
-fn not_loaded(id: &str, error: anyhow::Error) -> Answer {
+fn not_loaded(id: &str, error: anyhow::Error) -> PageResponse {
     if error.is::<NoRun>() {
         let text = format!("no run {id:?}, or more than one: / lists all");
-        return Answer::line(StatusCode::NOT_FOUND, &text);
+        return PageResponse::line(StatusCode::NOT_FOUND, &text);
     }
     error.into()
 }
@@ -379,17 +388,17 @@ fn newest_first(store: &mut dyn Store, filter: &Filter) -> anyhow::Result<Vec<Li
     Ok(listed)
 }
 
-fn filter(query: &Query) -> Filter {
+fn filter(query: &UrlQuery) -> Filter {
     let own = |name| one(query, name).to_owned();
     Filter { experiment: own("experiment"), label: own("label"), machine: own("machine") }
 }
 
 /// The first value with this name, or nothing.
-fn one<'a>(query: &'a Query, name: &str) -> &'a str {
+fn one<'a>(query: &'a UrlQuery, name: &str) -> &'a str {
     query.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
-fn all(query: &Query, name: &str) -> Vec<String> {
+fn all(query: &UrlQuery, name: &str) -> Vec<String> {
     let own = query.iter().filter(|(known, _)| known == name);
     own.map(|(_, value)| value.clone()).collect()
 }

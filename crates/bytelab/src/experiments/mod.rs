@@ -35,12 +35,12 @@ impl Catalogue {
         find(&self.experiments, name)
     }
 
-    pub(crate) fn load(&self, file: &Path) -> Result<custom::Loaded> {
+    pub(crate) fn load(&self, file: &Path) -> Result<custom::LoadedExperiment> {
         custom::load(file, &(self.reserved_names)())
     }
 
     /// An experiment that was typed on the command line.
-    pub(crate) fn read(&self, text: String) -> Result<custom::Loaded> {
+    pub(crate) fn read(&self, text: String) -> Result<custom::LoadedExperiment> {
         custom::from_text(text, &(self.reserved_names)())
     }
 }

@@ -87,7 +87,7 @@ fn threads() {
 fn cold_read(point: &Point) -> Result<Box<dyn Task>> {
     let path = point.path("file")?;
     let mut buffer = vec![0u8; COLD_BYTES];
-    Ok(Box::new(Once(move || {
+    Ok(Box::new(OncePerSample(move || {
         let mut file = std::fs::File::open(&path)?;
         file.read_exact(&mut buffer).with_context(|| format!("reading {}", path.display()))
     })))
@@ -101,9 +101,9 @@ fn method(name: &str, about: &str, build: Build) -> Method {
 }
 
 /// A job done once per sample, whatever the number of operations.
-struct Once<F>(F);
+struct OncePerSample<F>(F);
 
-impl<F: FnMut() -> Result<()>> Task for Once<F> {
+impl<F: FnMut() -> Result<()>> Task for OncePerSample<F> {
     fn run(&mut self, _: u64) -> Result<Work> {
         (self.0)()?;
         Ok(Work { ops: 1, bytes: 0, answer: Some(1) })
@@ -111,7 +111,7 @@ impl<F: FnMut() -> Result<()>> Task for Once<F> {
 }
 
 fn task(mut job: impl FnMut() + 'static) -> Box<dyn Task> {
-    Box::new(Once(move || {
+    Box::new(OncePerSample(move || {
         job();
         Ok(())
     }))
@@ -136,12 +136,12 @@ pub(crate) const THREADS: u32 = 3;
 pub(crate) const ALLOCATIONS: u32 = 1000;
 pub(crate) const ALLOCATED_BYTES: usize = 100;
 
-/// The argument that makes the program the foreign one; then the number of threads, and of
-/// allocations.
+/// The argument that makes the program stand for an external one; the number of threads and that
+/// of allocations follow it.
 pub(crate) const COMMAND: &str = "__allocate";
 
 /// Jobs that allocate a known number of times: as built-in methods, and as a separate program whose
-/// allocator does not count, so that it can stand for a foreign program. Each is paired with a
+/// allocator does not count, so that it stands for an external program. Each is paired with a
 /// method that does the same but does not allocate.
 fn allocating() -> Vec<Method> {
     vec![
@@ -150,14 +150,14 @@ fn allocating() -> Vec<Method> {
             Ok(once(THREADS, ALLOCATIONS))
         }),
         method("idle-threads", "three threads that do nothing", |_| Ok(once(THREADS, 0))),
-        foreign("foreign", 0, ALLOCATIONS),
-        foreign("foreign-idle", 0, 0),
-        foreign("foreign-in-threads", THREADS, ALLOCATIONS),
-        foreign("foreign-idle-threads", THREADS, 0),
+        external_program("foreign", 0, ALLOCATIONS),
+        external_program("foreign-idle", 0, 0),
+        external_program("foreign-in-threads", THREADS, ALLOCATIONS),
+        external_program("foreign-idle-threads", THREADS, 0),
     ]
 }
 
-fn foreign(name: &str, threads: u32, times: u32) -> Method {
+fn external_program(name: &str, threads: u32, times: u32) -> Method {
     let program = std::env::current_exe().unwrap_or_default();
     // The arguments have the same length for both, as they are allocated, too.
     let numbers = [format!("{threads:04}"), format!("{times:04}")];
@@ -245,11 +245,9 @@ fn pairs() -> Vec<Method> {
         }),
         Method::contender("as-worker", "the same as a worker", as_worker),
     ];
-    all.extend(
-        SHARES.map(|(percent, build)| {
-            method(&more(percent), "the same and a known share more", build)
-        }),
-    );
+    all.extend(SHARES.map(|(percent, build)| {
+        method(&method_with_more(percent), "the same and a known share more", build)
+    }));
     all.extend(
         (1..=OTHERS)
             .map(|n| method(&format!("other-{n}"), "the same once more", |_| Ok(burn(ITERATIONS)))),
@@ -258,7 +256,7 @@ fn pairs() -> Vec<Method> {
 }
 
 /// The method that does this percentage more work than `same`.
-pub(crate) fn more(percent: u32) -> String {
+pub(crate) fn method_with_more(percent: u32) -> String {
     format!("more-{percent}")
 }
 

@@ -21,7 +21,7 @@ const SAMPLES_MAX: u32 = 50_000_000;
 const METRICS_MAX: usize = 128;
 
 pub(super) struct Draft {
-    format: Format,
+    format: ImportFormat,
     tool: String,
     cells: Vec<Cell>,
     known: HashMap<(String, Point), usize>,
@@ -46,7 +46,7 @@ pub(super) struct ImportedSample {
 pub(super) const ONE: ImportedSample = ImportedSample { session: 0, ops: 1, bytes: 0 };
 
 impl Draft {
-    pub(super) fn new(format: Format, tool: impl Into<String>) -> Draft {
+    pub(super) fn new(format: ImportFormat, tool: impl Into<String>) -> Draft {
         Draft {
             format,
             tool: tool.into(),
@@ -145,7 +145,7 @@ impl Draft {
         self.started = started.or(self.started.take());
     }
 
-    pub(super) fn finish(mut self, source: &Source<'_>) -> Result<Run> {
+    pub(super) fn finish(mut self, source: &ImportedFile<'_>) -> Result<Run> {
         ensure!(!self.cells.is_empty(), "no result is in it: nothing to import");
         let named = self.name().to_owned();
         if self.started.is_none() {
@@ -246,7 +246,7 @@ fn too_many(method: &str) -> String {
 
 /// The program that wrote the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ImportFormat {
     Hyperfine,
     GoogleBenchmark,
     Go,
@@ -257,16 +257,20 @@ pub(crate) enum Format {
 }
 
 /// All formats: the word of the flag, the format, and its description.
-pub(crate) const FORMATS: [(&str, Format, &str); 6] = [
-    ("hyperfine", Format::Hyperfine, "hyperfine --export-json"),
-    ("google-benchmark", Format::GoogleBenchmark, "Google Benchmark's --benchmark_format=json"),
-    ("go", Format::Go, "the text of go test -bench"),
-    ("criterion", Format::Criterion, "criterion's directory target/criterion"),
-    ("fio", Format::Fio, "fio --output-format=json or json+"),
-    ("json", Format::Json, "bytelab export --format json"),
+pub(crate) const FORMATS: [(&str, ImportFormat, &str); 6] = [
+    ("hyperfine", ImportFormat::Hyperfine, "hyperfine --export-json"),
+    (
+        "google-benchmark",
+        ImportFormat::GoogleBenchmark,
+        "Google Benchmark's --benchmark_format=json",
+    ),
+    ("go", ImportFormat::Go, "the text of go test -bench"),
+    ("criterion", ImportFormat::Criterion, "criterion's directory target/criterion"),
+    ("fio", ImportFormat::Fio, "fio --output-format=json or json+"),
+    ("json", ImportFormat::Json, "bytelab export --format json"),
 ];
 
-impl Format {
+impl ImportFormat {
     pub(crate) fn name(self) -> &'static str {
         FORMATS.iter().find(|(_, format, _)| *format == self).map_or("", |(name, ..)| name)
     }
@@ -276,9 +280,9 @@ impl Format {
     }
 }
 
-/// What is known of the file besides its content.
+/// The facts about the file besides its content.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct ImportedFile<'a> {
     /// The path as the user gave it.
     pub(crate) file: &'a str,
     /// The modification time: RFC 3339, UTC.
@@ -286,4 +290,4 @@ pub(crate) struct Source<'a> {
 }
 
 /// The files of a directory: the relative path and the content of each.
-pub(crate) type Folder = Vec<(String, Vec<u8>)>;
+pub(crate) type FolderFiles = Vec<(String, Vec<u8>)>;

@@ -10,16 +10,16 @@ use lab::run::Run;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::draft::{Draft, Format, ONE, Source};
+use super::draft::{Draft, ImportFormat, ImportedFile, ONE};
 use super::read;
 
 #[derive(Deserialize)]
-struct Document {
-    results: Vec<Measured>,
+struct HyperfineDocument {
+    results: Vec<HyperfineResult>,
 }
 
 #[derive(Deserialize)]
-struct Measured {
+struct HyperfineResult {
     command: String,
     /// In seconds, like all times.
     #[serde(default)]
@@ -52,9 +52,9 @@ struct Measured {
     parameter: Option<Value>,
 }
 
-pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
-    let document: Document = read::json(text)?;
-    let mut draft = Draft::new(Format::Hyperfine, "hyperfine");
+pub(super) fn run(text: &str, source: &ImportedFile<'_>) -> Result<Run> {
+    let document: HyperfineDocument = read::json(text)?;
+    let mut draft = Draft::new(ImportFormat::Hyperfine, "hyperfine");
     let unclear = document.results.iter().filter(|command| !holds_all(command));
     let unclear: HashSet<&str> = unclear.map(|command| command.command.as_str()).collect();
     for (at, command) in document.results.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
 }
 
 /// `is_unclear`: whether its text does not tell the values of its parameters.
-fn add(draft: &mut Draft, command: &Measured, is_unclear: bool, key: &str) -> Result<()> {
+fn add(draft: &mut Draft, command: &HyperfineResult, is_unclear: bool, key: &str) -> Result<()> {
     ensure!(!command.command.trim().is_empty(), "{key}.command is empty");
     let parameters = parameters(command);
     // Commands with a name have the same name for all values.
@@ -107,7 +107,7 @@ fn add(draft: &mut Draft, command: &Measured, is_unclear: bool, key: &str) -> Re
     Ok(())
 }
 
-fn parameters(command: &Measured) -> String {
+fn parameters(command: &HyperfineResult) -> String {
     let all = command.parameters.iter().map(|(name, value)| (name.as_str(), value));
     let old = command.parameter.iter().map(|value| ("parameter", value));
     let shown = all.chain(old).map(|(name, value)| match value {
@@ -118,7 +118,7 @@ fn parameters(command: &Measured) -> String {
 }
 
 /// Whether the command contains the values of its parameters, as a command without a name does.
-fn holds_all(command: &Measured) -> bool {
+fn holds_all(command: &HyperfineResult) -> bool {
     command.parameters.values().chain(&command.parameter).all(|value| match value {
         Value::String(text) => command.command.contains(text.as_str()),
         other => command.command.contains(&other.to_string()),
@@ -126,7 +126,13 @@ fn holds_all(command: &Measured) -> bool {
 }
 
 /// Without `times`, only the aggregates are available.
-fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &str) -> Result<()> {
+fn middle(
+    draft: &mut Draft,
+    cell: usize,
+    name: &str,
+    command: &HyperfineResult,
+    key: &str,
+) -> Result<()> {
     let (what, seconds) = match (command.median, command.mean) {
         (Some(median), _) => ("median", median),
         (None, mean) => ("mean", mean.with_context(|| format!("{key}.times is missing"))?),
@@ -148,7 +154,7 @@ fn middle(draft: &mut Draft, cell: usize, name: &str, command: &Measured, key: &
     Ok(())
 }
 
-fn means(draft: &mut Draft, name: &str, command: &Measured, of: &str) {
+fn means(draft: &mut Draft, name: &str, command: &HyperfineResult, of: &str) {
     if let (Some(user), Some(system)) = (command.user, command.system) {
         let text = format!(
             "cpu_ns: hyperfine stores only means{of}: user {:.3} ms, system {:.3} ms",
@@ -159,7 +165,7 @@ fn means(draft: &mut Draft, name: &str, command: &Measured, of: &str) {
     }
 }
 
-fn notes(draft: &mut Draft, name: &str, command: &Measured, n: usize) {
+fn notes(draft: &mut Draft, name: &str, command: &HyperfineResult, n: usize) {
     if n > 1 {
         means(draft, name, command, &format!(", of {n} runs"));
     }
@@ -348,7 +354,7 @@ mod tests {
                 .collect();
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 let format = super::super::guess(bytes).unwrap();
-                assert_eq!(format, Format::Hyperfine);
+                assert_eq!(format, ImportFormat::Hyperfine);
                 let run = super::super::file(format, bytes, &SOURCE).unwrap();
                 assert_eq!(run.cells[0].values["wall_ns"], [1e9]);
                 let said = run.notes.iter().filter(|note| note.to_string().starts_with("text "));

@@ -16,20 +16,20 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::draft::CELLS_MAX;
-pub(crate) use self::draft::{FORMATS, Folder, Format, Source};
+pub(crate) use self::draft::{FORMATS, FolderFiles, ImportFormat, ImportedFile};
 
 /// The run in a file of this format.
-pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<Run> {
+pub(crate) fn file(format: ImportFormat, bytes: &[u8], source: &ImportedFile<'_>) -> Result<Run> {
     let text = read::text(bytes)?;
     let run = match format {
-        Format::Go => return go::run(&text, source),
-        Format::Criterion => {
+        ImportFormat::Go => return go::run(&text, source),
+        ImportFormat::Criterion => {
             bail!("a file; criterion's results are a directory, target/criterion: name that")
         }
-        Format::Hyperfine => hyperfine::run,
-        Format::GoogleBenchmark => google_benchmark::run,
-        Format::Fio => fio::run,
-        Format::Json => |text: &str, _: &Source<'_>| own_document(text),
+        ImportFormat::Hyperfine => hyperfine::run,
+        ImportFormat::GoogleBenchmark => google_benchmark::run,
+        ImportFormat::Fio => fio::run,
+        ImportFormat::Json => |text: &str, _: &ImportedFile<'_>| own_document(text),
     };
     let document = read::find_document(&text)?;
     let mut run = run(&document.json, source)?;
@@ -38,7 +38,7 @@ pub(crate) fn file(format: Format, bytes: &[u8], source: &Source<'_>) -> Result<
 }
 
 /// The run in a directory; only criterion writes one.
-pub(crate) fn folder(files: &Folder, source: &Source<'_>) -> Result<Run> {
+pub(crate) fn folder(files: &FolderFiles, source: &ImportedFile<'_>) -> Result<Run> {
     criterion::run(files, source)
 }
 
@@ -48,22 +48,22 @@ pub(crate) fn is_read(path: &str) -> bool {
 }
 
 /// Detects the format from the content.
-pub(crate) fn guess(bytes: &[u8]) -> Result<Format> {
+pub(crate) fn guess(bytes: &[u8]) -> Result<ImportFormat> {
     let text = read::text(bytes)?;
     if go::is_test2json(&text) {
-        return Ok(Format::Go);
+        return Ok(ImportFormat::Go);
     }
     match read::find_document(&text).and_then(|document| by_keys(&document.json)) {
         Ok(Some(format)) => Ok(format),
         // A benchmark may print what looks like a document.
-        _ if go::has_result(&text) => Ok(Format::Go),
+        _ if go::has_result(&text) => Ok(ImportFormat::Go),
         Ok(None) => bail!("{UNKNOWN}"),
         Err(error) => Err(error),
     }
 }
 
 /// The format of a document, by the keys that it has.
-fn by_keys(json: &str) -> Result<Option<Format>> {
+fn by_keys(json: &str) -> Result<Option<ImportFormat>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Keys {
@@ -84,27 +84,27 @@ fn by_keys(json: &str) -> Result<Option<Format>> {
     let keys: Keys = match read::json(&json) {
         Ok(keys) => keys,
         // The format's own reader reports the position better.
-        Err(error) => return broken(&json).ok_or(error).map(Some),
+        Err(error) => return guess_truncated(&json).ok_or(error).map(Some),
     };
     Ok(if keys.schema.is_some() && keys.cells.is_some() {
-        Some(Format::Json)
+        Some(ImportFormat::Json)
     } else if keys.fio.is_some() || keys.jobs.is_some() || keys.client_stats.is_some() {
-        Some(Format::Fio)
+        Some(ImportFormat::Fio)
     } else if keys.benchmarks.is_some() && keys.context.is_some() {
-        Some(Format::GoogleBenchmark)
+        Some(ImportFormat::GoogleBenchmark)
     } else {
-        keys.results.map(|_| Format::Hyperfine)
+        keys.results.map(|_| ImportFormat::Hyperfine)
     })
 }
 
 /// The format of an incomplete document, by keys that only one format has.
-fn broken(json: &str) -> Option<Format> {
+fn guess_truncated(json: &str) -> Option<ImportFormat> {
     let has = |key: &str| json.contains(key);
     let all = [
-        (has("\"schema\"") && has("\"cells\""), Format::Json),
-        (has("\"fio version\""), Format::Fio),
-        (has("\"benchmarks\"") && has("\"context\""), Format::GoogleBenchmark),
-        (has("\"results\"") && has("\"command\""), Format::Hyperfine),
+        (has("\"schema\"") && has("\"cells\""), ImportFormat::Json),
+        (has("\"fio version\""), ImportFormat::Fio),
+        (has("\"benchmarks\"") && has("\"context\""), ImportFormat::GoogleBenchmark),
+        (has("\"results\"") && has("\"command\""), ImportFormat::Hyperfine),
     ];
     all.into_iter().find_map(|(is, format)| is.then_some(format))
 }
@@ -116,7 +116,7 @@ const UNKNOWN: &str = "not of a known format: hyperfine, google-benchmark, fio a
 // unchanged, with its facts about the machine and about who measured it.
 
 #[derive(Deserialize)]
-struct Head {
+struct DocumentHead {
     schema: u32,
     /// Only present in the output of `show --json`.
     #[serde(default)]
@@ -124,7 +124,7 @@ struct Head {
 }
 
 fn own_document(text: &str) -> Result<Run> {
-    let head: Head = read::json(text)?;
+    let head: DocumentHead = read::json(text)?;
     ensure!(
         head.schema <= SCHEMA,
         "it was written by a newer bytelab (schema {}, known here is {SCHEMA}): update bytelab",

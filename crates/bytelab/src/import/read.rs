@@ -137,25 +137,25 @@ pub(super) fn since_1970(seconds: u64) -> Option<String> {
 
 /// The JSON document of a file that may have other text before and behind it, as a terminal or a
 /// log has, and the words in it that stand for numbers that are none.
-pub(super) struct Document<'a> {
+pub(super) struct ExtractedJson<'a> {
     /// It begins on the line on which it begins in the file, so that errors give that line.
     pub(super) json: Cow<'a, str>,
-    /// What was left out before and behind it.
+    /// Notes about text that was left out before and behind it.
     pub(super) notes: Vec<Warning>,
 }
 
 /// Finds the document: it begins with the first line that begins with `{`. A text without such a
 /// line is returned as it is, for the parser to report.
-pub(super) fn find_document(text: &str) -> Result<Document<'_>> {
-    let whole = Document { json: Cow::Borrowed(text), notes: Vec::new() };
+pub(super) fn find_document(text: &str) -> Result<ExtractedJson<'_>> {
+    let whole = ExtractedJson { json: Cow::Borrowed(text), notes: Vec::new() };
     let Some(start) = start(text) else { return Ok(whole) };
     let Some(length) = length(&text[start..]) else {
-        return Ok(Document { json: on_its_line(text, start, text.len()), ..whole });
+        return Ok(ExtractedJson { json: on_its_line(text, start, text.len()), ..whole });
     };
     let end = start + length;
     let (before, behind) = (&text[..start], &text[end..]);
     if !behind.lines().next().unwrap_or_default().trim().is_empty() {
-        return Ok(Document { json: on_its_line(text, start, text.len()), ..whole });
+        return Ok(ExtractedJson { json: on_its_line(text, start, text.len()), ..whole });
     }
     if let Some(at) = behind.lines().position(|line| line.starts_with('{')) {
         let line = text[..end].matches('\n').count() + at + 1;
@@ -165,7 +165,7 @@ pub(super) fn find_document(text: &str) -> Result<Document<'_>> {
     }
     let notes = [left_out("before", before), left_out("behind", behind)];
     let notes = notes.into_iter().flatten().map(Warning::noted).collect();
-    Ok(Document { json: on_its_line(text, start, end), notes })
+    Ok(ExtractedJson { json: on_its_line(text, start, end), notes })
 }
 
 fn start(text: &str) -> Option<usize> {

@@ -8,24 +8,28 @@ use proptest::prelude::*;
 
 use super::*;
 
-pub(super) const SOURCE: Source<'static> =
-    Source { file: "results.txt", written: "2026-01-02T03:04:05Z" };
+pub(super) const SOURCE: ImportedFile<'static> =
+    ImportedFile { file: "results.txt", written: "2026-01-02T03:04:05Z" };
 
-pub(super) fn check_refused(run: fn(&str, &Source<'_>) -> Result<Run>, text: &str, expected: &str) {
+pub(super) fn check_refused(
+    run: fn(&str, &ImportedFile<'_>) -> Result<Run>,
+    text: &str,
+    expected: &str,
+) {
     let error = run(text, &SOURCE).map(drop).unwrap_err();
     let error = format!("{error:#}");
     assert!(error.contains(expected), "{text}: {error}");
     assert!(!error.contains('\n'), "{error}");
 }
 
-const SAMPLES: [(Format, &str); 7] = [
-    (Format::Hyperfine, include_str!("fixtures/hyperfine.json")),
-    (Format::Hyperfine, include_str!("fixtures/hyperfine-parameters.json")),
-    (Format::GoogleBenchmark, include_str!("fixtures/google-benchmark.json")),
-    (Format::GoogleBenchmark, include_str!("fixtures/google-benchmark-aggregates.json")),
-    (Format::Go, include_str!("fixtures/go.txt")),
-    (Format::Fio, include_str!("fixtures/fio.json")),
-    (Format::Fio, include_str!("fixtures/fio-bins.json")),
+const SAMPLES: [(ImportFormat, &str); 7] = [
+    (ImportFormat::Hyperfine, include_str!("fixtures/hyperfine.json")),
+    (ImportFormat::Hyperfine, include_str!("fixtures/hyperfine-parameters.json")),
+    (ImportFormat::GoogleBenchmark, include_str!("fixtures/google-benchmark.json")),
+    (ImportFormat::GoogleBenchmark, include_str!("fixtures/google-benchmark-aggregates.json")),
+    (ImportFormat::Go, include_str!("fixtures/go.txt")),
+    (ImportFormat::Fio, include_str!("fixtures/fio.json")),
+    (ImportFormat::Fio, include_str!("fixtures/fio-bins.json")),
 ];
 
 /// Each cell's method and point.
@@ -44,7 +48,7 @@ fn real_files_are_recognized_by_their_content() {
         let marked = format!("\u{feff}\n{text}");
         assert_eq!(guess(marked.as_bytes()).unwrap(), format);
         let run = file(format, text.as_bytes(), &SOURCE).unwrap();
-        assert_eq!(guess(document(&run).as_bytes()).unwrap(), Format::Json);
+        assert_eq!(guess(document(&run).as_bytes()).unwrap(), ImportFormat::Json);
     }
     for text in ["", "hello", "{}", "[1]", "{\"results\":", "\0", "{\"a\":1}", "Benchmark", "null"]
     {
@@ -74,7 +78,7 @@ fn methods_of_an_imported_run_have_no_verdict_and_no_round_in_common() {
                 && note.to_string().contains("imported from results.txt")
         };
         assert!(analysis.notes.iter().any(names_the_import), "{:?}", analysis.notes);
-        let known = matches!(format, Format::Go | Format::GoogleBenchmark);
+        let known = matches!(format, ImportFormat::Go | ImportFormat::GoogleBenchmark);
         assert_eq!(run.environment.fingerprint.is_empty(), !known);
     }
 }
@@ -82,7 +86,7 @@ fn methods_of_an_imported_run_have_no_verdict_and_no_round_in_common() {
 #[test]
 fn two_of_a_kind_are_compared_by_their_medians() {
     let text = r#"{"results":[{"command":"a","times":[1,2,9]},{"command":"b","times":[4,4,4,4]}]}"#;
-    let analysis = analyze(&file(Format::Hyperfine, text.as_bytes(), &SOURCE).unwrap());
+    let analysis = analyze(&file(ImportFormat::Hyperfine, text.as_bytes(), &SOURCE).unwrap());
     let [comparison] = &analysis.comparisons[..] else { panic!("{:?}", analysis.comparisons) };
     assert!((comparison.ratio.unwrap() - 2.0).abs() < 1e-9);
     assert_eq!(
@@ -96,7 +100,7 @@ fn every_format_has_a_word_and_the_kind_of_input_is_checked() {
     for (name, format, _) in FORMATS {
         assert_eq!((format.name(), format.about().is_empty()), (name, false));
     }
-    let error = file(Format::Criterion, b"{}", &SOURCE).unwrap_err();
+    let error = file(ImportFormat::Criterion, b"{}", &SOURCE).unwrap_err();
     assert!(format!("{error:#}").contains("name that"), "{error:#}");
 }
 
@@ -117,7 +121,7 @@ fn our_own_document_comes_back_as_it_was() {
 fn a_document_of_ours_that_is_wrong_is_reported() {
     let run = file(SAMPLES[0].0, SAMPLES[0].1.as_bytes(), &SOURCE).unwrap();
     let whole = document(&run);
-    let own = |text: &str, _: &Source<'_>| own_document(text);
+    let own = |text: &str, _: &ImportedFile<'_>| own_document(text);
     let check = |from: &str, to: &str, expected: &str| {
         assert!(whole.contains(from), "{from}");
         check_refused(own, &whole.replacen(from, to, 1), expected);
@@ -138,7 +142,7 @@ fn a_document_of_ours_that_is_wrong_is_reported() {
 
 #[test]
 fn a_cut_file_is_refused_wherever_it_is_cut() {
-    for (format, text) in SAMPLES.into_iter().filter(|(format, _)| *format != Format::Go) {
+    for (format, text) in SAMPLES.into_iter().filter(|(format, _)| *format != ImportFormat::Go) {
         for end in (0..text.trim_end().len() - 1).step_by(7) {
             let error = file(format, &text.as_bytes()[..end], &SOURCE).unwrap_err();
             let error = format!("{error:#}");
@@ -159,13 +163,14 @@ fn a_million_rows_are_read_and_too_many_methods_are_reported() {
     assert_eq!((run.cells.len(), run.cells[0].samples.len()), (1, N));
     let many = |name: &dyn Fn(usize) -> String| -> String { (0..N).map(name).collect() };
     let methods = many(&|i| format!("BenchmarkA{i} 1 5 ns/op\n"));
-    let error = format!("{:#}", file(Format::Go, methods.as_bytes(), &SOURCE).unwrap_err());
+    let error = format!("{:#}", file(ImportFormat::Go, methods.as_bytes(), &SOURCE).unwrap_err());
     assert!(error.starts_with("line 10001: \"A10000\": more than 10000 methods"), "{error}");
     let metrics = many(&|i| format!("BenchmarkA 1 5 u{i}\n"));
-    let error = format!("{:#}", file(Format::Go, metrics.as_bytes(), &SOURCE).unwrap_err());
+    let error = format!("{:#}", file(ImportFormat::Go, metrics.as_bytes(), &SOURCE).unwrap_err());
     assert_eq!(error, "line 129: \"A\" has more than 128 metrics");
     let same = vec![r#"{"command":"a","times":[1]}"#; 20_000].join(",");
-    let error = file(Format::Hyperfine, format!("{{\"results\":[{same}]}}").as_bytes(), &SOURCE);
+    let error =
+        file(ImportFormat::Hyperfine, format!("{{\"results\":[{same}]}}").as_bytes(), &SOURCE);
     assert!(format!("{:#}", error.unwrap_err()).contains("more than 10000 methods"));
 }
 
@@ -190,7 +195,7 @@ fn check_any(bytes: &[u8]) {
     let _ = guess(&marked);
     for (_, format, _) in FORMATS {
         match file(format, bytes, &SOURCE) {
-            Ok(run) if format != Format::Json => check_sound(&run),
+            Ok(run) if format != ImportFormat::Json => check_sound(&run),
             Ok(run) => drop(analyze(&run)),
             Err(error) => assert!(!format!("{error:#}").contains('\n'), "{error:#}"),
         }
@@ -202,7 +207,7 @@ fn check_any(bytes: &[u8]) {
     }
 }
 
-fn folder_of(folder: &Folder) -> Result<Run> {
+fn folder_of(folder: &FolderFiles) -> Result<Run> {
     super::folder(folder, &SOURCE)
 }
 
@@ -308,7 +313,7 @@ proptest! {
             .map(|(command, times)| serde_json::json!({"command": command, "times": times}))
             .collect();
         let text = serde_json::json!({"results": results}).to_string();
-        let run = file(Format::Hyperfine, text.as_bytes(), &SOURCE).unwrap();
+        let run = file(ImportFormat::Hyperfine, text.as_bytes(), &SOURCE).unwrap();
         prop_assert_eq!(run.cells.len(), commands.len());
         for (cell, (command, times)) in run.cells.iter().zip(&commands) {
             prop_assert!(cell.method.starts_with(command.as_str()));

@@ -21,13 +21,13 @@ use lab::path_text::to_path;
 use lab::run::{Definition, Design, Plan, Role, Run};
 use lab::stats::LOOKS;
 
-pub(crate) use self::plan::{RunRequest, Selection, Time, built_in, cache_dir, choose, plan};
+pub(crate) use self::plan::{RunRequest, Selection, TimeLimit, built_in, cache_dir, choose, plan};
 use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of, seed};
-pub(crate) use self::prepare::{NewRun, PreparedRun, Start, launcher, prepare_run};
+pub(crate) use self::prepare::{NewRun, PreparedRun, RunOrigin, launcher, prepare_run};
 use self::progress::{MethodTime, sample_ns, seconds, without_slowest};
-pub(crate) use self::progress::{ProgressDisplay, Shown};
-pub(crate) use self::record::{Measured, MethodFailed};
-use self::record::{Output, TraceFile, at_most, record};
+pub(crate) use self::progress::{ProgressDisplay, ProgressMode};
+pub(crate) use self::record::{MethodFailed, RunOutcome};
+use self::record::{RunOutput, TraceFile, at_most, record};
 pub(crate) use self::run_lock::{holder, mark};
 use crate::experiments::{Catalogue, custom};
 use crate::store::{self, LocalStore, Store};
@@ -39,12 +39,12 @@ pub(crate) fn run(
     request: &RunRequest,
     store: Option<LocalStore>,
     stop: &Stop,
-) -> Result<Measured> {
+) -> Result<RunOutcome> {
     let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
     let (job, new) = chosen(experiments, request)?;
     let RunRequest { shown, needs_all, .. } = *request;
-    let output = Output { store, trace, shown, needs_all, facts: request.facts.clone() };
-    record(job, Start::New(new), output, stop)
+    let output = RunOutput { store, trace, shown, needs_all, facts: request.facts.clone() };
+    record(job, RunOrigin::New(new), output, stop)
 }
 
 /// Which methods are measured, at which points, by which plan.
@@ -80,9 +80,9 @@ pub(crate) fn resume(
     experiments: &Catalogue,
     id: &str,
     mut store: LocalStore,
-    shown: Shown,
+    shown: ProgressMode,
     stop: &Stop,
-) -> Result<Measured> {
+) -> Result<RunOutcome> {
     let run = store::load(&mut *store, id)?;
     let id = &run.id;
     ensure_one_side(&run)?;
@@ -100,11 +100,11 @@ pub(crate) fn resume(
          first (kill -9 {})",
         left.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     );
-    let least_sessions = declared.as_ref().map_or(0, custom::Loaded::min_sessions);
+    let least_sessions = declared.as_ref().map_or(0, custom::LoadedExperiment::min_sessions);
     let job = MeasureJob { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let facts = BTreeMap::new();
-    let output = Output { store: Some(store), trace: None, shown, needs_all: false, facts };
-    record(job, Start::Stored(run), output, stop)
+    let output = RunOutput { store: Some(store), trace: None, shown, needs_all: false, facts };
+    record(job, RunOrigin::Stored(run), output, stop)
 }
 
 /// Measures a run again: its methods, at its points, by its plan.
@@ -136,14 +136,17 @@ pub(crate) fn measure_new(
     store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Run> {
-    let (shown, facts) = (Shown::Step, BTreeMap::new());
-    let output = Output { store, trace: None, shown, needs_all: false, facts };
-    Ok(record(job, Start::New(new), output, stop)?.run)
+    let (shown, facts) = (ProgressMode::Step, BTreeMap::new());
+    let output = RunOutput { store, trace: None, shown, needs_all: false, facts };
+    Ok(record(job, RunOrigin::New(new), output, stop)?.run)
 }
 
 /// The definition of the run's experiment if it is none of the program's own. A file must be
 /// unchanged since the run began; what was typed on the command line is in the run.
-fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom::Loaded>> {
+fn declared_by_user(
+    experiments: &Catalogue,
+    run: &Run,
+) -> Result<Option<custom::LoadedExperiment>> {
     let same = |old: &Definition| {
         if old.file.is_empty() {
             ensure!(
@@ -171,7 +174,7 @@ fn declared_by_user(experiments: &Catalogue, run: &Run) -> Result<Option<custom:
 fn experiment_of<'a>(
     experiments: &'a Catalogue,
     run: &Run,
-    declared: Option<&'a custom::Loaded>,
+    declared: Option<&'a custom::LoadedExperiment>,
 ) -> Result<&'a Experiment> {
     declared.map_or_else(|| experiments.find(&run.experiment), |found| Ok(&found.experiment))
 }
@@ -250,7 +253,7 @@ fn estimate(
 ) -> Result<()> {
     let (sessions, rounds) = match plan.design {
         Design::Fixed => (plan.sessions, plan.rounds),
-        // What a verdict takes.
+        // The number of sessions that a verdict needs.
         Design::Sequential => (LOOKS[0] as u32, 1),
     };
     let samples = f64::from(sessions) * f64::from(rounds + plan.warm_up);

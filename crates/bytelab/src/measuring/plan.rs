@@ -15,7 +15,7 @@ use lab::run::{CacheState, Definition, Design, Plan, Role, Run, Warning};
 use lab::stats::LOOKS;
 use serde_json::Value;
 
-use super::progress::Shown;
+use super::progress::ProgressMode;
 use crate::experiments;
 use crate::store::{self, Server};
 use crate::workers::{self, Languages};
@@ -52,7 +52,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     Ok(Plan {
         rounds,
         time_limit_ns: time_limit_ns(request),
-        limits_all: matches!(request.time, Time::All(_)),
+        limits_all: matches!(request.time, TimeLimit::All(_)),
         warm_up: request.warm_up,
         sessions,
         design,
@@ -73,8 +73,8 @@ const TIMES_UNTIL_DECIDED: u32 = 10;
 
 fn time_limit_ns(request: &RunRequest) -> u64 {
     let limit = match request.time {
-        Time::Unlimited => return Plan::NO_TIME_LIMIT_NS,
-        Time::Rounds(limit) | Time::All(limit) => limit,
+        TimeLimit::Unlimited => return Plan::NO_TIME_LIMIT_NS,
+        TimeLimit::Rounds(limit) | TimeLimit::All(limit) => limit,
     };
     let times = if request.until_decided { TIMES_UNTIL_DECIDED } else { 1 };
     limit_ns(limit.saturating_mul(times))
@@ -84,8 +84,8 @@ fn limit_ns(limit: Duration) -> u64 {
     u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(Plan::NO_TIME_LIMIT_NS)
 }
 
-/// Who gives a number of rounds or sessions wants all methods in all of them. What a threshold or a
-/// timeline is about is measured in all of them as well.
+/// The design of the run. If the number of rounds or sessions is given, and with a threshold or a
+/// timeline, every method takes part in all rounds.
 fn design(request: &RunRequest) -> Design {
     let has_thresholds =
         request.definition.as_ref().is_some_and(|file| !file.thresholds.is_empty());
@@ -166,7 +166,7 @@ pub(crate) struct RunRequest {
     /// The maximum number of rounds, of all sessions together. `None`: as many as the verdicts
     /// need.
     pub(crate) rounds: Option<u32>,
-    pub(crate) time: Time,
+    pub(crate) time: TimeLimit,
     /// Whether a run without a number of rounds may go on past its time.
     pub(crate) until_decided: bool,
     /// The difference, in percent, up to which two methods are the same.
@@ -188,10 +188,10 @@ pub(crate) struct RunRequest {
     pub(crate) fresh: bool,
     /// The first method that fails, or that is not installed, ends the run with an error.
     pub(crate) needs_all: bool,
-    /// Where the timeline of one additional round is written.
+    /// The file to which the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) label: Option<String>,
-    /// What is known of the run before it begins.
+    /// Facts about the run that are known before it begins.
     pub(crate) facts: BTreeMap<String, Value>,
     pub(crate) notes: Vec<Warning>,
     pub(crate) data_dir: Option<PathBuf>,
@@ -199,14 +199,14 @@ pub(crate) struct RunRequest {
     pub(crate) keep: bool,
     /// The server to which the run is pushed when it has ended, if the store names none.
     pub(crate) push_to: Option<Server>,
-    /// What is shown on standard error meanwhile.
-    pub(crate) shown: Shown,
+    /// The progress on standard error.
+    pub(crate) shown: ProgressMode,
 }
 
 /// How long a run may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Time {
-    /// As long as its rounds take.
+pub(crate) enum TimeLimit {
+    /// No limit: the number of rounds decides.
     #[default]
     Unlimited,
     /// This time for its rounds, and three times as long in all.
@@ -404,7 +404,7 @@ mod tests {
     fn request() -> RunRequest {
         RunRequest {
             experiment: "reading".to_owned(),
-            time: Time::Rounds(Duration::from_secs(30)),
+            time: TimeLimit::Rounds(Duration::from_secs(30)),
             warm_up: 1,
             cache: CacheState::Warm,
             counting: 5,
@@ -441,12 +441,12 @@ mod tests {
             plan.map(|plan| (plan.time_limit_ns, plan.limits_all)).unwrap()
         };
         let minute = Duration::from_mins(1);
-        assert_eq!(of(Time::Rounds(minute), false), (60_000_000_000, false));
-        assert_eq!(of(Time::All(minute), false), (60_000_000_000, true));
-        assert_eq!(of(Time::All(minute), true), (600_000_000_000, true));
+        assert_eq!(of(TimeLimit::Rounds(minute), false), (60_000_000_000, false));
+        assert_eq!(of(TimeLimit::All(minute), false), (60_000_000_000, true));
+        assert_eq!(of(TimeLimit::All(minute), true), (600_000_000_000, true));
         let none = (Plan::NO_TIME_LIMIT_NS, false);
-        assert_eq!(of(Time::Unlimited, false), none);
-        assert_eq!(of(Time::All(Duration::MAX), true), (none.0, true));
+        assert_eq!(of(TimeLimit::Unlimited, false), none);
+        assert_eq!(of(TimeLimit::All(Duration::MAX), true), (none.0, true));
         let rounds = RunRequest { rounds: Some(9), until_decided: true, ..request() };
         let refused = plan(&rounds).unwrap_err().to_string();
         assert!(refused.starts_with("--until-decided: this run has a fixed"), "{refused}");

@@ -18,13 +18,13 @@ use crate::experiments;
 use crate::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
-pub(crate) enum Start {
+pub(crate) enum RunOrigin {
     New(NewRun),
     /// A stored run that is continued.
     Stored(Run),
 }
 
-/// What is decided before anything is created or started.
+/// The decisions that are made before anything is created or started.
 pub(crate) struct NewRun {
     pub(crate) points: Vec<Point>,
     pub(crate) plan: Plan,
@@ -45,14 +45,14 @@ pub(crate) struct PreparedRun<'a> {
 /// as orphans of the run.
 pub(crate) fn prepare_run<'a>(
     mut job: MeasureJob<'a>,
-    mut start: Start,
+    mut start: RunOrigin,
     orphans: Option<&Orphans>,
     display: &ProgressDisplay,
     stop: &Stop,
 ) -> Result<PreparedRun<'a>> {
     let (points, plan) = match &mut start {
-        Start::New(new) => (&mut new.points, &new.plan),
-        Start::Stored(run) => (&mut run.points, &run.plan),
+        RunOrigin::New(new) => (&mut new.points, &new.plan),
+        RunOrigin::Stored(run) => (&mut run.points, &run.plan),
     };
     let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
     let dir = to_path(dir);
@@ -69,13 +69,13 @@ pub(crate) fn prepare_run<'a>(
         None => build()?,
     };
     let run = match start {
-        Start::New(NewRun { points, plan, label, notes }) => {
+        RunOrigin::New(NewRun { points, plan, label, notes }) => {
             let mut run = new_run(&job, points, plan, label);
             run.notes = notes;
             name_languages(&mut run, &job, &languages);
             run
         }
-        Start::Stored(mut run) => {
+        RunOrigin::Stored(mut run) => {
             note_other_toolchains(&mut run, &toolchains);
             run
         }

@@ -14,11 +14,11 @@ use lab::stats::median;
 use unicode_width::UnicodeWidthChar;
 
 use crate::console;
-use crate::report::{Layout, live};
+use crate::report::{PageLayout, live};
 
-/// What a command wants to be shown.
+/// The kind of progress that a command shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ProgressMode {
     /// On a terminal the table, elsewhere a line per look.
     Table,
     /// On a terminal the current step, elsewhere nothing.
@@ -29,12 +29,12 @@ pub(crate) enum Shown {
     Nothing,
 }
 
-/// What is shown of the progress. Call [`ProgressDisplay::clear`] before other output to standard
+/// The progress on standard error. Call [`ProgressDisplay::clear`] before other output to standard
 /// error; it is drawn again at the next update.
-pub(crate) struct ProgressDisplay(RefCell<State>);
+pub(crate) struct ProgressDisplay(RefCell<ProgressState>);
 
-struct State {
-    output: Output,
+struct ProgressState {
+    output: ProgressOutput,
     /// The last look, and by cell whether it has left.
     look: Option<(StoppingDecision, Vec<bool>)>,
     /// The last line of a look that was written.
@@ -43,7 +43,7 @@ struct State {
     next_ns: u64,
 }
 
-enum Output {
+enum ProgressOutput {
     Table(Screen),
     Bar(Option<ProgressBar>),
     Looks,
@@ -62,14 +62,14 @@ fn gap_ns(cost_ns: u64) -> u64 {
 }
 
 impl ProgressDisplay {
-    pub(crate) fn new(shown: Shown) -> ProgressDisplay {
+    pub(crate) fn new(shown: ProgressMode) -> ProgressDisplay {
         let output = match shown {
-            Shown::Table => on_standard_error(),
-            Shown::Step => Output::Bar(None),
-            Shown::Json => Output::Json,
-            Shown::Nothing => Output::Nothing,
+            ProgressMode::Table => on_standard_error(),
+            ProgressMode::Step => ProgressOutput::Bar(None),
+            ProgressMode::Json => ProgressOutput::Json,
+            ProgressMode::Nothing => ProgressOutput::Nothing,
         };
-        let state = State { output, look: None, said: String::new(), next_ns: 0 };
+        let state = ProgressState { output, look: None, said: String::new(), next_ns: 0 };
         ProgressDisplay(RefCell::new(state))
     }
 
@@ -103,23 +103,23 @@ impl Drop for ProgressDisplay {
 
 /// The table needs a terminal that can move its cursor. Where colour is not wanted, nor is a table
 /// that changes.
-fn on_standard_error() -> Output {
+fn on_standard_error() -> ProgressOutput {
     let stderr = io::stderr();
     let can_move = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
     if !stderr.is_terminal() || !can_move {
-        Output::Looks
+        ProgressOutput::Looks
     } else if anstream::AutoStream::choice(&stderr) == anstream::ColorChoice::Never {
-        Output::Bar(None)
+        ProgressOutput::Bar(None)
     } else {
-        Output::Table(Screen::default())
+        ProgressOutput::Table(Screen::default())
     }
 }
 
-impl State {
+impl ProgressState {
     fn looked(&mut self, run: &Run, decided: &StoppingDecision, left: &[bool]) {
         // A closed standard error must not end the run.
         match self.output {
-            Output::Looks => {
+            ProgressOutput::Looks => {
                 let line = live::look(run, decided, left);
                 // Each method has looks of its own: often nothing is new.
                 if line != self.said {
@@ -127,27 +127,27 @@ impl State {
                     self.said = line;
                 }
             }
-            Output::Json => {
+            ProgressOutput::Json => {
                 if let Ok(line) = live::json(run, decided, left) {
                     let _ = writeln!(console::stderr(), "{line}");
                 }
             }
-            Output::Table(_) => self.look = Some((decided.clone(), left.to_vec())),
-            Output::Bar(_) | Output::Nothing => {}
+            ProgressOutput::Table(_) => self.look = Some((decided.clone(), left.to_vec())),
+            ProgressOutput::Bar(_) | ProgressOutput::Nothing => {}
         }
     }
 
     /// A line that stays, above what is redrawn. JSON lines are of looks alone.
     fn line(&mut self, line: &str) {
         self.output.clear();
-        if !matches!(self.output, Output::Json | Output::Nothing) {
+        if !matches!(self.output, ProgressOutput::Json | ProgressOutput::Nothing) {
             let _ = writeln!(console::stderr(), "bytelab: {line}");
         }
     }
 
     fn show(&mut self, run: &Run, progress: &RunProgress<'_>) {
         let (per_mille, message) = describe(progress);
-        let Output::Table(screen) = &mut self.output else {
+        let ProgressOutput::Table(screen) = &mut self.output else {
             self.output.step(per_mille, &message);
             return;
         };
@@ -167,25 +167,25 @@ impl State {
     }
 }
 
-impl Output {
+impl ProgressOutput {
     fn clear(&mut self) {
         match self {
-            Output::Table(screen) => screen.clear(),
-            Output::Bar(bar) => {
+            ProgressOutput::Table(screen) => screen.clear(),
+            ProgressOutput::Bar(bar) => {
                 if let Some(bar) = bar.take() {
                     bar.finish_and_clear();
                 }
             }
-            Output::Looks | Output::Json | Output::Nothing => {}
+            ProgressOutput::Looks | ProgressOutput::Json | ProgressOutput::Nothing => {}
         }
     }
 
     /// Shows a step alone.
     fn step(&mut self, per_mille: u64, message: &str) {
         match self {
-            Output::Table(screen) => screen.draw(message, Screen::size().0),
-            Output::Bar(bar) => draw(bar, per_mille, message),
-            Output::Looks | Output::Json | Output::Nothing => {}
+            ProgressOutput::Table(screen) => screen.draw(message, Screen::size().0),
+            ProgressOutput::Bar(bar) => draw(bar, per_mille, message),
+            ProgressOutput::Looks | ProgressOutput::Json | ProgressOutput::Nothing => {}
         }
     }
 }
@@ -206,12 +206,12 @@ fn longer(run: &Run, sessions: u32, ns: u64) -> String {
     )
 }
 
-/// What the sessions are for: one method is compared with nothing.
+/// The purpose of the sessions. One method alone has an interval, but no verdict.
 fn wanted(run: &Run) -> &'static str {
     if run.cells.len() == 1 { "an interval" } else { "a verdict" }
 }
 
-/// That there will be no verdict, and the limit with which there would be one.
+/// The sentence that the run is too short for a verdict, with a limit that is long enough.
 fn short(run: &Run, sessions: u32, limit_ns: u64, given_ns: Option<u64>) -> String {
     let enough = format!("--time {}s would do", limit_ns.div_ceil(1_000_000_000));
     let sessions = format!("the {sessions} sessions of {}", wanted(run));
@@ -238,8 +238,8 @@ fn table(
         below.push(format!("after {}", live::look(run, decided, left)));
     }
     let left = look.map_or(&[][..], |(_, left)| left);
-    let live = live::Live { run, analysis: &analysis, left, below: &below };
-    let layout = Layout { width: columns, colour: true };
+    let live = live::LiveRun { run, analysis: &analysis, left, below: &below };
+    let layout = PageLayout { width: columns, colour: true };
     live::text(&live, &layout, lines.saturating_sub(1).max(1))
 }
 

@@ -19,8 +19,8 @@ use serde_json::Value;
 use tools::atomic_file::AtomicFile;
 
 use super::plan::built_in;
-use super::prepare::{PreparedRun, Start, prepare_run};
-use super::progress::{ProgressDisplay, Shown};
+use super::prepare::{PreparedRun, RunOrigin, prepare_run};
+use super::progress::{ProgressDisplay, ProgressMode};
 use super::run_lock;
 use crate::console;
 use crate::git::{describe, head};
@@ -28,23 +28,23 @@ use crate::redaction::Redaction;
 use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use crate::workers::ToolchainVersion;
 
-/// How long the end of a run waits for a locked store before it says so.
+/// How long the end of a run waits for a locked store before it prints a message.
 const SHORT: Duration = Duration::from_millis(10);
 
 /// A run, and whether everything that it created was removed.
-pub(crate) struct Measured {
+pub(crate) struct RunOutcome {
     pub(crate) run: Run,
-    pub(crate) tidy: bool,
+    pub(crate) cleaned_up: bool,
 }
 
-/// Where the results go.
-pub(super) struct Output {
+/// The destinations of the results.
+pub(super) struct RunOutput {
     pub(super) store: Option<LocalStore>,
     pub(super) trace: Option<TraceFile>,
-    pub(super) shown: Shown,
+    pub(super) shown: ProgressMode,
     /// Whether a method that fails ends the run with an error.
     pub(super) needs_all: bool,
-    /// What is known of a new run already.
+    /// Facts about a new run that are known before it begins.
     pub(super) facts: BTreeMap<String, Value>,
 }
 
@@ -79,11 +79,11 @@ impl std::error::Error for MethodFailed {}
 /// everything that was created was removed.
 pub(super) fn record(
     job: MeasureJob<'_>,
-    start: Start,
-    output: Output,
+    start: RunOrigin,
+    output: RunOutput,
     stop: &Stop,
-) -> Result<Measured> {
-    let Output { mut store, trace: file, shown, needs_all, facts } = output;
+) -> Result<RunOutcome> {
+    let RunOutput { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
     let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
@@ -123,8 +123,8 @@ pub(super) fn record(
         recorder.forget_if_empty(&run)?;
     }
     let left = end(data);
-    let tidy = left.is_empty();
-    if !tidy && measured.is_ok() {
+    let cleaned_up = left.is_empty();
+    if !cleaned_up && measured.is_ok() {
         run.notes.extend(left);
         recorder.finish(&run)?;
     }
@@ -134,7 +134,7 @@ pub(super) fn record(
     if measured.is_ok() && run.complete && !recorder.is_locked {
         recorder.push(&run.id);
     }
-    measured.map(|()| Measured { run, tidy })
+    measured.map(|()| RunOutcome { run, cleaned_up })
 }
 
 /// The run is in a file beside the store.
@@ -205,7 +205,7 @@ struct Recorder {
     /// How long the end of the run waits for the store.
     lock_limit: Duration,
     needs_all: bool,
-    /// What was known of the run before it began.
+    /// Facts about the run that were known before it began.
     facts: BTreeMap<String, Value>,
     stop: Stop,
     /// When this process began to measure.
@@ -234,7 +234,8 @@ impl Recorder {
             vec![format!("run {id} waits, and the next `bytelab push` sends it: {error:#}")]
         });
         for line in said {
-            let _ = writeln!(console::stderr(), "bytelab: {}", crate::report::clean(&line));
+            let _ =
+                writeln!(console::stderr(), "bytelab: {}", crate::report::escape_controls(&line));
         }
     }
 
@@ -354,7 +355,7 @@ impl TraceFile {
 /// Git is asked about the tree before each run, which must not wait for a large one.
 const GIT_LIMIT_NS: u64 = 1_000_000_000;
 
-/// What is known of the commit that is checked out here, and of its tree.
+/// The facts about the commit that is checked out here, and about its tree.
 pub(super) fn project(stop: &Stop) -> Option<ProjectCommit> {
     let git = git_of(&std::env::current_dir().ok()?)?;
     // Reading the files takes no time; git knows formats that are not read.
@@ -414,7 +415,7 @@ mod tests {
         let store = Some(LocalStore::open(Some(path.clone().into()), None).unwrap());
         let mut recorder = Recorder {
             store,
-            display: ProgressDisplay::new(Shown::Nothing),
+            display: ProgressDisplay::new(ProgressMode::Nothing),
             toolchains: Vec::new(),
             is_locked: false,
             lock_limit: Duration::ZERO,

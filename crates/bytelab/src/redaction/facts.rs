@@ -5,7 +5,7 @@ use lab::facts::fingerprint;
 use lab::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 use serde_json::Value;
 
-use super::hidden::{Hidden, Kind, LANGUAGES, starts_path, without_paths};
+use super::hidden::{HiddenKind, LANGUAGES, Redactor, starts_path, without_paths};
 
 /// Facts of the hardware, of the system and of the build.
 const ALLOWED: &str = "
@@ -72,7 +72,7 @@ const WHOLE: [&str; 8] = [
     "swappiness",
 ];
 
-pub(super) fn redacted(environment: Environment, hidden: &Hidden<'_>) -> Environment {
+pub(super) fn redacted(environment: Environment, hidden: &Redactor<'_>) -> Environment {
     let Environment { fingerprint: old, facts } = environment;
     let facts = facts.into_iter().filter_map(|(name, value)| {
         let value = of_fact(&name, value, hidden)?;
@@ -88,8 +88,8 @@ pub(super) fn redacted(environment: Environment, hidden: &Hidden<'_>) -> Environ
     Environment { fingerprint, facts }
 }
 
-/// What others see of the fact; none if it is left out.
-fn of_fact(name: &str, value: Value, hidden: &Hidden<'_>) -> Option<Value> {
+/// The fact as others see it; `None` if it is left out.
+fn of_fact(name: &str, value: Value, hidden: &Redactor<'_>) -> Option<Value> {
     let redaction = hidden.redaction;
     if redaction.is_contribution && !is_of_a_kind_of_machine(name) {
         return None;
@@ -111,14 +111,14 @@ fn of_fact(name: &str, value: Value, hidden: &Hidden<'_>) -> Option<Value> {
     let names_host = plain != "data_device" || !text.starts_with('/') || text.starts_with("//");
     Some(Value::String(match () {
         () if is_share => return hidden.sentence(&text).map(Value::String),
-        () if is_command && hides(Kind::Commands) => redaction.stand_in("command", &text),
+        () if is_command && hides(HiddenKind::Commands) => redaction.stand_in("command", &text),
         () if is_command => hidden.text(&text),
-        () if OF_HOST.contains(&&*plain) && hides(Kind::Host) && names_host => {
+        () if OF_HOST.contains(&&*plain) && hides(HiddenKind::Host) && names_host => {
             redaction.stand_in("host", &text)
         }
         () => {
             let text = hidden.without_names(&text);
-            if hides(Kind::Paths) && plain != "data_device" {
+            if hides(HiddenKind::Paths) && plain != "data_device" {
                 without_paths(&text, starts_path, |path| redaction.stand_in("path", path))
             } else {
                 text
@@ -127,8 +127,8 @@ fn of_fact(name: &str, value: Value, hidden: &Hidden<'_>) -> Option<Value> {
     }))
 }
 
-/// Of a revision others see what they see of the tree: a subject and a branch are private.
-fn revisions(value: Value, hidden: &Hidden<'_>) -> Option<Value> {
+/// A revision as others see it: subject and branch are private, like those of the tree.
+fn revisions(value: Value, hidden: &Redactor<'_>) -> Option<Value> {
     let revisions: Vec<MeasuredRevision> = serde_json::from_value(value).ok()?;
     let shown = |MeasuredRevision { name, commit, methods }: MeasuredRevision| {
         let ProjectCommit { commit, commit_time, subject: _, branch: _, dirty } = commit;
@@ -145,9 +145,9 @@ fn revisions(value: Value, hidden: &Hidden<'_>) -> Option<Value> {
     serde_json::to_value(shown).ok()
 }
 
-fn of_revision(method: RevisionMethod, hidden: &Hidden<'_>) -> RevisionMethod {
+fn of_revision(method: RevisionMethod, hidden: &Redactor<'_>) -> RevisionMethod {
     let RevisionMethod { name, command, sha256 } = method;
-    let hides = hidden.redaction.hides(Kind::Commands);
+    let hides = hidden.redaction.hides(HiddenKind::Commands);
     let known = sha256.into_iter().filter(|(_, digest)| !hides && is_hexadecimal(digest));
     RevisionMethod {
         name: hidden.method(&name),

@@ -16,41 +16,41 @@ use sha2::{Digest, Sha256};
 pub(super) const LANGUAGES: [&str; 9] =
     ["c", "cpp", "go", "haskell", "java", "node", "python", "rust", "swift"];
 
-/// What is hidden in one run.
-pub(super) struct Hidden<'a> {
+/// Hides the private texts of one run.
+pub(super) struct Redactor<'a> {
     pub(super) redaction: &'a Redaction,
     pub(super) own: Option<&'a Experiment>,
     /// Names of the host, of users and paths with spaces, which may be in any text.
-    names: Names,
+    names: Pseudonyms,
     /// Commands, and the values and params that are hidden.
-    commands: Names,
+    commands: Pseudonyms,
     /// Answers of the user's programs, which bytelab's own methods did not give.
-    answers: Names,
+    answers: Pseudonyms,
     /// Checksums that bytelab's own methods have computed.
     own_answers: BTreeSet<String>,
 }
 
-impl<'a> Hidden<'a> {
+impl<'a> Redactor<'a> {
     pub(super) fn new(
         redaction: &'a Redaction,
         run: &Run,
         own: Option<&'a Experiment>,
-    ) -> Hidden<'a> {
-        let mut names = Names::default();
+    ) -> Redactor<'a> {
+        let mut names = Pseudonyms::default();
         for (kind, word, all) in [
-            (Kind::Host, "host", hosts()),
-            (Kind::User, "user", users()),
-            (Kind::Paths, "path", paths_with_spaces(run)),
+            (HiddenKind::Host, "host", hosts()),
+            (HiddenKind::User, "user", users()),
+            (HiddenKind::Paths, "path", paths_with_spaces(run)),
         ] {
             if redaction.hides(kind) {
                 names.extend(all, |_, name| redaction.stand_in(word, name));
             }
         }
-        let empty = || (Names::default(), Names::default());
+        let empty = || (Pseudonyms::default(), Pseudonyms::default());
         let ((commands, answers), own_answers) = (empty(), BTreeSet::new());
-        let mut hidden = Hidden { redaction, own, names, commands, answers, own_answers };
+        let mut hidden = Redactor { redaction, own, names, commands, answers, own_answers };
         hidden.add_values(run);
-        if redaction.hides(Kind::Commands) {
+        if redaction.hides(HiddenKind::Commands) {
             hidden.add_commands(run);
         }
         hidden
@@ -65,13 +65,15 @@ impl<'a> Hidden<'a> {
             match self.own_param(name) {
                 Some(ParamKind::Word(words)) if words.contains(&&**text) => {}
                 Some(_) => drop(paths.insert(text.clone())),
-                None if text.contains('/') && !self.redaction.hides(Kind::Commands) => {
+                None if text.contains('/') && !self.redaction.hides(HiddenKind::Commands) => {
                     paths.insert(text.clone());
                 }
                 None => drop(others.insert(text.clone())),
             }
         }
-        for (kind, word, all) in [(Kind::Paths, "path", paths), (Kind::Commands, "value", others)] {
+        for (kind, word, all) in
+            [(HiddenKind::Paths, "path", paths), (HiddenKind::Commands, "value", others)]
+        {
             if self.redaction.hides(kind) {
                 let redaction = self.redaction;
                 let all = all.into_iter().collect();
@@ -145,9 +147,9 @@ impl<'a> Hidden<'a> {
         self.name("metric", name)
     }
 
-    /// What stands for a name or a text that the user has worded.
+    /// The replacement of a name or a text that the user has written.
     pub(super) fn name(&self, kind: &str, text: &str) -> String {
-        if !self.redaction.hides(Kind::Commands) {
+        if !self.redaction.hides(HiddenKind::Commands) {
             return self.text(text);
         }
         self.commands.whole(text).unwrap_or_else(|| self.redaction.stand_in(kind, text))
@@ -157,7 +159,7 @@ impl<'a> Hidden<'a> {
         if self.own_answers.contains(answer) {
             return answer.to_owned();
         }
-        if !self.redaction.hides(Kind::Commands) {
+        if !self.redaction.hides(HiddenKind::Commands) {
             return self.text(answer);
         }
         let unknown = || self.redaction.stand_in("answer", answer);
@@ -170,7 +172,7 @@ impl<'a> Hidden<'a> {
 
     /// A reason or a note; none if nothing of it may be seen.
     pub(super) fn sentence(&self, text: &str) -> Option<String> {
-        if self.redaction.hides(Kind::Commands) {
+        if self.redaction.hides(HiddenKind::Commands) {
             known_part(text, |name| self.method(name))
         } else {
             Some(self.text(text))
@@ -178,7 +180,7 @@ impl<'a> Hidden<'a> {
     }
 
     pub(super) fn path(&self, path: &str) -> String {
-        if self.redaction.hides(Kind::Paths) {
+        if self.redaction.hides(HiddenKind::Paths) {
             return self.redaction.stand_in("path", path);
         }
         self.text(path)
@@ -191,7 +193,7 @@ impl<'a> Hidden<'a> {
     /// A text without names and paths: a label may be the name of a command all the same.
     pub(super) fn label(&self, text: &str) -> String {
         let text = self.names.replaced(text);
-        if !self.redaction.hides(Kind::Paths) {
+        if !self.redaction.hides(HiddenKind::Paths) {
             return text;
         }
         let stand_in = |path: &str| self.redaction.stand_in("path", path);
@@ -229,7 +231,7 @@ fn answers(cell: &Cell) -> impl Iterator<Item = String> {
     answers.chain(cell.digest.clone())
 }
 
-/// As a built-in method writes one.
+/// Whether the answer has the form of a built-in method's checksum.
 fn is_checksum(answer: &str) -> bool {
     answer.len() == 16 && answer.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -263,19 +265,19 @@ fn paths_with_spaces(run: &Run) -> Vec<String> {
     all
 }
 
-/// What is hidden. Each hidden text becomes a word with a part of its SHA-256, so that what is
-/// equal stays equal.
+/// The kinds of text that are hidden. A hidden text becomes a word with a part of its SHA-256, so
+/// that equal texts stay equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Redaction {
-    kinds: Vec<Kind>,
-    /// Texts are left out, and what must stay different gets numbers.
+    kinds: Vec<HiddenKind>,
+    /// Leaves texts out; those that must stay different are numbered.
     leaves_out: bool,
-    /// Only facts stay that machines of one kind share, and the run has neither id nor label.
+    /// Keeps only the facts that machines of one kind share, and neither id nor label.
     pub(super) is_contribution: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum HiddenKind {
     /// The facts about the name of the host, and this name wherever it is a word.
     Host,
     /// The name of the user, wherever it is a word.
@@ -289,7 +291,7 @@ pub(super) enum Kind {
     Commands,
 }
 
-/// Names the kinds where no flag does.
+/// The environment variable that names the kinds if no flag does.
 pub(crate) const REDACT: &str = "BYTELAB_REDACT";
 
 impl Redaction {
@@ -300,19 +302,20 @@ impl Redaction {
         let mut redaction = Redaction { leaves_out, ..Redaction::default() };
         for kind in text.split(',').map(str::trim).filter(|kind| !kind.is_empty()) {
             match kind {
-                "host" => redaction.kinds.push(Kind::Host),
-                "user" => redaction.kinds.push(Kind::User),
-                "paths" => redaction.kinds.push(Kind::Paths),
-                "commands" => redaction.kinds.push(Kind::Commands),
+                "host" => redaction.kinds.push(HiddenKind::Host),
+                "user" => redaction.kinds.push(HiddenKind::User),
+                "paths" => redaction.kinds.push(HiddenKind::Paths),
+                "commands" => redaction.kinds.push(HiddenKind::Commands),
                 _ => bail!("{kind:?} cannot be hidden: name some of host, user, paths, commands"),
             }
         }
         Ok(redaction)
     }
 
-    /// For a run that is given to strangers: all is hidden.
+    /// The redaction of a run that is published: all kinds are hidden.
     pub(crate) fn contribution() -> Redaction {
-        let kinds = vec![Kind::Host, Kind::User, Kind::Paths, Kind::Commands];
+        let kinds =
+            vec![HiddenKind::Host, HiddenKind::User, HiddenKind::Paths, HiddenKind::Commands];
         Redaction { kinds, leaves_out: true, is_contribution: true }
     }
 
@@ -320,7 +323,7 @@ impl Redaction {
         !self.kinds.is_empty()
     }
 
-    pub(super) fn hides(&self, kind: Kind) -> bool {
+    pub(super) fn hides(&self, kind: HiddenKind) -> bool {
         self.kinds.contains(&kind)
     }
 
@@ -333,19 +336,19 @@ impl Redaction {
         format!("{kind}-{}", digits.concat())
     }
 
-    /// What stands for the `n`-th of the texts that must stay different.
+    /// The replacement of the `n`-th of the texts that must stay different.
     pub(super) fn numbered(&self, kind: &str, n: usize, text: &str) -> String {
         if self.leaves_out { format!("{kind}-{n}") } else { self.stand_in(kind, text) }
     }
 }
 
-// Names that are replaced in a text where they are whole words.
+// Names that are replaced in a text if they are whole words.
 
-/// Names, and what stands for each.
+/// Names, each with its replacement.
 #[derive(Default)]
-pub(super) struct Names(BTreeMap<String, String>);
+pub(super) struct Pseudonyms(BTreeMap<String, String>);
 
-impl Names {
+impl Pseudonyms {
     /// Adds names; `stand_in` gets the number of each, from 1, and the name.
     pub(super) fn extend(&mut self, names: Vec<String>, stand_in: impl Fn(usize, &str) -> String) {
         let mut n = 0;
@@ -357,7 +360,7 @@ impl Names {
         }
     }
 
-    /// What stands for the text, if all of it is a name.
+    /// The replacement of the text, if all of it is a name.
     pub(super) fn whole(&self, text: &str) -> Option<String> {
         self.0.get(text).cloned()
     }
@@ -431,11 +434,11 @@ const PHRASES: [&str; 27] = [
 
 const SEPARATORS: [&str; 4] = [": ", "; ", ", but ", ", "];
 
-/// What is hidden of a text that does not begin with a known phrase.
+/// The replacement of a text that does not begin with a known phrase.
 pub(super) const HIDDEN: &str = "the reason is hidden";
 
 /// The known phrases with which the text begins, with `…` for the rest; none if it begins with
-/// another one. `name` is what stands for a method.
+/// another one. `name` is the replacement of a method.
 pub(super) fn known_part(text: &str, name: impl Fn(&str) -> String) -> Option<String> {
     let mut shown = String::new();
     let mut rest = text;
@@ -543,7 +546,7 @@ mod tests {
 
     #[test]
     fn names_are_replaced_as_whole_words_and_once() {
-        let mut names = Names::default();
+        let mut names = Pseudonyms::default();
         let all = ["cat", "cat a", "2", "ada"].map(str::to_owned).to_vec();
         names.extend(all, |n, _| format!("name-{}", n + 1));
         for (text, expected) in [

@@ -1,5 +1,5 @@
-//! What others may see of a run. A run is taken apart here; `facts` has the list of facts that are
-//! sent; `hidden` has the sentences that are, and knows what stands for all else.
+//! The version of a run that others may see. A run is taken apart here; `facts` has the list of
+//! facts that are sent; `hidden` has the sentences that are sent, and the replacement of all else.
 
 mod facts;
 mod hidden;
@@ -13,7 +13,7 @@ use lab::run::{
 };
 use uuid::Uuid;
 
-use self::hidden::{Hidden, Kind, LANGUAGES};
+use self::hidden::{HiddenKind, LANGUAGES, Redactor};
 pub(crate) use self::hidden::{REDACT, Redaction};
 
 impl Redaction {
@@ -23,18 +23,17 @@ impl Redaction {
         if !self.hides_something() {
             return run;
         }
-        Hidden::new(self, &run, own).run(run)
+        Redactor::new(self, &run, own).run(run)
     }
 }
 
-// A run taken apart: each field is sent as it is, or as what stands for it. No pattern here has
-// `..`, so that a new field does not compile before somebody has decided whether others may see
-// it.
+// A run taken apart: each field is sent unchanged or replaced. No pattern here has `..`, so that a
+// new field does not compile before somebody has decided whether others may see it.
 
 /// The name of each experiment of commands that are typed.
 const TYPED: &str = "bench";
 
-impl Hidden<'_> {
+impl Redactor<'_> {
     /// The run as others get it.
     fn run(&self, run: Run) -> Run {
         let Run {
@@ -161,7 +160,7 @@ impl Hidden<'_> {
             values,
         } = cell;
         let is_language = |language: &String| LANGUAGES.contains(&&**language);
-        let hides = self.redaction.hides(Kind::Commands);
+        let hides = self.redaction.hides(HiddenKind::Commands);
         let calls = |calls: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
             let known = calls.into_iter().filter(|(name, _)| count::is_system_call(name));
             known.collect()

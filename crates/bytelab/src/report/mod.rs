@@ -13,12 +13,12 @@ mod views;
 pub(crate) use self::html::html;
 pub(crate) use self::json::write as json;
 pub(crate) use self::svg::files as svg;
-pub(crate) use self::text::Layout;
+pub(crate) use self::text::PageLayout;
 pub(crate) use self::text::list::{Entries, experiments, methods};
 pub(crate) use self::text::percentiles::{percentiles, plot};
-pub(crate) use self::text::run::{Shown, text};
-pub(crate) use self::views::rows::{More, Order, TableOptions, TimeUnit};
-pub(crate) use self::views::words::{clean, clean_lines, noise};
+pub(crate) use self::text::run::{TextOptions, text};
+pub(crate) use self::views::rows::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
+pub(crate) use self::views::words::{escape_controls, escape_controls_in_lines, noise};
 pub(crate) use self::views::{View, view};
 
 pub(crate) mod alert {
@@ -36,7 +36,7 @@ pub(crate) mod check {
     pub(crate) use super::export::markdown::check as markdown;
     pub(crate) use super::json::compare::{check_json as json, detectable_effects_json};
     pub(crate) use super::text::compare::{baselines, check as text, detectable_effects};
-    pub(crate) use super::views::compare::{Against, Sides};
+    pub(crate) use super::views::compare::{CheckBaseline, Sides};
 }
 
 pub(crate) mod compare {
@@ -56,18 +56,18 @@ pub(crate) mod fleet {
 pub(crate) mod history {
     pub(crate) use super::json::history::runs as json;
     pub(crate) use super::text::history::table;
-    pub(crate) use super::views::history::{Entry, flags};
+    pub(crate) use super::views::history::{HistoryEntry, flags};
 }
 
 pub(crate) mod live {
     pub(crate) use super::json::look as json;
-    pub(crate) use super::text::run::{Live, live_text as text, look};
+    pub(crate) use super::text::run::{LiveRun, live_text as text, look};
 }
 
 pub(crate) mod numbers {
     pub(crate) use super::export::markdown::numbers_table as markdown;
     pub(crate) use super::text::run::numbers_text as text;
-    pub(crate) use super::views::numbers::{COLUMNS, Column, p50s};
+    pub(crate) use super::views::numbers::{COLUMNS, NumbersColumn, p50s};
 }
 
 pub(crate) mod over_time {
@@ -78,7 +78,7 @@ pub(crate) mod over_time {
 pub(crate) mod published {
     pub(crate) use super::json::study::published as json;
     pub(crate) use super::text::list::{published as list, published_figures as figures};
-    pub(crate) use super::views::compare::Beside;
+    pub(crate) use super::views::compare::SideFigures;
 }
 
 pub(crate) mod served {

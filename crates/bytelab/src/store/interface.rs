@@ -25,13 +25,13 @@ pub(crate) trait Store {
     /// The whole run, with the samples of each cell in the order in which they were taken.
     fn load(&mut self, id: &str) -> Result<Run>;
 
-    /// What the history of a metric of a method needs of a run: the samples of this method with
-    /// this metric, and the answers of the others. The time that this takes depends on the samples
-    /// of the method, and not on those of the run.
+    /// The part of a run that the history of a metric of a method needs: the samples of this method
+    /// with this metric, and the answers of the others. The time that this takes depends on the
+    /// samples of the method, and not on those of the run.
     fn load_method(&mut self, id: &str, method: &str, metric: &str) -> Result<Run>;
 
-    /// What is measured in a run, without its cells and samples.
-    fn planned(&mut self, id: &str) -> Result<Planned>;
+    /// The plan and the points of a run, without its cells and samples.
+    fn load_plan(&mut self, id: &str) -> Result<StoredPlan>;
 
     /// All runs, the oldest first.
     fn list(&mut self) -> Result<Vec<Listed>>;
@@ -66,7 +66,7 @@ pub(crate) trait Store {
 }
 
 /// The plan of a run, with its points.
-pub(crate) struct Planned {
+pub(crate) struct StoredPlan {
     pub(crate) plan: Plan,
     pub(crate) points: Vec<Point>,
     /// The fact [`TOOK`] of its environment.
@@ -114,14 +114,14 @@ pub(crate) struct Baseline {
 
 /// The runs that were left out as they cannot be read.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut {
+pub(crate) struct OmittedRuns {
     n: usize,
     /// Why the first one cannot be read.
     why: String,
 }
 
-impl LeftOut {
-    /// What `load` gives for these runs, without those that cannot be read.
+impl OmittedRuns {
+    /// The results of `load` for these runs, without those that cannot be read.
     pub(crate) fn readable<T>(
         &mut self,
         listed: impl IntoIterator<Item = T>,

@@ -18,8 +18,8 @@ use lab::path_text::to_path;
 use lab::run::{Listed, Run};
 
 pub(crate) use self::interface::{
-    Baseline, LOCK_LIMIT, LeftOut, Locked, NoRun, Planned, Store, TOOK, Unreadable, is_imported,
-    mark_imported, uuid_of,
+    Baseline, LOCK_LIMIT, Locked, NoRun, OmittedRuns, Store, StoredPlan, TOOK, Unreadable,
+    is_imported, mark_imported, uuid_of,
 };
 use self::sqlite::Sqlite;
 use lab::pattern;
@@ -83,7 +83,7 @@ pub(crate) fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
 const LATEST_TRIED: usize = 100;
 
 fn is_readable(store: &mut dyn Store, id: &str) -> Result<bool> {
-    match store.planned(id) {
+    match store.load_plan(id) {
         Ok(_) => Ok(true),
         Err(error) if error.is::<Unreadable>() => Ok(false),
         Err(error) => Err(error),
@@ -109,7 +109,7 @@ pub(crate) fn is_machine(run: &Listed, text: &str) -> bool {
         && (run.machine.fingerprint.starts_with(text) || model.contains(&text.to_lowercase()))
 }
 
-/// Where a store is.
+/// The location of a store.
 enum Location {
     File(PathBuf),
     Server(Server),
@@ -209,12 +209,12 @@ impl DerefMut for LocalStore {
     }
 }
 
-/// The server that holds the runs of a team.
-/// The URL of a PostgreSQL database. It may hold a password and is never shown as it is.
+/// The server that holds the runs of a team: the URL of a PostgreSQL database. It may contain a
+/// password and is never shown unchanged.
 #[derive(Clone)]
 pub(crate) struct Server(String);
 
-/// Names the server where no flag does.
+/// The environment variable that names the server if no flag does.
 pub(crate) const VARIABLE: &str = "BYTELAB_SERVER";
 
 /// The variables of the environment that may hold a password of the server: of what is measured

@@ -49,7 +49,7 @@ pub(super) fn count(data: &[u8]) -> Result<usize> {
 
 pub(super) fn unpack(answers: &[String], reasons: &[String], data: &[u8]) -> Result<Vec<Sample>> {
     let n = count(data)?;
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     bytes.take(size_of::<u64>())?;
     // There is a byte of flags for each sample, so that damage cannot ask for much memory.
     let flags = bytes.take(n)?;
@@ -99,7 +99,7 @@ pub(super) fn pack_values(values: &[f64]) -> Vec<u8> {
 
 /// The values of a metric in `n` samples.
 pub(super) fn unpack_values(data: &[u8], n: usize) -> Result<Vec<f64>> {
-    let mut bytes = Bytes(data);
+    let mut bytes = ByteReader(data);
     let field = bytes.field(n)?;
     bytes.end()?;
     Ok((0..n).map(|i| f64::from_le_bytes(field.get(i))).collect())
@@ -146,7 +146,7 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// From 1; 0 is no text.
+    /// Numbers from 1; 0 means no text.
     fn number(&mut self, text: Option<&'a str>) -> u32 {
         let Some(text) = text else { return 0 };
         *self.numbers.entry(text).or_insert_with(|| {
@@ -158,23 +158,23 @@ impl<'a> Texts<'a> {
 
 const SHORT: &str = "its samples are cut off";
 
-pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len).context(SHORT)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn field<const W: usize>(&mut self, n: usize) -> Result<Field<'a, W>> {
+    fn field<const W: usize>(&mut self, n: usize) -> Result<PackedField<'a, W>> {
         let stored = match self.take(1)? {
             [ONE] => n.min(1),
             [EACH] => n,
             other => bail!("its samples have an unknown form ({other:?})"),
         };
         let (values, _) = self.take(stored.checked_mul(W).context(SHORT)?)?.as_chunks();
-        Ok(Field { values, step: usize::from(stored > 1) })
+        Ok(PackedField { values, step: usize::from(stored > 1) })
     }
 
     pub(super) fn end(&self) -> Result<()> {
@@ -184,13 +184,13 @@ impl<'a> Bytes<'a> {
 }
 
 /// The value of each sample.
-struct Field<'a, const W: usize> {
+struct PackedField<'a, const W: usize> {
     values: &'a [[u8; W]],
     /// 0 if all have the same one.
     step: usize,
 }
 
-impl<const W: usize> Field<'_, W> {
+impl<const W: usize> PackedField<'_, W> {
     fn get(&self, i: usize) -> [u8; W] {
         self.values[i * self.step]
     }
@@ -235,15 +235,15 @@ pub(super) fn status(word: &str, reason: Option<String>) -> Result<Status> {
 /// The values of a sample as one JSON object, metric to number. JSON has no NaN and no infinity:
 /// these are the texts "NaN", "inf" and "-inf".
 #[derive(Clone, Debug)]
-pub(super) struct Values<'a>(pub(super) &'a [(&'a str, f64)]);
+pub(super) struct SampleValues<'a>(pub(super) &'a [(&'a str, f64)]);
 
-impl Serialize for Values<'_> {
+impl Serialize for SampleValues<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Number(*value))))
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, PackedNumber(*value))))
     }
 }
 
-/// [`Values`] after reading.
+/// [`SampleValues`] after reading.
 pub(super) struct OwnedValues(pub(super) Vec<(String, f64)>);
 
 impl<'de> Deserialize<'de> for OwnedValues {
@@ -256,7 +256,7 @@ impl<'de> Deserialize<'de> for OwnedValues {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OwnedValues, A::Error> {
                 let mut pairs = Vec::new();
-                while let Some((name, Number(value))) = map.next_entry()? {
+                while let Some((name, PackedNumber(value))) = map.next_entry()? {
                     pairs.push((name, value));
                 }
                 Ok(OwnedValues(pairs))
@@ -266,9 +266,9 @@ impl<'de> Deserialize<'de> for OwnedValues {
     }
 }
 
-struct Number(f64);
+struct PackedNumber(f64);
 
-impl Serialize for Number {
+impl Serialize for PackedNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.is_finite() {
             serializer.serialize_f64(self.0)
@@ -278,25 +278,25 @@ impl Serialize for Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+impl<'de> Deserialize<'de> for PackedNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackedNumber, D::Error> {
         struct Form;
         impl Visitor<'_> for Form {
-            type Value = Number;
+            type Value = PackedNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number, or one of the texts NaN, inf and -inf")
             }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
-                Ok(Number(value))
+            fn visit_f64<E: Error>(self, value: f64) -> Result<PackedNumber, E> {
+                Ok(PackedNumber(value))
             }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-                Ok(Number(value as f64))
+            fn visit_i64<E: Error>(self, value: i64) -> Result<PackedNumber, E> {
+                Ok(PackedNumber(value as f64))
             }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
-                Ok(Number(value as f64))
+            fn visit_u64<E: Error>(self, value: u64) -> Result<PackedNumber, E> {
+                Ok(PackedNumber(value as f64))
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-                text.parse().map(Number).map_err(E::custom)
+            fn visit_str<E: Error>(self, text: &str) -> Result<PackedNumber, E> {
+                text.parse().map(PackedNumber).map_err(E::custom)
             }
         }
         deserializer.deserialize_any(Form)
@@ -377,7 +377,7 @@ mod columns_tests {
     fn values_are_readable_json() {
         let values = [("wall_ns", 1.5), ("a\"b", f64::NAN), ("up", f64::INFINITY), ("zero", -0.0)];
         assert_eq!(
-            to_json(&Values(&values)).unwrap(),
+            to_json(&SampleValues(&values)).unwrap(),
             r#"{"wall_ns":1.5,"a\"b":"NaN","up":"inf","zero":-0.0}"#
         );
     }
@@ -387,7 +387,7 @@ mod columns_tests {
         fn values_survive_bit_by_bit(bits: Vec<(String, u64)>) {
             let values: Vec<_> =
                 bits.iter().map(|(name, bits)| (name.as_str(), f64::from_bits(*bits))).collect();
-            let text = to_json(&Values(&values)).unwrap();
+            let text = to_json(&SampleValues(&values)).unwrap();
             let OwnedValues(back) = from_json("values", &text).unwrap();
             prop_assert_eq!(back.len(), values.len());
             for ((name, value), (name_back, value_back)) in values.iter().zip(&back) {

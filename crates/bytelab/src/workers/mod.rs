@@ -13,7 +13,7 @@ use lab::experiment::{Execution, Method};
 use lab::launch::Stop;
 
 pub(crate) use self::toolchain::PrintProgress;
-use self::toolchain::{InstalledTool, Level, Tool, Toolchain};
+use self::toolchain::{InstalledTool, OptimizerLevel, Tool, Toolchain};
 use self::toolchains::TOOLCHAINS;
 
 /// The language of this program, and so of the built-in methods.
@@ -30,7 +30,7 @@ pub(crate) struct ToolchainVersion {
     /// A language may have several workers.
     worker: &'static str,
     /// The level of the optimiser, if it is not the usual one.
-    level: Option<Level>,
+    level: Option<OptimizerLevel>,
     /// The command with its flags.
     command: String,
 }
@@ -185,7 +185,7 @@ pub(crate) fn make_ready(
     let used: Vec<&'static Toolchain> = TOOLCHAINS.iter().filter(is_used).collect();
     for (toolchain, tools) in used.iter().zip(find_all(&used, stop)) {
         let mut tools = tools?;
-        let mut levels: Vec<Level> =
+        let mut levels: Vec<OptimizerLevel> =
             methods.iter().filter_map(|method| toolchain.level_of(method)).collect();
         levels.sort_unstable();
         levels.dedup();
@@ -256,7 +256,7 @@ pub(crate) fn at_level(methods: &[Method], name: &str) -> Option<Method> {
 
 /// `O3, O0, O1, O2 (c, cpp); …`
 fn known_levels() -> String {
-    let mut known: Vec<(&[Level], Vec<&str>)> = Vec::new();
+    let mut known: Vec<(&[OptimizerLevel], Vec<&str>)> = Vec::new();
     for toolchain in TOOLCHAINS.iter().filter(|toolchain| !toolchain.levels.is_empty()) {
         match known.iter_mut().find(|(levels, _)| *levels == toolchain.levels) {
             None => known.push((toolchain.levels, vec![toolchain.language])),

@@ -21,7 +21,7 @@ pub(super) struct Toolchain {
     /// The name of the language for `--language`.
     pub(super) language: &'static str,
     pub(super) tools: &'static [Tool],
-    /// What to install if a tool is missing.
+    /// The packages to install if a tool is missing.
     pub(super) install: &'static str,
     /// The sources, with their paths below `{src}`.
     pub(super) sources: &'static [(&'static str, &'static str)],
@@ -31,14 +31,14 @@ pub(super) struct Toolchain {
     pub(super) more: &'static [&'static str],
     pub(super) run: &'static [&'static str],
     /// The levels of its optimiser, the usual one first; none where nothing is compiled.
-    pub(super) levels: &'static [Level],
-    pub(super) place: BuildDirectory,
+    pub(super) levels: &'static [OptimizerLevel],
+    pub(super) build_directory: BuildDirectory,
 }
 
 /// The name of a level without its hyphen: `O3`, `Onone`.
-pub(super) type Level = &'static str;
+pub(super) type OptimizerLevel = &'static str;
 
-/// Where a worker is built.
+/// The directory in which a worker is built.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum BuildDirectory {
     /// In a directory that is named by a digest of the sources, the commands and the tools, and
@@ -67,7 +67,7 @@ impl Toolchain {
     }
 
     /// The level at which the method needs this worker; `None` if it does not need it.
-    pub(super) fn level_of(&self, method: &Method) -> Option<Level> {
+    pub(super) fn level_of(&self, method: &Method) -> Option<OptimizerLevel> {
         let Execution::Worker { argv } = &method.execution else { return None };
         argv.iter().find_map(|word| self.level_in(word))
     }
@@ -80,7 +80,7 @@ impl Toolchain {
     }
 
     /// The level that a placeholder of this worker names.
-    fn level_in(&self, word: &str) -> Option<Level> {
+    fn level_in(&self, word: &str) -> Option<OptimizerLevel> {
         let inner = word.strip_prefix("{workers/")?.strip_suffix('}')?;
         match inner.split_once('@') {
             None => (inner == self.name).then_some(self.usual_level()),
@@ -89,16 +89,16 @@ impl Toolchain {
         }
     }
 
-    pub(super) fn level(&self, name: &str) -> Option<Level> {
+    pub(super) fn level(&self, name: &str) -> Option<OptimizerLevel> {
         self.levels.iter().find(|level| **level == name).copied()
     }
 
-    pub(super) fn usual_level(&self) -> Level {
+    pub(super) fn usual_level(&self) -> OptimizerLevel {
         self.levels.first().copied().unwrap_or_default()
     }
 
     /// The method `NAME@LEVEL`, whose worker is built at this level.
-    pub(super) fn at_level(&self, method: &Method, level: Level) -> Method {
+    pub(super) fn at_level(&self, method: &Method, level: OptimizerLevel) -> Method {
         let mut method = Method { name: format!("{}@{level}", method.name), ..method.clone() };
         if let Execution::Worker { argv } = &mut method.execution {
             let words = argv.iter_mut().filter(|word| self.level_in(word).is_some());
@@ -144,7 +144,7 @@ impl Toolchain {
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
         let versions = tools.iter().map(|tool| tool.version.as_str());
         let versions: Vec<&str> = versions.filter(|version| !version.is_empty()).collect();
-        let (src, out) = match self.place {
+        let (src, out) = match self.build_directory {
             BuildDirectory::Kept => (dir.to_owned(), dir.to_owned()),
             BuildDirectory::Fresh => {
                 let place = dir.join(format!("{name}-{:016x}", self.digest(tools)));
@@ -152,18 +152,19 @@ impl Toolchain {
             }
         };
         let built = Built {
-            run: filled(self.run, &src, &out, tools)?,
+            run: substituted(self.run, &src, &out, tools)?,
             version: versions.join("; "),
             command: self.command(tools),
         };
-        if self.place == BuildDirectory::Fresh && out.exists() {
+        if self.build_directory == BuildDirectory::Fresh && out.exists() {
             return Ok(Ok(built));
         }
-        let is_first = self.place == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
+        let is_first =
+            self.build_directory == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
         if is_first && !self.build.is_empty() {
             print_progress(&format!("building workers/{name} with {} (once)", built.version))?;
         }
-        let made = match self.place {
+        let made = match self.build_directory {
             BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),
             BuildDirectory::Fresh => self.build_fresh(dir, &out, tools, stop),
         };
@@ -204,7 +205,8 @@ impl Toolchain {
             write_if_new(&src.join(path), text)?;
         }
         for command in self.commands() {
-            match launch::run_to_end(&filled(&command, src, out, tools)?, BUILD_LIMIT_NS, stop) {
+            match launch::run_to_end(&substituted(&command, src, out, tools)?, BUILD_LIMIT_NS, stop)
+            {
                 Ok(()) => {}
                 Err(RunError::Stopped) => bail!("stopped while building workers/{}", self.name),
                 Err(RunError::Skipped(why) | RunError::Failed(why)) => {
@@ -245,7 +247,12 @@ impl Toolchain {
     }
 }
 
-fn filled(words: &[&str], src: &Path, out: &Path, tools: &[InstalledTool]) -> Result<Vec<String>> {
+fn substituted(
+    words: &[&str],
+    src: &Path,
+    out: &Path,
+    tools: &[InstalledTool],
+) -> Result<Vec<String>> {
     let text =
         |dir: &Path| dir.to_str().map(str::to_owned).context("the cache directory is not UTF-8");
     let (src, out) = (text(src)?, text(out)?);
@@ -303,8 +310,7 @@ pub(crate) type PrintProgress<'a> = &'a dyn Fn(&str) -> io::Result<()>;
 /// The time limit for printing the version.
 const VERSION_LIMIT_NS: u64 = 60_000_000_000;
 
-/// What a worker needs on this machine: a compiler, an interpreter or a library. Its path and its
-/// version.
+/// A tool that a worker needs on this machine: a compiler, an interpreter or a library.
 pub(super) enum Tool {
     Program(Program),
     Library(Library),
@@ -314,7 +320,7 @@ impl Tool {
     /// Its path, or what is missing. Starts no process.
     pub(super) fn look(&self) -> Result<PathBuf, String> {
         match self {
-            Tool::Program(program) => program.place().ok_or_else(|| program.missing()),
+            Tool::Program(program) => program.location().ok_or_else(|| program.missing()),
             Tool::Library(library) => library.look(&include_dirs()).map(|found| found.0),
         }
     }
@@ -369,7 +375,7 @@ impl InstalledTool {
 
 impl Program {
     /// The first of its names that is a program in one of the directories of `PATH`.
-    fn place(&self) -> Option<PathBuf> {
+    fn location(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
         let candidates = self.names.iter().flat_map(|name| dirs.iter().map(move |d| d.join(name)));
@@ -381,11 +387,11 @@ impl Program {
 
     /// Runs it to get its version.
     fn find(&self, stop: &Stop) -> Result<Result<InstalledTool, String>, RunError> {
-        let Some(place) = self.place() else { return Ok(Err(self.missing())) };
-        let place = place.to_string_lossy().into_owned();
+        let Some(location) = self.location() else { return Ok(Err(self.missing())) };
+        let location = location.to_string_lossy().into_owned();
         let ask = |question: &[&str]| {
             let question = question.iter().map(|word| (*word).to_owned());
-            let argv: Vec<String> = [place.clone()].into_iter().chain(question).collect();
+            let argv: Vec<String> = [location.clone()].into_iter().chain(question).collect();
             match launch::output(&argv, VERSION_LIMIT_NS, stop) {
                 Err(RunError::Stopped) => Err(RunError::Stopped),
                 Err(RunError::Skipped(reason) | RunError::Failed(reason)) => Ok(Err(reason)),
@@ -397,8 +403,8 @@ impl Program {
             Err(reason) => return Ok(Err(reason)),
         };
         let program = match self.path {
-            [] => place.clone(),
-            path => ask(path)?.ok().filter(|path| !path.is_empty()).unwrap_or(place.clone()),
+            [] => location.clone(),
+            path => ask(path)?.ok().filter(|path| !path.is_empty()).unwrap_or(location.clone()),
         };
         let placeholder = format!("{{{}}}", self.names[0]);
         Ok(Ok(InstalledTool { placeholder, program, version }))
@@ -443,7 +449,7 @@ impl Library {
     }
 }
 
-/// Where compilers look for headers.
+/// The directories in which compilers look for headers.
 fn include_dirs() -> Vec<PathBuf> {
     let own = std::env::var_os("CPATH").unwrap_or_default();
     let own = std::env::split_paths(&own).filter(|dir| !dir.as_os_str().is_empty());

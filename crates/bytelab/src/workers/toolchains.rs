@@ -54,7 +54,7 @@ const PROGRAM: Toolchain = Toolchain {
     more: &[],
     run: &["{out}/worker"],
     levels: &[],
-    place: BuildDirectory::Fresh,
+    build_directory: BuildDirectory::Fresh,
 };
 
 /// Contenders with large dependencies; cargo detects best which build output a changed source or
@@ -92,7 +92,7 @@ const RUST: Toolchain = Toolchain {
     ]],
     more: &["--manifest-path", "{src}/workers/rust/Cargo.toml"],
     run: &["{out}/target/release/bytelab-worker"],
-    place: BuildDirectory::Kept,
+    build_directory: BuildDirectory::Kept,
     ..PROGRAM
 };
 

@@ -369,7 +369,11 @@ fn write(job: &mut RunningCopy<'_>, mut bytes: &[u8]) -> Result<()> {
 
 /// Writes the `held` bytes of our pipe.
 #[cfg(target_os = "linux")]
-pub(super) fn drain(job: &mut RunningCopy<'_>, pipe: BorrowedFd<'_>, mut held: usize) -> Result<()> {
+pub(super) fn drain(
+    job: &mut RunningCopy<'_>,
+    pipe: BorrowedFd<'_>,
+    mut held: usize,
+) -> Result<()> {
     let mut buffer = Buffer::new(BUFFER_BYTES.min(held));
     while held > 0 {
         let len = held.min(buffer.len());

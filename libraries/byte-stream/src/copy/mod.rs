@@ -208,7 +208,8 @@ impl RunningCopy<'_> {
         let mut finished = chosen;
         for method in std::iter::once(chosen).chain(others) {
             finished = method;
-            if method == CopyMethod::ReadWrite || self.attempt(method)? == AttemptOutcome::Finished {
+            if method == CopyMethod::ReadWrite || self.attempt(method)? == AttemptOutcome::Finished
+            {
                 break;
             }
         }
@@ -231,7 +232,11 @@ impl RunningCopy<'_> {
 }
 
 /// Copies the holes of a regular file as holes; the data between them is copied as usual.
-fn copy_with_holes(job: &mut RunningCopy<'_>, chosen: CopyMethod, plan: &CopyPlan) -> Result<CopyMethod> {
+fn copy_with_holes(
+    job: &mut RunningCopy<'_>,
+    chosen: CopyMethod,
+    plan: &CopyPlan,
+) -> Result<CopyMethod> {
     let mut finished = chosen;
     let mut at = tell(job.input).map_err(Error::io)?;
     loop {

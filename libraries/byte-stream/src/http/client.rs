@@ -300,7 +300,11 @@ async fn tunnel(
     Ok(())
 }
 
-async fn receive(mut connection: Connection, url: &Url, buffer: &mut Buffer) -> Result<ReceivedResponse> {
+async fn receive(
+    mut connection: Connection,
+    url: &Url,
+    buffer: &mut Buffer,
+) -> Result<ReceivedResponse> {
     let (mut start, mut end) = (0, 0);
     for _ in 0..=INTERIM_LIMIT {
         let (head, n) = read_head(&mut connection, buffer, &mut start, &mut end).await?;

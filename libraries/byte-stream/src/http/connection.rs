@@ -269,7 +269,9 @@ impl ConnectionAttempt {
         // If the system does not support one family, the other one is still tried.
         let socket = new_socket(family).map_err(|errno| refused(address, errno))?;
         match connect(&socket, &address) {
-            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(ConnectionAttempt { socket, address }),
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {
+                Ok(ConnectionAttempt { socket, address })
+            }
             Err(errno) => Err(refused(address, errno)),
         }
     }
@@ -609,7 +611,11 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(crate) fn new(url: &Url, proxy: Option<ProxyServer>, tls: Option<Arc<ClientConfig>>) -> Route {
+    pub(crate) fn new(
+        url: &Url,
+        proxy: Option<ProxyServer>,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Route {
         Route { secure: url.secure, host: url.host.clone(), port: url.port, proxy, tls }
     }
 

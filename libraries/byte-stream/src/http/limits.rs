@@ -167,7 +167,10 @@ mod rate_tests {
     fn bytes_take_their_time() {
         let rate = RateLimit::new(1000);
         assert_eq!((rate.step(), rate.time_of(250)), (100, Duration::from_millis(250)));
-        assert_eq!((RateLimit::new(1).step(), RateLimit::new(1).time_of(2)), (1, Duration::from_secs(2)));
+        assert_eq!(
+            (RateLimit::new(1).step(), RateLimit::new(1).time_of(2)),
+            (1, Duration::from_secs(2))
+        );
         assert_eq!(RateLimit::new(u64::MAX).time_of(1 << 20), Duration::ZERO);
     }
 

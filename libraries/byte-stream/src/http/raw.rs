@@ -456,7 +456,8 @@ impl Raw {
                 length
             }
         };
-        let new = ResourceVersion { validator: head.validator.clone(), size, encoding: head.encoding };
+        let new =
+            ResourceVersion { validator: head.validator.clone(), size, encoding: head.encoding };
         let status = head.status;
         self.check_frame(&answer)?;
         self.check_version(new, status)?;

@@ -108,13 +108,15 @@ impl Marks<'_> {
             let size = FIXED_SIZE[usize::from(first)];
             return size == 2 && (first != 0x41 || word & 0x80 == 0) || size == 1;
         }
-        PointerTarget::new(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+        PointerTarget::new(self.before, at, word)
+            .is_some_and(|target| self.leads_to(bytes, &target))
     }
 
     /// Like [`Marks::is_plain`], for a slot of four bytes that holds a pointer.
     #[inline(always)]
     fn is_plain_wide(&mut self, bytes: &[u8], at: usize, word: u32) -> bool {
-        PointerTarget::wide(self.before, at, word).is_some_and(|target| self.leads_to(bytes, &target))
+        PointerTarget::wide(self.before, at, word)
+            .is_some_and(|target| self.leads_to(bytes, &target))
     }
 
     /// Whether the target is a valid value that needs no further check.

@@ -263,7 +263,8 @@ impl<'a> DictEdit<'a> {
     /// All pairs by name; `None` if a name is not UTF-8.
     fn pairs(&self) -> Option<BTreeMap<&str, EditedPair<'_, 'a>>> {
         let originals = self.original.into_iter().flat_map(|(_, dict)| dict.iter());
-        let originals = originals.map(|(key, value)| Some((key.as_str()?, EditedPair::Original(value))));
+        let originals =
+            originals.map(|(key, value)| Some((key.as_str()?, EditedPair::Original(value))));
         let mut pairs: BTreeMap<&str, EditedPair<'_, 'a>> = originals.collect::<Option<_>>()?;
         for (key, change) in &self.changes {
             match change {
@@ -371,7 +372,10 @@ impl<'a> Edit<'a> {
         match &self.0 {
             EditNode::Null => Kind::Null,
             EditNode::Bool(_) => Kind::Bool,
-            EditNode::Signed(_) | EditNode::Unsigned(_) | EditNode::Float(_) | EditNode::Double(_) => Kind::Number,
+            EditNode::Signed(_)
+            | EditNode::Unsigned(_)
+            | EditNode::Float(_)
+            | EditNode::Double(_) => Kind::Number,
             EditNode::String(_) => Kind::String,
             EditNode::Data(_) => Kind::Data,
             EditNode::Value(value) => value.kind(),

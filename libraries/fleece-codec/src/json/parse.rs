@@ -366,8 +366,12 @@ fn long_string<'s>(
     scratch.clear();
     scratch.extend_from_slice(&text[start..at]);
     let end = string::unescape(text, at, scratch).map_err(|flaw| match flaw {
-        UnescapeError::Unterminated(at) => StringError(ErrorKind::Syntax, "a string does not end", at),
-        UnescapeError::Control(at) => StringError(ErrorKind::Syntax, "a control character in a string", at),
+        UnescapeError::Unterminated(at) => {
+            StringError(ErrorKind::Syntax, "a string does not end", at)
+        }
+        UnescapeError::Control(at) => {
+            StringError(ErrorKind::Syntax, "a control character in a string", at)
+        }
         UnescapeError::Escape(at) => StringError(ErrorKind::Syntax, "an escape that is none", at),
     })?;
     Ok((from_utf8(scratch).map_err(|_| not_utf8())?, end))

@@ -229,7 +229,11 @@ impl Printer<'_> {
 
     /// Prints items up to the beginning of the next collection, and returns that collection.
     #[inline]
-    fn items<'a>(&mut self, items: &mut ArrayIter<'a>, depth: usize) -> Result<Option<PrintFrame<'a>>> {
+    fn items<'a>(
+        &mut self,
+        items: &mut ArrayIter<'a>,
+        depth: usize,
+    ) -> Result<Option<PrintFrame<'a>>> {
         for value in items {
             self.separate(depth);
             if let Some(inner) = self.begin(value)? {

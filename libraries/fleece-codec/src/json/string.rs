@@ -89,7 +89,11 @@ pub(super) enum UnescapeError {
 
 /// Appends the string whose text begins at `start`, after the opening quote, to `out`. Returns the
 /// offset after the closing quote.
-pub(super) fn unescape(text: &[u8], start: usize, out: &mut Vec<u8>) -> Result<usize, UnescapeError> {
+pub(super) fn unescape(
+    text: &[u8],
+    start: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, UnescapeError> {
     let mut at = start;
     loop {
         let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {

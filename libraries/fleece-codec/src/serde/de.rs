@@ -272,7 +272,9 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de, '_> {
         if pairs.take_name()?.is_some() {
             return Err(wrong());
         }
-        visitor.visit_enum(VariantDeserializer { name, content }).map_err(|error| error.in_key(name))
+        visitor
+            .visit_enum(VariantDeserializer { name, content })
+            .map_err(|error| error.in_key(name))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {

@@ -169,7 +169,11 @@ impl<'e> serde::Serializer for Serializer<'e> {
         Ok(self.array())
     }
 
-    fn serialize_tuple_struct(self, _name: &'static str, _len: usize) -> Result<CollectionSerializer<'e>> {
+    fn serialize_tuple_struct(
+        self,
+        _name: &'static str,
+        _len: usize,
+    ) -> Result<CollectionSerializer<'e>> {
         Ok(self.array())
     }
 
@@ -187,7 +191,11 @@ impl<'e> serde::Serializer for Serializer<'e> {
         Ok(self.dict())
     }
 
-    fn serialize_struct(self, _name: &'static str, _len: usize) -> Result<CollectionSerializer<'e>> {
+    fn serialize_struct(
+        self,
+        _name: &'static str,
+        _len: usize,
+    ) -> Result<CollectionSerializer<'e>> {
         Ok(self.dict())
     }
 

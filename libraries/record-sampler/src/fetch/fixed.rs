@@ -29,7 +29,8 @@ pub(crate) fn count_fixed(population: &Population, len: u64) -> Result<Vec<u64>>
             _ => format!("its size of {size} bytes without its header of {header}"),
         };
         let at = size - rest;
-        let text = format!("{extent} is not a multiple of {len}: {rest} bytes are left at offset {at}");
+        let text =
+            format!("{extent} is not a multiple of {len}: {rest} bytes are left at offset {at}");
         Err(Error::new(ErrorKind::Malformed, text).with_path(&input.path))
     };
     files.iter().zip(&population.inputs).map(count).collect()

@@ -57,7 +57,10 @@ impl Checkpoints {
 }
 
 /// Counts the records.
-pub(crate) fn count_scanned(population: &mut Population, watch: &ProgressGate) -> Result<CountedRecords> {
+pub(crate) fn count_scanned(
+    population: &mut Population,
+    watch: &ProgressGate,
+) -> Result<CountedRecords> {
     let can_jump = population.files().is_some();
     let mut scan = Scan::new(population, watch.clone())?;
     let header = scan.header().to_vec();

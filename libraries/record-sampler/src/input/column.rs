@@ -64,7 +64,11 @@ pub(crate) enum Picker {
 }
 
 impl Picker {
-    pub(crate) fn new(column: &Column, format: Format, names: Option<HeaderLine<'_>>) -> Result<Picker> {
+    pub(crate) fn new(
+        column: &Column,
+        format: Format,
+        names: Option<HeaderLine<'_>>,
+    ) -> Result<Picker> {
         let bad = |text: String| Err(Error::new(ErrorKind::BadRequest, text));
         match (format, column) {
             (_, Column::Several(columns)) => {

@@ -377,7 +377,11 @@ type HeaderDifference = [Option<Vec<u8>>; 2];
 
 /// The first column whose names differ, counted from 1, if the format has columns; else the first
 /// line that differs.
-fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usize>, HeaderDifference)> {
+fn difference(
+    first: &[u8],
+    other: &[u8],
+    format: Format,
+) -> Option<(Option<usize>, HeaderDifference)> {
     let Format::Csv { delimiter } = format else {
         return different_line(first, other, format.end().unwrap_or(b'\n'));
     };
@@ -394,7 +398,11 @@ fn difference(first: &[u8], other: &[u8], format: Format) -> Option<(Option<usiz
     None
 }
 
-fn different_line(first: &[u8], other: &[u8], end: u8) -> Option<(Option<usize>, HeaderDifference)> {
+fn different_line(
+    first: &[u8],
+    other: &[u8],
+    end: u8,
+) -> Option<(Option<usize>, HeaderDifference)> {
     let lines = |header| {
         without_bom(header).split_inclusive(move |byte| *byte == end).map(move |line: &[u8]| {
             let line = line.strip_suffix(&[end]).unwrap_or(line);

@@ -234,7 +234,8 @@ impl<'a> Scan<'a> {
                     .with_path(&input.path)
             })?,
         };
-        let reader: Box<dyn Read + Send> = Box::new(ProgressReader { reader, watch: self.watch.clone() });
+        let reader: Box<dyn Read + Send> =
+            Box::new(ProgressReader { reader, watch: self.watch.clone() });
         Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
     }
 

@@ -82,7 +82,10 @@ pub(super) struct ParquetColumn<'a> {
 }
 
 impl<'a> ParquetColumn<'a> {
-    pub(super) fn find(sources: &'a ParquetFiles<'a>, column: &'a Column) -> Result<ParquetColumn<'a>> {
+    pub(super) fn find(
+        sources: &'a ParquetFiles<'a>,
+        column: &'a Column,
+    ) -> Result<ParquetColumn<'a>> {
         let mut picked = ParquetColumn { sources, column, number: 0, kind: ColumnType::Other };
         let schema = sources.schema();
         let fields = schema.root_schema().get_fields();
@@ -149,15 +152,28 @@ type ValueConsumer<'a> = &'a mut dyn FnMut(Result<ColumnValue<'_>>) -> Result<()
 /// Keeps the error of the consumer apart from that of the library.
 type ReadResult = Result<Result<()>, ParquetError>;
 
-fn each_any(reader: ColumnReader, kind: ColumnType, rows: u64, take: ValueConsumer<'_>) -> ReadResult {
+fn each_any(
+    reader: ColumnReader,
+    kind: ColumnType,
+    rows: u64,
+    take: ValueConsumer<'_>,
+) -> ReadResult {
     use ColumnReader as R;
     match reader {
-        R::BoolColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Bool(*value))),
+        R::BoolColumnReader(reader) => {
+            each(reader, rows, take, |value| Ok(ColumnValue::Bool(*value)))
+        }
         R::Int32ColumnReader(reader) => each(reader, rows, take, |value| Ok(kind.short(*value))),
         R::Int64ColumnReader(reader) => each(reader, rows, take, |value| Ok(kind.long(*value))),
-        R::Int96ColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Stamp(value))),
-        R::FloatColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Single(*value))),
-        R::DoubleColumnReader(reader) => each(reader, rows, take, |value| Ok(ColumnValue::Double(*value))),
+        R::Int96ColumnReader(reader) => {
+            each(reader, rows, take, |value| Ok(ColumnValue::Stamp(value)))
+        }
+        R::FloatColumnReader(reader) => {
+            each(reader, rows, take, |value| Ok(ColumnValue::Single(*value)))
+        }
+        R::DoubleColumnReader(reader) => {
+            each(reader, rows, take, |value| Ok(ColumnValue::Double(*value)))
+        }
         R::ByteArrayColumnReader(reader) => {
             each(reader, rows, take, |value| kind.bytes(value.data()))
         }
@@ -311,7 +327,9 @@ impl ColumnValue<'_> {
             ColumnValue::Unsigned(value) => Ok(*value as f64),
             ColumnValue::Single(value) => Ok(f64::from(*value)),
             ColumnValue::Double(value) => Ok(*value),
-            ColumnValue::Null => Err(Error::new(ErrorKind::BadWeight, "a weight of null: not a number")),
+            ColumnValue::Null => {
+                Err(Error::new(ErrorKind::BadWeight, "a weight of null: not a number"))
+            }
             _ => weight(self.text(buffer)),
         }
     }
@@ -380,7 +398,11 @@ mod tests {
             assert_eq!(cell.weight(&mut buffer).ok(), number, "{text}");
         };
         check(ColumnType::Unsigned.short(-1), "4294967295", Some(4_294_967_295.0));
-        check(ColumnType::Unsigned.long(-1), "18446744073709551615", Some(18_446_744_073_709_551_615.0));
+        check(
+            ColumnType::Unsigned.long(-1),
+            "18446744073709551615",
+            Some(18_446_744_073_709_551_615.0),
+        );
         check(ColumnType::Signed.short(-1), "-1", Some(-1.0));
         check(ColumnType::Decimal(2).short(-5), "-0.05", Some(-0.05));
         check(ColumnType::Decimal(0).long(70), "70", Some(70.0));
@@ -400,7 +422,11 @@ mod tests {
         check(ColumnValue::Single(3e20), "3e+20", Some(f64::from(3e20f32)));
         check(ColumnValue::Bool(true), "true", None);
         check(ColumnValue::Null, "null", None);
-        for cell in [ColumnValue::Double(f64::NAN), ColumnValue::Single(f32::NAN), ColumnValue::Single(f32::INFINITY)] {
+        for cell in [
+            ColumnValue::Double(f64::NAN),
+            ColumnValue::Single(f32::NAN),
+            ColumnValue::Single(f32::INFINITY),
+        ] {
             assert_eq!(cell.text(&mut Vec::new()), b"null");
         }
         assert!(ColumnType::Decimal(1).bytes(&[0; 17]).is_err());

@@ -209,7 +209,11 @@ impl Sampler {
         Ok(ranks.collect())
     }
 
-    fn sketch_rows(&self, sources: &ParquetFiles<'_>, number: impl Fn(usize) -> u64) -> Result<Sketch> {
+    fn sketch_rows(
+        &self,
+        sources: &ParquetFiles<'_>,
+        number: impl Fn(usize) -> u64,
+    ) -> Result<Sketch> {
         let request = self.request(ROWS, &HeaderRule::None)?;
         let find = |column| ParquetColumn::find(sources, column);
         let weights = request.weight.as_ref().map(find).transpose()?;

@@ -302,7 +302,10 @@ impl ChunkReader for Chunks {
     type T = BufReader<ChunkReaderAt>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::with_capacity(HEADER_BYTES, ChunkReaderAt { chunks: self.clone(), offset: start }))
+        Ok(BufReader::with_capacity(
+            HEADER_BYTES,
+            ChunkReaderAt { chunks: self.clone(), offset: start },
+        ))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {

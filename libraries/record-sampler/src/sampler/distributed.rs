@@ -210,7 +210,11 @@ struct Pickers {
 }
 
 impl<'a> Sketcher<'a> {
-    fn new(sampler: &'a Sampler, request: SketchRequest, names: Option<HeaderLine<'_>>) -> Sketcher<'a> {
+    fn new(
+        sampler: &'a Sampler,
+        request: SketchRequest,
+        names: Option<HeaderLine<'_>>,
+    ) -> Sketcher<'a> {
         let format = request.format;
         let names = names.map(|HeaderLine(line)| line.to_vec());
         let sketch = Sketch::new(request);

@@ -252,7 +252,12 @@ impl MappedFiles<'_> {
         })
     }
 
-    fn work(&self, jobs: &Mutex<Receiver<BucketJob>>, load: Load<'_>, spare: &Mutex<Vec<RecordBatch>>) {
+    fn work(
+        &self,
+        jobs: &Mutex<Receiver<BucketJob>>,
+        load: Load<'_>,
+        spare: &Mutex<Vec<RecordBatch>>,
+    ) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((bucket, done)) = job else { return };

@@ -204,7 +204,11 @@ impl BucketStorage {
         Ok(target.bytes_read)
     }
 
-    fn pass_on_loaded(&self, bucket: RecordBucket, target: &mut ShuffleOutput<'_, '_>) -> Result<()> {
+    fn pass_on_loaded(
+        &self,
+        bucket: RecordBucket,
+        target: &mut ShuffleOutput<'_, '_>,
+    ) -> Result<()> {
         const BATCH: usize = 64;
         let mut entries = Vec::with_capacity(bucket.records as usize);
         let bytes = bucket.load(self.spill.as_ref())?;

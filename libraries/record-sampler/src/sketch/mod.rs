@@ -173,7 +173,8 @@ impl Sketch {
     /// ```
     pub fn records(&self) -> Result<Vec<&[u8]>> {
         self.check_number()?;
-        let mut kept: Vec<&Candidate> = self.strata.values().flat_map(SketchStratum::kept).collect();
+        let mut kept: Vec<&Candidate> =
+            self.strata.values().flat_map(SketchStratum::kept).collect();
         kept.sort_unstable_by_key(|kept| (kept.file, kept.offset));
         Ok(kept.into_iter().map(|kept| &*kept.bytes).collect())
     }
@@ -230,7 +231,8 @@ impl Sketch {
 
     /// The probabilities with which the records of `records` were drawn, if there are no weights.
     pub(crate) fn probabilities(&self) -> Probabilities {
-        let probability = |stratum: &SketchStratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
+        let probability =
+            |stratum: &SketchStratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
         if let (None, Some(all)) = (&self.request.key, self.strata.values().next()) {
             return Probabilities::Same(probability(all));
         }

@@ -40,7 +40,9 @@ fn merged(sketches: impl IntoIterator<Item = Sketch>) -> Sketch {
 #[test]
 fn the_sketch_of_the_parts_is_that_of_the_whole_in_any_order_and_nesting() {
     let mut rng = Rng::new(4);
-    for request in [LINES, by_kind(), SketchRequest { n: 0, ..LINES }, SketchRequest { n: 99, ..LINES }] {
+    for request in
+        [LINES, by_kind(), SketchRequest { n: 0, ..LINES }, SketchRequest { n: 99, ..LINES }]
+    {
         let whole = sketch(&request, 0, 60).to_bytes();
         for _ in 0..200 {
             let mut parts = Vec::new();
@@ -84,8 +86,11 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
 
 #[test]
 fn headers_must_agree_and_that_of_the_first_file_is_kept() {
-    let csv =
-        SketchRequest { format: Format::Csv { delimiter: b',' }, header: HeaderRule::Record, ..LINES };
+    let csv = SketchRequest {
+        format: Format::Csv { delimiter: b',' },
+        header: HeaderRule::Record,
+        ..LINES
+    };
     let sketch_of = |file, header: &str| {
         let mut sketch = Sketch::new(csv.clone());
         sketch.set_header(file, header.as_bytes());

@@ -142,7 +142,9 @@ impl Cat {
                 Ok(bytes) => done += bytes,
                 Err(CopyFailure::Input) => exit = ExitCode::FAILURE,
                 Err(CopyFailure::Output) => return ExitCode::FAILURE,
-                Err(CopyFailure::BrokenPipe) if self.args.sha256.is_some() || self.sums.is_some() => {
+                Err(CopyFailure::BrokenPipe)
+                    if self.args.sha256.is_some() || self.sums.is_some() =>
+                {
                     let text = "the SHA-256 was not checked, as the reader of the output has ended";
                     cat_says(&name(input), text);
                     return ExitCode::FAILURE;

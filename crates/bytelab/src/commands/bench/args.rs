@@ -13,12 +13,12 @@ use tools::atomic_file::AtomicFile;
 
 use super::definition::Failures;
 use crate::commands::export::{named, parameters, print_notes};
-use crate::commands::measure_args::{Cache, KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
+use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use crate::commands::output::{OutputArgs, TableArgs, own_metrics};
 use crate::commands::path;
 use crate::console;
 use crate::report::TableOptions;
-use crate::report::export::{self, Format, Options};
+use crate::report::export::{self, ExportFormat, ExportOptions};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -108,7 +108,7 @@ pub(super) struct RunsArgs {
     ///
     /// It is proved for each run: a run that found another state does not count.
     #[arg(long, value_enum, requires = "data", value_name = "STATE", hide_possible_values = true)]
-    pub(super) cache: Option<Cache>,
+    pub(super) cache: Option<CacheChoice>,
     /// The file that the commands read: for --cache, and for the throughput
     #[arg(long, value_name = "FILE")]
     pub(super) data: Option<String>,
@@ -241,20 +241,20 @@ pub(super) struct ResultsArgs {
         hide_default_value = true,
         default_value = "auto"
     )]
-    pub(super) style: Style,
+    pub(super) style: OutputStyle,
     #[command(flatten)]
     pub(super) table: TableArgs,
     /// Print the experiment file of what was typed, and measure nothing
     #[arg(long)]
     pub(super) toml: bool,
     #[command(flatten)]
-    pub(super) export: ExportArgs,
+    pub(super) export: BenchExportArgs,
     #[command(flatten)]
     pub(super) keep: KeepArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Style {
+pub(super) enum OutputStyle {
     /// Colours on a terminal
     Auto,
     Color,
@@ -299,7 +299,7 @@ fn failures(text: &str) -> Result<Failures, &'static str> {
 
 #[derive(Args)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
-pub(super) struct ExportArgs {
+pub(super) struct BenchExportArgs {
     /// Write the times of all runs as hyperfine does (`-`: standard output)
     #[arg(long, value_name = "FILE", value_parser = path())]
     export_json: Option<PathBuf>,
@@ -318,10 +318,10 @@ pub(super) struct ExportArgs {
 }
 
 /// Opened files, each with its format and its flag; none: standard output.
-pub(super) struct Exports(Vec<(String, &'static Format, Option<AtomicFile>)>);
+pub(super) struct Exports(Vec<(String, &'static ExportFormat, Option<AtomicFile>)>);
 
 impl Exports {
-    pub(super) fn create(args: &ExportArgs) -> Result<Exports> {
+    pub(super) fn create(args: &BenchExportArgs) -> Result<Exports> {
         let flags = [
             ("--export-json", &args.export_json, "hyperfine"),
             ("--export-csv", &args.export_csv, "csv"),
@@ -350,7 +350,7 @@ impl Exports {
         let parameters = parameters(run);
         let own = own_metrics(run);
         let table = TableOptions { own: &own, ..table };
-        let options = Options { table, parameters: Some(&parameters) };
+        let options = ExportOptions { table, parameters: Some(&parameters) };
         for (flag, format, file) in self.0 {
             let write =
                 |out: &mut (dyn Write + Send)| export::write(format, run, analysis, options, out);

@@ -1,5 +1,5 @@
-//! From the typed texts to the methods: parameters are put in, and each text becomes words or a
-//! script.
+//! Converts the typed texts into methods: parameters are replaced by their values, and each text
+//! becomes words or a script.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,15 +9,15 @@ use anyhow::{Context as _, Result, bail, ensure};
 use lab::experiment::LeftProcesses;
 
 use super::args::BenchArgs;
-use super::definition::{AtRevision, Failures, Method, Script};
+use super::definition::{AtRevision, BenchMethod, Failures, Script};
 use super::input::absolute_path;
-use super::parameters::{Parameter, Values, combinations, filled, has};
+use super::parameters::{Parameter, ParameterValues, combinations, has, substitute};
 use super::programs::{REV, Revision, TREE, of_worktree};
 use crate::commands::note;
 
-/// What is measured, and what surrounds it.
+/// The commands that are measured, and their hooks.
 pub(super) struct Commands {
-    pub(super) methods: Vec<Method>,
+    pub(super) methods: Vec<BenchMethod>,
     /// Variables of all commands and hooks.
     pub(super) env: Vec<(String, String)>,
     pub(super) setup: Option<Script>,
@@ -41,7 +41,7 @@ impl Commands {
         };
         let parameters = parameters(args)?;
         let all = of_revisions(combinations(&parameters)?, revisions)?;
-        let mut typed = typed(args)?;
+        let mut typed = command_lines(args)?;
         for one in &mut typed {
             one.of_revision = !revisions.is_empty();
         }
@@ -56,7 +56,7 @@ impl Commands {
         let has_parameter = |text: &str| names().any(|name| has(text, name));
         let (own_env, env) =
             around.env.iter().cloned().partition(|(_, value): &(_, String)| has_parameter(value));
-        let mut builder = Builder {
+        let mut builder = MethodBuilder {
             shell: &shell,
             input: input.map(str::to_owned),
             env: own_env,
@@ -83,7 +83,7 @@ impl Commands {
             for (i, one) in typed.iter().enumerate() {
                 // A command is the same for all values of the parameters that it does not have.
                 let own = values.iter().filter(|(name, _)| builder.has(one, name)).copied();
-                let own: Values<'_> = own.collect();
+                let own: ParameterValues<'_> = own.collect();
                 if known.insert((i, own.clone())) {
                     builder.add(one, &own)?;
                 }
@@ -112,7 +112,7 @@ impl Commands {
     }
 }
 
-struct Builder<'a> {
+struct MethodBuilder<'a> {
     shell: &'a Shell,
     input: Option<String>,
     env: Vec<(String, String)>,
@@ -122,17 +122,17 @@ struct Builder<'a> {
     revisions: &'a [Revision],
     /// Whether it goes without saying which command it is.
     is_one_command: bool,
-    methods: Vec<Method>,
+    methods: Vec<BenchMethod>,
     names: HashSet<String>,
     /// The names that the methods of each revision would have if it were the only one.
     names_at: Vec<HashSet<String>>,
     for_shell: Vec<(String, String)>,
 }
 
-impl Builder<'_> {
-    fn add(&mut self, typed: &Typed<'_>, values: &Values<'_>) -> Result<()> {
+impl MethodBuilder<'_> {
+    fn add(&mut self, typed: &CommandLine<'_>, values: &ParameterValues<'_>) -> Result<()> {
         // Where a worktree is does not matter to a reader.
-        let shown: Values<'_> = values
+        let shown: ParameterValues<'_> = values
             .iter()
             .filter(|(name, _)| !typed.of_revision || *name != TREE)
             .copied()
@@ -140,19 +140,23 @@ impl Builder<'_> {
         let text = typed.text(&shown)?;
         let command = self.command(typed, values)?;
         let hook = |flag: &str, text: Option<&str>| {
-            let hook = |text: &str| script(&filled(text, values), self.shell);
+            let hook = |text: &str| script(&substitute(text, values), self.shell);
             text.map(hook).transpose().with_context(|| flag.to_owned())
         };
         let revision = self.revision(typed, &shown)?;
         let name = self.name(typed, revision.as_ref(), &shown, &text);
-        let method = Method {
+        let method = BenchMethod {
             name: String::new(),
             command,
             prepare: hook("--prepare", typed.prepare)?,
             conclude: hook("--conclude", typed.conclude)?,
             input: self.input.clone(),
             output: typed.output.map(|output| output_of(output, values)).transpose()?,
-            env: self.env.iter().map(|(key, text)| (key.clone(), filled(text, values))).collect(),
+            env: self
+                .env
+                .iter()
+                .map(|(key, text)| (key.clone(), substitute(text, values)))
+                .collect(),
             copies: self.copies,
             leaves: self.leaves,
             failures: self.failures.clone(),
@@ -165,13 +169,13 @@ impl Builder<'_> {
         if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
             self.for_shell.push((name.clone(), needs_shell_for(&text).unwrap_or_default()));
         }
-        self.methods.push(Method { name, ..method });
+        self.methods.push(BenchMethod { name, ..method });
         Ok(())
     }
 
     /// Whether the parameter changes what is done.
-    fn has(&self, typed: &Typed<'_>, parameter: &str) -> bool {
-        let Typed { command, prepare, conclude, output, .. } = typed;
+    fn has(&self, typed: &CommandLine<'_>, parameter: &str) -> bool {
+        let CommandLine { command, prepare, conclude, output, .. } = typed;
         if typed.of_revision && parameter == REV && self.has(typed, TREE) {
             return true;
         }
@@ -179,8 +183,8 @@ impl Builder<'_> {
             return true;
         }
         let words = match command {
-            Text::Whole(text) => has(text, parameter),
-            Text::Words(words) => words.iter().any(|word| has(word, parameter)),
+            CommandText::Whole(text) => has(text, parameter),
+            CommandText::Words(words) => words.iter().any(|word| has(word, parameter)),
         };
         let mut around = [prepare, conclude, output].into_iter().flatten();
         words
@@ -188,28 +192,33 @@ impl Builder<'_> {
             || self.env.iter().any(|(_, text)| has(text, parameter))
     }
 
-    fn command(&self, typed: &Typed<'_>, values: &Values<'_>) -> Result<Script> {
+    fn command(&self, typed: &CommandLine<'_>, values: &ParameterValues<'_>) -> Result<Script> {
         match typed.command {
-            Text::Whole(text) => {
-                let own = filled(&typed.in_worktree(text), values);
+            CommandText::Whole(text) => {
+                let own = substitute(&typed.in_worktree(text), values);
                 script(&own, self.shell).with_context(|| format!("{own:?}"))
             }
-            Text::Words(words) => {
-                let mut own: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+            CommandText::Words(words) => {
+                let mut own: Vec<String> =
+                    words.iter().map(|word| substitute(word, values)).collect();
                 ensure!(!own[0].trim().is_empty(), "the command after -- is empty");
-                own[0] = filled(&typed.in_worktree(&words[0]), values);
+                own[0] = substitute(&typed.in_worktree(&words[0]), values);
                 Ok(Script::Words(own))
             }
         }
     }
 
     /// The revision that these values name, and the name that the method would have without it.
-    fn revision(&mut self, typed: &Typed<'_>, shown: &Values<'_>) -> Result<Option<AtRevision>> {
+    fn revision(
+        &mut self,
+        typed: &CommandLine<'_>,
+        shown: &ParameterValues<'_>,
+    ) -> Result<Option<AtRevision>> {
         let is_of = |revision: &Revision| shown.contains(&(REV, revision.measured.name.as_str()));
         let Some(index) = self.revisions.iter().position(is_of) else { return Ok(None) };
         let others = without_revision(shown);
         let name = match typed.name {
-            Some(name) => filled(name, &others),
+            Some(name) => substitute(name, &others),
             None => typed.text(&others)?,
         };
         let command = unused(&mut self.names_at[index], &name, &others);
@@ -220,16 +229,16 @@ impl Builder<'_> {
     /// Each revision is named, the first as well.
     fn name(
         &mut self,
-        typed: &Typed<'_>,
+        typed: &CommandLine<'_>,
         revision: Option<&AtRevision>,
-        shown: &Values<'_>,
+        shown: &ParameterValues<'_>,
         text: &str,
     ) -> String {
         let others = match revision {
             Some(_) => without_revision(shown),
             None => shown.clone(),
         };
-        let given = || typed.name.map_or_else(|| text.to_owned(), |name| filled(name, shown));
+        let given = || typed.name.map_or_else(|| text.to_owned(), |name| substitute(name, shown));
         let name = match revision {
             None => given(),
             Some(_) if typed.name.is_some_and(|name| has(name, REV)) => given(),
@@ -247,7 +256,7 @@ impl Builder<'_> {
 }
 
 /// The name, with what distinguishes it from others of the same name.
-fn unused(names: &mut HashSet<String>, name: &str, values: &Values<'_>) -> String {
+fn unused(names: &mut HashSet<String>, name: &str, values: &ParameterValues<'_>) -> String {
     let name = line_of(name);
     let with_values = line_of(&format!("{name} ({})", pairs(values)));
     let candidates = std::iter::once(name.clone());
@@ -257,23 +266,26 @@ fn unused(names: &mut HashSet<String>, name: &str, values: &Values<'_>) -> Strin
 }
 
 /// The values that are not those of a revision.
-fn without_revision<'a>(values: &Values<'a>) -> Values<'a> {
+fn without_revision<'a>(values: &ParameterValues<'a>) -> ParameterValues<'a> {
     values.iter().filter(|(name, _)| *name != REV).copied().collect()
 }
 
-fn pairs(values: &Values<'_>) -> String {
+fn pairs(values: &ParameterValues<'_>) -> String {
     let pairs: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join(" ")
 }
 
 /// Each combination of values at each revision, whose name and folder are two more parameters.
-fn of_revisions<'a>(all: Vec<Values<'a>>, revisions: &'a [Revision]) -> Result<Vec<Values<'a>>> {
+fn of_revisions<'a>(
+    all: Vec<ParameterValues<'a>>,
+    revisions: &'a [Revision],
+) -> Result<Vec<ParameterValues<'a>>> {
     if revisions.is_empty() {
         return Ok(all);
     }
     let is_own = |(name, _): &(&str, &str)| [REV, TREE].contains(name);
     ensure!(!all.iter().flatten().any(is_own), "--rev gives the parameters {REV} and {TREE}");
-    let at = |values: Values<'a>| {
+    let at = |values: ParameterValues<'a>| {
         revisions.iter().map(move |Revision { measured, tree }| {
             let own = [(REV, measured.name.as_str()), (TREE, tree.as_str())];
             values.iter().copied().chain(own).collect()
@@ -293,12 +305,12 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
     Ok(all)
 }
 
-/// Where the output goes: a file of the user's is found from the current directory.
-fn output_of(text: &str, values: &Values<'_>) -> Result<String> {
+/// The destination of the output; the path of a file is relative to the current directory.
+fn output_of(text: &str, values: &ParameterValues<'_>) -> Result<String> {
     match text {
         "null" | "pipe" | "inherit" => Ok(text.to_owned()),
         "" => bail!("--output: name null, pipe, inherit or a file"),
-        file => absolute_path("--output", &filled(file, values)),
+        file => absolute_path("--output", &substitute(file, values)),
     }
 }
 
@@ -322,13 +334,13 @@ fn script(text: &str, shell: &Shell) -> Result<Script> {
 fn once(
     flag: &'static str,
     text: Option<&str>,
-    all: &[Values<'_>],
+    all: &[ParameterValues<'_>],
     shell: &Shell,
 ) -> Result<Option<Script>> {
     let Some(text) = text else { return Ok(None) };
     let mut texts: Vec<String> = Vec::new();
     for values in all {
-        let text = filled(text, values);
+        let text = substitute(text, values);
         if !texts.contains(&text) {
             texts.push(text);
         }
@@ -365,8 +377,8 @@ fn line_of(text: &str) -> String {
 // The commands as they were typed, each with the texts around it.
 
 /// One command as it was typed.
-pub(super) struct Typed<'a> {
-    pub(super) command: Text<'a>,
+pub(super) struct CommandLine<'a> {
+    pub(super) command: CommandText<'a>,
     pub(super) name: Option<&'a str>,
     pub(super) prepare: Option<&'a str>,
     pub(super) conclude: Option<&'a str>,
@@ -376,18 +388,19 @@ pub(super) struct Typed<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Text<'a> {
+pub(super) enum CommandText<'a> {
     Whole(&'a str),
     Words(&'a [String]),
 }
 
-impl Typed<'_> {
+impl CommandLine<'_> {
     /// The command with these values, as one text.
-    pub(super) fn text(&self, values: &Values<'_>) -> Result<String> {
+    pub(super) fn text(&self, values: &ParameterValues<'_>) -> Result<String> {
         match self.command {
-            Text::Whole(text) => Ok(filled(text, values)),
-            Text::Words(words) => {
-                let words: Vec<String> = words.iter().map(|word| filled(word, values)).collect();
+            CommandText::Whole(text) => Ok(substitute(text, values)),
+            CommandText::Words(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| substitute(word, values)).collect();
                 Ok(shlex::try_join(words.iter().map(String::as_str))?)
             }
         }
@@ -401,21 +414,21 @@ impl Typed<'_> {
 
     pub(super) fn has_own_program(&self) -> bool {
         let text = match self.command {
-            Text::Whole(text) => Some(text),
-            Text::Words(words) => words.first().map(String::as_str),
+            CommandText::Whole(text) => Some(text),
+            CommandText::Words(words) => words.first().map(String::as_str),
         };
         text.and_then(of_worktree).is_some()
     }
 }
 
 /// All commands as they were typed; the reference first.
-pub(super) fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
+pub(super) fn command_lines(args: &BenchArgs) -> Result<Vec<CommandLine<'_>>> {
     let around = &args.commands_around;
-    let mut commands: Vec<Text<'_>> = Vec::new();
-    commands.extend(around.reference.as_deref().map(Text::Whole));
-    commands.extend(args.commands.iter().map(|text| Text::Whole(text)));
+    let mut commands: Vec<CommandText<'_>> = Vec::new();
+    commands.extend(around.reference.as_deref().map(CommandText::Whole));
+    commands.extend(args.commands.iter().map(|text| CommandText::Whole(text)));
     if !args.words.is_empty() {
-        commands.push(Text::Words(&args.words));
+        commands.push(CommandText::Words(&args.words));
     }
     let without_reference = commands.len() - usize::from(around.reference.is_some());
     ensure!(
@@ -445,7 +458,7 @@ pub(super) fn typed(args: &BenchArgs) -> Result<Vec<Typed<'_>>> {
         let prepare = of_all("--prepare", &around.prepare)?;
         let conclude = of_all("--conclude", &around.conclude)?;
         let output = of_all("--output", &args.streams.output)?;
-        typed.push(Typed {
+        typed.push(CommandLine {
             command: *command,
             name: name.map(String::as_str),
             prepare: prepare.map(|i| around.prepare[i].as_str()),
@@ -479,7 +492,7 @@ pub(super) enum Shell {
 }
 
 impl Shell {
-    /// From the value of `--shell`.
+    /// The shell for a value of `--shell`.
     pub(super) fn named(text: &str) -> Shell {
         match text {
             "none" => Shell::Never,
@@ -497,7 +510,8 @@ const OF_SHELL: [&str; 43] = [
     "return", "set", "shift", "source", "times", "trap", "ulimit", "umask", "wait",
 ];
 
-/// What in the text only a shell understands; none if splitting it into words means the same.
+/// The part of the text that only a shell understands; `None` if splitting the text into words
+/// means the same.
 pub(super) fn needs_shell_for(text: &str) -> Option<String> {
     let first = text.split_whitespace().next().unwrap_or_default();
     if OF_SHELL.contains(&first) || is_assignment(first) {

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use lab::experiment::LeftProcesses;
 use lab::template::escape;
 
-/// What is typed, before it is text.
+/// The experiment of the typed commands, before it becomes text.
 #[derive(Default)]
-pub(super) struct Definition {
-    /// Where the commands work: an absolute path.
+pub(super) struct BenchDefinition {
+    /// The working directory of the commands: an absolute path.
     pub(super) dir: String,
     pub(super) env: Vec<(String, String)>,
     /// Keys of `[plan]` with their values in TOML.
@@ -19,12 +19,12 @@ pub(super) struct Definition {
     pub(super) metrics: Vec<(String, String)>,
     pub(super) setup: Option<Script>,
     pub(super) cleanup: Option<Script>,
-    pub(super) methods: Vec<Method>,
+    pub(super) methods: Vec<BenchMethod>,
 }
 
-/// A command with what surrounds it.
+/// A command with its hooks, its streams and its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Method {
+pub(super) struct BenchMethod {
     pub(super) name: String,
     pub(super) command: Script,
     pub(super) prepare: Option<Script>,
@@ -35,7 +35,7 @@ pub(super) struct Method {
     pub(super) copies: Option<u32>,
     pub(super) leaves: LeftProcesses,
     pub(super) failures: Failures,
-    /// The values that were put in.
+    /// The values of the parameters in it.
     pub(super) parameters: Vec<(String, String)>,
     /// No key of the file: its worktree is removed after the run.
     pub(super) revision: Option<AtRevision>,
@@ -45,7 +45,7 @@ pub(super) struct Method {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AtRevision {
     pub(super) index: usize,
-    /// What was typed, without the name of the revision.
+    /// The command as it was typed, without the name of the revision.
     pub(super) command: String,
 }
 
@@ -57,7 +57,7 @@ pub(super) enum Script {
     Shell(String, Option<String>),
 }
 
-/// Which runs of a command count although they failed.
+/// The failed runs of a command that count all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failures {
     None,
@@ -66,7 +66,7 @@ pub(super) enum Failures {
     Codes(Vec<i32>),
 }
 
-impl Definition {
+impl BenchDefinition {
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         line(&mut out, "name", &string("bench"));
@@ -110,7 +110,7 @@ impl Definition {
     }
 }
 
-impl Method {
+impl BenchMethod {
     fn write(&self, out: &mut String) {
         out.push_str("\n[[method]]\n");
         line(out, "name", &string(&self.name));

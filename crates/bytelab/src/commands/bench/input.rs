@@ -25,24 +25,24 @@ const SILENT_NS: u64 = 60_000_000_000;
 
 /// The standard input of the commands.
 #[derive(Default)]
-pub(super) struct Input {
+pub(super) struct StandardInput {
     /// None: /dev/null.
     pub(super) path: Option<String>,
-    /// Where the copy is: removed on drop.
+    /// The folder of the copy, which is removed on drop.
     _copy: Option<TemporaryFolder>,
 }
 
-impl Input {
-    pub(super) fn of(args: &BenchArgs, stop: &Stop) -> Result<Input> {
+impl StandardInput {
+    pub(super) fn from_args(args: &BenchArgs, stop: &Stop) -> Result<StandardInput> {
         let given = args.streams.input.as_deref().filter(|input| *input != "null");
-        let Some(given) = given else { return Ok(Input::default()) };
+        let Some(given) = given else { return Ok(StandardInput::default()) };
         let path = existing_path("--input", given)?;
         let found =
             std::fs::metadata(to_path(&path)).with_context(|| format!("--input {given}"))?;
         ensure!(!found.is_dir(), "--input {given}: it is a directory");
         ensure!(!found.file_type().is_socket(), "--input {given}: it is a socket");
         if !is_read_once(&to_path(&path)) {
-            return Ok(Input { path: Some(path), _copy: None });
+            return Ok(StandardInput { path: Some(path), _copy: None });
         }
         ensure!(
             !args.results.toml,
@@ -54,7 +54,7 @@ impl Input {
         copied(Path::new(&*to_path(&path)), &copy, stop)
             .with_context(|| format!("--input {given}"))?;
         let path = absolute_path("--input", &lab::path_text::from_path(&copy))?;
-        Ok(Input { path: Some(path), _copy: Some(folder) })
+        Ok(StandardInput { path: Some(path), _copy: Some(folder) })
     }
 }
 

@@ -19,18 +19,18 @@ use lab::param::Point;
 use lab::run::{REVISIONS, Run, Warning};
 
 pub(crate) use self::args::BenchArgs;
-use self::args::{Exports, RunsArgs, Style};
+use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::Commands;
-use self::definition::{Definition, string};
-use self::input::{Input, existing_path};
+use self::definition::{BenchDefinition, string};
+use self::input::{StandardInput, existing_path};
 use self::programs::{Digests, Revision, Revisions};
-use super::measure_args::{Cache, MOST_SESSIONS, MeasureArgs};
+use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
 use super::output::print;
 use super::run::measure;
 use super::{Context, exit};
 use crate::console;
 use crate::experiments::{Catalogue, custom};
-use crate::measuring::{MethodFailed, RunRequest, Shown, Time};
+use crate::measuring::{MethodFailed, ProgressMode, RunRequest, TimeLimit};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let RunsArgs { min_runs, max_runs, .. } = &args.runs;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         (Err(error), None) => return Err(error),
     };
     let revisions = revisions.as_ref().map_or(&[][..], |revisions| &revisions.all);
-    let input = match (Input::of(args, &stop), exit::of_signal(&stop)) {
+    let input = match (StandardInput::from_args(args, &stop), exit::of_signal(&stop)) {
         (Ok(input), _) => input,
         (Err(_), Some(stopped)) => return Ok(stopped),
         (Err(error), None) => return Err(error),
@@ -56,7 +56,8 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let custom::Loaded { experiment, definition, defaults } = context.experiments.read(text)?;
+    let custom::LoadedExperiment { experiment, definition, defaults } =
+        context.experiments.read(text)?;
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
     let request = with_flags(request, args, commands.methods.len());
@@ -76,26 +77,26 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
 
 fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
     let choice = match args.results.style {
-        Style::None => return Ok(analyze(run)),
-        Style::Auto => ColorChoice::Auto,
-        Style::Color => ColorChoice::AlwaysAnsi,
-        Style::Nocolor => ColorChoice::Never,
+        OutputStyle::None => return Ok(analyze(run)),
+        OutputStyle::Auto => ColorChoice::Auto,
+        OutputStyle::Color => ColorChoice::AlwaysAnsi,
+        OutputStyle::Nocolor => ColorChoice::Never,
     };
     choice.write_global();
     print(run, &args.output, args.results.table)
 }
 
-/// What is no part of the experiment.
+/// Applies the flags of the run, which are no part of the experiment.
 fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunRequest {
     let keep = &args.results.keep;
     // What the commands print would be mixed with a table.
     let has_table = !args.shows_output()
-        && matches!(args.results.style, Style::Auto | Style::Color)
+        && matches!(args.results.style, OutputStyle::Auto | OutputStyle::Color)
         && io::stderr().is_terminal();
     let time = match request.time {
         // What the user did not ask for gives way to six runs.
-        Time::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
-            Time::Rounds(limit)
+        TimeLimit::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
+            TimeLimit::Rounds(limit)
         }
         time => time,
     };
@@ -108,7 +109,7 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
         data_dir: keep.data_dir.clone(),
         keep: !keep.no_store,
         push_to: keep.push.clone(),
-        shown: if has_table { Shown::Table } else { Shown::Step },
+        shown: if has_table { ProgressMode::Table } else { ProgressMode::Step },
         ..request
     }
 }
@@ -116,7 +117,7 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
 /// What is known of the programs before they are measured.
 fn with_programs(
     mut request: RunRequest,
-    typed: &Definition,
+    typed: &BenchDefinition,
     revisions: &[Revision],
     stop: &Stop,
 ) -> Result<RunRequest> {
@@ -147,9 +148,9 @@ fn with_advice(error: anyhow::Error, args: &BenchArgs) -> anyhow::Error {
     if advice.is_empty() { error } else { anyhow!("{failed} ({})", advice.join("; ")) }
 }
 
-fn definition(args: &BenchArgs, commands: &Commands) -> Result<Definition> {
+fn definition(args: &BenchArgs, commands: &Commands) -> Result<BenchDefinition> {
     let dir = input::working_folder(args.commands_around.cwd.as_deref())?;
-    Ok(Definition {
+    Ok(BenchDefinition {
         dir,
         env: commands.env.clone(),
         plan: plan(args, commands.methods.len()),
@@ -190,7 +191,7 @@ fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
         ("counting", number(counting)),
         ("time", time.map(string)),
         ("sample_limit", timeout.map(|timeout| string(&timeout))),
-        ("cache", Some(string(cache.unwrap_or(Cache::AsIs).word()))),
+        ("cache", Some(string(cache.unwrap_or(CacheChoice::AsIs).word()))),
     ];
     keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }

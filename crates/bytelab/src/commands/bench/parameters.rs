@@ -13,7 +13,7 @@ pub(super) struct Parameter {
 }
 
 /// A value for each parameter.
-pub(super) type Values<'a> = Vec<(&'a str, &'a str)>;
+pub(super) type ParameterValues<'a> = Vec<(&'a str, &'a str)>;
 
 impl Parameter {
     /// From the two values of `--parameter-list`. A comma in a value is written `\,`.
@@ -54,7 +54,7 @@ impl Parameter {
 }
 
 /// All combinations of values; the last parameter varies first.
-pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<Values<'_>>> {
+pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<ParameterValues<'_>>> {
     for (i, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
         ensure!(!name.is_empty(), "a parameter needs a name");
@@ -70,7 +70,7 @@ pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<Values<'_>>> 
     for Parameter { name, values } in parameters {
         all = all
             .into_iter()
-            .flat_map(|known: Values<'_>| {
+            .flat_map(|known: ParameterValues<'_>| {
                 values.iter().map(move |value| {
                     let mut one = known.clone();
                     one.push((name.as_str(), value.as_str()));
@@ -84,7 +84,7 @@ pub(super) fn combinations(parameters: &[Parameter]) -> Result<Vec<Values<'_>>> 
 
 /// The text with the value of each parameter in place of its name in braces. What is put in is not
 /// looked at again.
-pub(super) fn filled(text: &str, values: &Values<'_>) -> String {
+pub(super) fn substitute(text: &str, values: &ParameterValues<'_>) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -194,7 +194,8 @@ mod tests {
     fn the_values_are_combined_and_put_in_once() {
         let parameters = [Parameter::list("a", "1,2"), Parameter::list("b", "{a},x")];
         let all = combinations(&parameters).unwrap();
-        let texts: Vec<String> = all.iter().map(|values| filled("{a}{b}{c}{", values)).collect();
+        let texts: Vec<String> =
+            all.iter().map(|values| substitute("{a}{b}{c}{", values)).collect();
         assert_eq!(texts, ["1{a}{c}{", "1x{c}{", "2{a}{c}{", "2x{c}{"]);
         let twice = [Parameter::list("a", "1"), Parameter::list("a", "2")];
         assert!(combinations(&twice).unwrap_err().to_string().contains("a is given twice"));

@@ -1,5 +1,5 @@
-//! What the commands run: the worktrees of `--rev`, the files of worktrees that the commands name,
-//! and which commands run the same program.
+//! The programs of the commands: the worktrees of `--rev`, the files of worktrees that the commands
+//! name, and the commands that run the same program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, Metadata};
@@ -14,7 +14,7 @@ use lab::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
 use sha2::{Digest, Sha256};
 
 use super::args::RevisionArgs;
-use super::definition::{AtRevision, Definition, Method, Script};
+use super::definition::{AtRevision, BenchDefinition, BenchMethod, Script};
 use crate::experiments::TemporaryFolder;
 use crate::git::describe;
 
@@ -26,18 +26,18 @@ const FILE_MAX_BYTES: u64 = 1 << 30;
 /// The SHA-256 of files, each of which is read once.
 pub(super) struct Digests<'a> {
     stop: &'a Stop,
-    /// By device and inode.
+    /// The digests by device and inode.
     known: HashMap<(u64, u64), Option<String>>,
 }
 
 /// The revisions, each with the methods whose programs are its own.
 pub(super) fn measured(
-    definition: &Definition,
+    definition: &BenchDefinition,
     revisions: &[Revision],
     digests: &mut Digests<'_>,
 ) -> Vec<MeasuredRevision> {
     let mut measured = |(at, Revision { measured, tree }): (usize, &Revision)| {
-        let mut of_revision = |method: &Method| {
+        let mut of_revision = |method: &BenchMethod| {
             let AtRevision { index, command } = method.revision.as_ref()?;
             (*index == at).then(|| RevisionMethod {
                 name: method.name.clone(),
@@ -70,13 +70,13 @@ fn files(command: &Script, folder: &str, digests: &mut Digests<'_>) -> BTreeMap<
 
 /// A sentence for each program that several commands run with the same arguments.
 pub(super) fn same(
-    definition: &Definition,
+    definition: &BenchDefinition,
     revisions: &[Revision],
     digests: &mut Digests<'_>,
 ) -> Vec<String> {
-    let mut programs: Vec<(Program, Vec<&str>)> = Vec::new();
+    let mut programs: Vec<(CommandProgram, Vec<&str>)> = Vec::new();
     for method in &definition.methods {
-        let program = Program::of_method(method, definition, revisions);
+        let program = CommandProgram::of_method(method, definition, revisions);
         match programs.iter_mut().find(|(known, _)| known.is_same(&program, digests)) {
             Some((_, names)) => names.push(&method.name),
             None => programs.push((program, vec![&method.name])),
@@ -94,18 +94,22 @@ fn sentence(names: &[&str]) -> String {
     format!("{} and {last} run the same program with the same arguments", others.join(", "))
 }
 
-/// What a command runs.
-struct Program {
-    /// As it is in the command; empty where all of it is for a shell.
+/// The program of a command.
+struct CommandProgram {
+    /// Its name as it is in the command; empty if the whole command is for a shell.
     word: String,
     /// Its file, if it is known.
     file: Option<PathBuf>,
-    /// All else: its arguments, and what surrounds the command.
-    rest: Method,
+    /// The rest of the method: the arguments, the hooks, the streams.
+    rest: BenchMethod,
 }
 
-impl Program {
-    fn of_method(method: &Method, definition: &Definition, revisions: &[Revision]) -> Program {
+impl CommandProgram {
+    fn of_method(
+        method: &BenchMethod,
+        definition: &BenchDefinition,
+        revisions: &[Revision],
+    ) -> CommandProgram {
         let (word, arguments) = match &method.command {
             Script::Words(words) => {
                 let (program, arguments) = words.split_first().unzip();
@@ -118,7 +122,7 @@ impl Program {
                 (word.to_owned(), Script::Shell(rest.to_owned(), shell.clone()))
             }
         };
-        let rest = Method {
+        let rest = BenchMethod {
             name: String::new(),
             command: arguments,
             parameters: Vec::new(),
@@ -134,12 +138,12 @@ impl Program {
             _ if variables.any(|(name, _)| name == "PATH") => None,
             _ => installed(&word),
         };
-        Program { word, file, rest }
+        CommandProgram { word, file, rest }
     }
 
     /// Whether their files have equal bytes. One file of two names may be two programs, as gzip and
     /// gunzip are.
-    fn is_same(&self, other: &Program, digests: &mut Digests<'_>) -> bool {
+    fn is_same(&self, other: &CommandProgram, digests: &mut Digests<'_>) -> bool {
         if self.rest != other.rest {
             return false;
         }
@@ -231,7 +235,7 @@ pub(super) struct Revisions {
     pub(super) all: Vec<Revision>,
     /// The root of each worktree that was made.
     made: Vec<String>,
-    /// Where they are: removed after them.
+    /// The folder of the worktrees, which is removed after them.
     _dir: TemporaryFolder,
 }
 
@@ -360,8 +364,8 @@ mod tests {
         Script::Words(text.split(' ').map(str::to_owned).collect())
     }
 
-    fn method(name: &str, command: Script) -> Method {
-        Method {
+    fn method(name: &str, command: Script) -> BenchMethod {
+        BenchMethod {
             name: name.to_owned(),
             command,
             prepare: None,
@@ -377,12 +381,12 @@ mod tests {
         }
     }
 
-    fn check(dir: &Path, methods: Vec<Method>, expected: &[&str]) {
+    fn check(dir: &Path, methods: Vec<BenchMethod>, expected: &[&str]) {
         let dir = dir.to_str().unwrap().to_owned();
-        check_in(&Definition { dir, methods, ..Definition::default() }, expected);
+        check_in(&BenchDefinition { dir, methods, ..BenchDefinition::default() }, expected);
     }
 
-    fn check_in(definition: &Definition, expected: &[&str]) {
+    fn check_in(definition: &BenchDefinition, expected: &[&str]) {
         let end = " run the same program with the same arguments";
         let found = same(definition, &[], &mut Digests::new(&Stop::default()));
         let found: Vec<&str> = found.iter().map(|line| line.strip_suffix(end).unwrap()).collect();
@@ -405,7 +409,8 @@ mod tests {
         check(dir, of(&["./d", "./e"]), &[]);
         check(dir, of(&["./d", ".//d"]), &["./d and .//d"]);
         check(dir, of(&["sh x", "/bin/sh x"]), &["sh x and /bin/sh x"]);
-        let six: Vec<Method> = (1..7).map(|n| method(&n.to_string(), words("./a x"))).collect();
+        let six: Vec<BenchMethod> =
+            (1..7).map(|n| method(&n.to_string(), words("./a x"))).collect();
         check(dir, six, &["1, 2, 3, 4 and 2 more"]);
         let shell = |text: &str| method(text, Script::Shell("a | b".to_owned(), None));
         check(dir, vec![shell("1"), shell("2")], &["1 and 2"]);
@@ -419,11 +424,11 @@ mod tests {
             std::fs::write(directory.path().join(name), "one").unwrap();
         }
         let names = [("1", "./a"), ("2", "./b"), ("3", "./a")];
-        let definition = Definition {
+        let definition = BenchDefinition {
             dir: directory.path().to_str().unwrap().to_owned(),
             setup: Some(words("make b")),
             methods: names.map(|(name, text)| method(name, words(text))).to_vec(),
-            ..Definition::default()
+            ..BenchDefinition::default()
         };
         check_in(&definition, &["1 and 3"]);
     }
@@ -450,13 +455,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let plain = || method("plain", words("./x"));
         for other in [
-            Method { prepare: Some(words("a")), ..plain() },
-            Method { output: Some("pipe".to_owned()), ..plain() },
-            Method { env: vec![("A".to_owned(), "b".to_owned())], ..plain() },
+            BenchMethod { prepare: Some(words("a")), ..plain() },
+            BenchMethod { output: Some("pipe".to_owned()), ..plain() },
+            BenchMethod { env: vec![("A".to_owned(), "b".to_owned())], ..plain() },
         ] {
             check(directory.path(), vec![plain(), other], &[]);
         }
-        let named = Method { parameters: vec![("n".to_owned(), "1".to_owned())], ..plain() };
+        let named = BenchMethod { parameters: vec![("n".to_owned(), "1".to_owned())], ..plain() };
         check(directory.path(), vec![plain(), named], &["plain and plain"]);
     }
 

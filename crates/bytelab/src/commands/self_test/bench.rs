@@ -9,29 +9,35 @@ use lab::run::{CacheState, Cell, Design, Plan, Run};
 use lab::timeline::{Timeline, trace};
 
 use crate::experiments::self_test::experiment;
-use crate::measuring::{NewRun, PreparedRun, ProgressDisplay, Shown, Start, prepare_run};
+use crate::measuring::{
+    NewRun, PreparedRun, ProgressDisplay, ProgressMode, RunOrigin, prepare_run,
+};
 
 /// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);
 
-pub(super) struct Check {
+pub(super) struct SelfTestCheck {
     pub(super) name: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CheckOutcome,
     /// The measured value and the expected value.
     pub(super) found: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CheckOutcome {
     Passed,
     Failed,
     /// The machine is too busy for a verdict.
     Undecided,
 }
 
-impl Check {
+impl SelfTestCheck {
     pub(super) fn new(name: &'static str, passed: bool, found: String) -> Self {
-        Self { name, outcome: if passed { Outcome::Passed } else { Outcome::Failed }, found }
+        Self {
+            name,
+            outcome: if passed { CheckOutcome::Passed } else { CheckOutcome::Failed },
+            found,
+        }
     }
 }
 
@@ -67,7 +73,7 @@ impl Bench {
                 run,
                 data,
                 launcher,
-                &mut ProgressLine(ProgressDisplay::new(Shown::Step)),
+                &mut ProgressLine(ProgressDisplay::new(ProgressMode::Step)),
                 &self.stop,
             )
         });
@@ -101,9 +107,9 @@ impl Bench {
         };
         let points = vec![Point::default()];
         let new = NewRun { points, plan, label: None, notes: Vec::new() };
-        let mut line = ProgressLine(ProgressDisplay::new(Shown::Step));
+        let mut line = ProgressLine(ProgressDisplay::new(ProgressMode::Step));
         // Other processes of the self-test run at the same time, so no orphans are adopted.
-        let mut prepared = prepare_run(job, Start::New(new), None, &line.0, &self.stop)?;
+        let mut prepared = prepare_run(job, RunOrigin::New(new), None, &line.0, &self.stop)?;
         let mut launcher = prepared.launcher(&self.stop)?;
         let PreparedRun { job, run, data, .. } = &mut prepared;
         measure(job, run, data, &mut launcher, &mut line, &self.stop)?;

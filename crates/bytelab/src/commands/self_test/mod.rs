@@ -16,13 +16,13 @@ use lab::launch::Stop;
 use lab::run::{CacheState, Run, Warning};
 use lab::timeline::{Category, Timeline};
 
-use self::bench::{Bench, Check, Effort, Outcome, find, median, or_why, show};
-use self::pairs::{Kind, Pairs};
+use self::bench::{Bench, CheckOutcome, Effort, SelfTestCheck, find, median, or_why, show};
+use self::pairs::{PairKind, Pairs};
 use super::{Context, exit};
 use crate::console;
 use crate::experiments::self_test::{
     ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
-    TOUCHED_BYTES, more, percents,
+    TOUCHED_BYTES, method_with_more, percents,
 };
 
 /// The maximum for a race of the same program twice and one that does 5 % more.
@@ -53,7 +53,7 @@ pub(crate) struct SelfTestArgs {
         default_value = "same",
         requires = "aa"
     )]
-    kinds: Vec<Kind>,
+    kinds: Vec<PairKind>,
     /// Count in 100 runs (or as many as --aa gives) how often a method that does this many percent
     /// more work is found slower
     #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
@@ -87,15 +87,19 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
     let mut out = console::stdout();
     for check in &checks {
         let mark = match check.outcome {
-            Outcome::Passed => "ok  ",
-            Outcome::Failed => "FAIL",
-            Outcome::Undecided => "?   ",
+            CheckOutcome::Passed => "ok  ",
+            CheckOutcome::Failed => "FAIL",
+            CheckOutcome::Undecided => "?   ",
         };
         writeln!(out, "{mark}  {:<18} {}", check.name, check.found)?;
     }
     let count = |outcome| checks.iter().filter(|check| check.outcome == outcome).count();
-    let (passed, failed) = (count(Outcome::Passed), count(Outcome::Failed));
-    writeln!(out, "{passed} passed, {failed} failed, {} undecided", count(Outcome::Undecided))?;
+    let (passed, failed) = (count(CheckOutcome::Passed), count(CheckOutcome::Failed));
+    writeln!(
+        out,
+        "{passed} passed, {failed} failed, {} undecided",
+        count(CheckOutcome::Undecided)
+    )?;
     if let Some(stopped) = exit::of_signal(&bench.stop) {
         return Ok(stopped);
     }
@@ -103,7 +107,7 @@ pub(crate) fn run(args: &SelfTestArgs, _: &Context) -> Result<ExitCode> {
 }
 
 impl Bench {
-    fn all(&self) -> Result<Vec<Check>> {
+    fn all(&self) -> Result<Vec<SelfTestCheck>> {
         let effort = |rounds| Effort { sessions: 1, rounds, cache: CacheState::AsIs, counting: 0 };
         let known = self.measure(&["empty", "touch", "switch"], effort(20))?;
         let cold = self.measure(&["cold-read"], Effort { cache: CacheState::Cold, ..effort(5) })?;
@@ -130,13 +134,13 @@ impl Bench {
     /// Measures the same program twice and one that does 5 % more work. On a busy machine ten
     /// sessions are not enough: an undecided race is measured again with four times as many.
     fn race(&self, effort: Effort) -> Result<Run> {
-        let more = more(PERCENT);
-        let methods = ["same", "same-again", more.as_str()];
+        let slower = method_with_more(PERCENT);
+        let methods = ["same", "same-again", slower.as_str()];
         let mut sessions = 10;
         loop {
             let run = self.measure(&methods, Effort { sessions, ..effort })?;
             let checks = [same_check(&run), slower_check(&run)];
-            let settled = checks.iter().all(|check| check.outcome == Outcome::Passed);
+            let settled = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
             if settled || sessions >= MOST_SESSIONS || self.stop.signal().is_some() {
                 return Ok(run);
             }
@@ -145,7 +149,7 @@ impl Bench {
     }
 }
 
-fn clock_check() -> Check {
+fn clock_check() -> SelfTestCheck {
     let (step_ns, cost_ns) = (clock::step_ns(), clock::cost_ns());
     let mut last_ns = clock::now_ns();
     let steady = (0..1_000_000).all(|_| {
@@ -155,85 +159,89 @@ fn clock_check() -> Check {
         steady
     });
     let found = format!("step {step_ns} ns, one reading {cost_ns:.0} ns, never runs backwards");
-    Check::new("clock", steady && step_ns < 10_000 && cost_ns < 10_000.0, found)
+    SelfTestCheck::new("clock", steady && step_ns < 10_000 && cost_ns < 10_000.0, found)
 }
 
 /// The overhead that the lab adds to every timed interval.
-fn empty_check(run: &Run) -> Check {
+fn empty_check(run: &Run) -> SelfTestCheck {
     let wall_ns = median(run, "empty", "wall_ns");
     let found = format!("an empty sample takes {} ns (less than 1000)", show(wall_ns));
-    Check::new("empty interval", wall_ns.is_some_and(|ns| ns < 1000.0), found)
+    SelfTestCheck::new("empty interval", wall_ns.is_some_and(|ns| ns < 1000.0), found)
 }
 
-fn memory_check(run: &Run) -> Check {
+fn memory_check(run: &Run) -> SelfTestCheck {
     let used = median(run, "touch", "peak_rss_bytes").zip(median(run, "empty", "peak_rss_bytes"));
     let used = used.map(|(touch, empty)| touch - empty);
     let found = format!("touching {TOUCHED_BYTES} bytes raised the peak by {}", show(used));
     let within = |used: f64| (used - TOUCHED_BYTES as f64).abs() <= 1_048_576.0;
-    Check::new("peak memory", used.is_some_and(within), or_why(found, run, "touch"))
+    SelfTestCheck::new("peak memory", used.is_some_and(within), or_why(found, run, "touch"))
 }
 
-fn switches_check(run: &Run) -> Check {
+fn switches_check(run: &Run) -> SelfTestCheck {
     let count = median(run, "switch", "voluntary_switches");
     let found = format!("{SWITCHES} sleeps gave {} voluntary switches", show(count));
     // A sleep of 1 ns that has ended before the switch does not cause one.
     let within = |count: f64| (count - f64::from(SWITCHES)).abs() <= f64::from(SWITCHES) / 100.0;
-    Check::new("context switches", count.is_some_and(within), or_why(found, run, "switch"))
+    SelfTestCheck::new("context switches", count.is_some_and(within), or_why(found, run, "switch"))
 }
 
-fn cold_check(run: &Run) -> Check {
+fn cold_check(run: &Run) -> SelfTestCheck {
     let bytes = median(run, "cold-read", "device_read_bytes");
     let found = format!("a cold read of {COLD_BYTES} bytes took {} from the device", show(bytes));
     let passed = bytes.is_some_and(|bytes| bytes as usize == COLD_BYTES);
-    Check::new("device bytes", passed, or_why(found, run, "cold-read"))
+    SelfTestCheck::new("device bytes", passed, or_why(found, run, "cold-read"))
 }
 
 /// A loop on one thread must use a CPU except while it waits for one.
-fn cpu_check(run: &Run) -> Check {
+fn cpu_check(run: &Run) -> SelfTestCheck {
     let ratio = median(run, "same", "cpu_ns").zip(less_wait(run, "same"));
     let ratio = ratio.map(|(cpu, wall)| cpu / wall);
     let found = match ratio {
         Some(ratio) => format!("CPU time / (wall − wait) of a loop is {ratio:.3} (0.9 to 1.1)"),
         None => "CPU time or run-queue wait cannot be had here".to_owned(),
     };
-    Check::new("cpu time", ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found)
+    SelfTestCheck::new("cpu time", ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found)
 }
 
-fn same_check(run: &Run) -> Check {
+fn same_check(run: &Run) -> SelfTestCheck {
     let Some(comparison) = decided(run, "same-again") else {
-        return Check::new("A/A", false, "was not measured".to_owned());
+        return SelfTestCheck::new("A/A", false, "was not measured".to_owned());
     };
     // One correct test in 20 finds a difference where there is none, but never a large one.
     let small = |bound: Option<f64>| bound.is_some_and(|ratio| (0.98..1.02).contains(&ratio));
     let passed =
         !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || small(comparison.ratio);
-    Check::new("A/A", passed, describe("one program under two names", &comparison))
+    SelfTestCheck::new("A/A", passed, describe("one program under two names", &comparison))
 }
 
-fn slower_check(run: &Run) -> Check {
+fn slower_check(run: &Run) -> SelfTestCheck {
     let name = "5 % more";
-    let Some(comparison) = decided(run, &more(PERCENT)) else {
-        return Check::new("5 % more", false, "was not measured".to_owned());
+    let Some(comparison) = decided(run, &method_with_more(PERCENT)) else {
+        return SelfTestCheck::new("5 % more", false, "was not measured".to_owned());
     };
     let found = describe("5 % more operations", &comparison);
     match of_five_percent(comparison.verdict, comparison.low.zip(comparison.high)) {
-        Outcome::Undecided => Check {
-            outcome: Outcome::Undecided,
-            ..Check::new(name, false, format!("{found}; this machine is too busy to find it"))
+        CheckOutcome::Undecided => SelfTestCheck {
+            outcome: CheckOutcome::Undecided,
+            ..SelfTestCheck::new(
+                name,
+                false,
+                format!("{found}; this machine is too busy to find it"),
+            )
         },
-        outcome => Check::new(name, outcome == Outcome::Passed, found),
+        outcome => SelfTestCheck::new(name, outcome == CheckOutcome::Passed, found),
     }
 }
 
 /// An undecided interval that contains the true value is correct; if it also contains 1, the
 /// machine is the cause.
-fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
+fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> CheckOutcome {
     let truth = 1.0 + f64::from(PERCENT) / 100.0;
     let holds_it = interval.is_some_and(|(low, high)| low <= truth && truth <= high);
     match verdict {
-        Verdict::Slower => Outcome::Passed,
-        Verdict::Undecided if holds_it => Outcome::Undecided,
-        _ => Outcome::Failed,
+        Verdict::Slower => CheckOutcome::Passed,
+        Verdict::Undecided if holds_it => CheckOutcome::Undecided,
+        _ => CheckOutcome::Failed,
     }
 }
 
@@ -241,10 +249,10 @@ fn of_five_percent(verdict: Verdict, interval: Option<(f64, f64)>) -> Outcome {
 /// one.
 fn decided(run: &Run, method: &str) -> Option<Comparison> {
     let comparisons = analyze(run).comparisons;
-    let of = |metric: &str| {
+    let find_comparison = |metric: &str| {
         comparisons.iter().find(|c| c.method == method && c.metric == metric).cloned()
     };
-    of("wall_less_wait_ns").or_else(|| of("wall_ns"))
+    find_comparison("wall_less_wait_ns").or_else(|| find_comparison("wall_ns"))
 }
 
 fn describe(what: &str, comparison: &Comparison) -> String {
@@ -283,16 +291,16 @@ const METHODS: &[&str] = &[
 ];
 
 /// A million calls must be counted as a million, and none as none.
-fn calls_check(run: &Run) -> Check {
+fn calls_check(run: &Run) -> SelfTestCheck {
     let [calls, empty] = ["calls", "empty"].map(|method| median(run, method, "syscalls"));
     let found =
         format!("{CALLS} system calls were counted as {}, none as {}", show(calls), show(empty));
     let passed = calls == Some(f64::from(CALLS)) && empty == Some(0.0);
-    Check::new("system calls", passed, or_why_uncounted(found, run, "calls"))
+    SelfTestCheck::new("system calls", passed, or_why_uncounted(found, run, "calls"))
 }
 
 /// A thread makes a few calls of its own at its start and at its end.
-fn threads_check(run: &Run) -> Check {
+fn threads_check(run: &Run) -> SelfTestCheck {
     const OWN_MAX: u32 = 40;
     let known = THREADS * CALLS_PER_THREAD;
     let total = median(run, "threads", "syscalls");
@@ -306,11 +314,11 @@ fn threads_check(run: &Run) -> Check {
     let range = f64::from(known)..f64::from(known + THREADS * OWN_MAX);
     let passed =
         total.is_some_and(|total| range.contains(&total)) && named == Some(f64::from(known));
-    Check::new("of threads", passed, or_why_uncounted(found, run, "threads"))
+    SelfTestCheck::new("of threads", passed, or_why_uncounted(found, run, "threads"))
 }
 
 /// The counts must be exact to the byte, and so must the peak.
-fn allocations_check(run: &Run) -> Check {
+fn allocations_check(run: &Run) -> SelfTestCheck {
     let known = f64::from(ALLOCATIONS);
     let bytes = known * ALLOCATED_BYTES as f64;
     let [n, allocated, peak] = ["allocations", "allocated_bytes", "peak_live_bytes"]
@@ -325,25 +333,25 @@ fn allocations_check(run: &Run) -> Check {
         show(none)
     );
     let passed = (n, allocated, peak, none) == (Some(known), Some(bytes), Some(bytes), Some(0.0));
-    Check::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
+    SelfTestCheck::new("allocations", passed, or_why_uncounted(found, run, "allocate"))
 }
 
 /// The allocations of idle threads are subtracted, as the start of a thread allocates.
-fn allocations_of_threads_check(run: &Run) -> Check {
+fn allocations_of_threads_check(run: &Run) -> SelfTestCheck {
     let more = more_than_idle(run, "allocate-in-threads", "idle-threads");
     let (passed, found) = judge(THREADS * ALLOCATIONS, more, "of three threads");
-    Check::new("allocating threads", passed, or_why_uncounted(found, run, "idle-threads"))
+    SelfTestCheck::new("allocating threads", passed, or_why_uncounted(found, run, "idle-threads"))
 }
 
 /// For a program that is counted by a preloaded library; the allocations of its start are
 /// subtracted.
-fn foreign_allocations_check(run: &Run) -> Check {
+fn foreign_allocations_check(run: &Run) -> SelfTestCheck {
     let alone = judge(ALLOCATIONS, more_than_idle(run, "foreign", "foreign-idle"), "of one thread");
     let threads = more_than_idle(run, "foreign-in-threads", "foreign-idle-threads");
     let threads = judge(THREADS * ALLOCATIONS, threads, "of three threads");
     let found = format!("{}; {}", alone.1, threads.1);
     let passed = alone.0 && threads.0;
-    Check::new("foreign programs", passed, or_why_uncounted(found, run, "foreign"))
+    SelfTestCheck::new("foreign programs", passed, or_why_uncounted(found, run, "foreign"))
 }
 
 /// The difference in allocations and bytes between one method and another.
@@ -374,11 +382,11 @@ fn or_why_uncounted(found: String, run: &Run, method: &str) -> String {
 
 /// The timeline must contain the scheduling of each of the three threads that a sample starts. If
 /// threads are only polled, those that live for less than a polling interval may be missing.
-fn timeline_check(timeline: Option<&Timeline>) -> Check {
+fn timeline_check(timeline: Option<&Timeline>) -> SelfTestCheck {
     let name = "timeline";
     let process = timeline.and_then(|timeline| timeline.processes.first());
     let (Some(timeline), Some(process)) = (timeline, process) else {
-        return Check::new(name, false, "nothing was recorded".to_owned());
+        return SelfTestCheck::new(name, false, "nothing was recorded".to_owned());
     };
     let scheduled = |tid: u32| {
         let thread = process.threads.iter().find(|thread| thread.tid == tid);
@@ -392,7 +400,7 @@ fn timeline_check(timeline: Option<&Timeline>) -> Check {
     let passed = scheduled(process.pid) && (found == known || (sampled && found < known));
     let how = if sampled { "looked at" } else { "reported by the kernel" };
     let found = format!("{found} of {known} threads are in it, their scheduling {how}");
-    Check::new(name, passed, found)
+    SelfTestCheck::new(name, passed, found)
 }
 
 #[cfg(test)]
@@ -404,10 +412,10 @@ mod tests {
     #[test]
     fn a_busy_machine_is_no_failure_and_a_false_interval_is_one() {
         let of = |verdict, low, high| of_five_percent(verdict, Some((low, high)));
-        assert!(of(Verdict::Undecided, 0.9784, 1.1718) == Outcome::Undecided);
-        assert!(of(Verdict::Slower, 1.0417, 1.05) == Outcome::Passed);
-        assert!(of(Verdict::Undecided, 0.98, 1.03) == Outcome::Failed);
-        assert!(of(Verdict::Faster, 0.9, 0.95) == Outcome::Failed);
-        assert!(of_five_percent(Verdict::Undecided, None) == Outcome::Failed);
+        assert!(of(Verdict::Undecided, 0.9784, 1.1718) == CheckOutcome::Undecided);
+        assert!(of(Verdict::Slower, 1.0417, 1.05) == CheckOutcome::Passed);
+        assert!(of(Verdict::Undecided, 0.98, 1.03) == CheckOutcome::Failed);
+        assert!(of(Verdict::Faster, 0.9, 0.95) == CheckOutcome::Failed);
+        assert!(of_five_percent(Verdict::Undecided, None) == CheckOutcome::Failed);
     }
 }

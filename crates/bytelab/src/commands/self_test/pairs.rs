@@ -12,8 +12,8 @@ use lab::analyze::{self, Allowed, Comparison, Outcome, Verdict, analyze, check a
 use lab::launch::{ServerProcess, Stop};
 use lab::run::{CacheState, Run};
 
-use super::bench::{AA, Bench, Check, Effort};
-use crate::experiments::self_test::{BURN, OTHERS, more};
+use super::bench::{AA, Bench, Effort, SelfTestCheck};
+use crate::experiments::self_test::{BURN, OTHERS, method_with_more};
 
 /// The rate of false alarms of a correct test.
 const FALSE_ALARMS: f64 = 0.05;
@@ -27,7 +27,7 @@ const LARGE_PERCENT: u32 = 10;
 
 /// What distinguishes the two methods of a pair. Both start the same processes and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum PairKind {
     /// One program under two names.
     Same,
     /// One command under two names, each sample a process of its own.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     ManyOthers,
 }
 
-impl Kind {
+impl PairKind {
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
@@ -54,14 +54,14 @@ impl Kind {
     /// The reference, the other method, and the methods that are measured in the same rounds.
     fn methods(self) -> Vec<String> {
         let (pair, others) = match self {
-            Kind::Same => (["same", "same-again"], 0),
-            Kind::Command => (["shell", "shell-again"], 0),
-            Kind::Shell => (["shell", "child-of-shell"], 0),
-            Kind::Pipeline => (["before-pipeline", "in-pipeline"], 0),
-            Kind::Thread => (["first-thread", "second-thread"], 0),
-            Kind::Worker => (["same", "as-worker"], 0),
-            Kind::FewOthers => (["same", "same-again"], 2),
-            Kind::ManyOthers => (["same", "same-again"], OTHERS),
+            PairKind::Same => (["same", "same-again"], 0),
+            PairKind::Command => (["shell", "shell-again"], 0),
+            PairKind::Shell => (["shell", "child-of-shell"], 0),
+            PairKind::Pipeline => (["before-pipeline", "in-pipeline"], 0),
+            PairKind::Thread => (["first-thread", "second-thread"], 0),
+            PairKind::Worker => (["same", "as-worker"], 0),
+            PairKind::FewOthers => (["same", "same-again"], 2),
+            PairKind::ManyOthers => (["same", "same-again"], OTHERS),
         };
         let others = (1..=others).map(|n| format!("other-{n}"));
         pair.map(str::to_owned).into_iter().chain(others).collect()
@@ -70,12 +70,12 @@ impl Kind {
     /// Whether both methods cost exactly the same. Otherwise a process or thread that is started or
     /// woken later makes a small true difference, which is measured by all pairs together.
     fn is_equal(self) -> bool {
-        !matches!(self, Kind::Shell | Kind::Pipeline | Kind::Thread)
+        !matches!(self, PairKind::Shell | PairKind::Pipeline | PairKind::Thread)
     }
 
     /// For processes, each round is a session.
     fn effort(self) -> Effort {
-        let is_command = matches!(self, Kind::Command | Kind::Shell | Kind::Pipeline);
+        let is_command = matches!(self, PairKind::Command | PairKind::Shell | PairKind::Pipeline);
         let rounds = if is_command { 2 } else { AA.1 };
         Effort { sessions: AA.0, rounds, cache: CacheState::AsIs, counting: 0 }
     }
@@ -142,7 +142,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// How often two methods of equal cost are reported as different: for each kind, at each load.
-    pub(super) fn false_alarms(&self, kinds: &[Kind]) -> Result<Vec<Check>> {
+    pub(super) fn false_alarms(&self, kinds: &[PairKind]) -> Result<Vec<SelfTestCheck>> {
         let mut checks = Vec::new();
         let mut pool = Count::default();
         for load in self.loads {
@@ -165,18 +165,18 @@ impl<'a> Pairs<'a> {
             100.0 * pool.share(pool.claims),
             100.0 * most
         );
-        checks.push(Check::new("all", pool.share(pool.claims) <= most, found));
+        checks.push(SelfTestCheck::new("all", pool.share(pool.claims) <= most, found));
         Ok(checks)
     }
 
     /// How often a difference of this many percent is found.
-    pub(super) fn found(&self, percents: &[u32]) -> Result<Vec<Check>> {
+    pub(super) fn found(&self, percents: &[u32]) -> Result<Vec<SelfTestCheck>> {
         let mut checks = Vec::new();
         for load in self.loads {
             let _burners = burners(*load, &self.bench.stop)?;
             for percent in percents {
-                let methods = ["same".to_owned(), more(*percent)];
-                for (metric, count) in self.count(&methods, Kind::Same.effort(), *load)? {
+                let methods = ["same".to_owned(), method_with_more(*percent)];
+                for (metric, count) in self.count(&methods, PairKind::Same.effort(), *load)? {
                     checks.push(found_of(*percent, *load, metric, &count));
                 }
             }
@@ -211,9 +211,10 @@ impl<'a> Pairs<'a> {
 }
 
 fn open_rows(path: &Path) -> Result<File> {
-    let of = || format!("writing {}", path.display());
-    let mut rows = File::create(path).with_context(of)?;
-    writeln!(rows, "method,methods,load,pair,metric,ratio,low,high,verdict").with_context(of)?;
+    let writing = || format!("writing {}", path.display());
+    let mut rows = File::create(path).with_context(writing)?;
+    writeln!(rows, "method,methods,load,pair,metric,ratio,low,high,verdict")
+        .with_context(writing)?;
     Ok(rows)
 }
 
@@ -232,12 +233,12 @@ fn write_row(
 
 /// Whether the false alarms of a metric are few enough, and the intervals many enough.
 fn false_alarms_of(
-    kind: Kind,
+    kind: PairKind,
     load: u32,
     metric: &'static str,
     count: &Count,
     alarms: u32,
-) -> Check {
+) -> SelfTestCheck {
     let most = MOST_OF_A_CELL.max(count.by_chance());
     let finite = count.intervals.len() as u32;
     let passed = count.share(alarms) <= most && count.share(finite) >= LEAST_FINITE;
@@ -251,11 +252,11 @@ fn false_alarms_of(
         100.0 * most,
         count.ratio(),
     );
-    Check::new(metric, passed, found)
+    SelfTestCheck::new(metric, passed, found)
 }
 
 /// On a quiet machine, most large differences must be found.
-fn found_of(percent: u32, load: u32, metric: &'static str, count: &Count) -> Check {
+fn found_of(percent: u32, load: u32, metric: &'static str, count: &Count) -> SelfTestCheck {
     let must = load == 0 && percent >= LARGE_PERCENT;
     let passed = !must || count.share(count.claims) >= LEAST_FOUND;
     let found = format!(
@@ -266,20 +267,20 @@ fn found_of(percent: u32, load: u32, metric: &'static str, count: &Count) -> Che
         100.0 * count.share(count.claims),
         count.ratio(),
     );
-    Check::new(metric, passed, found)
+    SelfTestCheck::new(metric, passed, found)
 }
 
 /// The comparisons of a method by wall time, by CPU time and by the deciding metric.
 fn of_metrics(run: &Run, method: &str) -> Vec<(&'static str, Comparison)> {
     let comparisons = analyze(run).comparisons;
-    let of = |name, is: &dyn Fn(&Comparison) -> bool| {
+    let find_comparison = |name, is: &dyn Fn(&Comparison) -> bool| {
         let mut own = comparisons.iter().filter(|c| c.method == method);
         own.find(|c| is(c)).map(|c| (name, c.clone()))
     };
     [
-        of("wall", &|c| c.metric == "wall_ns"),
-        of("cpu", &|c| c.metric == "cpu_ns"),
-        of("what decides", &|c| c.decides),
+        find_comparison("wall", &|c| c.metric == "wall_ns"),
+        find_comparison("cpu", &|c| c.metric == "cpu_ns"),
+        find_comparison("what decides", &|c| c.decides),
     ]
     .into_iter()
     .flatten()
@@ -305,7 +306,7 @@ const FAILURES: f64 = 0.01;
 const ALLOWED_PERCENT: f64 = 5.0;
 
 /// Works as the command does: a second run if the first is not ok.
-pub(super) fn repeat_check(bench: &Bench, times: u32) -> Result<Check> {
+pub(super) fn repeat_check(bench: &Bench, times: u32) -> Result<SelfTestCheck> {
     let effort = Effort { sessions: AA.0, rounds: AA.1, cache: CacheState::AsIs, counting: 0 };
     let allowed = ["wall_ns", "cpu_ns"]
         .map(|metric| Allowed { metric: metric.to_owned(), percent: ALLOWED_PERCENT });
@@ -348,5 +349,5 @@ pub(super) fn repeat_check(bench: &Bench, times: u32) -> Result<Check> {
         100.0 * share,
         100.0 * limit
     );
-    Ok(Check::new("check A/A", share <= limit, found))
+    Ok(SelfTestCheck::new("check A/A", share <= limit, found))
 }

@@ -31,7 +31,7 @@ pub(super) fn contender(name: &str, about: &str, reads: &[&'static str], build: 
 
 pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Box<dyn Task>> {
     Ok(Box::new(CopyTask {
-        setup: Setup::from_point(point)?,
+        setup: CopySetup::from_point(point)?,
         copying,
         cpu: Cpu::default(),
         ops: 1,
@@ -39,7 +39,7 @@ pub(super) fn task<C: Copying + 'static>(point: &Point, copying: C) -> Result<Bo
 }
 
 struct CopyTask<C> {
-    setup: Setup,
+    setup: CopySetup,
     copying: C,
     /// The CPU time of the last run.
     cpu: Cpu,
@@ -47,8 +47,8 @@ struct CopyTask<C> {
 }
 
 impl<C: Copying> CopyTask<C> {
-    fn once(&mut self, setup: &Setup) -> Result<Cpu> {
-        let (Ends { input, output }, rest) = setup.open()?;
+    fn once(&mut self, setup: &CopySetup) -> Result<Cpu> {
+        let (CopyEnds { input, output }, rest) = setup.open()?;
         let before = clock::own_thread_cpu();
         let reported = self.copying.copy(input, output)?;
         let own = clock::own_thread_cpu() - before;
@@ -92,7 +92,7 @@ impl<C: Copying> Task for CopyTask<C> {
 const DRAIN_BYTES: usize = 128 << 10;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum EndKind {
     Null,
     File,
     Pipe,
@@ -100,7 +100,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Reader {
+enum ReaderAction {
     Reads,
     Drops,
     /// Untimed: compares every byte with the file.
@@ -109,84 +109,85 @@ enum Reader {
 
 /// The kinds and sizes that a point defines.
 #[derive(Clone)]
-struct Setup {
+struct CopySetup {
     path: PathBuf,
     size: u64,
-    input: Kind,
-    output: Kind,
-    reader: Reader,
+    input: EndKind,
+    output: EndKind,
+    reader: ReaderAction,
 }
 
 /// An input and an output; the copying method takes ownership of them.
-struct Ends {
+struct CopyEnds {
     input: OwnedFd,
     output: OwnedFd,
 }
 
 /// The threads and files that remain after the copy.
-struct Rest {
+struct CopyHelpers {
     drainer: Option<JoinHandle<Result<u64>>>,
     feeder: Option<JoinHandle<()>>,
     file: Option<File>,
 }
 
-impl Setup {
-    fn from_point(point: &Point) -> Result<Setup> {
+impl CopySetup {
+    fn from_point(point: &Point) -> Result<CopySetup> {
         let kind = |name| match point.text(name)? {
-            "null" => Ok(Kind::Null),
-            "file" => Ok(Kind::File),
-            "pipe" => Ok(Kind::Pipe),
-            "socket" => Ok(Kind::Socket),
+            "null" => Ok(EndKind::Null),
+            "file" => Ok(EndKind::File),
+            "pipe" => Ok(EndKind::Pipe),
+            "socket" => Ok(EndKind::Socket),
             other => bail!("{name} {other} is not known"),
         };
         let drops = point.text("reader")? == "drops";
-        Ok(Setup {
+        Ok(CopySetup {
             path: point.path("file")?,
             size: point.number("size")?,
             input: kind("input")?,
             output: kind("output")?,
-            reader: if drops { Reader::Drops } else { Reader::Reads },
+            reader: if drops { ReaderAction::Drops } else { ReaderAction::Reads },
         })
     }
 
     /// The same setup, but with every byte checked; `None` if the copy has no output bytes.
-    fn checked(&self) -> Option<Setup> {
-        (self.output != Kind::Null).then(|| Setup { reader: Reader::Compares, ..self.clone() })
+    fn checked(&self) -> Option<CopySetup> {
+        (self.output != EndKind::Null)
+            .then(|| CopySetup { reader: ReaderAction::Compares, ..self.clone() })
     }
 
-    fn open(&self) -> Result<(Ends, Rest)> {
+    fn open(&self) -> Result<(CopyEnds, CopyHelpers)> {
         let (input, feeder) = self.input()?;
-        let mut rest = Rest { drainer: None, feeder, file: None };
+        let mut rest = CopyHelpers { drainer: None, feeder, file: None };
         let output = match self.output {
-            Kind::Null => OpenOptions::new().write(true).open("/dev/null")?.into(),
-            Kind::File => {
+            EndKind::Null => OpenOptions::new().write(true).open("/dev/null")?.into(),
+            EndKind::File => {
                 let dir = self.path.parent().unwrap_or(Path::new("."));
                 let file = tempfile::tempfile_in(dir).context("a file to copy to")?;
                 rest.file = Some(file.try_clone()?);
                 file.into()
             }
-            Kind::Pipe => {
+            EndKind::Pipe => {
                 let (reader, writer) = io::pipe().context("a pipe to copy to")?;
                 rest.drainer = Some(self.drain(reader)?);
                 writer.into()
             }
-            Kind::Socket => {
+            EndKind::Socket => {
                 let (reader, writer) = UnixStream::pair().context("a socket to copy to")?;
                 rest.drainer = Some(self.drain(reader)?);
                 writer.into()
             }
         };
-        Ok((Ends { input, output }, rest))
+        Ok((CopyEnds { input, output }, rest))
     }
 
     fn input(&self) -> Result<(OwnedFd, Option<JoinHandle<()>>)> {
         let file = self.file()?;
         Ok(match self.input {
-            Kind::Pipe => {
+            EndKind::Pipe => {
                 let (reader, writer) = io::pipe().context("a pipe to copy from")?;
                 (reader.into(), Some(feed(file, writer)?))
             }
-            Kind::Socket => {
+            EndKind::Socket => {
                 let (reader, writer) = UnixStream::pair().context("a socket to copy from")?;
                 (reader.into(), Some(feed(file, writer)?))
             }
@@ -200,18 +201,18 @@ impl Setup {
 
     fn drain(&self, from: impl Read + AsFd + Send + 'static) -> Result<JoinHandle<Result<u64>>> {
         let drain = match self.reader {
-            Reader::Drops => return spawn(move || drop_pages(from)),
-            Reader::Reads => None,
-            Reader::Compares => Some(self.file()?),
+            ReaderAction::Drops => return spawn(move || drop_pages(from)),
+            ReaderAction::Reads => None,
+            ReaderAction::Compares => Some(self.file()?),
         };
         spawn(move || read_all(from, drain.as_ref()))
     }
 
     /// Called after the copy: checks that all bytes have arrived.
-    fn finish(&self, rest: Rest) -> Result<()> {
+    fn finish(&self, rest: CopyHelpers) -> Result<()> {
         let mut arrived = None;
         if let Some(file) = rest.file {
-            if self.reader == Reader::Compares {
+            if self.reader == ReaderAction::Compares {
                 let mut copy = &file;
                 io::Seek::rewind(&mut copy)?;
                 read_all(copy, Some(&self.file()?))?;

@@ -159,24 +159,25 @@ pub(super) fn uring() -> Method {
         let ring = IoUring::new(CHUNKS as u32 * 2)
             .map_err(|error| skip(format!("the kernel refuses io_uring: {error}")))?;
         let len = point.number("buffer")? as usize;
-        let slots = (0..CHUNKS).map(|_| Slot { buffer: vec![0; len], from: 0, to: 0, full: false });
+        let slots =
+            (0..CHUNKS).map(|_| CopySlot { buffer: vec![0; len], from: 0, to: 0, full: false });
         let is_file = point.text("input")? == "file";
         let size = is_file.then(|| point.number("size")).transpose()?;
-        task(point, Uring { ring, slots: slots.collect(), in_flight: 0, size })
+        task(point, UringCopy { ring, slots: slots.collect(), in_flight: 0, size })
     })
 }
 
-struct Uring {
+struct UringCopy {
     ring: IoUring,
     /// Chunk number i uses the slot i % `CHUNKS`.
-    slots: Vec<Slot>,
+    slots: Vec<CopySlot>,
     in_flight: u32,
     /// The size of a file. Other inputs have only one read in flight, as their bytes arrive in
     /// order.
     size: Option<u64>,
 }
 
-struct Slot {
+struct CopySlot {
     buffer: Vec<u8>,
     /// The offset of the bytes that are still to be written.
     from: usize,
@@ -186,7 +187,7 @@ struct Slot {
 }
 
 /// The progress of a copy, in numbers of chunks.
-struct Progress {
+struct CopyProgress {
     submitted: u64,
     read: u64,
     written: u64,
@@ -195,7 +196,7 @@ struct Progress {
     end: Option<u64>,
 }
 
-impl Copying for Uring {
+impl Copying for UringCopy {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let before = clock::own_thread_cpu() + counters::ring_workers_cpu();
         let copied = self.chunks(input.as_raw_fd(), output.as_raw_fd());
@@ -206,14 +207,14 @@ impl Copying for Uring {
     }
 }
 
-impl Uring {
+impl UringCopy {
     fn chunks(&mut self, input: RawFd, output: RawFd) -> Result<()> {
         let len = self.slots[0].buffer.len() as u64;
         let end = self.size.map(|size| size.div_ceil(len));
         for slot in &mut self.slots {
             slot.full = false;
         }
-        let mut at = Progress { submitted: 0, read: 0, written: 0, is_writing: false, end };
+        let mut at = CopyProgress { submitted: 0, read: 0, written: 0, is_writing: false, end };
         while Some(at.written) != at.end {
             while at.may_ask(self.size.is_some()) {
                 let slot = (at.submitted % CHUNKS) as usize;
@@ -241,7 +242,7 @@ impl Uring {
         Ok(())
     }
 
-    fn wrote(&mut self, output: RawFd, n: usize, at: &mut Progress) -> Result<()> {
+    fn wrote(&mut self, output: RawFd, n: usize, at: &mut CopyProgress) -> Result<()> {
         let turn = (at.written % CHUNKS) as usize;
         self.slots[turn].from += n;
         if self.slots[turn].from < self.slots[turn].to {
@@ -254,7 +255,13 @@ impl Uring {
         Ok(())
     }
 
-    fn was_read(&mut self, input: RawFd, slot: usize, n: usize, at: &mut Progress) -> Result<()> {
+    fn was_read(
+        &mut self,
+        input: RawFd,
+        slot: usize,
+        n: usize,
+        at: &mut CopyProgress,
+    ) -> Result<()> {
         let Some(size) = self.size else {
             if n == 0 {
                 at.end = Some(at.read);
@@ -334,7 +341,7 @@ impl Uring {
     }
 }
 
-impl Progress {
+impl CopyProgress {
     fn may_ask(&self, is_file: bool) -> bool {
         let is_free = self.submitted - self.written < CHUNKS;
         let in_order = is_file || self.submitted == self.read;
@@ -342,7 +349,7 @@ impl Progress {
     }
 }
 
-impl Drop for Uring {
+impl Drop for UringCopy {
     fn drop(&mut self) {
         // Something is in flight here only after a panic.
         let _ = self.settle();

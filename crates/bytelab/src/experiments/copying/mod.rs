@@ -116,14 +116,14 @@ fn if_installed(program: &str, name: &str, about: &str, build: Build) -> Method 
     Method { default, ..contender(name, about, &[], build) }
 }
 
-struct Command(Vec<String>);
+struct CopyCommand(Vec<String>);
 
 fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
     must_be_installed(argv[0])?;
-    task(point, Command(argv.iter().map(|word| (*word).to_owned()).collect()))
+    task(point, CopyCommand(argv.iter().map(|word| (*word).to_owned()).collect()))
 }
 
-impl Copying for Command {
+impl Copying for CopyCommand {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         run_command(&self.0, input, output).map(Some)
     }
@@ -195,12 +195,12 @@ fn filter(point: &Point) -> Result<Box<dyn Task>> {
 
 /// The `copy` function of byte-stream, which selects the system call itself.
 fn byte_stream() -> Method {
-    contender("byte-stream", "byte-stream's copy", &[], |point| task(point, Ours))
+    contender("byte-stream", "byte-stream's copy", &[], |point| task(point, ByteStreamCopy))
 }
 
-struct Ours;
+struct ByteStreamCopy;
 
-impl Copying for Ours {
+impl Copying for ByteStreamCopy {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         byte_stream::copy(&input, &output)?;
         Ok(None)

@@ -25,13 +25,16 @@ pub(super) fn methods() -> Vec<Method> {
     vec![
         buffered("read-write", "read into one buffer, write out of it", |point| {
             let start = page_start(point.number("buffer")? as usize);
-            task(point, One { memory: start.0, at: start.1, len: point.number("buffer")? as usize })
+            task(
+                point,
+                OneBuffer { memory: start.0, at: start.1, len: point.number("buffer")? as usize },
+            )
         }),
         buffered("fresh", "a new buffer for each chunk", |point| {
-            task(point, Fresh { len: point.number("buffer")? as usize, trims: false })
+            task(point, NewChunks { len: point.number("buffer")? as usize, trims: false })
         }),
         buffered("trim-copy", "a new buffer for each chunk, copied to one that fits", |point| {
-            task(point, Fresh { len: point.number("buffer")? as usize, trims: true })
+            task(point, NewChunks { len: point.number("buffer")? as usize, trims: true })
         }),
         buffered("two-threads", "one thread reads, one writes", |point| {
             task(point, TwoThreads(point.number("buffer")? as usize))
@@ -40,7 +43,7 @@ pub(super) fn methods() -> Vec<Method> {
             task(point, LazyList(point.number("buffer")? as usize))
         }),
         contender("whole", "read_to_end into a new Vec, then write", &[], |point| {
-            task(point, Whole)
+            task(point, CopyWhole)
         }),
         contender("io-copy", "std::io::copy", &[], |point| task(point, IoCopy)),
         contender(
@@ -60,13 +63,13 @@ fn page_start(len: usize) -> (Vec<u8>, usize) {
     (memory, at)
 }
 
-struct One {
+struct OneBuffer {
     memory: Vec<u8>,
     at: usize,
     len: usize,
 }
 
-impl Copying for One {
+impl Copying for OneBuffer {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         let buffer = &mut self.memory[self.at..self.at + self.len];
@@ -79,13 +82,13 @@ impl Copying for One {
     }
 }
 
-struct Fresh {
+struct NewChunks {
     len: usize,
     /// The way in which Haskell's `ByteString` worked when it was studied.
     trims: bool,
 }
 
-impl Copying for Fresh {
+impl Copying for NewChunks {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (mut input, mut output) = (File::from(input), File::from(output));
         loop {
@@ -102,18 +105,18 @@ impl Copying for Fresh {
 /// A lazy `ByteString`: the rest of the list is read on demand.
 struct LazyList(usize);
 
-struct Link<'a> {
+struct ListNode<'a> {
     chunk: Box<[u8]>,
-    rest: Box<dyn FnOnce() -> io::Result<Option<Link<'a>>> + 'a>,
+    rest: Box<dyn FnOnce() -> io::Result<Option<ListNode<'a>>> + 'a>,
 }
 
-fn list(input: &File, len: usize) -> io::Result<Option<Link<'_>>> {
+fn list(input: &File, len: usize) -> io::Result<Option<ListNode<'_>>> {
     let mut chunk = vec![0; len];
     let mut reader = input;
     let n = reader.read(&mut chunk)?;
     chunk.truncate(n);
     let link =
-        || Link { chunk: chunk.into_boxed_slice(), rest: Box::new(move || list(input, len)) };
+        || ListNode { chunk: chunk.into_boxed_slice(), rest: Box::new(move || list(input, len)) };
     Ok((n > 0).then(link))
 }
 
@@ -121,7 +124,7 @@ impl Copying for LazyList {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let (input, mut output) = (File::from(input), File::from(output));
         let mut next = list(&input, self.0)?;
-        while let Some(Link { chunk, rest }) = next {
+        while let Some(ListNode { chunk, rest }) = next {
             output.write_all(&chunk)?;
             next = rest()?;
         }
@@ -160,9 +163,9 @@ impl Copying for TwoThreads {
     }
 }
 
-struct Whole;
+struct CopyWhole;
 
-impl Copying for Whole {
+impl Copying for CopyWhole {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
         let mut all = Vec::new();
         File::from(input).read_to_end(&mut all)?;

@@ -6,16 +6,16 @@ use byte_stream::parse_bytes;
 use lab::experiment::{Answer, Experiment, Method};
 use lab::run::{RATIO, Threshold};
 
-use super::data::{DataHooks, Source};
+use super::data::{DataHooks, DataSource};
 use super::file::{
     AnswerSource, At, CacheWord, Content, DataTable, File, HooksTable, PlanTable, Scalar,
     ThresholdTable, Words,
 };
+use super::location::{Mistake, suggestion};
 use super::methods;
 use super::names::{
     self, DIR, FILE, FileOrigin, HERE, METHOD, PROGRAM, Placeholders, ReservedNames, leak,
 };
-use super::place::{Mistake, suggestion};
 use lab::pattern::matches;
 
 pub(super) struct Checked {
@@ -26,18 +26,18 @@ pub(super) struct Checked {
 
 pub(super) fn check(
     file: File,
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
     taken: &ReservedNames<'_>,
 ) -> Result<Checked, Mistake> {
-    let place = &place.in_dir(file.dir.as_ref().map(|dir| dir.value.as_str()));
-    let name = name(file.name.as_ref(), place, taken)?;
+    let file_origin = &file_origin.in_dir(file.dir.as_ref().map(|dir| dir.value.as_str()));
+    let name = name(file.name.as_ref(), file_origin, taken)?;
     let params = names::params(&file.param, taken)?;
-    let known = known(&params, file.data.is_some(), place);
+    let known = known(&params, file.data.is_some(), file_origin);
     let answer = answer(&file.answer.from, file.answer.file.as_ref(), &known)?;
-    let source = file.data.as_ref().map(|data| source(data, place, &known)).transpose()?;
-    let around = around(&file, &known, place, source)?;
+    let source = file.data.as_ref().map(|data| source(data, file_origin, &known)).transpose()?;
+    let around = around(&file, &known, file_origin, source)?;
     let common = common(&file);
-    let methods = methods::methods(&file, &known, &params, &common, &answer, place)?;
+    let methods = methods::methods(&file, &known, &params, &common, &answer, file_origin)?;
     for (param, table) in params.iter().zip(&file.param) {
         if !methods.iter().any(|method| method.reads.contains(&param.name)) {
             let text = format!("nothing uses it: write {{{}}} in a command", param.name);
@@ -46,10 +46,10 @@ pub(super) fn check(
     }
     let thresholds = thresholds(&file.threshold, &methods)?;
     let defaults = defaults(&file.plan)?;
-    let origin = if place.file.is_empty() {
+    let origin = if file_origin.file.is_empty() {
         "Typed on the command line.".to_owned()
     } else {
-        format!("Declared in {}.", place.file)
+        format!("Declared in {}.", file_origin.file)
     };
     let readme = format!("{}\n\n{origin}", file.question);
     let around = Rc::new(around);
@@ -59,7 +59,7 @@ pub(super) fn check(
         readme: leak(readme),
         params,
         methods,
-        dir: Some(place.dir.clone()),
+        dir: Some(file_origin.dir.clone()),
         data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
     };
     Ok(Checked { experiment, thresholds, defaults })
@@ -67,12 +67,12 @@ pub(super) fn check(
 
 fn name(
     given: Option<&At<String>>,
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
     taken: &ReservedNames<'_>,
 ) -> Result<String, Mistake> {
     let (name, span) = match given {
         Some(name) => (name.value.clone(), name.span.clone()),
-        None => (place.stem.clone(), 0..0),
+        None => (file_origin.stem.clone(), 0..0),
     };
     let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -86,10 +86,10 @@ fn name(
     Ok(name)
 }
 
-fn known(params: &[lab::param::Param], has_data: bool, place: &FileOrigin) -> Placeholders {
+fn known(params: &[lab::param::Param], has_data: bool, file_origin: &FileOrigin) -> Placeholders {
     let mut constant: Vec<&'static str> = params.iter().map(|param| param.name).collect();
     constant.push(HERE);
-    constant.extend(place.program.as_ref().map(|_| PROGRAM));
+    constant.extend(file_origin.program.as_ref().map(|_| PROGRAM));
     let mut of_method = constant.clone();
     of_method.push(DIR);
     of_method.extend(has_data.then_some(FILE));
@@ -117,11 +117,15 @@ fn answer(
     }
 }
 
-fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<Source, Mistake> {
+fn source(
+    data: &DataTable,
+    file_origin: &FileOrigin,
+    known: &Placeholders,
+) -> Result<DataSource, Mistake> {
     match (&data.file, &data.size) {
         (Some(file), None) if data.content == Content::default() => {
             names::check(&file.value, &known.constant, &file.span)?;
-            Ok(Source::File { path: file.value.clone(), dir: place.dir.clone() })
+            Ok(DataSource::File { path: file.value.clone(), dir: file_origin.dir.clone() })
         }
         (Some(file), _) => {
             Err(Mistake::at(&file.span, "a file of yours has no size and no content to be made"))
@@ -133,7 +137,7 @@ fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<
                 let wrong = |error| Mistake::at(&size.span, format!("{text}: {error:#}"));
                 parse_bytes(text).map_err(wrong)?;
             }
-            Ok(Source::Made { size: text.clone(), content: data.content })
+            Ok(DataSource::Made { size: text.clone(), content: data.content })
         }
         (None, None) => Err(Mistake::at(
             &(0..0),
@@ -145,19 +149,19 @@ fn source(data: &DataTable, place: &FileOrigin, known: &Placeholders) -> Result<
 fn around(
     file: &File,
     known: &Placeholders,
-    place: &FileOrigin,
-    source: Option<Source>,
+    file_origin: &FileOrigin,
+    source: Option<DataSource>,
 ) -> Result<DataHooks, Mistake> {
     let hook = |hook: &Option<_>| {
         let own = std::collections::BTreeMap::new();
         let env = methods::env([&file.env, &own], &known.of_method)?;
-        let command = |hook| methods::hook(hook, &env, &known.of_method, place);
+        let command = |hook| methods::hook(hook, &env, &known.of_method, file_origin);
         hook.as_ref().map(command).transpose()
     };
     Ok(DataHooks {
-        dir: place.dir.clone(),
-        here: place.here.clone(),
-        program: place.program.clone(),
+        dir: file_origin.dir.clone(),
+        here: file_origin.here.clone(),
+        program: file_origin.program.clone(),
         source,
         setup: hook(&file.hooks.setup)?,
         cleanup: hook(&file.hooks.cleanup)?,

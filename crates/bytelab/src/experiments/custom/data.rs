@@ -31,13 +31,13 @@ pub(super) struct DataHooks {
     pub(super) dir: PathBuf,
     pub(super) here: String,
     pub(super) program: Option<String>,
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<DataSource>,
     pub(super) setup: Option<Command>,
     pub(super) cleanup: Option<Command>,
 }
 
 /// The source of the data; the texts may contain params in braces.
-pub(super) enum Source {
+pub(super) enum DataSource {
     File { path: String, dir: PathBuf },
     Made { size: String, content: Content },
 }
@@ -98,18 +98,18 @@ impl DataHooks {
     }
 }
 
-impl Source {
+impl DataSource {
     fn file(&self, arguments: &Point, data_dir: &Path, stop: &Stop) -> Result<PathBuf> {
         let filled = |text: &str| fill(text, arguments, str::to_owned);
         match self {
-            Source::File { path, dir } => {
+            DataSource::File { path, dir } => {
                 let path = dir.join(to_path(&filled(path)));
                 let found = fs::metadata(&path);
                 let found = found.with_context(|| format!("[data]: {}", path.display()))?;
                 ensure!(found.is_file(), "[data]: {} is not a file", path.display());
                 Ok(path)
             }
-            Source::Made { size, content } => {
+            DataSource::Made { size, content } => {
                 let size = filled(size);
                 let size = parse_bytes(&size).with_context(|| format!("[data] size {size}"))?;
                 made(data_dir, size, *content, stop)

@@ -15,7 +15,7 @@ use toml::Spanned;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What runs of it are called [default: the name of the file]
+    /// The name of its runs [default: the name of the file]
     pub(super) name: Option<At<String>>,
     /// The folder where commands work and where relative paths start [default: that of this file]
     pub(super) dir: Option<At<String>>,

@@ -15,8 +15,8 @@ use lab::run::Role;
 use lab::template;
 
 use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, ShellWord, Words};
+use super::location::Mistake;
 use super::names::{self, FileOrigin, HERE, PROGRAM, Placeholders};
-use super::place::Mistake;
 
 /// A longer name is a mistake.
 const NAME_BYTES: usize = 4096;
@@ -28,7 +28,7 @@ pub(super) fn methods(
     params: &[Param],
     common: &[String],
     answer: &Answer,
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
 ) -> Result<Vec<Method>, Mistake> {
     let mut methods: Vec<Method> = Vec::new();
     for table in &file.method {
@@ -37,13 +37,13 @@ pub(super) fn methods(
         if methods.iter().any(|method| method.name == *name) {
             return Err(Mistake::at(span, format!("there are two methods {name}")));
         }
-        let execution = execution(file, table, known, answer, place)?;
+        let execution = execution(file, table, known, answer, file_origin)?;
         let used = texts_of(table);
         let used: Vec<&str> =
             used.iter().chain(common).flat_map(|text| template::names(text)).collect();
         // A worker receives all params.
         let reads = |param: &&Param| table.worker.is_some() || used.contains(&param.name);
-        let execution = hooked(execution, file, table, known, place)?;
+        let execution = hooked(execution, file, table, known, file_origin)?;
         methods.push(Method {
             reads: params.iter().filter(reads).map(|param| param.name).collect(),
             role: match table.role {
@@ -60,7 +60,7 @@ pub(super) fn methods(
     Ok(methods)
 }
 
-/// A name stands in one line of a table, and the old side of a check is called by it as well.
+/// A name must fit into one line of a table; the old side of a check is named by it as well.
 fn check_name(name: &str, span: &Range<usize>) -> Result<(), Mistake> {
     let is_line = !name.contains(char::is_control) && name.trim() == name && !name.is_empty();
     if is_line && name.len() <= NAME_BYTES && !name.ends_with(OLD) {
@@ -85,12 +85,12 @@ fn execution(
     table: &MethodTable,
     known: &Placeholders,
     answer: &Answer,
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
 ) -> Result<Execution, Mistake> {
     let named = &known.of_method;
     match (&table.command, &table.worker) {
         (Some(words), None) => {
-            let command = command(words, &table.shell, named, place)?;
+            let command = command(words, &table.shell, named, file_origin)?;
             if let Some(input) = &table.input {
                 names::check(&input.value, named, &input.span)?;
             }
@@ -112,12 +112,12 @@ fn execution(
                 return Err(Mistake::at(&span, text));
             }
             let mut point = lab::param::Point::default();
-            point.set(HERE, place.here.as_str());
-            if let Some(program) = &place.program {
+            point.set(HERE, file_origin.here.as_str());
+            if let Some(program) = &file_origin.program {
                 point.set(PROGRAM, program.as_str());
             }
             let named: Vec<&str> = point.iter().map(|(name, _)| name).collect();
-            let Command { argv, .. } = command(words, &ShellWord::default(), &named, place)?;
+            let Command { argv, .. } = command(words, &ShellWord::default(), &named, file_origin)?;
             let fill = |word: &String| template::fill(word, &point, str::to_owned);
             Ok(Execution::Worker { argv: argv.iter().map(fill).collect() })
         }
@@ -255,12 +255,12 @@ fn hooked(
     file: &File,
     table: &MethodTable,
     known: &Placeholders,
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
 ) -> Result<Execution, Mistake> {
     let env = env([&file.env, &table.env], &known.of_hook)?;
     let command = |own: &Option<At<Hook>>, of_all: &Option<At<Hook>>| {
         let given = own.as_ref().or(of_all.as_ref());
-        given.map(|given| hook(given, &env, &known.of_hook, place)).transpose()
+        given.map(|given| hook(given, &env, &known.of_hook, file_origin)).transpose()
     };
     let hooks = Hooks {
         setup: command(&table.setup, &None)?,
@@ -277,13 +277,13 @@ pub(super) fn hook(
     given: &At<Hook>,
     env: &[(String, String)],
     known: &[&'static str],
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let (value, shell) = match &given.value {
         Hook::Plain(words) => (words.clone(), ShellWord::default()),
         Hook::Table(HookTable { command, shell }) => (command.clone(), shell.clone()),
     };
-    let command = command(&At { value, span: given.span.clone() }, &shell, known, place)?;
+    let command = command(&At { value, span: given.span.clone() }, &shell, known, file_origin)?;
     Ok(Command { env: env.to_vec(), ..command })
 }
 
@@ -291,7 +291,7 @@ fn command(
     words: &At<Words>,
     shell: &ShellWord,
     known: &[&str],
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let At { value, span } = words;
     let shell = shell_words(shell, span)?;
@@ -313,7 +313,7 @@ fn command(
     if shell.is_none() {
         forbid_shell_words(value, span)?;
     }
-    let argv = if shell.is_some() { argv } else { from_here(argv, &place.dir) };
+    let argv = if shell.is_some() { argv } else { from_here(argv, &file_origin.dir) };
     Ok(Command { argv, shell, ..Command::default() })
 }
 

@@ -3,9 +3,9 @@
 mod check;
 mod data;
 mod file;
+mod location;
 mod methods;
 mod names;
-mod place;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,14 +29,14 @@ pub(crate) const NO_PROGRAM: &str = "{program}";
 const LIMIT_BYTES: u64 = 1 << 20;
 
 /// An experiment that the user's file declares.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedExperiment {
     pub(crate) experiment: Experiment,
     pub(crate) definition: Definition,
     /// Values of the measuring flags, by their id.
     pub(crate) defaults: Vec<(&'static str, String)>,
 }
 
-impl Loaded {
+impl LoadedExperiment {
     /// The number of sessions that a run has at least, for one that is resumed.
     pub(crate) fn min_sessions(&self) -> u32 {
         let found = self.defaults.iter().find(|(id, _)| *id == "min_sessions");
@@ -49,13 +49,17 @@ pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some_and(|ending| ending == "toml")
 }
 
-pub(crate) fn load(path: &Path, taken: &ReservedNames<'_>) -> Result<Loaded> {
+pub(crate) fn load(path: &Path, taken: &ReservedNames<'_>) -> Result<LoadedExperiment> {
     let text = read(path)?;
     parse(path, text, taken, None)
 }
 
 /// Loads the file with a value for `{program}`.
-pub(crate) fn load_with(path: &Path, taken: &ReservedNames<'_>, program: &str) -> Result<Loaded> {
+pub(crate) fn load_with(
+    path: &Path,
+    taken: &ReservedNames<'_>,
+    program: &str,
+) -> Result<LoadedExperiment> {
     let text = read(path)?;
     ensure!(
         lab::template::names(&text).contains(&names::PROGRAM),
@@ -70,15 +74,15 @@ fn parse(
     text: String,
     taken: &ReservedNames<'_>,
     program: Option<&str>,
-) -> Result<Loaded> {
-    let mut place = FileOrigin::from_path(path)?;
-    place.program = program.map(str::to_owned);
-    declared(&place, &path.display().to_string(), text, taken)
+) -> Result<LoadedExperiment> {
+    let mut file_origin = FileOrigin::from_path(path)?;
+    file_origin.program = program.map(str::to_owned);
+    declared(&file_origin, &path.display().to_string(), text, taken)
 }
 
 /// A definition that was typed on the command line: it has no file.
-pub(crate) fn from_text(text: String, taken: &ReservedNames<'_>) -> Result<Loaded> {
-    declared(&FileOrigin::typed(), "the definition", text, taken)
+pub(crate) fn from_text(text: String, taken: &ReservedNames<'_>) -> Result<LoadedExperiment> {
+    declared(&FileOrigin::from_command_line(), "the definition", text, taken)
 }
 
 /// By method, the values that the definition says were put in its command.
@@ -98,18 +102,18 @@ pub(crate) fn own_metrics(text: &str) -> Vec<String> {
 
 /// `name` stands for the file in errors.
 fn declared(
-    place: &FileOrigin,
+    file_origin: &FileOrigin,
     name: &str,
     text: String,
     taken: &ReservedNames<'_>,
-) -> Result<Loaded> {
+) -> Result<LoadedExperiment> {
     let understood = toml::from_str(&text)
-        .map_err(|error| place::Mistake::from_toml(&error))
-        .and_then(|file| check::check(file, place, taken));
+        .map_err(|error| location::Mistake::from_toml(&error))
+        .and_then(|file| check::check(file, file_origin, taken));
     let checked = understood.map_err(|mistake| anyhow!(mistake.located(name, &text)))?;
-    let file = place.file.clone();
+    let file = file_origin.file.clone();
     let definition = Definition { file, text, thresholds: checked.thresholds };
-    Ok(Loaded { experiment: checked.experiment, definition, defaults: checked.defaults })
+    Ok(LoadedExperiment { experiment: checked.experiment, definition, defaults: checked.defaults })
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -128,7 +132,7 @@ fn read(path: &Path) -> Result<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = place::line_of(error.as_bytes(), valid);
+        let line = location::line_of(error.as_bytes(), valid);
         anyhow!("{name}:{line}: it is not UTF-8 text")
     })
 }

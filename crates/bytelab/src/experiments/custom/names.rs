@@ -11,7 +11,7 @@ use lab::path_text::{from_path, to_path};
 use lab::template::{self, is_name};
 
 use super::file::{At, KindWord, ParamTable, Scalar};
-use super::place::{Mistake, suggestion};
+use super::location::{Mistake, suggestion};
 
 /// `{file}`, `{dir}` and so on: names besides the params.
 pub(super) const DIR: &str = "dir";
@@ -82,7 +82,7 @@ impl FileOrigin {
     }
 
     /// A definition that was typed has no place of its own: it names its folder.
-    pub(super) fn typed() -> FileOrigin {
+    pub(super) fn from_command_line() -> FileOrigin {
         let root = "/".to_owned();
         let stem = String::new();
         FileOrigin {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use fleece_codec::{Array, Dict, Doc, Kind, Path, Value, json};
 
-use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
+use super::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
 use super::typed::{Codec, Person};
 
 /// Looks up each name by binary search.
@@ -14,9 +14,9 @@ pub(super) struct Fleece;
 /// Looks up a path of reusable keys.
 pub(super) struct FleeceKey;
 
-impl Format for Fleece {
+impl DocumentFormat for Fleece {
     type Doc<'a> = Doc<&'a [u8]>;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     fn bytes(text: &[u8]) -> Result<Cow<'_, [u8]>> {
         json::to_fleece(text).map(Cow::Owned).map_err(message)
@@ -30,16 +30,16 @@ impl Format for Fleece {
         Doc::open(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &Doc<&[u8]>, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &Doc<&[u8]>, path: &Vec<PathStep>) -> Option<u64> {
         let mut value = doc.root();
         for step in path {
             value = match step {
-                Step::Key(key) => value.get(key)?,
-                Step::Index(index) => value.at(*index)?,
+                PathStep::Key(key) => value.get(key)?,
+                PathStep::Index(index) => value.at(*index)?,
             };
         }
         Some(mark(value))
@@ -54,7 +54,7 @@ impl Format for Fleece {
     }
 }
 
-impl Format for FleeceKey {
+impl DocumentFormat for FleeceKey {
     type Doc<'a> = Doc<&'a [u8]>;
     type Path = Path;
 
@@ -66,13 +66,13 @@ impl Format for FleeceKey {
         Fleece::parse(bytes, scratch)
     }
 
-    fn path(steps: &[Step]) -> Path {
+    fn path(steps: &[PathStep]) -> Path {
         let escaped = |key: &String| key.chars().flat_map(|c| ['\\', c]).collect::<String>();
         let text: String = steps
             .iter()
             .map(|step| match step {
-                Step::Key(key) => format!(".{}", escaped(key)),
-                Step::Index(index) => format!("[{index}]"),
+                PathStep::Key(key) => format!(".{}", escaped(key)),
+                PathStep::Index(index) => format!("[{index}]"),
             })
             .collect();
         // A path that does not parse, such as one with an empty key, refers to the root: then the

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 /// A representation of a document: JSON text with a parser, or a binary format.
-pub(crate) trait Format: 'static {
+pub(crate) trait DocumentFormat: 'static {
     /// The form that is read: a tree, or validated bytes.
     type Doc<'a>;
     /// The path to one value, prepared once.
@@ -24,11 +24,11 @@ pub(crate) trait Format: 'static {
     /// Converts untrusted bytes to the form that is read. Parsers that write into their input copy
     /// it to `scratch`.
     fn parse<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>>;
-    /// The same for trusted bytes, for formats in which that is faster.
+    /// Like `parse`, but for trusted bytes, if the format reads them faster.
     fn open<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Self::Doc<'a>> {
         Self::parse(bytes, scratch)
     }
-    fn path(steps: &[Step]) -> Self::Path;
+    fn path(steps: &[PathStep]) -> Self::Path;
     /// The mark of the scalar that the path refers to.
     fn find(doc: &Self::Doc<'_>, path: &Self::Path) -> Option<u64>;
     /// The sum of [`mark_of_text`] and the like over all values and keys.
@@ -38,18 +38,18 @@ pub(crate) trait Format: 'static {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Key(String),
     Index(usize),
 }
 
 /// The steps of a JSON Pointer (RFC 6901). A step of digits is an index: none of our documents has
 /// such keys.
-pub(crate) fn steps(pointer: &str) -> Vec<Step> {
+pub(crate) fn steps(pointer: &str) -> Vec<PathStep> {
     let tokens = pointer.split('/').skip(1);
     let step = |token: &str| match token.parse() {
-        Ok(index) => Step::Index(index),
-        Err(_) => Step::Key(token.replace("~1", "/").replace("~0", "~")),
+        Ok(index) => PathStep::Index(index),
+        Err(_) => PathStep::Key(token.replace("~1", "/").replace("~0", "~")),
     };
     tokens.map(step).collect()
 }
@@ -83,7 +83,11 @@ pub(crate) trait Job {
 }
 
 /// Prepares a format for a job: the input of the job is generated here, untimed.
-pub(crate) fn job<F: Format>(word: &str, text: Vec<u8>, pointer: &str) -> Result<Box<dyn Job>> {
+pub(crate) fn job<F: DocumentFormat>(
+    word: &str,
+    text: Vec<u8>,
+    pointer: &str,
+) -> Result<Box<dyn Job>> {
     let known = JOBS.iter().find(|job| **job == word);
     // The bytes are leaked: they stay until the process ends.
     let text: &'static [u8] = Box::leak(text.into_boxed_slice());
@@ -97,7 +101,7 @@ pub(crate) fn job<F: Format>(word: &str, text: Vec<u8>, pointer: &str) -> Result
     Ok(Box::new(Prepared::<F> { job, text, bytes, doc, path: F::path(&steps(pointer)) }))
 }
 
-struct Prepared<F: Format> {
+struct Prepared<F: DocumentFormat> {
     job: &'static str,
     text: &'static [u8],
     bytes: &'static [u8],
@@ -105,7 +109,7 @@ struct Prepared<F: Format> {
     path: F::Path,
 }
 
-impl<F: Format> Job for Prepared<F> {
+impl<F: DocumentFormat> Job for Prepared<F> {
     /// The timed interval includes dropping what is built.
     fn run(&mut self, times: u64) -> Result<Option<u64>> {
         let (bytes, text, path) = (self.bytes, self.text, &self.path);
@@ -153,7 +157,7 @@ impl<F: Format> Job for Prepared<F> {
     }
 }
 
-impl<F: Format> Prepared<F> {
+impl<F: DocumentFormat> Prepared<F> {
     /// These two jobs take nanoseconds, so their loops contain nothing else.
     fn opened(&self, times: u64) -> Result<Option<u64>> {
         let mut scratch = Vec::new();
@@ -226,9 +230,9 @@ fn mixed(sum: u64, next: u64) -> u64 {
 /// `serde_json`: text into its own tree.
 pub(crate) struct SerdeJson;
 
-impl Format for SerdeJson {
+impl DocumentFormat for SerdeJson {
     type Doc<'a> = Value;
-    type Path = Vec<Step>;
+    type Path = Vec<PathStep>;
 
     const IS_JSON: bool = true;
 
@@ -240,11 +244,11 @@ impl Format for SerdeJson {
         serde_json::from_slice(bytes).map_err(message)
     }
 
-    fn path(steps: &[Step]) -> Vec<Step> {
+    fn path(steps: &[PathStep]) -> Vec<PathStep> {
         steps.to_vec()
     }
 
-    fn find(doc: &Value, path: &Vec<Step>) -> Option<u64> {
+    fn find(doc: &Value, path: &Vec<PathStep>) -> Option<u64> {
         find_in_tree(doc, path)
     }
 
@@ -257,12 +261,12 @@ impl Format for SerdeJson {
     }
 }
 
-pub(crate) fn find_in_tree(doc: &Value, path: &[Step]) -> Option<u64> {
+pub(crate) fn find_in_tree(doc: &Value, path: &[PathStep]) -> Option<u64> {
     let mut value = doc;
     for step in path {
         value = match step {
-            Step::Key(key) => value.get(key)?,
-            Step::Index(index) => value.get(index)?,
+            PathStep::Key(key) => value.get(key)?,
+            PathStep::Index(index) => value.get(index)?,
         };
     }
     Some(match value {

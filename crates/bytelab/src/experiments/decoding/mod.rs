@@ -9,7 +9,7 @@ use anyhow::Result;
 use lab::experiment::{Build, Execution, Experiment, Method, Task, Work};
 use lab::param::{Param, ParamKind, Point};
 
-use self::jobs::{Format, Job};
+use self::jobs::{DocumentFormat, Job};
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -59,7 +59,7 @@ fn methods() -> Vec<Method> {
         of_people(built_in(
             "fleece-typed",
             "fleece-codec: from_slice fills a type, checking what it reads; knows people only",
-            prepare::<typed::Typed<fleece::FleeceCodec>>,
+            prepare::<typed::StaticallyTyped<fleece::FleeceCodec>>,
         )),
         of_people(worker("serde_json-typed", "text: serde_json fills a type; knows people only")),
         of_people(worker("rmp-serde-typed", "MessagePack: serde fills a type; knows people only")),
@@ -92,8 +92,8 @@ fn built_in(name: &str, about: &str, build: Build) -> Method {
     method(name, about, Execution::BuiltIn(build))
 }
 
-/// What users of other languages call to get from JSON to values. The programs of `workers/`: the
-/// language is what stands before the slash. With them, the methods and a line on each.
+/// The decoders that users of other languages call to get from JSON to values: the program in
+/// `workers/`, whose name begins with the language; the method; and a line about it.
 const IN_LANGUAGES: &[(&str, &str, &str)] = &[
     ("cpp/simdjson", "simdjson", "C++: simdjson's dom::parser, used again, into its tree"),
     ("cpp/yyjson", "yyjson", "C++: yyjson_read, into its immutable tree"),
@@ -123,7 +123,7 @@ fn method(name: &str, about: &str, execution: Execution) -> Method {
 
 struct Decoding(Box<dyn Job>);
 
-fn prepare<F: Format>(point: &Point) -> Result<Box<dyn Task>> {
+fn prepare<F: DocumentFormat>(point: &Point) -> Result<Box<dyn Task>> {
     let text = std::fs::read(point.path("file")?)?;
     let job = jobs::job::<F>(point.text("job")?, text, point.text("pointer")?);
     Ok(Box::new(Decoding(job.map_err(anyhow::Error::msg)?)))

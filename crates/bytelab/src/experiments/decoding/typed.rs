@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::jobs::{Format, Result, Step, mark_of_number, mark_of_text, message, whole};
+use super::jobs::{DocumentFormat, PathStep, Result, mark_of_number, mark_of_text, message, whole};
 
 /// The names of the fields in JSON. Their lengths are part of the visit's sum, as some formats
 /// store them.
@@ -84,15 +84,17 @@ struct Friend {
 }
 
 /// The path to one field of one person.
-pub(crate) struct Field {
+pub(crate) struct PersonField {
     pub(crate) index: usize,
     pub(crate) name: String,
 }
 
-pub(crate) fn field(steps: &[Step]) -> Field {
+pub(crate) fn field(steps: &[PathStep]) -> PersonField {
     match steps {
-        [Step::Index(index), Step::Key(name)] => Field { index: *index, name: name.clone() },
-        _ => Field { index: usize::MAX, name: String::new() },
+        [PathStep::Index(index), PathStep::Key(name)] => {
+            PersonField { index: *index, name: name.clone() }
+        }
+        _ => PersonField { index: usize::MAX, name: String::new() },
     }
 }
 
@@ -103,11 +105,11 @@ pub(crate) trait Codec: 'static {
     fn read(bytes: &[u8]) -> Result<Vec<Person>>;
 }
 
-pub(crate) struct Typed<C>(PhantomData<C>);
+pub(crate) struct StaticallyTyped<C>(PhantomData<C>);
 
-impl<C: Codec> Format for Typed<C> {
+impl<C: Codec> DocumentFormat for StaticallyTyped<C> {
     type Doc<'a> = Vec<Person>;
-    type Path = Field;
+    type Path = PersonField;
 
     const IS_JSON: bool = C::IS_JSON;
 
@@ -123,11 +125,11 @@ impl<C: Codec> Format for Typed<C> {
         C::read(bytes)
     }
 
-    fn path(steps: &[Step]) -> Field {
+    fn path(steps: &[PathStep]) -> PersonField {
         field(steps)
     }
 
-    fn find(people: &Vec<Person>, path: &Field) -> Option<u64> {
+    fn find(people: &Vec<Person>, path: &PersonField) -> Option<u64> {
         let person = people.get(path.index)?;
         Some(match path.name.as_str() {
             "name" => mark_of_text(person.name.as_bytes()),

@@ -11,7 +11,7 @@ use lab::experiment::{Method, Task, Work, skip};
 use lab::run::CacheState;
 
 use super::data::changing;
-use super::read::{BLOCK, Blocks, DIGEST_BLOCKS, open};
+use super::read::{BLOCK, DIGEST_BLOCKS, ShuffledBlocks, open};
 
 /// The minimum number of reads in a cold sample.
 const COLD_MIN: u64 = 16;
@@ -24,7 +24,7 @@ pub(super) fn methods() -> Vec<Method> {
             "pread of 4 KiB, none cached",
             &["dir", "span"],
             |p| {
-                let blocks = Blocks::from_point(p)?;
+                let blocks = ShuffledBlocks::from_point(p)?;
                 let file = open(&blocks.path, 0)?;
                 device_of(&blocks.path)?;
                 let advice = rustix::fs::Advice::Random;
@@ -35,7 +35,7 @@ pub(super) fn methods() -> Vec<Method> {
             },
         ),
         changing("random-cold", "cold-direct", "O_DIRECT read of 4 KiB", &["dir", "span"], |p| {
-            let mut blocks = Blocks::from_point(p)?;
+            let mut blocks = ShuffledBlocks::from_point(p)?;
             device_of(&blocks.path)?;
             let file = open(&blocks.path, libc::O_DIRECT)?;
             blocks.next(&file).map_err(|error| skip(format!("O_DIRECT is refused: {error:#}")))?;
@@ -58,7 +58,7 @@ fn device_of(path: &Path) -> Result<()> {
 }
 
 struct Cold {
-    blocks: Blocks,
+    blocks: ShuffledBlocks,
     file: File,
     /// Whether reads fill the page cache, so that the pages must be evicted.
     evicts: bool,

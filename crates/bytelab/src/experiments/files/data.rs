@@ -1,4 +1,4 @@
-//! What the methods of this experiment work on: the run's folder in a directory of the user's, the
+//! The data of the methods of this experiment: the run's folder in a directory of the user's, the
 //! files in it that the contenders share, and the folder of each process.
 
 use std::fs::{self, File};
@@ -55,7 +55,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
 fn make_shared(
     point: &Point,
     job: &str,
-    folder: &Arc<Folder>,
+    folder: &Arc<RunFolder>,
     stop: &Stop,
 ) -> Option<Result<PathBuf>> {
     let (name, number) = match job {
@@ -185,7 +185,7 @@ const ENDED: &str = "files-ended";
 /// its last user is dropped. The folder of a killed run is removed by the next run, which finds out
 /// through the lock that the owner has ended.
 #[derive(Debug)]
-struct Folder {
+struct RunFolder {
     path: PathBuf,
     ended: PathBuf,
     /// Warnings about the directory.
@@ -195,23 +195,23 @@ struct Folder {
 }
 
 /// The folders of this process, so that all points of one directory share a folder.
-static FOLDERS: Mutex<Vec<(PathBuf, Weak<Folder>)>> = Mutex::new(Vec::new());
+static FOLDERS: Mutex<Vec<(PathBuf, Weak<RunFolder>)>> = Mutex::new(Vec::new());
 
 /// The run's folder in this directory. `data_dir` stores what the next run must know.
-fn folder(dir: &Path, data_dir: &Path) -> Result<Arc<Folder>> {
+fn folder(dir: &Path, data_dir: &Path) -> Result<Arc<RunFolder>> {
     let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = folders.iter().find(|(known, _)| known == dir);
     if let Some(folder) = known.and_then(|(_, folder)| folder.upgrade()) {
         return Ok(folder);
     }
-    let folder = Arc::new(Folder::make(dir, data_dir)?);
+    let folder = Arc::new(RunFolder::make(dir, data_dir)?);
     folders.retain(|(known, _)| known != dir);
     folders.push((dir.to_owned(), Arc::downgrade(&folder)));
     Ok(folder)
 }
 
-impl Folder {
-    fn make(dir: &Path, data_dir: &Path) -> Result<Folder> {
+impl RunFolder {
+    fn make(dir: &Path, data_dir: &Path) -> Result<RunFolder> {
         let name = dir.display();
         let kind = match fs::metadata(dir) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -225,7 +225,7 @@ impl Folder {
             format!("making a folder in {name}; give a directory that you may write to with --dir")
         })?;
         let ended = data_dir.join(ENDED);
-        let mut folder = Folder { path, ended, notes: Vec::new(), _lock: lock };
+        let mut folder = RunFolder { path, ended, notes: Vec::new(), _lock: lock };
         if left > 0 {
             folder.notes.push(format!("{name}: what {left} killed runs had left was removed"));
         }
@@ -249,7 +249,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunFolder {
     fn drop(&mut self) {
         // The next run tries again to remove what cannot be removed now.
         let _ = fs::remove_dir_all(&self.path);
@@ -310,17 +310,17 @@ pub(super) fn shared(point: &Point) -> Result<PathBuf> {
 /// The folders of a method that creates files: a new one for each sample, and none is removed,
 /// because ext4 checks every inode that was freed in the last minutes when it searches for a free
 /// one.
-pub(super) struct Fresh {
+pub(super) struct NewFolders {
     own: PathBuf,
     n: u64,
     /// The folder of the next sample.
     pub(super) folder: PathBuf,
 }
 
-impl Fresh {
-    pub(super) fn new(point: &Point) -> Result<Fresh> {
+impl NewFolders {
+    pub(super) fn new(point: &Point) -> Result<NewFolders> {
         let own = own_folder(point)?;
-        let mut fresh = Fresh { folder: own.clone(), own, n: 0 };
+        let mut fresh = NewFolders { folder: own.clone(), own, n: 0 };
         fresh.next()?;
         Ok(fresh)
     }
@@ -441,7 +441,7 @@ mod folder_tests {
         fs::write(path(".bytelab-files-3-0"), "a file").unwrap();
         let living = File::open(path(".bytelab-files-2-7")).unwrap();
         flock(&living, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let made = Folder::make(dir.path(), dir.path()).unwrap();
+        let made = RunFolder::make(dir.path(), dir.path()).unwrap();
         assert!(made.notes[0].ends_with("what 1 killed runs had left was removed"));
         assert!(!path(".bytelab-files-1-0").exists());
         for name in [".bytelab-files-2-7", ".bytelab-files-x-1", "other"] {
@@ -462,11 +462,11 @@ mod folder_tests {
             (dir.path().join("missing"), "does not exist; give a directory with --dir"),
             (file, "is not a directory; give one with --dir"),
         ] {
-            let error = format!("{:#}", Folder::make(&path, dir.path()).unwrap_err());
+            let error = format!("{:#}", RunFolder::make(&path, dir.path()).unwrap_err());
             assert_eq!(error, format!("{} {expected}", path.display()));
         }
         // No user can create a folder there, not even root.
-        let error = format!("{:#}", Folder::make(Path::new("/proc"), dir.path()).unwrap_err());
+        let error = format!("{:#}", RunFolder::make(Path::new("/proc"), dir.path()).unwrap_err());
         assert!(error.starts_with("making a folder in /proc; give a directory"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use lab::experiment::{Method, Task, Work, skip};
 use lab::param::{Point, bytes};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use super::data::{Fresh, OrRefuse, cached, changing, own_folder, shared};
+use super::data::{NewFolders, OrRefuse, cached, changing, own_folder, shared};
 use crate::experiments::shared::window;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -44,14 +44,14 @@ pub(super) fn methods() -> Vec<Method> {
             })
         }),
         changing("mkdir", "mkdir", "a new directory", &["dir"], |point| {
-            Ok(Box::new(Mkdir(Fresh::new(point)?)))
+            Ok(Box::new(Mkdir(NewFolders::new(point)?)))
         }),
         cached("readdir", "read-dir", "all names, by std::fs", &["dir", "entries"], |point| {
-            let names = Names::from_point(point)?;
+            let names = FilledFolder::from_point(point)?;
             task(move || names.check(names.open(|path| fs::read_dir(path))?.flatten().count()))
         }),
         cached("readdir", "getdents", "all names, 128 KiB at once", &["dir", "entries"], |point| {
-            let names = Names::from_point(point)?;
+            let names = FilledFolder::from_point(point)?;
             let mut buffer = Vec::with_capacity(128 << 10);
             task(move || {
                 let folder = names.open(|path| File::open(path))?;
@@ -65,14 +65,14 @@ fn touch(path: &Path) -> Result<File> {
     File::create_new(path).or_refuse(|| format!("creating {}", path.display()))
 }
 
-struct Each<F>(F);
+struct CallEach<F>(F);
 
 /// One call per operation; a sample is a window of calls.
 pub(super) fn task(job: impl FnMut() -> Result<()> + 'static) -> Result<Box<dyn Task>> {
-    window(Box::new(Each(job)))
+    window(Box::new(CallEach(job)))
 }
 
-impl<F: FnMut() -> Result<()>> Task for Each<F> {
+impl<F: FnMut() -> Result<()>> Task for CallEach<F> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             (self.0)()?;
@@ -94,7 +94,7 @@ impl Task for Rename {
     }
 }
 
-struct Mkdir(Fresh);
+struct Mkdir(NewFolders);
 
 impl Task for Mkdir {
     fn run(&mut self, ops: u64) -> Result<Work> {
@@ -110,14 +110,14 @@ impl Task for Mkdir {
     }
 }
 
-struct Names {
+struct FilledFolder {
     path: PathBuf,
     entries: u64,
 }
 
-impl Names {
-    fn from_point(point: &Point) -> Result<Names> {
-        Ok(Names { path: shared(point)?, entries: point.number("entries")? })
+impl FilledFolder {
+    fn from_point(point: &Point) -> Result<FilledFolder> {
+        Ok(FilledFolder { path: shared(point)?, entries: point.number("entries")? })
     }
 
     fn open<T>(&self, open: impl FnOnce(&Path) -> io::Result<T>) -> Result<T> {

@@ -21,26 +21,26 @@ use crate::experiments::shared::{Buffer, window};
 pub(super) fn methods() -> Vec<Method> {
     vec![
         cached("read", "open-read-close", "open, read, close", &["dir", "size"], |point| {
-            window(Box::new(Reading(OpenReadClose(Input::from_point(point)?))))
+            window(Box::new(FileReading(OpenReadClose(FileAndBuffer::from_point(point)?))))
         }),
         cached("read", "pread", "pread on a file that stays open", &["dir", "size"], |point| {
-            let input = Input::from_point(point)?;
+            let input = FileAndBuffer::from_point(point)?;
             let file = File::open(&input.path).with_context(|| input.name("opening"))?;
-            window(Box::new(Reading(Pread(file, input))))
+            window(Box::new(FileReading(OpenFilePread(file, input))))
         }),
     ]
 }
 
-struct Input {
+struct FileAndBuffer {
     path: PathBuf,
     size: u64,
     buffer: Buffer,
 }
 
-impl Input {
-    fn from_point(point: &Point) -> Result<Input> {
+impl FileAndBuffer {
+    fn from_point(point: &Point) -> Result<FileAndBuffer> {
         let size = point.number("size")?;
-        Ok(Input { path: shared(point)?, size, buffer: buffer(size)? })
+        Ok(FileAndBuffer { path: shared(point)?, size, buffer: buffer(size)? })
     }
 
     fn name(&self, doing: &str) -> String {
@@ -49,14 +49,14 @@ impl Input {
 }
 
 /// Reads the whole file once, and passes on each piece.
-trait Source {
+trait FileSource {
     fn pass(&mut self, see: impl FnMut(&[u8])) -> Result<()>;
     fn size(&self) -> u64;
 }
 
-struct Reading<S>(S);
+struct FileReading<S>(S);
 
-impl<S: Source> Task for Reading<S> {
+impl<S: FileSource> Task for FileReading<S> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             self.0.pass(|piece| {
@@ -67,22 +67,22 @@ impl<S: Source> Task for Reading<S> {
     }
 
     fn digest(&mut self) -> Result<Option<u64>> {
-        let mut digest = Digest::default();
+        let mut digest = Fnv1a::default();
         self.0.pass(|piece| digest.add(piece))?;
         Ok(Some(digest.0))
     }
 }
 
 /// Depends on every byte and its position: FNV-1a.
-struct Digest(u64);
+struct Fnv1a(u64);
 
-impl Default for Digest {
-    fn default() -> Digest {
-        Digest(0xcbf2_9ce4_8422_2325)
+impl Default for Fnv1a {
+    fn default() -> Fnv1a {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Digest {
+impl Fnv1a {
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -90,9 +90,9 @@ impl Digest {
     }
 }
 
-struct OpenReadClose(Input);
+struct OpenReadClose(FileAndBuffer);
 
-impl Source for OpenReadClose {
+impl FileSource for OpenReadClose {
     fn pass(&mut self, mut see: impl FnMut(&[u8])) -> Result<()> {
         let input = &mut self.0;
         let mut file = File::open(&input.path).with_context(|| input.name("opening"))?;
@@ -113,11 +113,11 @@ impl Source for OpenReadClose {
     }
 }
 
-struct Pread(File, Input);
+struct OpenFilePread(File, FileAndBuffer);
 
-impl Source for Pread {
+impl FileSource for OpenFilePread {
     fn pass(&mut self, mut see: impl FnMut(&[u8])) -> Result<()> {
-        let Pread(file, input) = self;
+        let OpenFilePread(file, input) = self;
         let mut offset = 0;
         loop {
             let n = file.read_at(&mut input.buffer, offset);
@@ -148,17 +148,17 @@ pub(super) fn at_random() -> Vec<Method> {
         ("pread of 4 KiB, all cached", "4 KiB copied out of a mapping, all cached");
     vec![
         cached("random", "random-pread", pread, &["dir", "span"], |point| {
-            let blocks = Blocks::from_point(point)?;
+            let blocks = ShuffledBlocks::from_point(point)?;
             let file = open(&blocks.path, 0)?;
-            window(Box::new(Random { blocks, from: file }))
+            window(Box::new(RandomReads { blocks, from: file }))
         }),
         cached("random", "random-mmap", mapped, &["dir", "span"], |point| {
-            let blocks = Blocks::from_point(point)?;
+            let blocks = ShuffledBlocks::from_point(point)?;
             let file = open(&blocks.path, 0)?;
             // SAFETY: the file is in the run's own folder, where no other process changes it.
             let map = unsafe { Mmap::map(&file) };
             let map = map.with_context(|| format!("mapping {}", blocks.path.display()))?;
-            window(Box::new(Random { blocks, from: map }))
+            window(Box::new(RandomReads { blocks, from: map }))
         }),
     ]
 }
@@ -172,17 +172,17 @@ pub(super) fn open(path: &Path, flags: i32) -> Result<File> {
 }
 
 /// A way to read a block.
-pub(super) trait From {
+pub(super) trait BlockSource {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()>;
 }
 
-impl From for File {
+impl BlockSource for File {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read_exact_at(buffer, offset).with_context(|| format!("reading at offset {offset}"))
     }
 }
 
-impl From for Mmap {
+impl BlockSource for Mmap {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let start = usize::try_from(offset)?;
         let block = self.get(start..start + buffer.len()).context("the file is too short")?;
@@ -192,7 +192,7 @@ impl From for Mmap {
 }
 
 /// The blocks of a file in a random order, which is the same for all methods.
-pub(super) struct Blocks {
+pub(super) struct ShuffledBlocks {
     pub(super) path: PathBuf,
     pub(super) order: Vec<u32>,
     pub(super) next: usize,
@@ -200,14 +200,14 @@ pub(super) struct Blocks {
     buffer: Buffer,
 }
 
-impl Blocks {
-    pub(super) fn from_point(point: &Point) -> Result<Blocks> {
+impl ShuffledBlocks {
+    pub(super) fn from_point(point: &Point) -> Result<ShuffledBlocks> {
         let path = shared(point)?;
         let n = u32::try_from(point.number("span")? / BLOCK as u64)?;
-        Ok(Blocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
+        Ok(ShuffledBlocks { path, order: order(n), next: 0, buffer: Buffer::new(BLOCK)? })
     }
 
-    pub(super) fn next(&mut self, mut from: impl From) -> Result<()> {
+    pub(super) fn next(&mut self, mut from: impl BlockSource) -> Result<()> {
         let offset = u64::from(self.order[self.next % self.order.len()]) * BLOCK as u64;
         self.next += 1;
         let read = from.block(offset, &mut self.buffer);
@@ -216,9 +216,9 @@ impl Blocks {
 
     pub(super) fn digest(
         &mut self,
-        mut next: impl FnMut(&mut Blocks) -> Result<()>,
+        mut next: impl FnMut(&mut ShuffledBlocks) -> Result<()>,
     ) -> Result<u64> {
-        let mut digest = Digest::default();
+        let mut digest = Fnv1a::default();
         self.next = 0;
         for _ in 0..DIGEST_BLOCKS.min(self.order.len()) {
             next(self)?;
@@ -228,13 +228,13 @@ impl Blocks {
     }
 }
 
-impl<F: From> From for &mut F {
+impl<F: BlockSource> BlockSource for &mut F {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         (*self).block(offset, buffer)
     }
 }
 
-impl From for &File {
+impl BlockSource for &File {
     fn block(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read_exact_at(buffer, offset).with_context(|| format!("reading at offset {offset}"))
     }
@@ -250,12 +250,12 @@ fn order(n: u32) -> Vec<u32> {
     order
 }
 
-struct Random<F> {
-    blocks: Blocks,
+struct RandomReads<F> {
+    blocks: ShuffledBlocks,
     from: F,
 }
 
-impl<F: From> Task for Random<F> {
+impl<F: BlockSource> Task for RandomReads<F> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             self.blocks.next(&mut self.from)?;

@@ -10,7 +10,7 @@ use lab::clock::now_ns;
 use lab::experiment::{Build, Method, Task, Work};
 use lab::param::Point;
 
-use super::data::{Fresh, OrRefuse, Phases, buffer, changing, enough_space, own_folder};
+use super::data::{NewFolders, OrRefuse, Phases, buffer, changing, enough_space, own_folder};
 use crate::experiments::shared::{Buffer, window};
 
 pub(super) fn creating() -> Vec<Method> {
@@ -36,7 +36,7 @@ fn files(size: u64, ops: u64) -> u64 {
 }
 
 struct Create {
-    fresh: Fresh,
+    fresh: NewFolders,
     size: u64,
     buffer: Buffer,
     phases: Phases<3>,
@@ -47,7 +47,7 @@ struct Create {
 impl Create {
     fn new(point: &Point) -> Result<Create> {
         let size = point.number("size")?;
-        let fresh = Fresh::new(point)?;
+        let fresh = NewFolders::new(point)?;
         enough_space(&fresh.folder, size.saturating_add(KEPT_BYTES.min(size << 8)))?;
         let phases = Phases::new(["create_ns", "write_ns", "close_ns"]);
         Ok(Create { fresh, size, buffer: buffer(size)?, phases, full: Vec::new() })
@@ -114,7 +114,7 @@ fn write(mut file: &File, path: &Path, buffer: &[u8], size: u64) -> Result<()> {
 }
 
 struct Unlink {
-    fresh: Fresh,
+    fresh: NewFolders,
     size: u64,
     buffer: Buffer,
     /// The files that the next sample removes.
@@ -124,7 +124,7 @@ struct Unlink {
 impl Unlink {
     fn new(point: &Point) -> Result<Unlink> {
         let size = point.number("size")?;
-        let fresh = Fresh::new(point)?;
+        let fresh = NewFolders::new(point)?;
         enough_space(&fresh.folder, size.saturating_mul(files(size, 1)))?;
         let mut unlink = Unlink { fresh, size, buffer: buffer(size)?, stock: Vec::new() };
         unlink.between()?;
@@ -182,7 +182,7 @@ pub(super) fn durable() -> Vec<Method> {
         }),
         append("append-buffered", &format!("{line}, through a BufWriter"), |point| {
             let log = log(point)?;
-            window(Box::new(Buffered(BufWriter::new(log.file), log.path)))
+            window(Box::new(BufferedAppend(BufWriter::new(log.file), log.path)))
         }),
         // It gives a stronger guarantee than the others, so it is a yardstick.
         append("append-durable", &format!("{line}, fdatasync after each"), |point| {
@@ -197,18 +197,18 @@ const BLOCK: usize = 4096;
 /// overwritten again.
 const BLOCKS: u64 = 256;
 
-type Sync = fn(&File) -> std::io::Result<()>;
+type SyncCall = fn(&File) -> std::io::Result<()>;
 
 struct Overwrite {
     file: File,
     path: PathBuf,
     block: Buffer,
     next: u64,
-    sync: Option<Sync>,
+    sync: Option<SyncCall>,
     phases: Phases<2>,
 }
 
-fn overwrite(point: &Point, flags: i32, sync: Option<Sync>) -> Result<Box<dyn Task>> {
+fn overwrite(point: &Point, flags: i32, sync: Option<SyncCall>) -> Result<Box<dyn Task>> {
     let path = own_folder(point)?.join("overwritten");
     let doing = || format!("writing {}", path.display());
     let block = Buffer::new(BLOCK)?;
@@ -252,19 +252,19 @@ const LINE: [u8; 100] = {
     line
 };
 
-struct Log {
+struct LogFile {
     file: File,
     path: PathBuf,
 }
 
-fn log(point: &Point) -> Result<Log> {
+fn log(point: &Point) -> Result<LogFile> {
     let path = own_folder(point)?.join("log");
     let file = OpenOptions::new().append(true).create_new(true).open(&path);
-    Ok(Log { file: file.or_refuse(|| format!("creating {}", path.display()))?, path })
+    Ok(LogFile { file: file.or_refuse(|| format!("creating {}", path.display()))?, path })
 }
 
 struct Append {
-    log: Log,
+    log: LogFile,
     sync: bool,
 }
 
@@ -281,9 +281,9 @@ impl Task for Append {
     }
 }
 
-struct Buffered(BufWriter<File>, PathBuf);
+struct BufferedAppend(BufWriter<File>, PathBuf);
 
-impl Task for Buffered {
+impl Task for BufferedAppend {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
             let written = self.0.write_all(&LINE);

@@ -37,8 +37,8 @@ pub(super) fn methods() -> Vec<Method> {
     ]
 }
 
-struct Alone<K> {
-    set: Set,
+struct OneThread<K> {
+    set: WorkingSet,
     passes: u64,
     warm: bool,
     kernel: PhantomData<K>,
@@ -53,13 +53,13 @@ fn build<K: Kernel>(point: &Point) -> Result<Box<dyn Task>> {
         fits(size.saturating_mul(threads as u64))?;
         return Ok(Box::new(Team::<K>::new(threads, size, pages)?));
     }
-    let mut set = Set::new::<K>(size, pages)?;
+    let mut set = WorkingSet::new::<K>(size, pages)?;
     let passes = set.passes::<K>();
     let warm = size <= last_bytes() * 3 / 2;
-    Ok(Box::new(Alone::<K> { set, passes, warm, kernel: PhantomData }))
+    Ok(Box::new(OneThread::<K> { set, passes, warm, kernel: PhantomData }))
 }
 
-impl<K: Kernel> Task for Alone<K> {
+impl<K: Kernel> Task for OneThread<K> {
     fn before(&mut self) -> Result<()> {
         if self.warm {
             self.set.pass::<K>();
@@ -267,17 +267,17 @@ mod around {
     pub(super) fn copy(_from: &[u32], _to: &mut [u32]) {}
 }
 
-/// The set of one thread: one part, or two of the same size.
-struct Set {
+/// The working set of one thread: one part, or two of the same size.
+struct WorkingSet {
     parts: Vec<Pages>,
 }
 
-impl Set {
-    fn new<K: Kernel>(size: u64, pages: &str) -> Result<Set> {
+impl WorkingSet {
+    fn new<K: Kernel>(size: u64, pages: &str) -> Result<WorkingSet> {
         let parts = if K::TWO_PARTS { 2 } else { 1 };
         fits(size * parts)?;
         let parts = (0..parts).map(|_| Pages::new(size, pages)).collect::<Result<_>>()?;
-        Ok(Set { parts })
+        Ok(WorkingSet { parts })
     }
 
     fn pass<K: Kernel>(&mut self) {
@@ -342,7 +342,7 @@ impl<K: Kernel> Team<K> {
             let (shared, say, pages) = (Arc::clone(&team.shared), say.clone(), pages.to_owned());
             let body = move || {
                 // The thread that uses a set is the one that touches it first.
-                let (set, ready) = match Set::new::<K>(size, &pages) {
+                let (set, ready) = match WorkingSet::new::<K>(size, &pages) {
                     Ok(set) => (Some(set), Ok(())),
                     Err(error) => (None, Err(error)),
                 };
@@ -364,7 +364,7 @@ impl<K: Kernel> Team<K> {
     }
 }
 
-fn work<K: Kernel>(shared: &TeamState, mut set: Option<Set>) {
+fn work<K: Kernel>(shared: &TeamState, mut set: Option<WorkingSet>) {
     loop {
         shared.start.wait();
         let passes = shared.passes.load(Ordering::Acquire);

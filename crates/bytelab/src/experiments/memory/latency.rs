@@ -28,13 +28,13 @@ pub(super) fn methods() -> Vec<Method> {
     };
     vec![
         latency("random", "each load leads to another line, in random order", |point| {
-            chase(point, Order::Random)
+            chase(point, LineOrder::Random)
         }),
         latency("sequential", "each load leads to the next line", |point| {
-            chase(point, Order::Sequential)
+            chase(point, LineOrder::Sequential)
         }),
         latency("strided", "each load leads 67 lines further", |point| {
-            chase(point, Order::Strided(STRIDE_LINES))
+            chase(point, LineOrder::Strided(STRIDE_LINES))
         }),
     ]
 }
@@ -45,11 +45,11 @@ const WALK: u64 = 1 << 15;
 
 struct Chase {
     chain: Chain,
-    warm: Warm,
+    warm: CacheWarming,
 }
 
 /// How a set is brought back into the caches after other processes have run.
-enum Warm {
+enum CacheWarming {
     /// It fits into the caches of the core: the cycle is walked twice.
     Rounds,
     /// It fits, or nearly fits, into the last-level cache: its lines are read in order.
@@ -58,25 +58,25 @@ enum Warm {
     Walk,
 }
 
-fn chase(point: &Point, order: Order) -> Result<Box<dyn Task>> {
+fn chase(point: &Point, order: LineOrder) -> Result<Box<dyn Task>> {
     let size = point.number("size")?;
     let line = line_bytes() as usize;
     let pages = Pages::new(size, point.text("pages")?)?;
     let lines = pages.len() / line;
     let place = if line == 128 { |i| i * 128 } else { |i| i * 64 };
     let chain = Chain::new(pages, lines.max(1), place, order)?;
-    let mut chase = Chase { chain, warm: Warm::from_size(size) };
+    let mut chase = Chase { chain, warm: CacheWarming::from_size(size) };
     chase.before()?;
     chase.chain.find_loads();
     Ok(Box::new(chase))
 }
 
-impl Warm {
-    fn from_size(size: u64) -> Warm {
+impl CacheWarming {
+    fn from_size(size: u64) -> CacheWarming {
         match size {
-            size if size <= 1 << 20 => Warm::Rounds,
-            size if size <= last_bytes() * 3 / 2 => Warm::Sweep,
-            _ => Warm::Walk,
+            size if size <= 1 << 20 => CacheWarming::Rounds,
+            size if size <= last_bytes() * 3 / 2 => CacheWarming::Sweep,
+            _ => CacheWarming::Walk,
         }
     }
 }
@@ -84,9 +84,9 @@ impl Warm {
 impl Task for Chase {
     fn before(&mut self) -> Result<()> {
         match self.warm {
-            Warm::Rounds => self.chain.rounds(),
-            Warm::Sweep => self.chain.pages.sweep(),
-            Warm::Walk => _ = self.chain.walk(WALK),
+            CacheWarming::Rounds => self.chain.rounds(),
+            CacheWarming::Sweep => self.chain.pages.sweep(),
+            CacheWarming::Walk => _ = self.chain.walk(WALK),
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Task for Chase {
 
 /// The order in which the lines follow each other.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Order {
+enum LineOrder {
     Random,
     /// One after the other, in the order of addresses.
     Sequential,
@@ -129,7 +129,7 @@ struct Chain {
 const TURN: u64 = 64;
 
 impl Chain {
-    fn new(mut pages: Pages, lines: usize, place: LinePosition, order: Order) -> Result<Chain> {
+    fn new(mut pages: Pages, lines: usize, place: LinePosition, order: LineOrder) -> Result<Chain> {
         let last = place(lines.saturating_sub(1)) + size_of::<Link>();
         ensure!(lines > 0 && last <= pages.len(), "{lines} lines do not fit into the set");
         let base = pages.bytes_mut().as_mut_ptr();
@@ -139,9 +139,9 @@ impl Chain {
         };
         let mut links = Links { at: &at };
         match order {
-            Order::Random => links.random(lines)?,
-            Order::Sequential => links.strided(lines, 1),
-            Order::Strided(step) => links.strided(lines, step),
+            LineOrder::Random => links.random(lines)?,
+            LineOrder::Sequential => links.strided(lines, 1),
+            LineOrder::Strided(step) => links.strided(lines, step),
         }
         Ok(Chain { at: Link(at(0)), pages, lines, loads: TURN })
     }
@@ -253,7 +253,7 @@ pub(super) fn under_load() -> Vec<Method> {
     vec![loaded.job("loaded").reads(&["job", "pages", "pause"])]
 }
 
-struct Loaded {
+struct LoadedLatency {
     chain: Chain,
     shared: Arc<ReaderState>,
     readers: Vec<JoinHandle<Option<()>>>,
@@ -278,11 +278,11 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
     let size = (4 * last_bytes()).clamp(64 << 20, 256 << 20);
     let pages = Pages::new(size, point.text("pages")?)?;
     let lines = pages.len() / 128;
-    let mut chain = Chain::new(pages, lines, |i| 128 * i, Order::Random)?;
+    let mut chain = Chain::new(pages, lines, |i| 128 * i, LineOrder::Random)?;
     chain.find_loads();
     let shared = Arc::new(ReaderState::default());
     let pause = point.number("pause")?;
-    let mut loaded = Loaded { chain, shared, readers: Vec::new(), load_bytes_per_s: 0.0 };
+    let mut loaded = LoadedLatency { chain, shared, readers: Vec::new(), load_bytes_per_s: 0.0 };
     for cpu in cpus {
         let mut pages = Pages::new(size / 2, point.text("pages")?)?;
         let shared = Arc::clone(&loaded.shared);
@@ -307,7 +307,7 @@ fn reader(shared: &ReaderState, pages: &mut Pages, pause: u64) {
     }
 }
 
-impl Task for Loaded {
+impl Task for LoadedLatency {
     fn before(&mut self) -> Result<()> {
         self.shared.running.store(true, Release);
         for reader in &self.readers {
@@ -344,7 +344,7 @@ impl Task for Loaded {
     }
 }
 
-impl Drop for Loaded {
+impl Drop for LoadedLatency {
     fn drop(&mut self) {
         self.shared.ended.store(true, Release);
         self.shared.running.store(false, Release);
@@ -375,18 +375,18 @@ pub(super) fn tlb_reach() -> Vec<Method> {
     ]
 }
 
-struct Pair(Chain);
+struct PageWalk(Chain);
 
 fn pair(point: &Point, place: fn(usize) -> usize) -> Result<Box<dyn Task>> {
     let pages = Pages::new(point.number("span")?, point.text("pages")?)?;
     let lines = pages.len() / PAGE;
-    let mut chain = Chain::new(pages, lines.max(1), place, Order::Random)?;
+    let mut chain = Chain::new(pages, lines.max(1), place, LineOrder::Random)?;
     chain.rounds();
     chain.find_loads();
-    Ok(Box::new(Pair(chain)))
+    Ok(Box::new(PageWalk(chain)))
 }
 
-impl Task for Pair {
+impl Task for PageWalk {
     fn before(&mut self) -> Result<()> {
         self.0.rounds();
         Ok(())
@@ -405,7 +405,7 @@ mod tests {
 
     const LINE: LinePosition = |i| 64 * i;
 
-    fn chain(lines: usize, order: Order) -> Chain {
+    fn chain(lines: usize, order: LineOrder) -> Chain {
         let pages = Pages::new(64 * lines.max(1) as u64, "small").unwrap();
         Chain::new(pages, lines, LINE, order).unwrap()
     }
@@ -427,7 +427,12 @@ mod tests {
     #[test]
     fn every_order_is_one_cycle_of_all_lines() {
         for lines in [1, 2, 3, 7, 64, 100, 1000] {
-            for order in [Order::Random, Order::Sequential, Order::Strided(3), Order::Strided(67)] {
+            for order in [
+                LineOrder::Random,
+                LineOrder::Sequential,
+                LineOrder::Strided(3),
+                LineOrder::Strided(67),
+            ] {
                 let seen: HashSet<usize> = visited(&mut chain(lines, order)).into_iter().collect();
                 assert_eq!(seen.len(), lines, "{order:?} of {lines}");
             }
@@ -436,16 +441,16 @@ mod tests {
 
     #[test]
     fn the_orders_match_their_names() {
-        assert_eq!(visited(&mut chain(5, Order::Sequential)), [0, 1, 2, 3, 4]);
-        assert_eq!(visited(&mut chain(7, Order::Strided(3))), [0, 3, 6, 1, 4, 2, 5]);
-        let random = visited(&mut chain(1000, Order::Random));
+        assert_eq!(visited(&mut chain(5, LineOrder::Sequential)), [0, 1, 2, 3, 4]);
+        assert_eq!(visited(&mut chain(7, LineOrder::Strided(3))), [0, 3, 6, 1, 4, 2, 5]);
+        let random = visited(&mut chain(1000, LineOrder::Random));
         let follows = random.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
         assert!(follows < 20, "{follows} of 1000 lines follow each other");
     }
 
     #[test]
     fn a_walk_does_at_least_what_is_requested_and_stays_in_the_cycle() {
-        let mut chain = chain(100, Order::Random);
+        let mut chain = chain(100, LineOrder::Random);
         assert_eq!(chain.walk(1), 64);
         assert_eq!(chain.walk(64), 64);
         assert_eq!(chain.walk(65), 128);
@@ -455,6 +460,6 @@ mod tests {
     #[test]
     fn lines_that_do_not_fit_are_refused() {
         let pages = Pages::new(640, "small").unwrap();
-        assert!(Chain::new(pages, 11, LINE, Order::Random).is_err());
+        assert!(Chain::new(pages, 11, LINE, LineOrder::Random).is_err());
     }
 }

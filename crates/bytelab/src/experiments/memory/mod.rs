@@ -48,7 +48,7 @@ fn params() -> Vec<Param> {
     ]
 }
 
-/// One thread, and one for each CPU.
+/// The numbers of threads: one, and one for each CPU.
 static THREADS: LazyLock<String> =
     LazyLock::new(|| match super::shared::allowed_cpus().map_or(1, |cpus| cpus.len()) {
         0 | 1 => "1".to_owned(),

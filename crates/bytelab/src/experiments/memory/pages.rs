@@ -174,15 +174,15 @@ fn huge_bytes(smaps: &str, start: usize, end: usize) -> u64 {
 
 /// A data cache as the operating system reports it. The steps of a ladder are compared with these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cache {
+pub(crate) struct DataCache {
     pub(crate) level: u64,
     pub(crate) bytes: u64,
     pub(crate) line_bytes: u64,
 }
 
 /// The caches by level; empty if the system does not report them.
-pub(crate) fn announced() -> &'static [Cache] {
-    static CACHES: LazyLock<Vec<Cache>> = LazyLock::new(read);
+pub(crate) fn announced() -> &'static [DataCache] {
+    static CACHES: LazyLock<Vec<DataCache>> = LazyLock::new(read);
     &CACHES
 }
 
@@ -202,27 +202,27 @@ pub(super) fn last_bytes() -> u64 {
 }
 
 #[cfg(target_os = "linux")]
-fn read() -> Vec<Cache> {
+fn read() -> Vec<DataCache> {
     let text = |index: u32, name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
         std::fs::read_to_string(path).map(|text| text.trim().to_owned()).ok()
     };
     let cache = |index| {
         let kind = text(index, "type")?;
-        let cache = Cache {
+        let cache = DataCache {
             level: text(index, "level")?.parse().ok()?,
             bytes: byte_stream::parse_bytes(&text(index, "size")?).ok()?,
             line_bytes: text(index, "coherency_line_size")?.parse().ok()?,
         };
         (kind != "Instruction").then_some(cache)
     };
-    let mut caches: Vec<Cache> = (0..10).filter_map(cache).collect();
+    let mut caches: Vec<DataCache> = (0..10).filter_map(cache).collect();
     caches.sort_unstable_by_key(|cache| cache.level);
     caches
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read() -> Vec<Cache> {
+fn read() -> Vec<DataCache> {
     Vec::new()
 }
 

@@ -1,5 +1,5 @@
-//! What the processors themselves take, beside which a load is fast or slow: the transfer of a
-//! cache line from one CPU to another, and single operations.
+//! The times of the processors themselves, as a scale for loads: the transfer of a cache line from
+//! one CPU to another, and single operations.
 
 #![expect(unsafe_code, reason = "an empty assembly hides a sum from the optimiser, at no cost")]
 
@@ -71,16 +71,16 @@ static DEFAULT: LazyLock<String> = LazyLock::new(|| {
 /// Alone in its cache lines, as adjacent lines are prefetched in pairs.
 #[derive(Default)]
 #[repr(align(256))]
-struct CacheLine(AtomicU64);
+struct TransferredLine(AtomicU64);
 
 #[derive(Default)]
 struct PairState {
-    ours: CacheLine,
-    theirs: CacheLine,
+    ours: TransferredLine,
+    theirs: TransferredLine,
     gone: AtomicBool,
 }
 
-struct Pair {
+struct LineTransfer {
     shared: Arc<PairState>,
     swap: bool,
     /// Sends the partner the number of hand-overs; dropped before the partner is joined.
@@ -104,7 +104,7 @@ fn between(point: &Point, swap: bool) -> Result<Box<dyn Task>> {
             answer(&theirs, swap, trips);
         }
     })?;
-    Ok(Box::new(Pair { shared, swap, orders: Some(orders), partner: Some(partner) }))
+    Ok(Box::new(LineTransfer { shared, swap, orders: Some(orders), partner: Some(partner) }))
 }
 
 fn wait_until(shared: &PairState, mut met: impl FnMut() -> bool) {
@@ -118,7 +118,7 @@ fn wait_until(shared: &PairState, mut met: impl FnMut() -> bool) {
     }
 }
 
-fn swapped(line: &CacheLine, from: u64, to: u64) -> bool {
+fn swapped(line: &TransferredLine, from: u64, to: u64) -> bool {
     line.0.compare_exchange_weak(from, to, AcqRel, Relaxed).is_ok()
 }
 
@@ -148,7 +148,7 @@ fn ask(shared: &PairState, swap: bool, trips: u64) {
     wait_until(shared, || shared.theirs.0.load(Acquire) == trips);
 }
 
-impl Task for Pair {
+impl Task for LineTransfer {
     fn before(&mut self) -> Result<()> {
         self.shared.ours.0.store(0, Release);
         self.shared.theirs.0.store(0, Release);
@@ -164,7 +164,7 @@ impl Task for Pair {
     }
 }
 
-impl Drop for Pair {
+impl Drop for LineTransfer {
     fn drop(&mut self) {
         self.shared.gone.store(true, Relaxed);
         self.orders = None;
@@ -183,15 +183,15 @@ pub(super) const NUMBER: Param =
 
 /// Operations of the processor: a chain in which each operation needs the result of the one before.
 pub(super) fn arithmetic() -> Vec<Method> {
-    let of = |name: &str, build: lab::experiment::Build| {
+    let operation = |name: &str, build: lab::experiment::Build| {
         let about = format!("{name} two numbers, the first of which is the result before");
         let method = Method::built_in(name, about, build);
         method.job("arithmetic").reads(&["job", "number"])
     };
     vec![
-        of("add", |point| build(point, Operation::Add)),
-        of("multiply", |point| build(point, Operation::Multiply)),
-        of("divide", |point| build(point, Operation::Divide)),
+        operation("add", |point| build(point, Operation::Add)),
+        operation("multiply", |point| build(point, Operation::Multiply)),
+        operation("divide", |point| build(point, Operation::Divide)),
     ]
 }
 
@@ -203,13 +203,13 @@ enum Operation {
 }
 
 /// A loop of this many operations of one kind.
-type Chain = fn(u64) -> u64;
+type OperationLoop = fn(u64) -> u64;
 
-struct Arithmetic(Chain);
+struct Arithmetic(OperationLoop);
 
 fn build(point: &Point, operation: Operation) -> Result<Box<dyn Task>> {
     use Operation::{Add, Divide, Multiply};
-    let chain: Chain = match (point.text("number")?, operation) {
+    let chain: OperationLoop = match (point.text("number")?, operation) {
         ("double", Add) => |steps| doubles(steps, |x, by| x + by),
         ("double", Multiply) => |steps| doubles(steps, |x, by| x * by),
         ("double", Divide) => |steps| doubles(steps, |x, by| by / x),

@@ -11,7 +11,7 @@ use lab::stop::Stop;
 
 use super::measuring::MEASURING;
 use super::memory::announced;
-use lab::numbers::{EXPERIMENT, ROWS, Row, row};
+use lab::numbers::{EXPERIMENT, NumbersRow, ROWS, row};
 
 /// Each row is a separate point: rows do different things and are not compared with each other.
 pub(crate) fn experiment() -> Experiment {
@@ -55,12 +55,12 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     Ok(data)
 }
 
-fn row_of(point: &Point) -> Result<&'static Row> {
+fn row_of(point: &Point) -> Result<&'static NumbersRow> {
     let name = point.text("row")?;
     row(name).with_context(|| format!("there is no row {name}"))
 }
 
-fn source(row: &Row) -> Result<Experiment> {
+fn source(row: &NumbersRow) -> Result<Experiment> {
     let found = MEASURING.iter().find(|(name, _)| *name == row.experiment);
     let found = found
         .with_context(|| format!("row {}: there is no experiment {}", row.name, row.experiment));
@@ -72,7 +72,7 @@ fn declares(experiment: &Experiment, name: &str) -> bool {
 }
 
 /// The row's values; every other param has its first default.
-fn inner_point(row: &Row, source: &Experiment) -> Result<Point> {
+fn inner_point(row: &NumbersRow, source: &Experiment) -> Result<Point> {
     let mut given: Vec<(&str, &str)> =
         row.point.split_whitespace().filter_map(|value| value.split_once('=')).collect();
     let mut point = Point::default();
@@ -121,7 +121,7 @@ fn memory_bytes() -> u64 {
 }
 
 /// A task of another experiment.
-struct Foreign {
+struct BorrowedTask {
     task: Box<dyn Task>,
     size: Option<u64>,
 }
@@ -136,17 +136,17 @@ fn build(point: &Point) -> Result<Box<dyn Task>> {
             row.experiment, row.method
         )));
     };
-    let point = typed(point, &source)?;
+    let point = coerce(point, &source)?;
     let size = ["size", "span", "set"].iter().find_map(|name| point.number(name).ok());
     if row.experiment == "memory" && size == Some(NO_SUCH_CACHE) {
         return Err(skip("the system announces no such cache"));
     }
-    Ok(Box::new(Foreign { task: build(&point)?, size }))
+    Ok(Box::new(BorrowedTask { task: build(&point)?, size }))
 }
 
 /// The protocol passes texts; the params of the source define which are numbers.
-fn typed(point: &Point, source: &Experiment) -> Result<Point> {
-    let mut typed = Point::default();
+fn coerce(point: &Point, source: &Experiment) -> Result<Point> {
+    let mut coerced = Point::default();
     for (name, value) in point.iter() {
         let kind = source.params.iter().find(|param| param.name == name).map(|param| &param.kind);
         let value = match (kind, value) {
@@ -155,12 +155,12 @@ fn typed(point: &Point, source: &Experiment) -> Result<Point> {
             }
             (_, value) => value.clone(),
         };
-        typed.set(name, value);
+        coerced.set(name, value);
     }
-    Ok(typed)
+    Ok(coerced)
 }
 
-impl Task for Foreign {
+impl Task for BorrowedTask {
     fn before(&mut self) -> Result<()> {
         self.task.before()
     }
@@ -217,10 +217,10 @@ mod tests {
         let mut point = Point::default();
         point.set("size", "4096");
         point.set("pages", "huge");
-        let typed = typed(&point, &source).unwrap();
+        let typed = coerce(&point, &source).unwrap();
         assert_eq!(typed.number("size").unwrap(), 4096);
         assert_eq!(typed.text("pages").unwrap(), "huge");
         point.set("size", "many");
-        assert!(super::typed(&point, &source).is_err());
+        assert!(super::coerce(&point, &source).is_err());
     }
 }

@@ -107,7 +107,7 @@ const DATA_OF_FILES: &[(&str, &str, &[&str])] = &[
     ("file-handle", "FileHandle.read(upToCount:)", &["for", "for-each", "reduce", "unsafe"]),
 ];
 
-/// The same of a URL.
+/// Ways of Swift to get a `Data` of a URL.
 const DATA_OF_URLS: &[(&str, &str)] = &[
     ("data", "URLSession.data(from:)"),
     ("completion", "dataTask(with:completionHandler:)"),
@@ -123,7 +123,7 @@ const STYLES: &[(&str, &str)] = &[
     ("nsdata", "for in NSData.bytes"),
 ];
 
-/// Where `URLSession` reads: Foundation on Linux has no `file://` URLs.
+/// The sources that `URLSession` reads: Foundation on Linux has no `file://` URLs.
 const URL_SOURCES: &str =
     if cfg!(target_vendor = "apple") { "file|http|https" } else { "http|https" };
 

@@ -85,7 +85,7 @@ impl Source for AsyncBytes {
         let AsyncBytes { input, runtime, buffer } = self;
         runtime.block_on(async {
             let file = open(input, buffer).await?;
-            let mut bytes = Bytes { file, buffer, start: 0, end: 0 };
+            let mut bytes = FileByteStream { file, buffer, start: 0, end: 0 };
             let mut offset = 0;
             loop {
                 match bytes.next().await {
@@ -101,14 +101,14 @@ impl Source for AsyncBytes {
 
 /// A stream of bytes that waits for the file once per chunk, but is awaited for each byte. Written
 /// as a `poll` function, because an `async fn` called for each byte takes more than twice the time.
-struct Bytes<'a> {
+struct FileByteStream<'a> {
     file: File,
     buffer: &'a mut [u8],
     start: usize,
     end: usize,
 }
 
-impl Bytes<'_> {
+impl FileByteStream<'_> {
     fn next(&mut self) -> impl Future<Output = io::Result<Option<u8>>> {
         poll_fn(|context| {
             if self.start == self.end {
@@ -135,7 +135,7 @@ pub(super) fn byte_stream() -> Method {
 }
 
 /// The borrowed chunks of one file.
-pub(super) struct Lent {
+pub(super) struct LentChunks {
     input: Input,
     buffer: usize,
 }
@@ -144,17 +144,17 @@ pub(super) struct Lent {
 pub(super) const BUFFER_LIMIT: u64 = 1 << 20;
 
 fn build_lent(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Lent::new(point, input))
+    reading(point, |input| LentChunks::new(point, input))
 }
 
-impl Lent {
-    pub(super) fn new(point: &Point, input: Input) -> Result<Lent> {
-        Ok(Lent { input, buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize })
+impl LentChunks {
+    pub(super) fn new(point: &Point, input: Input) -> Result<LentChunks> {
+        Ok(LentChunks { input, buffer: point.number("buffer")?.min(BUFFER_LIMIT) as usize })
     }
 
     #[inline]
     pub(super) fn each(&mut self, mut take: impl FnMut(&[u8])) -> Result<()> {
-        let Lent { input, buffer } = self;
+        let LentChunks { input, buffer } = self;
         let mut stream = Stream::options().buffer_bytes(*buffer).open(&input.path)?;
         let mut offset = 0;
         while let Some(chunk) = stream.next_chunk()? {
@@ -165,7 +165,7 @@ impl Lent {
     }
 }
 
-impl Source for Lent {
+impl Source for LentChunks {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         self.each(|chunk| fold.chunk(chunk))
     }

@@ -1,4 +1,4 @@
-//! What only Linux offers to a reader: `io_uring` and `O_DIRECT`.
+//! The ways to read that only Linux has: `io_uring` and `O_DIRECT`.
 
 #![expect(unsafe_code, reason = "gives buffers to io_uring")]
 
@@ -24,44 +24,44 @@ pub(super) fn uring() -> Method {
 }
 
 fn build_uring(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Uring::new(point, input))
+    reading(point, |input| UringRead::new(point, input))
 }
 
-struct Uring {
+struct UringRead {
     input: Input,
     ring: IoUring,
     /// Chunk number i uses the slot i % len.
-    slots: Vec<Slot>,
+    slots: Vec<ReadSlot>,
 }
 
-struct Slot {
+struct ReadSlot {
     buffer: Buffer,
     /// The result from the kernel; `None` while the read is in flight.
     result: Option<i32>,
 }
 
-impl Source for Uring {
+impl Source for UringRead {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         ensure!(!self.slots.is_empty(), "io_uring has failed before");
         let file = self.input.open_checked()?;
-        let done = self.hand_over(&file, fold);
+        let done = self.fold_file(&file, fold);
         self.drain()?;
         done
     }
 }
 
-impl Uring {
-    fn new(point: &Point, input: Input) -> Result<Uring> {
+impl UringRead {
+    fn new(point: &Point, input: Input) -> Result<UringRead> {
         let depth = point.number("depth")?.clamp(1, 4096);
         let ring = IoUring::new(depth as u32)
             .map_err(|error| skip(format!("the kernel refuses io_uring: {error}")))?;
-        let slot = || Ok(Slot { buffer: Buffer::from_point(point)?, result: Some(0) });
-        let mut slots: Vec<Slot> = (0..depth).map(|_| slot()).collect::<Result<_>>()?;
+        let slot = || Ok(ReadSlot { buffer: Buffer::from_point(point)?, result: Some(0) });
+        let mut slots: Vec<ReadSlot> = (0..depth).map(|_| slot()).collect::<Result<_>>()?;
         register(&ring, &mut slots)?;
-        Ok(Uring { input, ring, slots })
+        Ok(UringRead { input, ring, slots })
     }
 
-    fn hand_over<F: Fold>(&mut self, file: &File, fold: &mut F) -> Result<()> {
+    fn fold_file<F: Fold>(&mut self, file: &File, fold: &mut F) -> Result<()> {
         let (depth, len) = (self.slots.len() as u64, self.slots[0].buffer.len() as u64);
         let chunks = self.input.size.div_ceil(len);
         let mut submitted = 0;
@@ -160,17 +160,17 @@ impl Uring {
     }
 }
 
-impl Drop for Uring {
+impl Drop for UringRead {
     fn drop(&mut self) {
         // Reads are in flight here only after a panic.
         let _ = self.drain();
     }
 }
 
-fn register(ring: &IoUring, slots: &mut [Slot]) -> Result<()> {
+fn register(ring: &IoUring, slots: &mut [ReadSlot]) -> Result<()> {
     let buffers: Vec<libc::iovec> = slots
         .iter_mut()
-        .map(|Slot { buffer, .. }| libc::iovec {
+        .map(|ReadSlot { buffer, .. }| libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
             iov_len: buffer.len(),
         })
@@ -235,12 +235,12 @@ impl Source for Direct {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let file = open(&self.input).with_context(|| self.input.doing("opening"))?;
         self.input.check_size(&file)?;
-        self.hand_over(&file, fold)
+        self.fold_file(&file, fold)
     }
 }
 
 impl Direct {
-    fn hand_over<F: Fold>(&mut self, mut file: &File, fold: &mut F) -> Result<()> {
+    fn fold_file<F: Fold>(&mut self, mut file: &File, fold: &mut F) -> Result<()> {
         let (input, buffer) = (&self.input, &mut self.buffer);
         let mut offset = 0;
         loop {
@@ -266,9 +266,9 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_while_it_is_read_is_an_error() {
         let (_dir, point, input, file) = cut_file();
-        match Uring::new(&point, input) {
+        match UringRead::new(&point, input) {
             Ok(mut uring) => {
-                check_cut(uring.hand_over(&file, &mut Sum::at(0)));
+                check_cut(uring.fold_file(&file, &mut Sum::at(0)));
                 uring.drain().unwrap();
             }
             Err(error) => assert!(error.is::<lab::experiment::Skip>(), "{error:#}"),
@@ -288,7 +288,7 @@ mod direct_tests {
     fn a_file_that_is_cut_while_it_is_read_is_an_error() {
         let (_dir, point, input, file) = cut_file();
         match Direct::new(&point, input) {
-            Ok(mut direct) => check_cut(direct.hand_over(&file, &mut Sum::at(0))),
+            Ok(mut direct) => check_cut(direct.fold_file(&file, &mut Sum::at(0))),
             Err(error) => assert!(error.is::<Skip>(), "{error:#}"),
         }
     }

@@ -64,13 +64,13 @@ pub(super) fn window() -> Method {
     contender("mmap-window", "mapped, 2 MiB of it resident at a time", &[], build_window)
 }
 
-struct Window(Input);
+struct MmapWindow(Input);
 
 fn build_window(point: &Point) -> Result<Box<dyn Task>> {
-    reading(point, |input| Ok(Window(input)))
+    reading(point, |input| Ok(MmapWindow(input)))
 }
 
-impl Source for Window {
+impl Source for MmapWindow {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let input = &self.0;
         let file = input.open_checked()?;

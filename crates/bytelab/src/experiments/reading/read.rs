@@ -19,36 +19,36 @@ use crate::experiments::shared::Buffer;
 
 pub(super) fn method() -> Method {
     let about = "read into a reused buffer, folded as a whole";
-    contender("read", about, &["buffer"], build::<Whole>)
+    contender("read", about, &["buffer"], build::<WholeChunk>)
 }
 
 /// How a chunk is passed to the fold.
-trait Style: Send + 'static {
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F);
+trait FoldStyle: Send + 'static {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F);
 }
 
-struct Whole;
+struct WholeChunk;
 
-impl Style for Whole {
+impl FoldStyle for WholeChunk {
     #[inline]
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         fold.chunk(chunk);
     }
 }
 
-fn build<S: Style>(point: &Point) -> Result<Box<dyn Task>> {
+fn build<S: FoldStyle>(point: &Point) -> Result<Box<dyn Task>> {
     reading(point, |input| {
-        Ok(Read::<S> { input, buffer: Buffer::from_point(point)?, style: PhantomData })
+        Ok(ChunkedRead::<S> { input, buffer: Buffer::from_point(point)?, style: PhantomData })
     })
 }
 
-struct Read<S> {
+struct ChunkedRead<S> {
     input: Input,
     buffer: Buffer,
     style: PhantomData<S>,
 }
 
-impl<S: Style> Source for Read<S> {
+impl<S: FoldStyle> Source for ChunkedRead<S> {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let mut file = self.input.open()?;
         let mut offset = 0;
@@ -56,7 +56,7 @@ impl<S: Style> Source for Read<S> {
             match file.read(&mut self.buffer) {
                 Ok(0) => return self.input.ended(offset),
                 Ok(n) => {
-                    S::hand_over(&self.buffer[..n], fold);
+                    S::fold_chunk(&self.buffer[..n], fold);
                     offset = self.input.advanced(offset, n)?;
                 }
                 Err(error) => return Err(self.input.failed(offset, error)),
@@ -80,9 +80,9 @@ pub(super) fn styles() -> Vec<Method> {
 
 struct Index;
 
-impl Style for Index {
+impl FoldStyle for Index {
     #[expect(clippy::needless_range_loop, reason = "the indexed loop is what is measured")]
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         for i in 0..chunk.len() {
             fold.byte(chunk[i]);
         }
@@ -91,8 +91,8 @@ impl Style for Index {
 
 struct For;
 
-impl Style for For {
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+impl FoldStyle for For {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         for byte in chunk {
             fold.byte(*byte);
         }
@@ -101,8 +101,8 @@ impl Style for For {
 
 struct IteratorFold;
 
-impl Style for IteratorFold {
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+impl FoldStyle for IteratorFold {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         chunk.iter().fold(fold, |fold, byte| {
             fold.byte(*byte);
             fold
@@ -112,17 +112,17 @@ impl Style for IteratorFold {
 
 struct ForEach;
 
-impl Style for ForEach {
+impl FoldStyle for ForEach {
     #[expect(clippy::needless_for_each, reason = "for_each is what is measured")]
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         chunk.iter().for_each(|byte| fold.byte(*byte));
     }
 }
 
 struct Chunks;
 
-impl Style for Chunks {
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+impl FoldStyle for Chunks {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         for part in chunk.chunks(16) {
             for byte in part {
                 fold.byte(*byte);
@@ -140,8 +140,8 @@ pub(super) fn unchecked() -> Method {
 struct Unchecked;
 
 #[expect(unsafe_code, reason = "unchecked indexing is what is measured")]
-impl Style for Unchecked {
-    fn hand_over<F: Fold>(chunk: &[u8], fold: &mut F) {
+impl FoldStyle for Unchecked {
+    fn fold_chunk<F: Fold>(chunk: &[u8], fold: &mut F) {
         for i in 0..chunk.len() {
             // SAFETY: i is less than the length.
             let byte = unsafe { chunk.get_unchecked(i) };
@@ -257,7 +257,7 @@ pub(super) fn pread_threads() -> Method {
     contender("pread-threads", about, &["buffer", "threads"], build_pread)
 }
 
-struct Pread {
+struct ParallelPread {
     input: Input,
     /// One buffer for each thread.
     buffers: Vec<Buffer>,
@@ -267,13 +267,13 @@ fn build_pread(point: &Point) -> Result<Box<dyn Task>> {
     let threads = point.number("threads")?.max(1);
     reading(point, |input| {
         let buffers = (0..threads).map(|_| Buffer::from_point(point)).collect::<Result<_>>()?;
-        Ok(Pread { input, buffers })
+        Ok(ParallelPread { input, buffers })
     })
 }
 
-impl Source for Pread {
+impl Source for ParallelPread {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
-        let Pread { input, buffers } = self;
+        let ParallelPread { input, buffers } = self;
         let (input, file) = (&*input, &input.open_checked()?);
         let part = input.size.div_ceil(buffers.len() as u64).next_multiple_of(ALIGN);
         thread::scope(|scope| {

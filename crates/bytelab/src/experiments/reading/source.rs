@@ -40,26 +40,32 @@ pub(super) fn reading<S: Source + 'static>(
     point: &Point,
     prepare: impl Fn(Input) -> Result<S>,
 ) -> Result<Box<dyn Task>> {
-    Ok(Box::new(Reading::new(point, prepare)?))
+    Ok(Box::new(ReadingTask::new(point, prepare)?))
 }
 
-pub(super) struct Reading<S> {
+pub(super) struct ReadingTask<S> {
     sources: Vec<S>,
     /// The size of all files together.
     size: u64,
 }
 
-impl<S: Source> Reading<S> {
-    pub(super) fn new(point: &Point, prepare: impl Fn(Input) -> Result<S>) -> Result<Reading<S>> {
-        Reading::each(point, |index| prepare(Input::from_point(point, index)?))
+impl<S: Source> ReadingTask<S> {
+    pub(super) fn new(
+        point: &Point,
+        prepare: impl Fn(Input) -> Result<S>,
+    ) -> Result<ReadingTask<S>> {
+        ReadingTask::each(point, |index| prepare(Input::from_point(point, index)?))
     }
 
-    /// The same, with a function of the file's index, from 0.
-    pub(super) fn each(point: &Point, prepare: impl Fn(u64) -> Result<S>) -> Result<Reading<S>> {
+    /// Like [`ReadingTask::new`], but `prepare` gets the index of the file, from 0.
+    pub(super) fn each(
+        point: &Point,
+        prepare: impl Fn(u64) -> Result<S>,
+    ) -> Result<ReadingTask<S>> {
         let parallel = point.number("parallel")?;
         let sources = (0..parallel).map(prepare).collect::<Result<Vec<S>>>()?;
         let size = point.number("size")?.checked_mul(parallel);
-        Ok(Reading { sources, size: size.context("size × parallel is too large")? })
+        Ok(ReadingTask { sources, size: size.context("size × parallel is too large")? })
     }
 
     /// The fold of each file. Each of several files is read by its own thread, which is started
@@ -96,7 +102,7 @@ pub(super) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-impl<S: Source> Task for Reading<S> {
+impl<S: Source> Task for ReadingTask<S> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let sums = self.results::<Sum>(ops)?;
         let answer = sums.into_iter().fold(0, u64::wrapping_add);

@@ -9,7 +9,7 @@ use lab::param::{ParamValue, Point};
 use tempfile::TempDir;
 
 use super::fold::{Digest, Fold, combined};
-use super::source::{Input, Reading, Source};
+use super::source::{Input, ReadingTask, Source};
 use super::{experiment, http};
 
 /// The arguments of the methods for the default values, replaced by these.
@@ -140,7 +140,7 @@ fn serve(source: &str, arguments: &mut Point) -> TempDir {
         arguments.set(super::source::numbered("url", index), url.as_str());
     }
     arguments.set("source", source);
-    let files = http::serve::Files::from_directory(dir.path()).unwrap();
+    let files = http::serve::ServedFiles::from_directory(dir.path()).unwrap();
     // The thread waits for connections until the tests end.
     std::thread::spawn(move || files.serve(&listener));
     dir
@@ -211,7 +211,7 @@ fn a_source_that_skips_repeats_or_reorders_is_found_out() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = arguments(dir.path(), &[("size", 20_000u64.into())]);
     let results = |cheat| {
-        let mut reading = Reading::new(&arguments, |input| Ok(Cheat(input, cheat))).unwrap();
+        let mut reading = ReadingTask::new(&arguments, |input| Ok(Cheat(input, cheat))).unwrap();
         (reading.run(1).unwrap().answer, reading.digest().unwrap())
     };
     let honest = results(|_| ());

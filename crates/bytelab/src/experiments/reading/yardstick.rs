@@ -9,8 +9,8 @@ use lab::param::Point;
 use memmap2::MmapMut;
 
 use super::fold::Fold;
-use super::libraries::Lent;
-use super::source::{Input, Reading, Source, contender, fits_in_memory, reading};
+use super::libraries::LentChunks;
+use super::source::{Input, ReadingTask, Source, contender, fits_in_memory, reading};
 use crate::experiments::shared::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -59,7 +59,7 @@ impl Source for Memory {
 }
 
 /// It passes on no bytes, so it has neither an answer nor a digest.
-struct Bare<S>(Reading<S>);
+struct Bare<S>(ReadingTask<S>);
 
 struct BareRead {
     input: Input,
@@ -67,8 +67,9 @@ struct BareRead {
 }
 
 fn build_bare(point: &Point) -> Result<Box<dyn Task>> {
-    let reading =
-        Reading::new(point, |input| Ok(BareRead { input, buffer: Buffer::from_point(point)? }))?;
+    let reading = ReadingTask::new(point, |input| {
+        Ok(BareRead { input, buffer: Buffer::from_point(point)? })
+    })?;
     Ok(Box::new(Bare(reading)))
 }
 
@@ -86,10 +87,10 @@ impl Source for BareRead {
     }
 }
 
-struct BareStream(Lent);
+struct BareStream(LentChunks);
 
 fn build_bare_stream(point: &Point) -> Result<Box<dyn Task>> {
-    let reading = Reading::new(point, |input| Ok(BareStream(Lent::new(point, input)?)))?;
+    let reading = ReadingTask::new(point, |input| Ok(BareStream(LentChunks::new(point, input)?)))?;
     Ok(Box::new(Bare(reading)))
 }
 

@@ -15,10 +15,10 @@ use record_sampler::{Format, HeaderRule, Layout};
 use super::data;
 
 /// The properties that a sample must have.
-pub(super) struct Claim<'a> {
+pub(super) struct SampleProperties<'a> {
     pub(super) file: &'a Path,
     pub(super) layout: &'a Layout,
-    /// That of the file; no sample is compressed.
+    /// The encoding of the file; no sample is compressed.
     pub(super) encoding: Option<Encoding>,
     pub(super) records: u64,
     pub(super) samples: u64,
@@ -37,7 +37,7 @@ pub(super) struct Promise {
 /// The number of parts of the file that are compared with each other.
 const PARTS: u64 = 16;
 
-impl Claim<'_> {
+impl SampleProperties<'_> {
     pub(super) fn check(&self, mut drawn: &File) -> Result<()> {
         drawn.rewind()?;
         let mut order = Vec::new();

@@ -49,7 +49,7 @@ pub(super) fn data(point: &Point, data_dir: &Path, stop: &Stop) -> Result<Data> 
     Ok(Data { arguments, files: vec![path], is_only_read: true, ..Data::default() })
 }
 
-/// What the file consists of, after decoding.
+/// The content of the file, after decoding.
 pub(super) fn layout(is_text: bool, path: &Path) -> Result<Layout> {
     let path =
         if Encoding::from_path(path).is_some() { path.with_extension("") } else { path.into() };

@@ -11,11 +11,11 @@ use lab::clock::Cpu;
 use lab::experiment::{Build, Method, Task, Work, skip};
 use lab::param::Point;
 
-use super::check::{Claim, Promise};
+use super::check::{Promise, SampleProperties};
 use super::data::{self, is_plain, layout, population};
 use record_sampler::{Format, Layout, Population, Stats};
 
-/// What to draw.
+/// The sample that is drawn: its input and its size.
 pub(super) struct Request {
     pub(super) file: PathBuf,
     pub(super) layout: Layout,
@@ -78,7 +78,7 @@ impl Request {
 /// A way to draw: writes the sample for this seed.
 pub(super) type Draw = Box<dyn FnMut(&Request, u64, &mut File) -> Result<DrawUsage>>;
 
-/// What a method reports about a drawing.
+/// The resources that a method reports for one drawing.
 #[derive(Default)]
 pub(super) struct DrawUsage {
     /// The bytes that were read, or accessed through a mapping.
@@ -93,7 +93,7 @@ impl From<Stats> for DrawUsage {
     }
 }
 
-pub(super) struct Drawing {
+pub(super) struct DrawTask {
     job: Request,
     draw: Draw,
     promise: Promise,
@@ -105,13 +105,13 @@ pub(super) struct Drawing {
     cpu: Option<Cpu>,
 }
 
-impl Drawing {
+impl DrawTask {
     pub(super) fn task(point: &Point, promise: Promise, draw: Draw) -> Result<Box<dyn Task>> {
         let job = Request::from_point(point)?;
         let dir = job.file.parent().context("the file is in no directory")?;
         let out = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
         let out = out.context("making the file that the sample is written to")?;
-        Ok(Box::new(Drawing {
+        Ok(Box::new(DrawTask {
             job,
             draw,
             promise,
@@ -124,7 +124,7 @@ impl Drawing {
     }
 }
 
-impl Task for Drawing {
+impl Task for DrawTask {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let mut bytes = 0;
         (self.ops, self.cpu) = (ops.max(1), None);
@@ -147,7 +147,8 @@ impl Task for Drawing {
         self.run(1)?;
         let Request { file, layout, encoding, samples, records } = &self.job;
         let (encoding, records, promise) = (*encoding, *records, self.promise);
-        let claim = Claim { file, layout, encoding, records, samples: *samples, promise };
+        let claim =
+            SampleProperties { file, layout, encoding, records, samples: *samples, promise };
         claim.check(&self.out).context("the sample is wrong")?;
         Ok(Some(*samples))
     }

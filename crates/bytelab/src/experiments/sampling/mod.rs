@@ -13,7 +13,7 @@ use lab::param::{Param, ParamKind, Point};
 use record_sampler::{Method as DrawMethod, Population, Rng, Sampler};
 
 use self::check::{OneByOne, Promise};
-use self::drawing::{DrawUsage, Drawing, PARAMS, Request, contender, of_kind};
+use self::drawing::{DrawTask, DrawUsage, PARAMS, Request, contender, of_kind};
 use super::shared::{must_be_installed, run_command};
 
 pub(crate) fn experiment() -> Experiment {
@@ -63,7 +63,7 @@ fn scanning() -> Method {
 /// The number of drawn records is approximate: within 8 standard deviations, which is checked
 /// untimed.
 fn build_scan(point: &Point) -> Result<Box<dyn Task>> {
-    Drawing::task(point, Promise { is_exact: false, in_order: true }, Box::new(scan))
+    DrawTask::task(point, Promise { is_exact: false, in_order: true }, Box::new(scan))
 }
 
 fn scan(job: &Request, seed: u64, out: &mut File) -> Result<DrawUsage> {
@@ -110,7 +110,7 @@ fn skipping() -> Vec<Method> {
             build_draw(point, DrawMethod::Uring)
         }),
         contender("reservoir", "one pass as over a pipe, algorithm L", |point| {
-            Drawing::task(point, PROMISE, Box::new(reservoir))
+            DrawTask::task(point, PROMISE, Box::new(reservoir))
         }),
         of_kind(
             "text",
@@ -118,7 +118,7 @@ fn skipping() -> Vec<Method> {
             "the lines counted once, kept beside the file; text only",
             |point| {
                 Request::from_point(point)?.must_be_numbered()?;
-                Drawing::task(
+                DrawTask::task(
                     point,
                     PROMISE,
                     Box::new(|job, seed, out| {
@@ -145,7 +145,7 @@ fn build_draw(point: &Point, method: DrawMethod) -> Result<Box<dyn Task>> {
     let draw = move |job: &Request, seed: u64, out: &mut File| {
         draw(job, &Sampler::exactly(job.samples).seed(seed).by(method).with_mapping(), out)
     };
-    Drawing::task(point, PROMISE, Box::new(draw))
+    DrawTask::task(point, PROMISE, Box::new(draw))
 }
 
 fn draw(job: &Request, sampler: &Sampler, out: &mut File) -> Result<DrawUsage> {
@@ -255,7 +255,7 @@ fn command(
         let cpu = run_command(&argv(job), input.into(), out.try_clone()?.into())?;
         Ok(DrawUsage { cpu: Some(cpu), ..DrawUsage::default() })
     };
-    Drawing::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))
+    DrawTask::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))
 }
 
 fn if_named(name: &str, about: &str, build: Build) -> Method {

@@ -9,7 +9,7 @@ use lab::param::Point;
 use lab::stop::Stop;
 use record_sampler::Layout;
 
-use super::check::{Claim, Promise};
+use super::check::{Promise, SampleProperties};
 use super::experiment;
 
 fn arguments(dir: &Path, kind: &str, samples: u64, records: u64) -> Point {
@@ -160,7 +160,8 @@ fn what_is_no_sample_is_found_out() {
         let promise = Promise { is_exact: true, in_order: true };
         let layout = Layout::named("lines", None).unwrap();
         let (file, layout) = (&file, &layout);
-        let claim = Claim { file, layout, encoding: None, records: 4000, samples, promise };
+        let claim =
+            SampleProperties { file, layout, encoding: None, records: 4000, samples, promise };
         let mut out = tempfile::tempfile().unwrap();
         out.write_all(drawn.concat().as_bytes()).unwrap();
         claim.check(&out).map_err(|error| error.to_string())

@@ -127,8 +127,8 @@ pub(crate) fn pin(_cpu: usize) -> Result<()> {
 const WINDOW_NS: u64 = 300_000;
 const OPS_MAX: u64 = 1 << 20;
 
-/// The same task, which repeats a short operation in each sample until a window is filled. Samples
-/// are then long enough that the lab's effect on the CPU's caches and predictors has little
+/// A task that repeats a short operation, that of `task`, in each sample until a window is filled.
+/// Samples are then long enough that the lab's effect on the CPU's caches and predictors has little
 /// influence: 20 µs are enough for the clock, but not for these.
 pub(crate) fn window(mut task: Box<dyn Task>) -> Result<Box<dyn Task>> {
     let mut ops = 1;
@@ -140,15 +140,15 @@ pub(crate) fn window(mut task: Box<dyn Task>) -> Result<Box<dyn Task>> {
         }
         ops *= 2;
     }
-    Ok(Box::new(Window { task, ops }))
+    Ok(Box::new(TimedWindow { task, ops }))
 }
 
-struct Window {
+struct TimedWindow {
     task: Box<dyn Task>,
     ops: u64,
 }
 
-impl Task for Window {
+impl Task for TimedWindow {
     fn run(&mut self, ops: u64) -> Result<Work> {
         self.task.run(ops.max(self.ops))
     }

@@ -24,12 +24,12 @@ const LIVES_MIN: u64 = 20;
 pub(super) fn methods() -> Vec<Method> {
     vec![
         method("std-thread", "std::thread: spawn and join", |point| {
-            lives(point, |place| Ok(StdThread(place)))
+            lives(point, |placement| Ok(StdThread(placement)))
         }),
         method(
             "pool",
             "a job sent to a waiting thread and its result back, by channels",
-            |point| lives(point, Pool::new),
+            |point| lives(point, OneThreadPool::new),
         ),
         method("tokio-blocking", "tokio spawn_blocking, awaited", |point| {
             lives(point, Blocking::new)
@@ -68,11 +68,11 @@ fn lives<L: Life + 'static>(
     point: &Point,
     new: impl FnOnce(CpuPlacement) -> Result<L>,
 ) -> Result<Box<dyn Task>> {
-    let place = CpuPlacement::take(point)?;
+    let placement = CpuPlacement::from_point(point)?;
     // Finds out before the timing whether the other CPU is permitted.
-    let _ = place.partner(|| ())?.join();
-    let awake = place.keep_awake()?;
-    Ok(Box::new(Lives { life: new(place)?, awake, phases: Default::default() }))
+    let _ = placement.partner(|| ())?.join();
+    let awake = placement.keep_awake()?;
+    Ok(Box::new(Lives { life: new(placement)?, awake, phases: Default::default() }))
 }
 
 struct Lives<L> {
@@ -157,23 +157,23 @@ impl Life for StdThread {
 
 type PoolJob = Box<dyn FnOnce() -> ThreadTimes + Send>;
 
-struct Pool {
+struct OneThreadPool {
     jobs: Sender<PoolJob>,
     results: Receiver<ThreadTimes>,
 }
 
-impl Pool {
+impl OneThreadPool {
     /// Its thread ends when no more jobs can arrive.
-    fn new(place: CpuPlacement) -> Result<Pool> {
+    fn new(placement: CpuPlacement) -> Result<OneThreadPool> {
         let (jobs, its_jobs) = channel::<PoolJob>();
         let (its_results, results) = channel();
         let work = move || its_jobs.iter().try_for_each(|job| its_results.send(job()));
-        start_on(place.cpus.map(|(_, other)| other), work)?;
-        Ok(Pool { jobs, results })
+        start_on(placement.cpus.map(|(_, other)| other), work)?;
+        Ok(OneThreadPool { jobs, results })
     }
 }
 
-impl Life for Pool {
+impl Life for OneThreadPool {
     type Handle = ();
 
     fn create(&mut self) -> Result<()> {
@@ -190,9 +190,9 @@ impl Life for Pool {
 struct Blocking(Runtime);
 
 impl Blocking {
-    fn new(place: CpuPlacement) -> Result<Blocking> {
+    fn new(placement: CpuPlacement) -> Result<Blocking> {
         let mut builder = Builder::new_current_thread();
-        if let Some((_, cpu)) = place.cpus {
+        if let Some((_, cpu)) = placement.cpus {
             // The permission was checked before.
             builder.on_thread_start(move || drop(pin(cpu)));
         }
@@ -224,7 +224,7 @@ struct Pthread {
 }
 
 impl Pthread {
-    fn new(place: CpuPlacement) -> Result<Pthread> {
+    fn new(placement: CpuPlacement) -> Result<Pthread> {
         let mut pthread =
             Pthread { attributes: Box::new(MaybeUninit::uninit()), inside: Box::default() };
         // SAFETY: the memory is valid for attributes.
@@ -232,14 +232,14 @@ impl Pthread {
             .context("pthread_attr_init")?;
         // A new thread starts on the CPU of its creator, and an affinity costs time: glibc delays
         // the thread until its affinity is set.
-        if let Some((_, cpu)) = place.cpus.filter(|(own, other)| own != other) {
-            pthread.place(cpu).context("pthread_attr_setaffinity_np")?;
+        if let Some((_, cpu)) = placement.cpus.filter(|(own, other)| own != other) {
+            pthread.set_affinity(cpu).context("pthread_attr_setaffinity_np")?;
         }
         Ok(pthread)
     }
 
     #[cfg(target_os = "linux")]
-    fn place(&mut self, cpu: usize) -> io::Result<()> {
+    fn set_affinity(&mut self, cpu: usize) -> io::Result<()> {
         // SAFETY: a bit set, for which zeros are valid.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         // SAFETY: a CPU that this process may use is below the number of bits.
@@ -251,7 +251,7 @@ impl Pthread {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn place(&mut self, _cpu: usize) -> io::Result<()> {
+    fn set_affinity(&mut self, _cpu: usize) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -45,7 +45,7 @@ fn params() -> Vec<Param> {
     params
 }
 
-/// From 1 to 8 for each CPU, doubling.
+/// The numbers of busy threads: from 1 to 8 for each CPU, doubling.
 #[cfg(target_os = "linux")]
 static BUSY: LazyLock<String> = LazyLock::new(|| {
     let cpus = super::shared::allowed_cpus().map_or(1, |cpus| cpus.len());

@@ -32,13 +32,13 @@ pub(super) struct CpuPlacement {
 impl CpuPlacement {
     /// Selects the CPUs and pins the measuring thread; skips a placement that this machine does not
     /// support.
-    pub(super) fn take(point: &Point) -> Result<CpuPlacement> {
+    pub(super) fn from_point(point: &Point) -> Result<CpuPlacement> {
         let word = point.text("placement")?;
-        let place = CpuPlacement::from_word(word, &allowed_cpus()?)?;
-        if let Some((own, _)) = place.cpus {
+        let placement = CpuPlacement::from_word(word, &allowed_cpus()?)?;
+        if let Some((own, _)) = placement.cpus {
             pin(own)?;
         }
-        Ok(place)
+        Ok(placement)
     }
 
     /// Uses the last of the permitted CPUs: the first one handles most interrupts.

@@ -13,7 +13,7 @@ use lab::experiment::Method;
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-use super::signal::{Give, Take, between_threads, handover, uncontended, with_oneself};
+use super::signal::{Signal, Wait, between_threads, handover, uncontended, with_oneself};
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -74,15 +74,15 @@ fn pair() -> Result<(Arc<Semaphore>, Arc<Semaphore>)> {
     Ok((Arc::clone(&semaphore), semaphore))
 }
 
-impl Give for Arc<Semaphore> {
-    fn give(&mut self) -> Result<()> {
+impl Signal for Arc<Semaphore> {
+    fn signal(&mut self) -> Result<()> {
         self.post()
     }
 }
 
-impl Take for Arc<Semaphore> {
-    fn take(&mut self) -> Result<()> {
-        self.wait()
+impl Wait for Arc<Semaphore> {
+    fn wait(&mut self) -> Result<()> {
+        Semaphore::wait(self)
     }
 }
 
@@ -96,18 +96,18 @@ pub(super) fn futexes() -> Vec<Method> {
 }
 
 #[derive(Default)]
-struct Counter {
+struct FutexCounter {
     signals: AtomicU32,
     sleepers: AtomicU32,
 }
 
-fn futex_pair() -> (Arc<Counter>, Arc<Counter>) {
-    let counter = Arc::new(Counter::default());
+fn futex_pair() -> (Arc<FutexCounter>, Arc<FutexCounter>) {
+    let counter = Arc::new(FutexCounter::default());
     (Arc::clone(&counter), counter)
 }
 
-impl Give for Arc<Counter> {
-    fn give(&mut self) -> Result<()> {
+impl Signal for Arc<FutexCounter> {
+    fn signal(&mut self) -> Result<()> {
         self.signals.fetch_add(1, Ordering::SeqCst);
         // Either this thread sees the sleeper, or the sleeper sees the signal: both sides use
         // SeqCst.
@@ -118,8 +118,8 @@ impl Give for Arc<Counter> {
     }
 }
 
-impl Take for Arc<Counter> {
-    fn take(&mut self) -> Result<()> {
+impl Wait for Arc<FutexCounter> {
+    fn wait(&mut self) -> Result<()> {
         loop {
             let one_less = |signals: u32| signals.checked_sub(1);
             if self.signals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok() {

@@ -1,7 +1,7 @@
-//! The two ends of a counting signal, which one thread gives and another takes. A method of
-//! `handover` is a way to create such a pair, and is measured here; `uncontended` is the same with
-//! one thread. The ways are those of the standard library and of tokio, descriptors, and no sleep
-//! at all; semaphores are apart.
+//! The two ends of a counting signal: one thread signals, another waits. A method of `handover` is
+//! a way to create such a pair, and is measured here; `uncontended` is the same with one thread.
+//! The ways are those of the standard library and of tokio, descriptors, and no sleep at all;
+//! semaphores have a module of their own.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -22,13 +22,13 @@ use super::placement::{CpuPlacement, KeepAwake};
 use crate::experiments::shared::window;
 
 /// The end that signals.
-pub(super) trait Give: Send + 'static {
-    fn give(&mut self) -> Result<()>;
+pub(super) trait Signal: Send + 'static {
+    fn signal(&mut self) -> Result<()>;
 }
 
 /// The end that waits for a signal.
-pub(super) trait Take: Send + 'static {
-    fn take(&mut self) -> Result<()>;
+pub(super) trait Wait: Send + 'static {
+    fn wait(&mut self) -> Result<()>;
 }
 
 pub(super) fn handover(name: &str, about: &str, build: Build) -> Method {
@@ -44,9 +44,9 @@ pub(super) fn uncontended(name: &str, about: &str, build: Build) -> Method {
 const ROUND_TRIPS_MIN: u64 = 100;
 
 /// Two threads that alternate; one operation is one hand-over.
-struct Handover<G: Give, T: Take> {
-    give: G,
-    take: T,
+struct Handover<G: Signal, T: Wait> {
+    signal: G,
+    wait: T,
     partner: Option<JoinHandle<Option<Result<()>>>>,
     end: Arc<AtomicBool>,
     /// The signals that the partner took, and those that it should have taken.
@@ -58,50 +58,50 @@ struct Handover<G: Give, T: Take> {
 }
 
 /// Prepares two threads with a signal in each direction.
-pub(super) fn between_threads<G: Give, T: Take>(
+pub(super) fn between_threads<G: Signal, T: Wait>(
     point: &Point,
     pair: impl Fn() -> Result<(G, T)>,
 ) -> Result<Box<dyn Task>> {
     let (there, back) = (pair()?, pair()?);
-    hand_over(point, there, back)
+    ping_pong(point, there, back)
 }
 
 /// The same if both directions are created together, like those of a socket.
-fn hand_over<G: Give, T: Take>(
+fn ping_pong<G: Signal, T: Wait>(
     point: &Point,
-    (give, mut partner_take): (G, T),
-    (mut partner_give, take): (G, T),
+    (signal, mut partner_wait): (G, T),
+    (mut partner_signal, wait): (G, T),
 ) -> Result<Box<dyn Task>> {
-    let place = CpuPlacement::take(point)?;
+    let placement = CpuPlacement::from_point(point)?;
     let end = Arc::new(AtomicBool::new(false));
     let taken = Arc::new(AtomicU64::new(0));
     let (its_end, its_taken) = (Arc::clone(&end), Arc::clone(&taken));
-    let partner = place.partner(move || {
+    let partner = placement.partner(move || {
         loop {
-            partner_take.take()?;
+            partner_wait.wait()?;
             if its_end.load(Ordering::Acquire) {
                 return Ok(());
             }
             its_taken.fetch_add(1, Ordering::Relaxed);
-            partner_give.give()?;
+            partner_signal.signal()?;
         }
     })?;
-    let awake = place.keep_awake()?;
+    let awake = placement.keep_awake()?;
     let partner = Some(partner);
-    Ok(Box::new(Handover { give, take, partner, end, taken, given: 0, awake, one_ns: 0.0 }))
+    Ok(Box::new(Handover { signal, wait, partner, end, taken, given: 0, awake, one_ns: 0.0 }))
 }
 
-impl<G: Give, T: Take> Handover<G, T> {
+impl<G: Signal, T: Wait> Handover<G, T> {
     fn round_trips(&mut self, n: u64) -> Result<()> {
         for _ in 0..n {
-            self.give.give()?;
-            self.take.take()?;
+            self.signal.signal()?;
+            self.wait.wait()?;
         }
         Ok(())
     }
 }
 
-impl<G: Give, T: Take> Task for Handover<G, T> {
+impl<G: Signal, T: Wait> Task for Handover<G, T> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         let round_trips = ops.div_ceil(2).max(ROUND_TRIPS_MIN);
         if let Some(awake) = &self.awake {
@@ -126,10 +126,10 @@ impl<G: Give, T: Take> Task for Handover<G, T> {
     }
 }
 
-impl<G: Give, T: Take> Drop for Handover<G, T> {
+impl<G: Signal, T: Wait> Drop for Handover<G, T> {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Release);
-        if self.give.give().is_ok()
+        if self.signal.signal().is_ok()
             && let Some(partner) = self.partner.take()
         {
             let _ = partner.join();
@@ -137,19 +137,19 @@ impl<G: Give, T: Take> Drop for Handover<G, T> {
     }
 }
 
-/// One thread that gives to itself and takes, so that it never waits.
-struct Alone<G, T>(G, T);
+/// One thread that signals itself, so that it never sleeps.
+struct SelfSignalling<G, T>(G, T);
 
-/// Prepares one thread with one signal; one operation is one `give` and one `take`.
-pub(super) fn with_oneself<G: Give, T: Take>((give, take): (G, T)) -> Result<Box<dyn Task>> {
-    window(Box::new(Alone(give, take)))
+/// Prepares one thread with one signal; one operation is one `signal` and one `wait`.
+pub(super) fn with_oneself<G: Signal, T: Wait>((signal, wait): (G, T)) -> Result<Box<dyn Task>> {
+    window(Box::new(SelfSignalling(signal, wait)))
 }
 
-impl<G: Give, T: Take> Task for Alone<G, T> {
+impl<G: Signal, T: Wait> Task for SelfSignalling<G, T> {
     fn run(&mut self, ops: u64) -> Result<Work> {
         for _ in 0..ops {
-            self.0.give()?;
-            self.1.take()?;
+            self.0.signal()?;
+            self.1.wait()?;
         }
         Ok(Work { ops, bytes: 0, answer: None })
     }
@@ -168,26 +168,26 @@ pub(super) fn condvar() -> Vec<Method> {
 }
 
 #[derive(Default)]
-struct Counter {
+struct CondvarCounter {
     signals: Mutex<u64>,
     more: Condvar,
 }
 
-fn condvar_pair() -> (Arc<Counter>, Arc<Counter>) {
-    let counter = Arc::new(Counter::default());
+fn condvar_pair() -> (Arc<CondvarCounter>, Arc<CondvarCounter>) {
+    let counter = Arc::new(CondvarCounter::default());
     (Arc::clone(&counter), counter)
 }
 
-impl Give for Arc<Counter> {
-    fn give(&mut self) -> Result<()> {
+impl Signal for Arc<CondvarCounter> {
+    fn signal(&mut self) -> Result<()> {
         *self.signals.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.more.notify_one();
         Ok(())
     }
 }
 
-impl Take for Arc<Counter> {
-    fn take(&mut self) -> Result<()> {
+impl Wait for Arc<CondvarCounter> {
+    fn wait(&mut self) -> Result<()> {
         let signals = self.signals.lock().unwrap_or_else(PoisonError::into_inner);
         let none = |signals: &mut u64| *signals == 0;
         let signals = self.more.wait_while(signals, none);
@@ -218,14 +218,14 @@ pub(super) fn channels() -> Vec<Method> {
     ]
 }
 
-impl Give for Sender<()> {
-    fn give(&mut self) -> Result<()> {
+impl Signal for Sender<()> {
+    fn signal(&mut self) -> Result<()> {
         self.send(()).context("the other thread has ended")
     }
 }
 
-impl Take for Receiver<()> {
-    fn take(&mut self) -> Result<()> {
+impl Wait for Receiver<()> {
+    fn wait(&mut self) -> Result<()> {
         self.recv().context("the other thread has ended")
     }
 }
@@ -255,27 +255,27 @@ pub(super) fn descriptors() -> Vec<Method> {
     methods
 }
 
-/// An end from which a byte is read, or to which it is written.
-struct Byte<F>(F);
+/// An end to which a byte is written.
+struct ByteSignal<F>(F);
 
-impl<F: Write + Send + 'static> Give for Byte<F> {
-    fn give(&mut self) -> Result<()> {
+impl<F: Write + Send + 'static> Signal for ByteSignal<F> {
+    fn signal(&mut self) -> Result<()> {
         self.0.write_all(&[1]).context("writing a byte")
     }
 }
 
-/// The same for the other direction.
-struct FromByte<F>(F);
+/// An end from which a byte is read.
+struct ByteWait<F>(F);
 
-impl<F: Read + Send + 'static> Take for FromByte<F> {
-    fn take(&mut self) -> Result<()> {
+impl<F: Read + Send + 'static> Wait for ByteWait<F> {
+    fn wait(&mut self) -> Result<()> {
         self.0.read_exact(&mut [0]).context("reading a byte")
     }
 }
 
-fn pipe() -> Result<(Byte<std::io::PipeWriter>, FromByte<std::io::PipeReader>)> {
+fn pipe() -> Result<(ByteSignal<std::io::PipeWriter>, ByteWait<std::io::PipeReader>)> {
     let (reader, writer) = std::io::pipe().context("making a pipe")?;
-    Ok((Byte(writer), FromByte(reader)))
+    Ok((ByteSignal(writer), ByteWait(reader)))
 }
 
 /// A socket that can be duplicated, once for each direction.
@@ -300,7 +300,11 @@ fn sockets<S: Socket>(
     (own, other): (S, S),
 ) -> Result<Box<dyn lab::experiment::Task>> {
     let (own_read, other_read) = (own.again()?, other.again()?);
-    hand_over(point, (Byte(own), FromByte(other_read)), (Byte(other), FromByte(own_read)))
+    ping_pong(
+        point,
+        (ByteSignal(own), ByteWait(other_read)),
+        (ByteSignal(other), ByteWait(own_read)),
+    )
 }
 
 fn tcp() -> std::io::Result<(TcpStream, TcpStream)> {
@@ -321,7 +325,7 @@ mod event {
     use rustix::event::{EventfdFlags, eventfd};
     use rustix::io::{read, retry_on_intr, write};
 
-    use super::{Give, Take};
+    use super::{Signal, Wait};
 
     pub(super) struct Event(Arc<OwnedFd>);
 
@@ -332,15 +336,15 @@ mod event {
         Ok((Event(Arc::clone(&fd)), Event(fd)))
     }
 
-    impl Give for Event {
-        fn give(&mut self) -> Result<()> {
+    impl Signal for Event {
+        fn signal(&mut self) -> Result<()> {
             let one = 1u64.to_ne_bytes();
             retry_on_intr(|| write(&self.0, &one)).map(drop).context("writing to an eventfd")
         }
     }
 
-    impl Take for Event {
-        fn take(&mut self) -> Result<()> {
+    impl Wait for Event {
+        fn wait(&mut self) -> Result<()> {
             let mut count = [0; 8];
             let read = retry_on_intr(|| read(&self.0, &mut count));
             read.map(drop).context("reading from an eventfd")
@@ -365,27 +369,27 @@ pub(super) fn spinning() -> Vec<Method> {
 #[repr(align(128))]
 struct CacheLine(AtomicU64);
 
-struct SpinGiver(Arc<CacheLine>);
+struct SpinSignal(Arc<CacheLine>);
 
-struct SpinTaker {
+struct SpinWait {
     line: Arc<CacheLine>,
     taken: u64,
 }
 
-fn spin_pair() -> (SpinGiver, SpinTaker) {
+fn spin_pair() -> (SpinSignal, SpinWait) {
     let line = Arc::new(CacheLine::default());
-    (SpinGiver(Arc::clone(&line)), SpinTaker { line, taken: 0 })
+    (SpinSignal(Arc::clone(&line)), SpinWait { line, taken: 0 })
 }
 
-impl Give for SpinGiver {
-    fn give(&mut self) -> Result<()> {
+impl Signal for SpinSignal {
+    fn signal(&mut self) -> Result<()> {
         self.0.0.fetch_add(1, Ordering::Release);
         Ok(())
     }
 }
 
-impl Take for SpinTaker {
-    fn take(&mut self) -> Result<()> {
+impl Wait for SpinWait {
+    fn wait(&mut self) -> Result<()> {
         let mut looks = 0;
         while self.line.0.load(Ordering::Acquire) == self.taken {
             looks += 1;
@@ -415,9 +419,9 @@ pub(super) fn wakeups() -> Vec<Method> {
     ]
 }
 
-struct NotifyGiver(Arc<Notify>);
+struct NotifySignal(Arc<Notify>);
 
-struct NotifyTaker {
+struct NotifyWait {
     runtime: Runtime,
     notify: Arc<Notify>,
 }
@@ -426,20 +430,20 @@ fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().build().context("starting tokio")
 }
 
-fn notify_pair() -> Result<(NotifyGiver, NotifyTaker)> {
+fn notify_pair() -> Result<(NotifySignal, NotifyWait)> {
     let notify = Arc::new(Notify::new());
-    Ok((NotifyGiver(Arc::clone(&notify)), NotifyTaker { runtime: runtime()?, notify }))
+    Ok((NotifySignal(Arc::clone(&notify)), NotifyWait { runtime: runtime()?, notify }))
 }
 
-impl Give for NotifyGiver {
-    fn give(&mut self) -> Result<()> {
+impl Signal for NotifySignal {
+    fn signal(&mut self) -> Result<()> {
         self.0.notify_one();
         Ok(())
     }
 }
 
-impl Take for NotifyTaker {
-    fn take(&mut self) -> Result<()> {
+impl Wait for NotifyWait {
+    fn wait(&mut self) -> Result<()> {
         self.runtime.block_on(self.notify.notified());
         Ok(())
     }

@@ -51,9 +51,9 @@ trait Partner {
 }
 
 /// Starts a partner on this CPU, with its own ends of the two pipes, and a set of this many words.
-type Start<P> = fn(PipeReader, PipeWriter, usize, usize) -> Result<P>;
+type StartPartner<P> = fn(PipeReader, PipeWriter, usize, usize) -> Result<P>;
 
-fn ring<P: Partner + 'static>(point: &Point, start: Start<P>) -> Result<Box<dyn Task>> {
+fn ring<P: Partner + 'static>(point: &Point, start: StartPartner<P>) -> Result<Box<dyn Task>> {
     let len = usize::try_from(point.number("set")?)? / size_of::<u64>();
     let cpu = *allowed_cpus()?.last().context("there is no CPU to pin to")?;
     pin(cpu)?;

@@ -117,16 +117,16 @@ fn a_switch_is_what_is_left_without_the_overhead() {
 
 #[test]
 fn a_method_that_does_not_wait_is_found_out() {
-    use super::signal::{Give, Take, between_threads};
+    use super::signal::{Signal, Wait, between_threads};
 
     struct Nothing;
-    impl Give for Nothing {
-        fn give(&mut self) -> anyhow::Result<()> {
+    impl Signal for Nothing {
+        fn signal(&mut self) -> anyhow::Result<()> {
             Ok(())
         }
     }
-    impl Take for Nothing {
-        fn take(&mut self) -> anyhow::Result<()> {
+    impl Wait for Nothing {
+        fn wait(&mut self) -> anyhow::Result<()> {
             Ok(())
         }
     }

@@ -10,11 +10,13 @@ use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
 
-use super::draft::{Draft, Folder, Format, ImportedSample, ONE, Source, own_metric, param_value};
+use super::draft::{
+    Draft, FolderFiles, ImportFormat, ImportedFile, ImportedSample, ONE, own_metric, param_value,
+};
 use super::read;
 
 #[derive(Deserialize)]
-struct Benchmark {
+struct CriterionBenchmark {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
@@ -59,9 +61,9 @@ struct Estimate {
 const BENCHMARK: &str = "benchmark.json";
 const SAMPLE: &str = "sample.json";
 const ESTIMATES: &str = "estimates.json";
-/// What was measured as CSV, with its unit; only where a feature of criterion asks for it.
+/// The samples as CSV, with their unit; only written if a feature of criterion asks for it.
 const RAW: &str = "raw.csv";
-/// What cargo-criterion writes.
+/// The file that cargo-criterion writes.
 const CBOR: &str = "benchmark.cbor";
 
 pub(super) fn is_read(path: &str) -> bool {
@@ -77,11 +79,11 @@ fn is_of_cargo_criterion(path: &str) -> bool {
 }
 
 /// The files by their paths.
-type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
+type FilesByPath<'a> = BTreeMap<&'a str, &'a [u8]>;
 
-pub(super) fn run(files: &Folder, source: &Source<'_>) -> Result<Run> {
-    let mut draft = Draft::new(Format::Criterion, "criterion");
-    let files: Files<'_> =
+pub(super) fn run(files: &FolderFiles, source: &ImportedFile<'_>) -> Result<Run> {
+    let mut draft = Draft::new(ImportFormat::Criterion, "criterion");
+    let files: FilesByPath<'_> =
         files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
     let below = |name: &str| -> Vec<&str> {
         let paths = files.keys().filter(|path| is_read(path));
@@ -132,19 +134,19 @@ fn named(dirs: &[&str], text: impl Fn(String, &str) -> String) -> Option<String>
     dirs.first().map(|dir| text(n, dir.trim_end_matches('/')))
 }
 
-fn add(draft: &mut Draft, files: &Files<'_>, dir: &str) -> Result<()> {
-    let of = |name: &str| {
+fn add(draft: &mut Draft, files: &FilesByPath<'_>, dir: &str) -> Result<()> {
+    let find_file = |name: &str| {
         let path = format!("{dir}{name}");
         files.get(path.as_str()).map(|bytes| (path, *bytes))
     };
-    let Some((path, bytes)) = of(BENCHMARK) else { return Ok(()) };
-    let benchmark: Benchmark = parsed(&path, bytes)?;
+    let Some((path, bytes)) = find_file(BENCHMARK) else { return Ok(()) };
+    let benchmark: CriterionBenchmark = parsed(&path, bytes)?;
     let cell = cell(draft, &benchmark).with_context(|| format!("{path:?}"))?;
     let method = draft.method(cell).to_owned();
-    let raw = of(RAW).map(|(path, bytes)| raw(bytes).with_context(|| format!("{path:?}")));
+    let raw = find_file(RAW).map(|(path, bytes)| raw(bytes).with_context(|| format!("{path:?}")));
     let raw = raw.transpose()?.flatten();
     let metric = raw.as_ref().map_or("wall_ns".to_owned(), |raw| own_metric(&raw.unit));
-    match (of(SAMPLE), of(ESTIMATES)) {
+    match (find_file(SAMPLE), find_file(ESTIMATES)) {
         (Some((path, bytes)), _) => {
             let all: Samples = parsed(&path, bytes)?;
             let context = || format!("{path:?}");
@@ -176,14 +178,14 @@ fn add(draft: &mut Draft, files: &Files<'_>, dir: &str) -> Result<()> {
 }
 
 /// The first row of `raw.csv`, in a unit that is not ns.
-struct Raw {
+struct RawCsvRow {
     unit: String,
     value: f64,
 }
 
 /// `None` where the samples are in ns. Before version 0.3 the values are in a column
 /// `sample_time_nanos`.
-fn raw(bytes: &[u8]) -> Result<Option<Raw>> {
+fn raw(bytes: &[u8]) -> Result<Option<RawCsvRow>> {
     let text = read::text(bytes)?;
     let [columns, row] = first_rows(&text);
     let field = |name: &str| {
@@ -197,7 +199,7 @@ fn raw(bytes: &[u8]) -> Result<Option<Raw>> {
         return Ok(None);
     }
     let value = value.parse().ok().context("sample_measured_value is not a number")?;
-    Ok(Some(Raw { unit, value }))
+    Ok(Some(RawCsvRow { unit, value }))
 }
 
 /// The fields of the first two rows of CSV; in quotation marks, commas and ends of lines are text.
@@ -216,11 +218,11 @@ fn first_rows(text: &str) -> [Vec<String>; 2] {
     rows
 }
 
-impl Raw {
+impl RawCsvRow {
     /// The unit is that of the samples only if the values are the same: a benchmark may write them
     /// in another unit than it measures in.
     fn ensure_unit_of(&self, samples: &Samples) -> Result<()> {
-        let Raw { unit, value } = self;
+        let RawCsvRow { unit, value } = self;
         let first = samples.times.first().copied().unwrap_or(f64::NAN);
         let is_same = (first - value).abs() <= value.abs() * 1e-6;
         ensure!(
@@ -237,12 +239,12 @@ fn parsed<T: serde::de::DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T>
     read::json(&read::text(bytes).with_context(shown)?).with_context(shown)
 }
 
-fn method(benchmark: &Benchmark) -> &str {
+fn method(benchmark: &CriterionBenchmark) -> &str {
     benchmark.function_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&benchmark.group_id)
 }
 
 /// Rivals are the benchmarks of one group at one value.
-fn cell(draft: &mut Draft, benchmark: &Benchmark) -> Result<usize> {
+fn cell(draft: &mut Draft, benchmark: &CriterionBenchmark) -> Result<usize> {
     let mut point = Point::default();
     let alone = benchmark.function_id.is_none() && benchmark.value_str.is_none();
     point.set("group", if alone { "none" } else { benchmark.group_id.as_str() });
@@ -255,7 +257,7 @@ fn cell(draft: &mut Draft, benchmark: &Benchmark) -> Result<usize> {
 fn samples(
     draft: &mut Draft,
     cell: usize,
-    benchmark: &Benchmark,
+    benchmark: &CriterionBenchmark,
     samples: &Samples,
     metric: &str,
 ) -> Result<()> {

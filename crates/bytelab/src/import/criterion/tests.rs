@@ -7,7 +7,7 @@ use super::*;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/fixtures/criterion");
 
-fn fixture() -> Folder {
+fn fixture() -> FolderFiles {
     let pattern = format!("{FIXTURES}/**/*.json");
     let paths = glob::glob(&pattern).unwrap().map(Result::unwrap);
     let read = |path: std::path::PathBuf| {
@@ -74,7 +74,7 @@ fn benchmark(more: &str) -> String {
     format!(r#"{{"group_id":"g","function_id":"f","value_str":null{more}}}"#)
 }
 
-fn folder(files: &[(&str, &str)]) -> Folder {
+fn folder(files: &[(&str, &str)]) -> FolderFiles {
     files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
 }
 

@@ -13,11 +13,11 @@ use serde::de::{Error, IgnoredAny, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::draft::{Draft, Format, ImportedSample, Source};
+use super::draft::{Draft, ImportFormat, ImportedFile, ImportedSample};
 use super::read;
 
 #[derive(Deserialize)]
-struct Document {
+struct FioDocument {
     #[serde(rename = "fio version", default)]
     version: Option<String>,
     /// Seconds since 1970.
@@ -27,7 +27,7 @@ struct Document {
     global: BTreeMap<String, Value>,
     #[serde(default)]
     jobs: Vec<FioJob>,
-    /// Of `fio --client`: the jobs of all machines, and their sum.
+    /// Written by `fio --client`: the jobs of all machines, and their sum.
     #[serde(default)]
     client_stats: Vec<FioJob>,
 }
@@ -37,7 +37,7 @@ struct FioJob {
     jobname: String,
     #[serde(default)]
     groupid: Option<i64>,
-    /// Only of `fio --client`.
+    /// Only written by `fio --client`.
     #[serde(default)]
     hostname: Option<String>,
     #[serde(default)]
@@ -53,7 +53,7 @@ struct FioJob {
     /// All directions together (`unified_rw_reporting`).
     #[serde(default)]
     mixed: Direction,
-    /// Of calls like fsync, there is only the latency.
+    /// Calls like fsync, which have only a latency.
     #[serde(default)]
     sync: Direction,
 }
@@ -61,10 +61,10 @@ struct FioJob {
 /// The name of the row that is the sum of all clients.
 const ALL_CLIENTS: &str = "All clients";
 
-pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
+pub(super) fn run(text: &str, source: &ImportedFile<'_>) -> Result<Run> {
     let (text, note) = read::without_nan(text);
-    let document: Document = read::json(&text)?;
-    let mut draft = Draft::new(Format::Fio, tool(document.version.as_deref()));
+    let document: FioDocument = read::json(&text)?;
+    let mut draft = Draft::new(ImportFormat::Fio, tool(document.version.as_deref()));
     draft.started(document.timestamp.and_then(read::since_1970));
     if !document.global.is_empty() {
         draft.fact("fio_global_options", options(&document.global));
@@ -73,9 +73,9 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
         draft.note(None, text);
     }
     let units = Units::new(document.version.as_deref());
-    let is_row = |job: &&Numbered<'_>| job.job.jobname != ALL_CLIENTS;
+    let is_row = |job: &&NumberedJob<'_>| job.job.jobname != ALL_CLIENTS;
     let clients = numbered("client_stats", &document.client_stats);
-    let rows: Vec<Numbered<'_>> = clients.iter().filter(is_row).copied().collect();
+    let rows: Vec<NumberedJob<'_>> = clients.iter().filter(is_row).copied().collect();
     if rows.len() < clients.len() && !rows.is_empty() {
         draft.note(None, format!("{ALL_CLIENTS:?} is the sum of the other jobs and is not read"));
     }
@@ -105,14 +105,14 @@ fn notes(draft: &mut Draft) {
 
 /// A job and its position in the list of this name.
 #[derive(Clone, Copy)]
-struct Numbered<'a> {
+struct NumberedJob<'a> {
     list: &'static str,
     at: usize,
     job: &'a FioJob,
 }
 
-fn numbered<'a>(list: &'static str, jobs: &'a [FioJob]) -> Vec<Numbered<'a>> {
-    jobs.iter().enumerate().map(|(at, job)| Numbered { list, at, job }).collect()
+fn numbered<'a>(list: &'static str, jobs: &'a [FioJob]) -> Vec<NumberedJob<'a>> {
+    jobs.iter().enumerate().map(|(at, job)| NumberedJob { list, at, job }).collect()
 }
 
 fn options(all: &BTreeMap<String, Value>) -> String {
@@ -124,16 +124,16 @@ fn options(all: &BTreeMap<String, Value>) -> String {
 }
 
 /// The jobs of one name that ran at the same time on one machine.
-struct Group<'a> {
-    jobs: Vec<Numbered<'a>>,
+struct JobGroup<'a> {
+    jobs: Vec<NumberedJob<'a>>,
     /// Set if the file has jobs of several machines.
     hostname: Option<&'a str>,
 }
 
-fn add_all(draft: &mut Draft, jobs: Vec<Numbered<'_>>, units: Units) -> Result<()> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn add_all(draft: &mut Draft, jobs: Vec<NumberedJob<'_>>, units: Units) -> Result<()> {
+    let mut groups: Vec<JobGroup<'_>> = Vec::new();
     let mut known = std::collections::HashMap::new();
-    let host = |job: &Numbered<'_>| job.job.hostname.clone();
+    let host = |job: &NumberedJob<'_>| job.job.hostname.clone();
     let has_several = jobs.windows(2).any(|pair| host(&pair[0]) != host(&pair[1]));
     for job in jobs {
         let FioJob { jobname, groupid, hostname, .. } = job.job;
@@ -142,14 +142,14 @@ fn add_all(draft: &mut Draft, jobs: Vec<Numbered<'_>>, units: Units) -> Result<(
         let at = *known.entry((jobname, groupid, hostname)).or_insert(groups.len());
         if at == groups.len() {
             let hostname = has_several.then(|| hostname.as_deref().unwrap_or("none"));
-            groups.push(Group { jobs: Vec::new(), hostname });
+            groups.push(JobGroup { jobs: Vec::new(), hostname });
         }
         groups[at].jobs.push(job);
     }
     groups.iter().try_for_each(|group| add(draft, group, units))
 }
 
-fn add(draft: &mut Draft, group: &Group<'_>, units: Units) -> Result<()> {
+fn add(draft: &mut Draft, group: &JobGroup<'_>, units: Units) -> Result<()> {
     type Of = fn(&FioJob) -> &Direction;
     let mut any = false;
     let directions: [(&str, Of); 5] = [
@@ -162,7 +162,7 @@ fn add(draft: &mut Draft, group: &Group<'_>, units: Units) -> Result<()> {
     for (word, of) in directions {
         let mut parts = Vec::new();
         for job in group.jobs.iter().filter(|job| of(job.job).has_operations()) {
-            let part = Part::new(of(job.job), units).context(word);
+            let part = JobDirection::new(of(job.job), units).context(word);
             parts.push(part.with_context(|| format!("{}[{}]", job.list, job.at))?);
         }
         if parts.is_empty() {
@@ -186,7 +186,7 @@ fn add(draft: &mut Draft, group: &Group<'_>, units: Units) -> Result<()> {
 }
 
 /// The cell of a direction, and the method's name.
-fn new_cell(draft: &mut Draft, group: &Group<'_>, direction: &str) -> Result<(usize, String)> {
+fn new_cell(draft: &mut Draft, group: &JobGroup<'_>, direction: &str) -> Result<(usize, String)> {
     let mut point = Point::default();
     point.set("direction", direction);
     if let Some(hostname) = group.hostname {
@@ -204,7 +204,7 @@ fn new_cell(draft: &mut Draft, group: &Group<'_>, direction: &str) -> Result<(us
     Ok((cell, draft.method(cell).to_owned()))
 }
 
-fn failure(draft: &mut Draft, group: &Group<'_>, cell: usize) {
+fn failure(draft: &mut Draft, group: &JobGroup<'_>, cell: usize) {
     let failed: Vec<i64> =
         group.jobs.iter().map(|job| job.job.error).filter(|error| *error != 0).collect();
     let Some(error) = failed.first() else { return };
@@ -213,40 +213,40 @@ fn failure(draft: &mut Draft, group: &Group<'_>, cell: usize) {
     draft.status(cell, Status::Failed(format!("fio reports error {error}{of}")));
 }
 
-/// A number of a document; none where it is null, or was no number
+/// A number of a document; `None` if it is null, or was no number
 /// ([`read::without_nan`]).
 #[derive(Clone, Copy, Debug, Default)]
-struct Figure(Option<f64>);
+struct FioNumber(Option<f64>);
 
-impl<'de> Deserialize<'de> for Figure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Figure, D::Error> {
+impl<'de> Deserialize<'de> for FioNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FioNumber, D::Error> {
         struct Number;
         impl<'de> Visitor<'de> for Number {
-            type Value = Figure;
+            type Value = FioNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number")
             }
 
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Figure, E> {
-                Ok(Figure(Some(value)))
+            fn visit_f64<E: Error>(self, value: f64) -> Result<FioNumber, E> {
+                Ok(FioNumber(Some(value)))
             }
 
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Figure, E> {
-                Ok(Figure(Some(value as f64)))
+            fn visit_u64<E: Error>(self, value: u64) -> Result<FioNumber, E> {
+                Ok(FioNumber(Some(value as f64)))
             }
 
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Figure, E> {
-                Ok(Figure(Some(value as f64)))
+            fn visit_i64<E: Error>(self, value: i64) -> Result<FioNumber, E> {
+                Ok(FioNumber(Some(value as f64)))
             }
 
-            fn visit_unit<E: Error>(self) -> Result<Figure, E> {
-                Ok(Figure(None))
+            fn visit_unit<E: Error>(self) -> Result<FioNumber, E> {
+                Ok(FioNumber(None))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Figure, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FioNumber, A::Error> {
                 match list.next_element::<IgnoredAny>()? {
-                    None => Ok(Figure(None)),
+                    None => Ok(FioNumber(None)),
                     Some(_) => Err(A::Error::invalid_type(Unexpected::Seq, &self)),
                 }
             }
@@ -258,18 +258,18 @@ impl<'de> Deserialize<'de> for Figure {
 // The distribution of the latencies of a job in one direction: what fio reports of it, and that
 // of several jobs together.
 
-/// As it is in the document.
+/// The distribution of latencies as it is in the document.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Latency {
-    min: Figure,
-    max: Figure,
-    mean: Figure,
-    stddev: Figure,
+    min: FioNumber,
+    max: FioNumber,
+    mean: FioNumber,
+    stddev: FioNumber,
     /// The number of operations; older versions do not write it.
     #[serde(rename = "N")]
     n: Option<u64>,
-    percentile: BTreeMap<String, Figure>,
+    percentile: BTreeMap<String, FioNumber>,
     /// Only in `json+`: the number of operations for each latency bin. In µs its keys are the
     /// indices of the bins.
     bins: BTreeMap<String, u64>,
@@ -280,7 +280,7 @@ type Micro = u64;
 
 const WHOLE: Micro = 100_000_000;
 
-/// The same in ns, and checked.
+/// The distribution of latencies in ns, checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Distribution {
     n: Option<u64>,
@@ -299,13 +299,13 @@ const FROM_BINS: [u64; 7] = [0, 25, 50, 75, 90, 99, 100];
 impl Latency {
     /// Whether operations were measured. Where fio had none, it writes 0 everywhere.
     fn is_measured(&self) -> bool {
-        let is_above_0 = |figure: &Figure| figure.0.is_some_and(|value| value != 0.0);
+        let is_above_0 = |figure: &FioNumber| figure.0.is_some_and(|value| value != 0.0);
         self.n.map_or(is_above_0(&self.max) || is_above_0(&self.mean), |n| n > 0)
     }
 
     /// `unit_ns` is 1 for ns and 1000 for µs.
     fn read(&self, name: &str, unit_ns: f64) -> Result<Distribution> {
-        let of = |figure: Figure, key: &str| -> Result<Option<f64>> {
+        let amount = |figure: FioNumber, key: &str| -> Result<Option<f64>> {
             figure
                 .0
                 .map(|value| read::amount(value * unit_ns, || format!("{name}.{key}")))
@@ -329,10 +329,10 @@ impl Latency {
         bins.sort_by(|a, b| a.0.total_cmp(&b.0));
         Ok(Distribution {
             n: self.n,
-            min: of(self.min, "min")?,
-            max: of(self.max, "max")?,
-            mean: of(self.mean, "mean")?,
-            stddev: of(self.stddev, "stddev")?,
+            min: amount(self.min, "min")?,
+            max: amount(self.max, "max")?,
+            mean: amount(self.mean, "mean")?,
+            stddev: amount(self.stddev, "stddev")?,
             percentiles,
             bins,
         })
@@ -350,8 +350,8 @@ fn percent(text: &str) -> Option<Micro> {
 }
 
 impl Distribution {
-    /// That of all operations of several jobs. What the parts do not tell of all of them is
-    /// missing: of percentiles that is so without bins.
+    /// The distribution of all operations of several jobs. A figure that the parts do not determine
+    /// is missing: without bins, the percentiles are.
     fn pooled(parts: &[Distribution]) -> Distribution {
         if let [one] = parts {
             return one.clone();
@@ -406,12 +406,12 @@ impl Distribution {
 
     /// The values, each with the name of its metric.
     fn values(&self, name: &str) -> Vec<(String, f64)> {
-        let of = |what: &str, value: Option<f64>| Some((format!("{name}_{what}_ns"), value?));
+        let metric = |what: &str, value: Option<f64>| Some((format!("{name}_{what}_ns"), value?));
         let figures = [
-            of("min", self.min),
-            of("mean", self.mean),
-            of("stddev", self.stddev),
-            of("max", self.max),
+            metric("min", self.min),
+            metric("mean", self.mean),
+            metric("stddev", self.stddev),
+            metric("max", self.max),
         ];
         let mut percentiles = self.percentiles.clone();
         for percent in FROM_BINS.map(|percent| percent * 1_000_000) {
@@ -445,14 +445,14 @@ impl Distribution {
 struct Direction {
     total_ios: Option<u64>,
     io_bytes: Option<u64>,
-    /// Not in the versions whose `io_bytes` are in KiB.
+    /// Missing in the versions whose `io_bytes` are in KiB.
     io_kbytes: Option<u64>,
     /// In ms.
-    runtime: Figure,
-    bw_bytes: Figure,
+    runtime: FioNumber,
+    bw_bytes: FioNumber,
     /// In KiB/s in all versions.
-    bw: Figure,
-    iops: Figure,
+    bw: FioNumber,
+    iops: FioNumber,
     slat_ns: Latency,
     clat_ns: Latency,
     lat_ns: Latency,
@@ -463,9 +463,9 @@ struct Direction {
 }
 
 impl Direction {
-    /// Where the counts are not in the file, by its other figures.
+    /// Whether it has operations; if the file has no counts, its other figures decide.
     fn has_operations(&self) -> bool {
-        let is_not_0 = |figure: &Figure| figure.0.is_some_and(|value| value != 0.0);
+        let is_not_0 = |figure: &FioNumber| figure.0.is_some_and(|value| value != 0.0);
         let by_figures = || {
             self.io_kbytes.is_some_and(|kib| kib > 0)
                 || [self.iops, self.bw_bytes, self.bw].iter().any(is_not_0)
@@ -486,7 +486,7 @@ enum Units {
 }
 
 impl Units {
-    /// Of `fio-2.2.10`, `fio-3.33-12-g1234` or `3.33`.
+    /// The units of a version such as `fio-2.2.10`, `fio-3.33-12-g1234` or `3.33`.
     fn new(version: Option<&str>) -> Units {
         let numbers = version.and_then(|version| {
             let mut numbers = number(version).split(['.', '-']).map(str::parse::<u32>);
@@ -506,29 +506,29 @@ fn number(version: &str) -> &str {
 }
 
 /// Each kind of latency: the name of its metrics, in ns, in µs.
-type Kind = (&'static str, fn(&Direction) -> &Latency, fn(&Direction) -> &Latency);
+type LatencyKind = (&'static str, fn(&Direction) -> &Latency, fn(&Direction) -> &Latency);
 
-const KINDS: [Kind; 3] = [
+const KINDS: [LatencyKind; 3] = [
     ("slat", |d| &d.slat_ns, |d| &d.slat),
     ("clat", |d| &d.clat_ns, |d| &d.clat),
     ("lat", |d| &d.lat_ns, |d| &d.lat),
 ];
 
-/// One direction of one job. What the file does not have is missing.
-struct Part {
+/// One direction of one job. Figures that the file does not have are `None`.
+struct JobDirection {
     ops: Option<u64>,
     bytes: Option<u64>,
     runtime_ms: Option<f64>,
     bytes_per_s: Option<f64>,
     iops: Option<f64>,
     latencies: [Option<Distribution>; 3],
-    /// What is in the file and is not read.
+    /// Notes about figures of the file that are not read.
     notes: Vec<String>,
 }
 
-impl Part {
-    fn new(direction: &Direction, units: Units) -> Result<Part> {
-        let amount = |figure: Figure, key: &str| -> Result<Option<f64>> {
+impl JobDirection {
+    fn new(direction: &Direction, units: Units) -> Result<JobDirection> {
+        let amount = |figure: FioNumber, key: &str| -> Result<Option<f64>> {
             figure.0.map(|value| read::amount(value, || key.to_owned())).transpose()
         };
         let mut notes = Vec::new();
@@ -570,7 +570,7 @@ impl Part {
                     .to_owned(),
             );
         }
-        Ok(Part {
+        Ok(JobDirection {
             ops: direction.total_ios,
             bytes,
             runtime_ms: runtime_ms.filter(|_| has_runtime),
@@ -582,20 +582,21 @@ impl Part {
     }
 }
 
-/// What jobs did that ran at the same time.
-struct Sum {
-    /// Missing if it is not known of all, as all of these.
+/// The totals of jobs that ran at the same time.
+struct GroupTotals {
+    /// `None` if it is not known for all jobs; so are the other figures.
     ops: Option<u64>,
     bytes: Option<u64>,
     values: Vec<(String, f64)>,
     notes: Vec<String>,
 }
 
-fn sum(parts: &[Part]) -> Sum {
-    let total = |of: fn(&Part) -> Option<u64>| {
+fn sum(parts: &[JobDirection]) -> GroupTotals {
+    let total = |of: fn(&JobDirection) -> Option<u64>| {
         parts.iter().map(of).try_fold(0_u64, |sum, n| sum.checked_add(n?))
     };
-    let all = |of: fn(&Part) -> Option<f64>| parts.iter().map(of).collect::<Option<Vec<f64>>>();
+    let all =
+        |of: fn(&JobDirection) -> Option<f64>| parts.iter().map(of).collect::<Option<Vec<f64>>>();
     let ops = total(|part| part.ops);
     let runtimes = all(|part| part.runtime_ms);
     let longest = runtimes.and_then(|all| all.into_iter().reduce(f64::max));
@@ -610,12 +611,12 @@ fn sum(parts: &[Part]) -> Sum {
     add("wall_ns", wall_ns);
     add("throughput_bytes_per_s", rate);
     add("iops", iops.as_ref().map(|iops| iops.iter().sum()));
-    let mut lost = Lost::default();
+    let mut lost = LostLatencies::default();
     for (at, (name, ..)) in KINDS.iter().enumerate() {
         let known: Option<Vec<Distribution>> =
             parts.iter().map(|part| part.latencies[at].clone()).collect();
         let Some(known) = known else {
-            // Those of some jobs are not those of all.
+            // The latencies of some of the jobs do not represent all of them.
             if parts.iter().any(|part| part.latencies[at].is_some()) {
                 lost.kinds.push(name);
             }
@@ -630,19 +631,28 @@ fn sum(parts: &[Part]) -> Sum {
         }
         values.extend(pooled.values(name));
     }
-    Sum { ops, bytes: total(|part| part.bytes), values, notes: notes_of_parts(parts, iops, &lost) }
+    GroupTotals {
+        ops,
+        bytes: total(|part| part.bytes),
+        values,
+        notes: notes_of_parts(parts, iops, &lost),
+    }
 }
 
-/// The kinds of latency of which something cannot be told of several jobs together.
+/// The kinds of latency that lose figures when several jobs are added up.
 #[derive(Default)]
-struct Lost {
+struct LostLatencies {
     /// All of it.
     kinds: Vec<&'static str>,
     percentiles: Vec<&'static str>,
     means: Vec<&'static str>,
 }
 
-fn notes_of_parts(parts: &[Part], iops: Option<Vec<f64>>, lost: &Lost) -> Vec<String> {
+fn notes_of_parts(
+    parts: &[JobDirection],
+    iops: Option<Vec<f64>>,
+    lost: &LostLatencies,
+) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in parts.iter().flat_map(|part| &part.notes) {
         if !notes.contains(note) {
@@ -695,7 +705,7 @@ mod figure_tests {
 
     #[test]
     fn a_figure_is_a_number_or_a_hole() {
-        let of = |text: &str| read::json::<Figure>(text).map(|figure| figure.0);
+        let of = |text: &str| read::json::<FioNumber>(text).map(|figure| figure.0);
         assert_eq!(of("2.5").unwrap(), Some(2.5));
         assert_eq!(of("-2").unwrap(), Some(-2.0));
         assert_eq!((of("null").unwrap(), of("[]").unwrap()), (None, None));

@@ -478,8 +478,8 @@ fn text_around_the_document_is_left_out() {
     let text = "job: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync\nfio-3.33\nStarting 1 process\n\
                 {\"fio version\":\"fio-3.33\",\n\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":4,\
                 \"runtime\":2}}]}\n\njob: (groupid=0, jobs=1): err= 0\n  read: IOPS=2\n";
-    assert_eq!(super::super::guess(text.as_bytes()).unwrap(), Format::Fio);
-    let run = super::super::file(Format::Fio, text.as_bytes(), &SOURCE).unwrap();
+    assert_eq!(super::super::guess(text.as_bytes()).unwrap(), ImportFormat::Fio);
+    let run = super::super::file(ImportFormat::Fio, text.as_bytes(), &SOURCE).unwrap();
     assert_eq!(run.cells[0].values["wall_ns"], [5e5]);
     let notes: Vec<String> = run.notes.iter().map(ToString::to_string).collect();
     let before = "text before the document is not read: 3 lines, the first of them \"job: (g=0)";
@@ -487,6 +487,6 @@ fn text_around_the_document_is_left_out() {
     let behind = "text behind the document is not read: 2 lines, the first of them \"job: (groupid";
     assert!(notes.iter().any(|note| note.starts_with(behind)), "{notes:?}");
     let twice = format!("{text}{text}");
-    let error = super::super::file(Format::Fio, twice.as_bytes(), &SOURCE).unwrap_err();
+    let error = super::super::file(ImportFormat::Fio, twice.as_bytes(), &SOURCE).unwrap_err();
     assert!(error.to_string().starts_with("line 12: a second document begins"), "{error}");
 }

@@ -11,13 +11,15 @@ use lab::param::Point;
 use lab::run::Run;
 use serde::Deserialize;
 
-use super::draft::{CELLS_MAX, Draft, Format, ImportedSample, Source, own_metric, param_value};
+use super::draft::{
+    CELLS_MAX, Draft, ImportFormat, ImportedFile, ImportedSample, own_metric, param_value,
+};
 use super::read;
 
-pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
-    let mut draft = Draft::new(Format::Go, "go");
+pub(super) fn run(text: &str, source: &ImportedFile<'_>) -> Result<Run> {
+    let mut draft = Draft::new(ImportFormat::Go, "go");
     let streams = streams(&mut draft, text)?;
-    let mut reader = Reader::default();
+    let mut reader = GoReader::default();
     for stream in &streams {
         reader.stream(&mut draft, stream)?;
     }
@@ -28,16 +30,16 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
 
 /// Whether a result is in the text; other lines may have the same beginning.
 pub(super) fn has_result(text: &str) -> bool {
-    let mut pending = Pending::default();
+    let mut pending = PendingBenchmark::default();
     text.lines().any(|line| pending.result(line).is_some())
 }
 
 /// The values by their keys.
 type Configuration<'a> = BTreeMap<&'a str, &'a str>;
 
-/// What the earlier lines define for the next one, and the results so far.
+/// The state that the earlier lines define for the next one, and the results so far.
 #[derive(Default)]
-struct Reader<'a> {
+struct GoReader<'a> {
     package: &'a str,
     /// The number of lines `pkg:` so far: each begins the output of one test program.
     block: usize,
@@ -49,14 +51,14 @@ struct Reader<'a> {
     configurations: Vec<Rc<Configuration<'a>>>,
     /// Their indices.
     known: HashMap<Rc<Configuration<'a>>, usize>,
-    pending: Pending<'a>,
+    pending: PendingBenchmark<'a>,
     /// The facts that all blocks must agree on, with the values of the first block.
     machine: HashMap<&'a str, &'a str>,
-    found: Vec<Found<'a>>,
+    found: Vec<LocatedResult<'a>>,
     has_units: bool,
 }
 
-struct Found<'a> {
+struct LocatedResult<'a> {
     /// The name of the stream, and the line in it.
     stream: &'a str,
     line: usize,
@@ -67,15 +69,15 @@ struct Found<'a> {
     configuration: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn stream(&mut self, draft: &mut Draft, stream: &'a Stream<'_>) -> Result<()> {
+impl<'a> GoReader<'a> {
+    fn stream(&mut self, draft: &mut Draft, stream: &'a GoStream<'_>) -> Result<()> {
         self.package = &stream.package;
         self.block += 1;
         self.now.clear();
         self.now_at = None;
         for (at, line) in stream.text.lines().enumerate() {
             self.line(draft, stream, line, at + 1)
-                .with_context(|| place(&stream.package, at + 1))?;
+                .with_context(|| location(&stream.package, at + 1))?;
         }
         self.pending.end();
         Ok(())
@@ -84,13 +86,13 @@ impl<'a> Reader<'a> {
     fn line(
         &mut self,
         draft: &mut Draft,
-        stream: &'a Stream<'_>,
+        stream: &'a GoStream<'_>,
         line: &'a str,
         number: usize,
     ) -> Result<()> {
         if let Some(result) = self.pending.result(line) {
             let configuration = self.configuration()?;
-            self.found.push(Found {
+            self.found.push(LocatedResult {
                 stream: &stream.package,
                 line: number,
                 result,
@@ -119,7 +121,7 @@ impl<'a> Reader<'a> {
 
     /// Before go 1.9, only the line behind the results names their package.
     fn end_block(&mut self, package: &'a str) {
-        let of_block = |found: &&mut Found<'_>| found.block == self.block;
+        let of_block = |found: &&mut LocatedResult<'_>| found.block == self.block;
         for found in self.found.iter_mut().rev().take_while(of_block) {
             found.package = package;
         }
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
 /// Each key may become a param.
 const KEYS_MAX: usize = 64;
 
-fn place(stream: &str, line: usize) -> String {
+fn location(stream: &str, line: usize) -> String {
     if stream.is_empty() {
         format!("line {line}")
     } else {
@@ -202,7 +204,7 @@ fn place(stream: &str, line: usize) -> String {
     }
 }
 
-/// What the points of the results are made of.
+/// The params of the results, and the facts that decide which keys become params.
 struct Points<'a> {
     /// The keys of the configuration whose values differ between results.
     differing: BTreeSet<&'a str>,
@@ -230,13 +232,13 @@ fn differing<'a>(configurations: &[Rc<Configuration<'a>>]) -> BTreeSet<&'a str> 
 const NONE: &str = "none";
 
 impl<'a> Points<'a> {
-    fn new(reader: &Reader<'a>) -> Result<Points<'a>> {
+    fn new(reader: &GoReader<'a>) -> Result<Points<'a>> {
         let differing = differing(&reader.configurations);
         ensure!(
             differing.len() <= KEYS_MAX,
             "more than {KEYS_MAX} keys of configuration differ between results"
         );
-        let has_number = |found: &Found<'_>| processors(found.result.name).1.is_some();
+        let has_number = |found: &LocatedResult<'_>| processors(found.result.name).1.is_some();
         Ok(Points {
             differing,
             has_processors: reader.found.iter().any(has_number),
@@ -247,7 +249,7 @@ impl<'a> Points<'a> {
         })
     }
 
-    fn add_all(&self, draft: &mut Draft, reader: &Reader<'a>) -> Result<()> {
+    fn add_all(&self, draft: &mut Draft, reader: &GoReader<'a>) -> Result<()> {
         self.notes(draft, reader);
         let mut blocks: HashMap<Point, (usize, u32)> = HashMap::new();
         for found in &reader.found {
@@ -270,14 +272,14 @@ impl<'a> Points<'a> {
                 point.set("gomaxprocs", processors);
             }
             add(draft, &found.result, method, point, session)
-                .with_context(|| place(found.stream, found.line))?;
+                .with_context(|| location(found.stream, found.line))?;
         }
         Ok(())
     }
 
     /// The method, and on how many processors it ran. Where that is 1, its name has no number, and
     /// a number at its end is part of its name, unless the same name is there without it.
-    fn processors(&self, found: &Found<'a>) -> (&'a str, Option<u64>) {
+    fn processors(&self, found: &LocatedResult<'a>) -> (&'a str, Option<u64>) {
         match processors(found.result.name) {
             (method, Some(number)) if !self.is_part_of_name(found, method) => {
                 (method, Some(number))
@@ -286,12 +288,12 @@ impl<'a> Points<'a> {
         }
     }
 
-    fn is_part_of_name(&self, found: &Found<'a>, method: &'a str) -> bool {
+    fn is_part_of_name(&self, found: &LocatedResult<'a>, method: &'a str) -> bool {
         self.on_one.contains(&found.block) && !self.names.contains(&(found.block, method))
     }
 
-    fn notes(&self, draft: &mut Draft, reader: &Reader<'a>) {
-        // What does not differ is in the first configuration as in all others.
+    fn notes(&self, draft: &mut Draft, reader: &GoReader<'a>) {
+        // A key that does not differ is in the first configuration as in all others.
         let constant: Vec<String> = (reader.configurations.first().into_iter())
             .flat_map(|first| first.iter())
             .filter(|(key, _)| !self.differing.contains(*key))
@@ -396,7 +398,7 @@ struct ResultLine<'a> {
 /// The benchmark that runs: its name is printed before it starts, and its result when it has ended,
 /// and what it prints itself is between them.
 #[derive(Default)]
-struct Pending<'a> {
+struct PendingBenchmark<'a> {
     name: Option<&'a str>,
     /// Whether a result must follow: `-v` prints names of which none has to.
     is_due: bool,
@@ -404,7 +406,7 @@ struct Pending<'a> {
     lost: Vec<&'a str>,
 }
 
-impl<'a> Pending<'a> {
+impl<'a> PendingBenchmark<'a> {
     /// The result that the line is, or with which it ends.
     fn result(&mut self, line: &'a str) -> Option<ResultLine<'a>> {
         if let Some(whole) = whole(line) {
@@ -477,7 +479,7 @@ fn at_the_end(printed: &str) -> Option<(u64, &str)> {
     }
 }
 
-/// What the go command, its tools and its tests report with a colon behind it: no keys.
+/// Words with a colon that the go command, its tools and its tests print: they are no keys.
 const REPORTED: [&str; 8] =
     ["coverage", "go", "ld", "panic", "signal", "testing", "vet", "warning"];
 
@@ -496,7 +498,7 @@ fn configuration(line: &str) -> Option<(&str, &str)> {
 // package is split over many events, between which are those of other packages.
 
 /// The output of the tests of one package.
-struct Stream<'a> {
+struct GoStream<'a> {
     /// Empty: the file is the output.
     package: Cow<'a, str>,
     text: Cow<'a, str>,
@@ -529,11 +531,11 @@ pub(super) fn is_test2json(text: &str) -> bool {
 }
 
 /// The output of each package, in the order in which they begin.
-fn streams<'a>(draft: &mut Draft, text: &'a str) -> Result<Vec<Stream<'a>>> {
+fn streams<'a>(draft: &mut Draft, text: &'a str) -> Result<Vec<GoStream<'a>>> {
     if !is_test2json(text) {
-        return Ok(vec![Stream { package: Cow::Borrowed(""), text: Cow::Borrowed(text) }]);
+        return Ok(vec![GoStream { package: Cow::Borrowed(""), text: Cow::Borrowed(text) }]);
     }
-    let mut streams: Vec<Stream<'_>> = Vec::new();
+    let mut streams: Vec<GoStream<'_>> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let (mut others, mut started) = (0, None);
     for (at, line) in text.lines().enumerate() {
@@ -547,7 +549,7 @@ fn streams<'a>(draft: &mut Draft, text: &'a str) -> Result<Vec<Stream<'a>>> {
             let at = *known.entry(event.package.clone()).or_insert(streams.len());
             if at == streams.len() {
                 let package = Cow::Owned(event.package);
-                streams.push(Stream { package, text: Cow::Owned(event.output) });
+                streams.push(GoStream { package, text: Cow::Owned(event.output) });
             } else {
                 streams[at].text.to_mut().push_str(&event.output);
             }

@@ -141,9 +141,9 @@ fn output_of_other_programs_is_no_configuration() {
 fn equal_configurations_are_kept_once() {
     let text = "fixed: 1\n".to_owned()
         + &"mode: a\nBenchmarkA 10 1 ns/op\nmode: b\nBenchmarkA 10 2 ns/op\n".repeat(50);
-    let stream = Stream { package: "".into(), text: text.into() };
-    let mut reader = Reader::default();
-    reader.stream(&mut Draft::new(Format::Go, "go"), &stream).unwrap();
+    let stream = GoStream { package: "".into(), text: text.into() };
+    let mut reader = GoReader::default();
+    reader.stream(&mut Draft::new(ImportFormat::Go, "go"), &stream).unwrap();
     assert_eq!((reader.found.len(), reader.configurations.len()), (100, 2));
     let imported = run(&stream.text, &SOURCE).unwrap();
     let names: Vec<String> = imported.cells.iter().map(|cell| cell.point.to_string()).collect();

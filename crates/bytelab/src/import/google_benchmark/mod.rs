@@ -9,22 +9,22 @@ use lab::run::{Run, Status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Format, ImportedSample, Source, own_metric};
+use super::draft::{Draft, ImportFormat, ImportedFile, ImportedSample, own_metric};
 use super::read;
 
 #[derive(Deserialize)]
-struct Document {
+struct GoogleBenchmarkDocument {
     context: Map<String, Value>,
     benchmarks: Vec<Map<String, Value>>,
 }
 
-pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
+pub(super) fn run(text: &str, source: &ImportedFile<'_>) -> Result<Run> {
     let (text, note) = read::without_nan(text);
-    let document: Document = read::json(&text)?;
+    let document: GoogleBenchmarkDocument = read::json(&text)?;
     let context = &document.context;
     let word = |key: &str| context.get(key).and_then(Value::as_str);
     let version = word("library_version").map_or(String::new(), |version| format!(" {version}"));
-    let mut draft = Draft::new(Format::GoogleBenchmark, format!("google-benchmark{version}"));
+    let mut draft = Draft::new(ImportFormat::GoogleBenchmark, format!("google-benchmark{version}"));
     draft.started(word("date").and_then(read::utc));
     environment(&mut draft, context);
     if let Some(text) = note {
@@ -32,18 +32,23 @@ pub(super) fn run(text: &str, source: &Source<'_>) -> Result<Run> {
     }
     // Exports of bytelab are by wall time.
     let by_wall = word("executable") == Some("bytelab");
-    let mut cells = Cells::default();
+    let mut cells = CellsByKey::default();
     let suffixes = suffixes(&document.benchmarks);
     let entries = || {
         let all = document.benchmarks.iter().enumerate();
-        all.map(|(at, keys)| Entry { at, keys, by_wall, aggregate: aggregate(keys, &suffixes) })
+        all.map(|(at, keys)| GoogleBenchmarkEntry {
+            at,
+            keys,
+            by_wall,
+            aggregate: aggregate(keys, &suffixes),
+        })
     };
     for entry in entries().filter(|entry| entry.aggregate.is_none()) {
         repetition(&mut draft, &mut cells, &entry)
             .with_context(|| format!("benchmarks[{}]", entry.at))?;
     }
     let mut rows: Vec<Aggregates<'_>> = Vec::new();
-    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut known: HashMap<CellKey<'_>, usize> = HashMap::new();
     let mut curves: Vec<&str> = Vec::new();
     for entry in entries() {
         let Some(kind) = entry.aggregate else { continue };
@@ -103,7 +108,7 @@ fn environment(draft: &mut Draft, context: &Map<String, Value>) {
 
 /// An entry of the list, and its position.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct GoogleBenchmarkEntry<'a> {
     at: usize,
     keys: &'a Map<String, Value>,
     /// Whether its rates are by wall time, however it was measured.
@@ -113,22 +118,22 @@ struct Entry<'a> {
 }
 
 /// The key that all entries of one benchmark share: two benchmarks may have the same name.
-type Key<'a> = (&'a str, Option<u64>, Option<u64>);
+type CellKey<'a> = (&'a str, Option<u64>, Option<u64>);
 
 /// The cells that have samples.
 #[derive(Default)]
-struct Cells<'a> {
-    known: HashMap<Key<'a>, usize>,
+struct CellsByKey<'a> {
+    known: HashMap<CellKey<'a>, usize>,
 }
 
 /// The aggregates of the repetitions of one benchmark.
 struct Aggregates<'a> {
-    key: Key<'a>,
-    of: Vec<(&'a str, Entry<'a>)>,
+    key: CellKey<'a>,
+    of: Vec<(&'a str, GoogleBenchmarkEntry<'a>)>,
 }
 
-impl<'a> Entry<'a> {
-    fn key(&self) -> Result<Key<'a>> {
+impl<'a> GoogleBenchmarkEntry<'a> {
+    fn key(&self) -> Result<CellKey<'a>> {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
         let number = |key: &str| self.keys.get(key).and_then(Value::as_u64);
         let name = text("name").context("name is missing, or is no text")?;
@@ -195,7 +200,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Entry<'_> {
+impl GoogleBenchmarkEntry<'_> {
     /// Google Benchmark divides by the CPU time, unless the benchmark requests real or manual time,
     /// which its name then states. The rate by wall time is computed from the values of one
     /// operation, but not from a mean of rates.
@@ -259,7 +264,11 @@ fn aggregate<'a>(
     }
 }
 
-fn repetition<'a>(draft: &mut Draft, cells: &mut Cells<'a>, entry: &Entry<'a>) -> Result<()> {
+fn repetition<'a>(
+    draft: &mut Draft,
+    cells: &mut CellsByKey<'a>,
+    entry: &GoogleBenchmarkEntry<'a>,
+) -> Result<()> {
     let key = entry.key()?;
     let cell = match cells.known.get(&key) {
         Some(cell) => *cell,
@@ -305,7 +314,7 @@ fn aggregated(draft: &mut Draft, row: &Aggregates<'_>) -> Result<()> {
         draft.status(cell, Status::Failed(format!("{} is no number", entry.path("real_time"))));
         return Ok(());
     }
-    // What is known about the variation of the repetitions.
+    // The known facts about the variation of the repetitions.
     if let Some((_, other)) = named("stddev") {
         let ns = other.time_ns("real_time").with_context(key)?;
         values.extend(ns.map(|ns| ("wall_stddev_ns".to_owned(), ns)));

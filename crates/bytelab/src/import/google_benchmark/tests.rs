@@ -221,7 +221,7 @@ fn a_warning_before_the_document_is_left_out() {
                 {\"context\":{},\"benchmarks\":[{\"name\":\"BM_a\",\"iterations\":100,\
                 \"real_time\":12.5,\"time_unit\":\"us\"}]}\n";
     let format = super::super::guess(text.as_bytes()).unwrap();
-    assert_eq!(format, Format::GoogleBenchmark);
+    assert_eq!(format, ImportFormat::GoogleBenchmark);
     let run = super::super::file(format, text.as_bytes(), &SOURCE).unwrap();
     assert_eq!(shown(&run), ["BM_a: 12500 / - measured"]);
     let note = "text before the document is not read: 3 lines, the first of them \"2026-01-02T03:04:05+00:00\"";

@@ -14,23 +14,23 @@ use lab::run::{Cell, Pass, Role, Run, Sample};
 use serde::Serialize;
 
 use crate::report::json::to as write_json;
-use crate::report::views::Varying;
+use crate::report::views::VaryingParams;
 use crate::report::views::rows::{self, TableOptions};
-use crate::report::views::words::{clean, steers};
+use crate::report::views::words::{escape_controls, is_control};
 
 /// A format: its name, and the function that writes a run.
-pub(crate) struct Format {
+pub(crate) struct ExportFormat {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     /// Extensions of files that contain this format and no other one listed here.
     pub(crate) extensions: &'static [&'static str],
-    pub(crate) kind: Kind,
+    pub(crate) kind: FormatKind,
     /// Returns a sentence for each item that the format cannot represent.
     pub(super) write: fn(&Exported<'_>, &mut (dyn Write + Send)) -> Result<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FormatKind {
     Text,
     Json,
     /// Not suitable for a terminal.
@@ -42,12 +42,12 @@ pub(crate) enum Kind {
 pub(super) struct Exported<'a> {
     pub(super) run: &'a Run,
     pub(super) analysis: &'a Analysis,
-    pub(super) options: Options<'a>,
+    pub(super) options: ExportOptions<'a>,
     /// The cells in the order of the run.
-    pub(super) cells: Vec<Entry<'a>>,
+    pub(super) cells: Vec<ExportedCell<'a>>,
 }
 
-pub(super) struct Entry<'a> {
+pub(super) struct ExportedCell<'a> {
     /// Index into `Run::cells`.
     pub(super) index: usize,
     pub(super) cell: &'a Cell,
@@ -64,7 +64,7 @@ pub(super) const CPU: &str = "cpu_ns";
 
 impl<'a> Exported<'a> {
     pub(super) fn new(run: &'a Run, analysis: &'a Analysis) -> Exported<'a> {
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         let cells = run.cells.iter().enumerate().map(|(index, cell)| {
             let summary = rows::summary(analysis, index);
             let wrong_answer = summary.is_some_and(|summary| summary.wrong_answer);
@@ -78,27 +78,27 @@ impl<'a> Exported<'a> {
                     (!has_time).then(|| "no sample of it counts".to_owned())
                 }
             };
-            Entry {
+            ExportedCell {
                 index,
                 cell,
-                name: format!("{}{}", cell.method, varying.of(&cell.point)),
+                name: format!("{}{}", cell.method, varying.in_parentheses(&cell.point)),
                 summaries: summary.map_or(&[], |summary| &summary.metrics),
                 wrong_answer,
                 refused,
             }
         });
-        let options = Options::default();
+        let options = ExportOptions::default();
         Exported { run, analysis, options, cells: cells.collect() }
     }
 
     /// The cells with figures.
-    pub(super) fn measured(&self) -> impl Iterator<Item = &Entry<'a>> {
+    pub(super) fn measured(&self) -> impl Iterator<Item = &ExportedCell<'a>> {
         self.cells.iter().filter(|entry| entry.refused.is_none())
     }
 
     /// A sentence for each cell that is left out.
     pub(super) fn left_out(&self) -> Vec<String> {
-        let sentence = |entry: &Entry<'a>| Some(entry.left_out(entry.refused.as_deref()?));
+        let sentence = |entry: &ExportedCell<'a>| Some(entry.left_out(entry.refused.as_deref()?));
         self.cells.iter().filter_map(sentence).collect()
     }
 
@@ -109,7 +109,7 @@ impl<'a> Exported<'a> {
     }
 
     /// The metrics that any of these cells has.
-    pub(super) fn metrics_of(&self, which: impl Fn(&Entry<'a>) -> bool) -> Vec<&'a str> {
+    pub(super) fn metrics_of(&self, which: impl Fn(&ExportedCell<'a>) -> bool) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
         for entry in self.cells.iter().filter(|entry| which(entry)) {
             let known = |name: &&'a str| finite(entry.cell, name).next().is_some();
@@ -134,9 +134,9 @@ impl<'a> Exported<'a> {
     }
 }
 
-impl Entry<'_> {
+impl ExportedCell<'_> {
     pub(super) fn left_out(&self, why: &str) -> String {
-        format!("{} is left out: {}", self.name, clean(why))
+        format!("{} is left out: {}", self.name, escape_controls(why))
     }
 
     pub(super) fn summary(&self, metric: &str) -> Option<&Summary> {
@@ -173,7 +173,7 @@ pub(super) fn path(
 pub(super) fn percent_encoded(text: &str, reserved: impl Fn(char) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {
-        if c == '%' || c.is_whitespace() || steers(c) || reserved(c) {
+        if c == '%' || c.is_whitespace() || is_control(c) || reserved(c) {
             let bytes = c.to_string().into_bytes();
             encoded.extend(bytes.iter().map(|byte| format!("%{byte:02X}")));
         } else {
@@ -186,12 +186,12 @@ pub(super) fn percent_encoded(text: &str, reserved: impl Fn(char) -> bool) -> St
 /// A finite number in a form that every reader accepts: whole numbers without a point, very small
 /// and very large ones with an exponent.
 #[derive(Clone, Copy)]
-pub(super) struct Number(pub(super) f64);
+pub(super) struct PortableNumber(pub(super) f64);
 
-impl fmt::Display for Number {
+impl fmt::Display for PortableNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const EXACT: f64 = 9_007_199_254_740_992.0;
-        let Number(value) = *self;
+        let PortableNumber(value) = *self;
         if value.fract() == 0.0 && value.abs() <= EXACT {
             write!(f, "{}", value as i64)
         } else {
@@ -200,27 +200,27 @@ impl fmt::Display for Number {
     }
 }
 
-impl serde::Serialize for Number {
+impl serde::Serialize for PortableNumber {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        crate::report::json::Number(self.0).serialize(serializer)
+        crate::report::json::JsonNumber(self.0).serialize(serializer)
     }
 }
 
 /// By method, the values that were put in its command.
 pub(crate) type Parameters = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What a user, or the definition of the run, says about its files.
+/// The options of an export, from flags or from the definition of the run.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Options<'a> {
-    /// Of the formats that are tables.
+pub(crate) struct ExportOptions<'a> {
+    /// The options of the formats that are tables.
     pub(crate) table: TableOptions<'a>,
-    /// Of those that have parameters apart from commands.
+    /// The parameters, for formats that write them apart from commands.
     pub(crate) parameters: Option<&'a Parameters>,
 }
 
 /// All counted samples as one wide table: the identifiers of the run, the cell and the sample,
 /// the params, the metrics. It is passed on row by row.
-pub(super) struct Columns<'a> {
+pub(super) struct SampleTable<'a> {
     exported: &'a Exported<'a>,
     pub(super) names: Vec<String>,
     pub(super) kinds: Vec<ColumnKind>,
@@ -237,7 +237,7 @@ pub(super) enum ColumnKind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Field<'a> {
+pub(super) enum FieldValue<'a> {
     None,
     Text(&'a str),
     Owned(String),
@@ -268,12 +268,12 @@ const OF_SAMPLE: [(&str, ColumnKind); 7] = [
     ("answer", ColumnKind::Text),
 ];
 
-impl<'a> Columns<'a> {
-    pub(super) fn new(exported: &'a Exported<'a>) -> Columns<'a> {
+impl<'a> SampleTable<'a> {
+    pub(super) fn new(exported: &'a Exported<'a>) -> SampleTable<'a> {
         let (params, param_kinds): (Vec<&str>, Vec<ColumnKind>) =
             params(exported.run).into_iter().unzip();
         let metrics = exported.metrics_of(is_row);
-        let mut columns = Columns {
+        let mut columns = SampleTable {
             exported,
             names: Vec::new(),
             kinds: Vec::new(),
@@ -307,7 +307,7 @@ impl<'a> Columns<'a> {
     /// Passes on each row.
     pub(super) fn rows<E>(
         &self,
-        mut row: impl FnMut(&[Field<'_>]) -> Result<(), E>,
+        mut row: impl FnMut(&[FieldValue<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
         for entry in self.exported.cells.iter().filter(|entry| is_row(entry)) {
             let cell = entry.cell;
@@ -319,8 +319,8 @@ impl<'a> Columns<'a> {
                 fields.truncate(head.len());
                 fields.extend(of_sample(sample));
                 fields.extend(metrics.iter().map(|values| match values.and_then(|v| v.get(at)) {
-                    Some(value) if value.is_finite() => Field::Number(*value),
-                    _ => Field::None,
+                    Some(value) if value.is_finite() => FieldValue::Number(*value),
+                    _ => FieldValue::None,
                 }));
                 row(&fields)?;
             }
@@ -328,9 +328,9 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    fn head<'b>(&'b self, entry: &'b Entry<'_>) -> Vec<Field<'b>> {
+    fn head<'b>(&'b self, entry: &'b ExportedCell<'_>) -> Vec<FieldValue<'b>> {
         let (run, cell) = (self.exported.run, entry.cell);
-        let text = |text: Option<&'b str>| text.map_or(Field::None, Field::Text);
+        let text = |text: Option<&'b str>| text.map_or(FieldValue::None, FieldValue::Text);
         let role = match cell.role {
             Role::Contender => "contender",
             Role::Yardstick => "yardstick",
@@ -344,12 +344,12 @@ impl<'a> Columns<'a> {
             text(Some(&cell.method)),
             text(cell.language.as_deref()),
             text(Some(role)),
-            Field::Flag(entry.wrong_answer),
+            FieldValue::Flag(entry.wrong_answer),
         ];
         let param = |(at, name): (usize, &&str)| match (cell.point.get(name), self.kinds[at]) {
-            (None, _) => Field::None,
-            (Some(ParamValue::Number(n)), ColumnKind::Whole) => Field::Whole(*n),
-            (Some(value), _) => Field::Owned(value.to_string()),
+            (None, _) => FieldValue::None,
+            (Some(ParamValue::Number(n)), ColumnKind::Whole) => FieldValue::Whole(*n),
+            (Some(value), _) => FieldValue::Owned(value.to_string()),
         };
         let params = self.params.iter().enumerate();
         let params = params.map(|(at, name)| param((at + OF_CELL.len(), name)));
@@ -364,7 +364,7 @@ impl<'a> Columns<'a> {
 }
 
 /// A wrong answer has a column here, so its rows need not be omitted.
-fn is_row(entry: &Entry<'_>) -> bool {
+fn is_row(entry: &ExportedCell<'_>) -> bool {
     entry.refused.is_none() || (entry.wrong_answer && entry.cell.has_figures())
 }
 
@@ -372,19 +372,19 @@ fn counts(sample: &Sample) -> bool {
     sample.counts_in(sample.pass)
 }
 
-fn of_sample(sample: &Sample) -> [Field<'_>; OF_SAMPLE.len()] {
+fn of_sample(sample: &Sample) -> [FieldValue<'_>; OF_SAMPLE.len()] {
     let pass = match sample.pass {
         Pass::Timing => "timing",
         Pass::Counting => "counting",
     };
     [
-        Field::Text(pass),
-        Field::Whole(sample.session.into()),
-        Field::Whole(sample.round.into()),
-        Field::Whole(sample.slot.into()),
-        Field::Whole(sample.ops),
-        Field::Whole(sample.bytes),
-        sample.answer.as_deref().map_or(Field::None, Field::Text),
+        FieldValue::Text(pass),
+        FieldValue::Whole(sample.session.into()),
+        FieldValue::Whole(sample.round.into()),
+        FieldValue::Whole(sample.slot.into()),
+        FieldValue::Whole(sample.ops),
+        FieldValue::Whole(sample.bytes),
+        sample.answer.as_deref().map_or(FieldValue::None, FieldValue::Text),
     ]
 }
 

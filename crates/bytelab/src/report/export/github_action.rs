@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use lab::metric::unit;
 use serde::Serialize;
 
-use super::format::{Entries, Exported, Number, WALL};
-use super::{Format, Kind};
+use super::format::{Entries, Exported, PortableNumber, WALL};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "github-action-benchmark",
     about: "JSON of customSmallerIsBetter",
     extensions: &[],
-    kind: Kind::Json,
+    kind: FormatKind::Json,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
@@ -21,10 +21,10 @@ pub(super) const FORMAT: Format = Format {
 const METRICS: [&str; 5] = [WALL, "cpu_ns", "peak_rss_bytes", "syscalls", "allocations"];
 
 #[derive(Serialize)]
-struct Figure {
+struct GithubActionEntry {
     name: String,
     unit: &'static str,
-    value: Number,
+    value: PortableNumber,
     /// The largest distance of its interval's bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<String>,
@@ -52,14 +52,14 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
             let interval = if range.is_some() { ", with its 95 % interval" } else { "" };
             let point = entry.cell.point.to_string();
             let point = if point.is_empty() { point } else { format!(" ({point})") };
-            figures.push(&Figure {
+            figures.push(&GithubActionEntry {
                 name: format!(
                     "{}: {}{point}, {metric}",
                     exported.run.experiment, entry.cell.method
                 ),
                 unit: unit(metric),
-                value: Number(p50.value),
-                range: range.map(|range| format!("± {}", Number(range))),
+                value: PortableNumber(p50.value),
+                range: range.map(|range| format!("± {}", PortableNumber(range))),
                 extra: format!("p50 of {} samples{interval}", summary.n),
             })?;
         }

@@ -7,22 +7,26 @@ use std::io::{self, Write};
 use lab::metric::{Better, METRICS, Metric, unit};
 use lab::run::Status;
 
-use super::format::{Entry, Exported, Number, WALL, path, percent_encoded};
-use super::{Format, Kind};
-use crate::report::views::words::clean;
+use super::format::{Exported, ExportedCell, PortableNumber, WALL, path, percent_encoded};
+use super::{ExportFormat, FormatKind};
+use crate::report::views::words::escape_controls;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "go",
     about: "text as of go test -bench, for benchstat",
     extensions: &[],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
 pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let run = exported.run;
     let label = run.label.as_deref().unwrap_or_default();
-    writeln!(out, "{}", clean(format!("# bytelab run {} {} {label}", run.id, run.started).trim()))?;
+    writeln!(
+        out,
+        "{}",
+        escape_controls(format!("# bytelab run {} {} {label}", run.id, run.started).trim())
+    )?;
     let facts = [
         ("goos", exported.fact("kernel_name").to_lowercase()),
         ("goarch", architecture(&exported.fact("kernel_architecture"))),
@@ -30,10 +34,10 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
         ("cpu", exported.fact("cpu_model")),
     ];
     for (key, value) in facts.iter().filter(|(_, value)| !value.trim().is_empty()) {
-        writeln!(out, "{key}: {}", clean(value.trim()))?;
+        writeln!(out, "{key}: {}", escape_controls(value.trim()))?;
     }
-    let units: Vec<Unit<'_>> = exported.metrics().into_iter().map(Unit::from_metric).collect();
-    for Unit { metric, name, .. } in &units {
+    let units: Vec<GoUnit<'_>> = exported.metrics().into_iter().map(GoUnit::from_metric).collect();
+    for GoUnit { metric, name, .. } in &units {
         let known = METRICS.iter().find(|known| known.name == *metric);
         match known.map(|known| known.better) {
             Some(Better::Less) => writeln!(out, "Unit {name} better=lower")?,
@@ -49,7 +53,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
             Some(why) => {
                 let word =
                     if matches!(entry.cell.status, Status::Skipped(_)) { "SKIP" } else { "FAIL" };
-                writeln!(out, "--- {word}: {name}\n    {}", clean(why))?;
+                writeln!(out, "--- {word}: {name}\n    {}", escape_controls(why))?;
             }
         }
     }
@@ -58,12 +62,12 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
 }
 
 fn samples(
-    entry: &Entry<'_>,
+    entry: &ExportedCell<'_>,
     name: &str,
-    units: &[Unit<'_>],
+    units: &[GoUnit<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let columns: Vec<(&Unit<'_>, &[f64])> = units
+    let columns: Vec<(&GoUnit<'_>, &[f64])> = units
         .iter()
         .filter_map(|unit| Some((unit, entry.cell.values.get(unit.metric)?.as_slice())))
         .collect();
@@ -81,7 +85,7 @@ fn samples(
         }
         write!(out, "{name}\t{}", sample.ops.max(1))?;
         for (unit, value) in values {
-            write!(out, "\t{} {}", Number(value / unit.size), unit.name)?;
+            write!(out, "\t{} {}", PortableNumber(value / unit.size), unit.name)?;
         }
         out.write_all(b"\n")?;
     }
@@ -90,7 +94,7 @@ fn samples(
 
 /// `BenchmarkReading/method=read/size=65536`. Characters that would end a part of a name, or the
 /// name, are percent-encoded.
-fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
+fn name(exported: &Exported<'_>, entry: &ExportedCell<'_>) -> String {
     let encoded = |text: &str| percent_encoded(text, |c| c == '/');
     let experiment = encoded(&exported.run.experiment);
     let mut letters = experiment.chars();
@@ -100,16 +104,16 @@ fn name(exported: &Exported<'_>, entry: &Entry<'_>) -> String {
 }
 
 /// A metric under the name that Go uses, which for many metrics is per operation.
-struct Unit<'a> {
+struct GoUnit<'a> {
     metric: &'a str,
     name: String,
     /// Its size in the metric's own unit.
     size: f64,
 }
 
-impl Unit<'_> {
-    fn from_metric(metric: &str) -> Unit<'_> {
-        let named = |name: &str, size: f64| Unit { metric, name: name.to_owned(), size };
+impl GoUnit<'_> {
+    fn from_metric(metric: &str) -> GoUnit<'_> {
+        let named = |name: &str, size: f64| GoUnit { metric, name: name.to_owned(), size };
         match metric {
             WALL => named("ns/op", 1.0),
             "throughput_bytes_per_s" => named("MB/s", 1e6),

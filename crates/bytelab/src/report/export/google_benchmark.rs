@@ -8,14 +8,14 @@ use lab::run::{Pass, Sample};
 use lab::stats::{median, moments};
 use serde::Serialize;
 
-use super::format::{CPU, Entries, Entry, Exported, Number, WALL, path};
-use super::{Format, Kind};
+use super::format::{CPU, Entries, Exported, ExportedCell, PortableNumber, WALL, path};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "google-benchmark",
     about: "JSON as of --benchmark_out",
     extensions: &[],
-    kind: Kind::Json,
+    kind: FormatKind::Json,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
@@ -41,7 +41,7 @@ const KEYS: [&str; 16] = [
 ];
 
 #[derive(Serialize)]
-struct Context<'a> {
+struct GoogleBenchmarkContext<'a> {
     date: &'a str,
     host_name: &'static str,
     executable: &'static str,
@@ -59,7 +59,7 @@ struct Context<'a> {
 
 /// A sample, an aggregate, or the reason why there are none.
 #[derive(Serialize)]
-struct Benchmark<'a> {
+struct GoogleBenchmarkResult<'a> {
     name: &'a str,
     family_index: usize,
     per_family_instance_index: usize,
@@ -78,17 +78,17 @@ struct Benchmark<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<&'a str>,
     iterations: u64,
-    real_time: Number,
+    real_time: PortableNumber,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_time: Option<Number>,
+    cpu_time: Option<PortableNumber>,
     time_unit: &'static str,
     #[serde(flatten)]
-    counters: BTreeMap<String, Number>,
+    counters: BTreeMap<String, PortableNumber>,
 }
 
-impl<'a> Benchmark<'a> {
-    fn new(name: &'a str, family_index: usize, repetitions: usize) -> Benchmark<'a> {
-        Benchmark {
+impl<'a> GoogleBenchmarkResult<'a> {
+    fn new(name: &'a str, family_index: usize, repetitions: usize) -> GoogleBenchmarkResult<'a> {
+        GoogleBenchmarkResult {
             name,
             family_index,
             per_family_instance_index: 0,
@@ -102,7 +102,7 @@ impl<'a> Benchmark<'a> {
             error_occurred: None,
             error_message: None,
             iterations: 0,
-            real_time: Number(0.0),
+            real_time: PortableNumber(0.0),
             cpu_time: None,
             time_unit: "ns",
             counters: BTreeMap::new(),
@@ -113,7 +113,7 @@ impl<'a> Benchmark<'a> {
 pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let run = exported.run;
     let number = |name: &str| exported.fact(name).parse::<f64>().map_or(0, |value| value as u64);
-    let context = Context {
+    let context = GoogleBenchmarkContext {
         date: &run.started,
         host_name: "",
         executable: "bytelab",
@@ -138,12 +138,12 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
         let at_point = path(&entry.cell.method, &entry.cell.point, ':', str::to_owned);
         let name = format!("{}/{at_point}", run.experiment);
         if let Some(why) = &entry.refused {
-            benchmarks.push(&Benchmark {
+            benchmarks.push(&GoogleBenchmarkResult {
                 error_occurred: Some(true),
                 error_message: Some(why),
                 repetition_index: Some(0),
-                cpu_time: Some(Number(0.0)),
-                ..Benchmark::new(&name, entry.index, 1)
+                cpu_time: Some(PortableNumber(0.0)),
+                ..GoogleBenchmarkResult::new(&name, entry.index, 1)
             })?;
             continue;
         }
@@ -158,7 +158,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
 /// If a cell's CPU time is known, a sample without one is omitted: readers treat a missing time as
 /// an error, and zero as a time.
 fn repetitions<W: Write>(
-    entry: &Entry<'_>,
+    entry: &ExportedCell<'_>,
     name: &str,
     metrics: &[&str],
     benchmarks: &mut Entries<W>,
@@ -183,14 +183,14 @@ fn repetitions<W: Write>(
     for (index, (at, sample)) in all().filter(|(at, _)| is_complete(*at)).enumerate() {
         let counters = others
             .iter()
-            .filter_map(|(name, values)| Some((name.clone(), Number(value(*values, at)?))));
-        benchmarks.push(&Benchmark {
+            .filter_map(|(name, values)| Some((name.clone(), PortableNumber(value(*values, at)?))));
+        benchmarks.push(&GoogleBenchmarkResult {
             repetition_index: Some(index),
             iterations: sample.ops,
-            real_time: Number(value(wall, at).unwrap_or_default()),
-            cpu_time: value(cpu, at).map(Number),
+            real_time: PortableNumber(value(wall, at).unwrap_or_default()),
+            cpu_time: value(cpu, at).map(PortableNumber),
             counters: counters.collect(),
-            ..Benchmark::new(name, entry.index, repetitions)
+            ..GoogleBenchmarkResult::new(name, entry.index, repetitions)
         })?;
     }
     let lacking = all().count() - repetitions;
@@ -203,7 +203,7 @@ fn repetitions<W: Write>(
 
 /// The aggregates of all samples.
 fn aggregates<W: Write>(
-    entry: &Entry<'_>,
+    entry: &ExportedCell<'_>,
     name: &str,
     metrics: &[&str],
     benchmarks: &mut Entries<W>,
@@ -219,17 +219,19 @@ fn aggregates<W: Write>(
             .collect();
         let Some(real_time) = figures.get(WALL) else { continue };
         let others = figures.iter().filter(|(metric, _)| ![WALL, CPU].contains(metric));
-        benchmarks.push(&Benchmark {
+        benchmarks.push(&GoogleBenchmarkResult {
             name: &format!("{name}_{aggregate}"),
             run_name: name,
             run_type: "aggregate",
             aggregate_name: Some(aggregate),
             aggregate_unit: Some(unit),
             iterations: repetitions as u64,
-            real_time: Number(*real_time),
-            cpu_time: figures.get(CPU).map(|cpu| Number(*cpu)),
-            counters: others.map(|(metric, value)| (counter(metric), Number(*value))).collect(),
-            ..Benchmark::new(name, entry.index, repetitions)
+            real_time: PortableNumber(*real_time),
+            cpu_time: figures.get(CPU).map(|cpu| PortableNumber(*cpu)),
+            counters: others
+                .map(|(metric, value)| (counter(metric), PortableNumber(*value)))
+                .collect(),
+            ..GoogleBenchmarkResult::new(name, entry.index, repetitions)
         })?;
     }
     Ok(())

@@ -10,14 +10,14 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 use super::format::{Exported, WALL, path, percent_encoded};
-use super::{Format, Kind};
-use crate::report::views::words::clean;
+use super::{ExportFormat, FormatKind};
+use crate::report::views::words::escape_controls;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "hdrhistogram",
     about: "an HdrHistogram log (V2), in ns",
     extensions: &["hlog"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| write(exported, out),
 };
 
@@ -32,7 +32,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> Result<Vec<
     let run = exported.run;
     let comment = format!("bytelab run {} of {}", run.id, run.experiment);
     let mut builder = IntervalLogWriterBuilder::new();
-    builder.add_comment(&clean(&comment)).with_max_value_divisor(NS_PER_MS);
+    builder.add_comment(&escape_controls(&comment)).with_max_value_divisor(NS_PER_MS);
     if let Ok(started) = humantime::parse_rfc3339(&run.started) {
         builder.with_start_time(started).with_base_time(started);
     }

@@ -8,31 +8,31 @@ use lab::run::Sample;
 use lab::stats::{median, moments};
 use serde::Serialize;
 
-use super::format::{CPU, Entries, Entry, Exported, Number, WALL};
-use super::{Format, Kind};
+use super::format::{CPU, Entries, Exported, ExportedCell, PortableNumber, WALL};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "hyperfine",
     about: "JSON as of hyperfine --export-json",
     extensions: &[],
-    kind: Kind::Json,
+    kind: FormatKind::Json,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
 const PEAK_RSS: &str = "peak_rss_bytes";
 
 #[derive(Serialize)]
-struct Timed<'a> {
+struct HyperfineTiming<'a> {
     command: &'a str,
-    mean: Number,
+    mean: PortableNumber,
     /// `None` for a single sample.
-    stddev: Option<Number>,
-    median: Number,
-    user: Option<Number>,
-    system: Option<Number>,
-    min: Number,
-    max: Number,
-    times: Vec<Number>,
+    stddev: Option<PortableNumber>,
+    median: PortableNumber,
+    user: Option<PortableNumber>,
+    system: Option<PortableNumber>,
+    min: PortableNumber,
+    max: PortableNumber,
+    times: Vec<PortableNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_usage_byte: Option<Vec<u64>>,
     exit_codes: Vec<Option<i32>>,
@@ -55,38 +55,39 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     results.end()?;
     out.write_all(b"}\n")?;
     let mut left_out = exported.left_out();
-    let together = |entry: &&Entry<'_>| matches!(cpu(entry), Some(Cpu { is_split: false, .. }));
+    let together =
+        |entry: &&ExportedCell<'_>| matches!(cpu(entry), Some(CpuTimes { is_split: false, .. }));
     if exported.measured().any(|entry| together(&entry)) {
         left_out.push("all CPU time stands under user, because it is not known apart".to_owned());
     }
     Ok(left_out)
 }
 
-fn timed<'a>(entry: &'a Entry<'_>) -> Option<Timed<'a>> {
+fn timed<'a>(entry: &'a ExportedCell<'_>) -> Option<HyperfineTiming<'a>> {
     let seconds: Vec<f64> = entry.finite(WALL).map(|(_, ns)| ns / 1e9).collect();
     let found = moments(&seconds)?;
     let cpu = cpu(entry);
     let peaks: Vec<u64> = entry.finite(PEAK_RSS).map(|(_, bytes)| bytes.round() as u64).collect();
     let params = entry.cell.point.iter().map(|(name, value)| (name, value.to_string()));
-    Some(Timed {
+    Some(HyperfineTiming {
         command: &entry.name,
-        mean: Number(found.mean),
-        stddev: found.standard_deviation.map(Number),
-        median: Number(median(&seconds)),
-        user: cpu.as_ref().map(|cpu| Number(cpu.user)),
-        system: cpu.map(|cpu| Number(cpu.system)),
-        min: Number(seconds.iter().copied().fold(f64::INFINITY, f64::min)),
-        max: Number(seconds.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        mean: PortableNumber(found.mean),
+        stddev: found.standard_deviation.map(PortableNumber),
+        median: PortableNumber(median(&seconds)),
+        user: cpu.as_ref().map(|cpu| PortableNumber(cpu.user)),
+        system: cpu.map(|cpu| PortableNumber(cpu.system)),
+        min: PortableNumber(seconds.iter().copied().fold(f64::INFINITY, f64::min)),
+        max: PortableNumber(seconds.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
         memory_usage_byte: (peaks.len() == seconds.len()).then_some(peaks),
         exit_codes: exit_codes(entry),
-        times: seconds.into_iter().map(Number).collect(),
+        times: seconds.into_iter().map(PortableNumber).collect(),
         parameters: params.collect(),
     })
 }
 
 /// The exit codes of a command that may fail, and in a run imported from hyperfine; of all others a
 /// failed execution does not count.
-fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
+fn exit_codes(entry: &ExportedCell<'_>) -> Vec<Option<i32>> {
     let mut codes = entry.finite(EXIT_CODE).peekable();
     let are_known = codes.peek().is_some();
     let code = |(sample, _): (&Sample, f64)| {
@@ -97,17 +98,17 @@ fn exit_codes(entry: &Entry<'_>) -> Vec<Option<i32>> {
 }
 
 /// Means in seconds.
-struct Cpu {
+struct CpuTimes {
     user: f64,
     system: f64,
     is_split: bool,
 }
 
 /// Some methods report user and system time separately.
-fn cpu(entry: &Entry<'_>) -> Option<Cpu> {
+fn cpu(entry: &ExportedCell<'_>) -> Option<CpuTimes> {
     let mean = |metric: &str| Some(moments(&entry.values(metric))?.mean / 1e9);
     if let (Some(user), Some(system)) = (mean("user_ns"), mean("system_ns")) {
-        return Some(Cpu { user, system, is_split: true });
+        return Some(CpuTimes { user, system, is_split: true });
     }
-    Some(Cpu { user: mean(CPU)?, system: 0.0, is_split: false })
+    Some(CpuTimes { user: mean(CPU)?, system: 0.0, is_split: false })
 }

@@ -9,14 +9,14 @@ use lab::run::Sample;
 use lab::stats::{moments, nearest_rank};
 use serde::Serialize;
 
-use super::format::{Entries, Entry, Exported, Number, WALL};
-use super::{Format, Kind};
+use super::format::{Entries, Exported, ExportedCell, PortableNumber, WALL};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "jmh",
     about: "JSON as of JMH's -rf json",
     extensions: &[],
-    kind: Kind::Json,
+    kind: FormatKind::Json,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
@@ -26,7 +26,7 @@ const PERCENTILES: [f64; 10] = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Measured<'a> {
+struct JmhResult<'a> {
     jmh_version: &'static str,
     benchmark: String,
     mode: &'static str,
@@ -45,34 +45,34 @@ struct Measured<'a> {
     measurement_batch_size: u32,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     params: BTreeMap<&'a str, String>,
-    primary_metric: Metric,
-    secondary_metrics: BTreeMap<&'a str, Metric>,
+    primary_metric: JmhMetric,
+    secondary_metrics: BTreeMap<&'a str, JmhMetric>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Metric {
-    score: Number,
+struct JmhMetric {
+    score: PortableNumber,
     score_error: OrNaN,
     score_confidence: [OrNaN; 2],
-    score_percentiles: BTreeMap<String, Number>,
+    score_percentiles: BTreeMap<String, PortableNumber>,
     score_unit: String,
     /// The values of each fork.
-    raw_data: Vec<Vec<Number>>,
+    raw_data: Vec<Vec<PortableNumber>>,
 }
 
 /// JMH writes unknown numbers as this text.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
 enum OrNaN {
-    Known(Number),
+    Known(PortableNumber),
     Unknown(&'static str),
 }
 
 impl From<Option<f64>> for OrNaN {
     fn from(value: Option<f64>) -> OrNaN {
         let known = value.filter(|value| value.is_finite());
-        known.map_or(OrNaN::Unknown("NaN"), |value| OrNaN::Known(Number(value)))
+        known.map_or(OrNaN::Unknown("NaN"), |value| OrNaN::Known(PortableNumber(value)))
     }
 }
 
@@ -91,14 +91,14 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
 
 fn benchmark<'a>(
     exported: &Exported<'_>,
-    entry: &'a Entry<'_>,
+    entry: &'a ExportedCell<'_>,
     metrics: &[&'a str],
-) -> Option<Measured<'a>> {
+) -> Option<JmhResult<'a>> {
     let plan = &exported.run.plan;
     let primary_metric = metric(entry, WALL)?;
     let others = metrics.iter().filter(|name| **name != WALL);
     let params = entry.cell.point.iter().map(|(name, value)| (name, value.to_string()));
-    Some(Measured {
+    Some(JmhResult {
         jmh_version: concat!("bytelab ", env!("CARGO_PKG_VERSION")),
         benchmark: format!("bytelab.{}.{}", exported.run.experiment, entry.cell.method),
         mode: "avgt",
@@ -121,22 +121,22 @@ fn benchmark<'a>(
     })
 }
 
-fn metric(entry: &Entry<'_>, name: &str) -> Option<Metric> {
+fn metric(entry: &ExportedCell<'_>, name: &str) -> Option<JmhMetric> {
     let samples: Vec<(&Sample, f64)> = entry.finite(name).collect();
     let mut values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
     let found = moments(&values)?;
     let error = found.half_width(LEVEL);
-    let mut by_session: BTreeMap<u32, Vec<Number>> = BTreeMap::new();
+    let mut by_session: BTreeMap<u32, Vec<PortableNumber>> = BTreeMap::new();
     for (sample, value) in &samples {
-        by_session.entry(sample.session).or_default().push(Number(*value));
+        by_session.entry(sample.session).or_default().push(PortableNumber(*value));
     }
     values.sort_unstable_by(f64::total_cmp);
     let percentile = |p: f64| {
         let rank = nearest_rank(values.len(), p)?;
-        Some((format!("{p:?}"), Number(values[rank - 1])))
+        Some((format!("{p:?}"), PortableNumber(values[rank - 1])))
     };
-    Some(Metric {
-        score: Number(found.mean),
+    Some(JmhMetric {
+        score: PortableNumber(found.mean),
         score_error: error.into(),
         score_confidence: [
             error.map(|error| found.mean - error).into(),

@@ -9,29 +9,29 @@ use lab::metric;
 use lab::run::Run;
 
 use super::format::Exported;
-use super::{Format, Kind};
+use super::{ExportFormat, FormatKind};
 use crate::report::text::foot::{self, Footnotes};
-use crate::report::text::{self, Layout, Page, results};
-use crate::report::views::compare::{Against, Sides, against, interval, outcome_word};
+use crate::report::text::{self, Page, PageLayout, results};
+use crate::report::views::compare::{CheckBaseline, Sides, against, interval, outcome_word};
 use crate::report::views::numbers::{self, FOR_MARKDOWN, legend, measured_on, numbers, table};
 use crate::report::views::rows::{self, Rows};
-use crate::report::views::sweep::{self, Group};
-use crate::report::views::table::{Column, Row, Style, Table};
+use crate::report::views::sweep::{self, PointOrSweep};
+use crate::report::views::table::{Style, Table, TableColumn, TableRow};
 use crate::report::views::units::{amount, point as shown, ratio};
-use crate::report::views::words::clean;
-use crate::report::views::{Varying, View, answer, view};
+use crate::report::views::words::escape_controls;
+use crate::report::views::{VaryingParams, View, answer, view};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "markdown",
     about: "the tables as they are shown",
     extensions: &["md", "markdown"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
 fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let Exported { run, analysis, options, .. } = *exported;
-    let varying = Varying::of_run(run);
+    let varying = VaryingParams::of_run(run);
     if view(run) == View::Rows {
         out.write_all(numbers_table(run, analysis, &[]).as_bytes())?;
         return Ok(Vec::new());
@@ -44,10 +44,10 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     let mut has_points = false;
     for group in sweep::groups(tables, &varying) {
         match group {
-            Group::Sweep(sweep) => as_it_is(out, |page| {
+            PointOrSweep::Sweep(sweep) => as_it_is(out, |page| {
                 text::sweep::write(page, &sweep);
             })?,
-            Group::Point(rows) => {
+            PointOrSweep::Point(rows) => {
                 has_points = true;
                 let title =
                     if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
@@ -66,7 +66,7 @@ fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<Vec<String>
     as_it_is(out, |page| foot::param_effects(page, analysis, &varying))?;
     as_it_is(out, |page| foot::thresholds(page, analysis, &varying))?;
     // The page has unlimited width, so that each paragraph is one line, which Markdown wraps.
-    let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+    let mut page = Page::new(&PageLayout { width: usize::MAX / 2, colour: false });
     let varying = &varying;
     let foot =
         Footnotes { run, analysis, all: &all, varying, left: &[], has_points, all_notes: true };
@@ -91,8 +91,8 @@ fn point(rows: &Rows<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", escaped(&answer::of_family(rows)))
 }
 
-fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+fn head(run: &Run, varying: &VaryingParams<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(&PageLayout { width: usize::MAX / 2, colour: false });
     text::run::head(&mut page, run, varying);
     let text = page.into_text();
     for (at, line) in text.lines().enumerate() {
@@ -106,7 +106,7 @@ fn head(run: &Run, varying: &Varying<'_>, out: &mut dyn Write) -> io::Result<()>
 
 /// Text in columns, in a code block that no text in it can end.
 fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()> {
-    let mut page = Page::new(&Layout { width: 100, colour: false });
+    let mut page = Page::new(&PageLayout { width: 100, colour: false });
     write(&mut page);
     let text = page.into_text();
     if text.trim().is_empty() {
@@ -120,9 +120,10 @@ fn as_it_is(out: &mut dyn Write, write: impl FnOnce(&mut Page)) -> io::Result<()
 /// A table with each text escaped by `escaped`.
 pub(super) fn markdown_table(table: &Table, escaped: impl Fn(&str) -> String) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let heading = |column: &Column| escaped(column.heading.join(" ").trim());
-    let rule = |column: &Column| if column.is_left { "---" } else { "---:" }.to_owned();
-    let cells = |row: &Row| line(row.cells.iter().map(|cell| escaped(cell.text.trim())).collect());
+    let heading = |column: &TableColumn| escaped(column.heading.join(" ").trim());
+    let rule = |column: &TableColumn| if column.is_left { "---" } else { "---:" }.to_owned();
+    let cells =
+        |row: &TableRow| line(row.cells.iter().map(|cell| escaped(cell.text.trim())).collect());
     line(table.columns.iter().map(heading).collect())
         + &line(table.columns.iter().map(rule).collect())
         + &table.rows.iter().map(cells).collect::<String>()
@@ -131,7 +132,7 @@ pub(super) fn markdown_table(table: &Table, escaped: impl Fn(&str) -> String) ->
 /// One line in which no text is markup, a link, or a mention that would notify a user.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
+    for c in escape_controls(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -148,7 +149,11 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// The table in Markdown, for a wiki.
-pub(crate) fn numbers_table(run: &Run, analysis: &Analysis, columns: &[numbers::Column]) -> String {
+pub(crate) fn numbers_table(
+    run: &Run,
+    analysis: &Analysis,
+    columns: &[numbers::NumbersColumn],
+) -> String {
     let columns = if columns.is_empty() { FOR_MARKDOWN } else { columns };
     let numbers = numbers(run);
     let table = table(&numbers, columns);
@@ -175,12 +180,13 @@ pub(crate) fn check(sides: &Sides<'_>, checked: &Checked) -> String {
     let mut text = format!("### bytelab check: {}\n\n", outcome_word(checked.outcome).0);
     text += &escaped_for_summary(against(sides).trim());
     let [before, now] = match sides.against {
-        Against::Baseline { .. } => ["baseline", "now"],
-        Against::Old(_) => ["old", "new"],
+        CheckBaseline::Baseline { .. } => ["baseline", "now"],
+        CheckBaseline::Old(_) => ["old", "new"],
     };
-    let left = ["outcome", "method", "point", "metric"].map(Column::left);
-    let right = [before, now, "ratio"].map(Column::right);
-    let last = [Column::left("interval"), Column::right("allowed"), Column::left("")];
+    let left = ["outcome", "method", "point", "metric"].map(TableColumn::left);
+    let right = [before, now, "ratio"].map(TableColumn::right);
+    let last =
+        [TableColumn::left("interval"), TableColumn::right("allowed"), TableColumn::left("")];
     let mut table = Table::new(left.into_iter().chain(right).chain(last).collect());
     for line in &checked.lines {
         let unit = metric::unit(&line.metric);
@@ -209,7 +215,7 @@ pub(crate) fn check(sides: &Sides<'_>, checked: &Checked) -> String {
 /// Escapes line ends, column separators, tags and Markdown markup.
 fn escaped_for_summary(text: &str) -> String {
     let mut escaped = String::new();
-    for c in clean(text).chars() {
+    for c in escape_controls(text).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",

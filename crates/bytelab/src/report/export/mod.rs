@@ -23,10 +23,10 @@ use lab::run::Run;
 use serde::Serialize;
 
 use self::format::Exported;
-pub(crate) use self::format::{Format, Kind, Options, Parameters};
+pub(crate) use self::format::{ExportFormat, ExportOptions, FormatKind, Parameters};
 use crate::report::json::to as write_json;
 
-pub(crate) const FORMATS: [&Format; 14] = [
+pub(crate) const FORMATS: [&ExportFormat; 14] = [
     &JSON_FORMAT,
     &separated::CSV_FORMAT,
     &separated::TSV_FORMAT,
@@ -45,10 +45,10 @@ pub(crate) const FORMATS: [&Format; 14] = [
 
 /// Writes the run, and returns a sentence for each item that the format cannot represent.
 pub(crate) fn write(
-    format: &Format,
+    format: &ExportFormat,
     run: &Run,
     analysis: &Analysis,
-    options: Options<'_>,
+    options: ExportOptions<'_>,
     mut out: impl Write + Send,
 ) -> Result<Vec<String>> {
     let mut out = io::BufWriter::with_capacity(1 << 16, &mut out);
@@ -60,16 +60,16 @@ pub(crate) fn write(
 
 /// Our own document: the stored run with every sample, and nothing derived from it. `show --json`
 /// prints derived values, and not all of the run.
-const JSON_FORMAT: Format = Format {
+const JSON_FORMAT: ExportFormat = ExportFormat {
     name: "json",
     about: "bytelab's own: the whole run, for `bytelab import`",
     extensions: &[],
-    kind: Kind::Json,
+    kind: FormatKind::Json,
     write: |exported, out| Ok(write_document(exported.run, out)?),
 };
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExportedDocument<'a> {
     /// Identifies this document to readers.
     bytelab: &'static str,
     #[serde(flatten)]
@@ -77,7 +77,7 @@ struct Document<'a> {
 }
 
 fn write_document(run: &Run, mut out: impl Write) -> io::Result<Vec<String>> {
-    write_json(&mut out, &Document { bytelab: "run", run })?;
+    write_json(&mut out, &ExportedDocument { bytelab: "run", run })?;
     writeln!(out)?;
     Ok(Vec::new())
 }

@@ -7,14 +7,14 @@ use std::io::{self, Write};
 
 use lab::metric::{METRICS, unit};
 
-use super::format::{Entry, Exported, Number};
-use super::{Format, Kind};
+use super::format::{Exported, ExportedCell, PortableNumber};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "openmetrics",
     about: "text that Prometheus reads",
     extensions: &["openmetrics"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, out)?),
 };
 
@@ -50,7 +50,7 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
 
 fn family(
     metric: &str,
-    cells: &[(&Entry<'_>, String)],
+    cells: &[(&ExportedCell<'_>, String)],
     taken: &mut BTreeSet<String>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -75,21 +75,21 @@ fn family(
     for (entry, labels) in measured() {
         let Some(summary) = entry.summary(metric) else { continue };
         for found in summary.percentiles.iter().filter(|found| found.value.is_finite()) {
-            let (quantile, value) = (found.p / 100.0, Number(found.value / size));
+            let (quantile, value) = (found.p / 100.0, PortableNumber(found.value / size));
             writeln!(out, "{name}{{{labels},quantile=\"{quantile:?}\"}} {value}")?;
         }
         let values = entry.values(metric);
         let sum = values.iter().sum::<f64>() / size;
         if is_summary && !values.is_empty() && sum.is_finite() {
             writeln!(out, "{name}_count{{{labels}}} {}", values.len())?;
-            writeln!(out, "{name}_sum{{{labels}}} {}", Number(sum))?;
+            writeln!(out, "{name}_sum{{{labels}}} {}", PortableNumber(sum))?;
         }
     }
     Ok(())
 }
 
 /// The cells with their labels, which are unique.
-fn labelled<'a, 'b>(exported: &'b Exported<'a>) -> Vec<(&'b Entry<'a>, String)> {
+fn labelled<'a, 'b>(exported: &'b Exported<'a>) -> Vec<(&'b ExportedCell<'a>, String)> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let labelled = exported.cells.iter().map(|entry| {
         let mut pairs = vec![("experiment".to_owned(), exported.run.experiment.clone())];

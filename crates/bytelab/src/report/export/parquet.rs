@@ -1,16 +1,16 @@
 //! A row per sample, with the columns of CSV, but typed: a text, a whole number, a number or a
 //! flag, each of which may be absent from a sample.
 
-use super::{Format, Kind};
+use super::{ExportFormat, FormatKind};
 
 #[cfg(feature = "parquet")]
 pub(super) use self::with_the_library::write;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "parquet",
     about: "a row per sample, in typed columns",
     extensions: &["parquet"],
-    kind: Kind::Binary,
+    kind: FormatKind::Binary,
     write: |exported, out| write(exported, out),
 };
 
@@ -37,13 +37,13 @@ mod with_the_library {
     use parquet::schema::types::Type;
 
     use crate::report::export::format::Exported;
-    use crate::report::export::format::{ColumnKind, Columns, Field};
+    use crate::report::export::format::{ColumnKind, FieldValue, SampleTable};
 
     /// The number of rows held in memory.
     const GROUP_ROWS: usize = 1 << 16;
 
     pub(crate) fn write(exported: &Exported<'_>, out: impl Write + Send) -> Result<Vec<String>> {
-        let columns = Columns::new(exported);
+        let columns = SampleTable::new(exported);
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let schema = Arc::new(schema(&columns)?);
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
@@ -63,7 +63,7 @@ mod with_the_library {
         Ok(columns.left_out())
     }
 
-    fn schema(columns: &Columns<'_>) -> Result<Type> {
+    fn schema(columns: &SampleTable<'_>) -> Result<Type> {
         let fields = columns.names.iter().zip(&columns.kinds).map(|(name, kind)| {
             let (physical, logical) = match kind {
                 ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
@@ -108,25 +108,25 @@ mod with_the_library {
             Column { present: Vec::new(), values }
         }
 
-        fn push(&mut self, field: &Field<'_>) {
+        fn push(&mut self, field: &FieldValue<'_>) {
             let is_present = match (&mut self.values, field) {
-                (Values::Text(values), Field::Text(text)) => {
+                (Values::Text(values), FieldValue::Text(text)) => {
                     values.push(ByteArray::from(*text));
                     true
                 }
-                (Values::Text(values), Field::Owned(text)) => {
+                (Values::Text(values), FieldValue::Owned(text)) => {
                     values.push(ByteArray::from(text.as_str()));
                     true
                 }
-                (Values::Whole(values), Field::Whole(n)) => {
+                (Values::Whole(values), FieldValue::Whole(n)) => {
                     values.push(n.cast_signed());
                     true
                 }
-                (Values::Number(values), Field::Number(value)) => {
+                (Values::Number(values), FieldValue::Number(value)) => {
                     values.push(*value);
                     true
                 }
-                (Values::Flag(values), Field::Flag(flag)) => {
+                (Values::Flag(values), FieldValue::Flag(flag)) => {
                     values.push(*flag);
                     true
                 }

@@ -2,22 +2,22 @@
 
 use std::io::{self, Write};
 
-use super::format::{Columns, Exported, Field, Number};
-use super::{Format, Kind};
+use super::format::{Exported, FieldValue, PortableNumber, SampleTable};
+use super::{ExportFormat, FormatKind};
 
-pub(super) const CSV_FORMAT: Format = Format {
+pub(super) const CSV_FORMAT: ExportFormat = ExportFormat {
     name: "csv",
     about: "a line per sample",
     extensions: &["csv"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, CSV, out)?),
 };
 
-pub(super) const TSV_FORMAT: Format = Format {
+pub(super) const TSV_FORMAT: ExportFormat = ExportFormat {
     name: "tsv",
     about: "a line per sample; \\t, \\n, \\r and \\\\ stand for these",
     extensions: &["tsv"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, TSV, out)?),
 };
 
@@ -37,25 +37,26 @@ pub(super) fn write(
     dialect: Dialect,
     mut out: impl Write,
 ) -> io::Result<Vec<String>> {
-    let columns = Columns::new(exported);
-    let names: Vec<Field<'_>> = columns.names.iter().map(|name| Field::Text(name)).collect();
+    let columns = SampleTable::new(exported);
+    let names: Vec<FieldValue<'_>> =
+        columns.names.iter().map(|name| FieldValue::Text(name)).collect();
     line(&names, dialect, &mut out)?;
     columns.rows(|fields| line(fields, dialect, &mut out))?;
     Ok(columns.left_out())
 }
 
-fn line(fields: &[Field<'_>], dialect: Dialect, out: &mut dyn Write) -> io::Result<()> {
+fn line(fields: &[FieldValue<'_>], dialect: Dialect, out: &mut dyn Write) -> io::Result<()> {
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
             out.write_all(&[dialect.separator])?;
         }
         match field {
-            Field::None => {}
-            Field::Text(text) => (dialect.text)(text, out)?,
-            Field::Owned(text) => (dialect.text)(text, out)?,
-            Field::Whole(n) => write!(out, "{n}")?,
-            Field::Number(value) => write!(out, "{}", Number(*value))?,
-            Field::Flag(flag) => write!(out, "{flag}")?,
+            FieldValue::None => {}
+            FieldValue::Text(text) => (dialect.text)(text, out)?,
+            FieldValue::Owned(text) => (dialect.text)(text, out)?,
+            FieldValue::Whole(n) => write!(out, "{n}")?,
+            FieldValue::Number(value) => write!(out, "{}", PortableNumber(*value))?,
+            FieldValue::Flag(flag) => write!(out, "{flag}")?,
         }
     }
     out.write_all(b"\n")

@@ -6,29 +6,29 @@ use std::io::{self, Write};
 use lab::run::Run;
 
 use super::format::Exported;
-use super::{Format, Kind};
+use super::{ExportFormat, FormatKind};
 use crate::report::text::results;
-use crate::report::views::table::{Row, Table};
-use crate::report::views::words::clean;
-use crate::report::views::{Varying, answer, rows};
+use crate::report::views::table::{Table, TableRow};
+use crate::report::views::words::escape_controls;
+use crate::report::views::{VaryingParams, answer, rows};
 
-pub(super) const ASCIIDOC_FORMAT: Format = Format {
+pub(super) const ASCIIDOC_FORMAT: ExportFormat = ExportFormat {
     name: "asciidoc",
     about: "the tables in AsciiDoc",
     extensions: &["adoc", "asciidoc"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, &ASCIIDOC, out)?),
 };
 
-pub(super) const ORGMODE_FORMAT: Format = Format {
+pub(super) const ORGMODE_FORMAT: ExportFormat = ExportFormat {
     name: "orgmode",
     about: "the tables for Emacs Org mode",
     extensions: &["org"],
-    kind: Kind::Text,
+    kind: FormatKind::Text,
     write: |exported, out| Ok(write(exported, &ORGMODE, out)?),
 };
 
-/// How a language marks the parts of a table.
+/// The table syntax of a markup language.
 struct Markup {
     title: fn(&str) -> String,
     begin: fn(&Table) -> String,
@@ -51,7 +51,7 @@ const ASCIIDOC: Markup = Markup {
     end: "|===\n",
     escaped: |text| {
         let mut escaped = String::new();
-        for c in clean(text).chars() {
+        for c in escape_controls(text).chars() {
             if "&<>|*_`#^~+{}[]\\\"'".contains(c) {
                 escaped.extend(["&#", &u32::from(c).to_string(), ";"]);
             } else {
@@ -71,7 +71,7 @@ const ORGMODE: Markup = Markup {
     },
     row: |cells| format!("| {} |\n", cells.join(" | ")),
     end: "",
-    escaped: |text| org_escaped(&clean(text)),
+    escaped: |text| org_escaped(&escape_controls(text)),
 };
 
 /// The text with a zero width space behind each character that begins markup, which is how Org mode
@@ -108,7 +108,7 @@ fn org_escaped(text: &str) -> String {
 }
 
 fn write(exported: &Exported<'_>, markup: &Markup, out: &mut dyn Write) -> io::Result<Vec<String>> {
-    let varying = Varying::of_run(exported.run);
+    let varying = VaryingParams::of_run(exported.run);
     let all = rows::arranged(exported.run, exported.analysis, exported.options.table);
     let Run { experiment, question, .. } = exported.run;
     writeln!(out, "{}", (markup.escaped)(&format!("{experiment}: {question}")))?;
@@ -129,7 +129,7 @@ fn write(exported: &Exported<'_>, markup: &Markup, out: &mut dyn Write) -> io::R
 fn table(table: &Table, markup: &Markup) -> String {
     let headings = table.columns.iter().map(|column| column.heading.join(" "));
     let headings: Vec<String> = headings.map(|text| (markup.escaped)(text.trim())).collect();
-    let cells = |row: &Row| {
+    let cells = |row: &TableRow| {
         let cells = row.cells.iter().map(|cell| (markup.escaped)(cell.text.trim()));
         (markup.row)(&cells.collect::<Vec<_>>())
     };

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use lab::analyze::Verdict;
 
-use crate::report::views::table::{Cell, CellKind, Standing, Table};
-use crate::report::views::words::clean;
+use crate::report::views::table::{CellKind, RowRole, Table, TableCell};
+use crate::report::views::words::escape_controls;
 
 /// A document that is being written. Content that is unknown at build time can be added only as
 /// text or as JSON.
@@ -18,7 +18,7 @@ impl Html {
 
     /// Text, or the value of an attribute in double quotes.
     pub(super) fn text(&mut self, text: &str) {
-        for c in clean(text).chars() {
+        for c in escape_controls(text).chars() {
             match c {
                 '<' => self.0 += "&lt;",
                 '>' => self.0 += "&gt;",
@@ -91,7 +91,7 @@ pub(super) fn write_table(html: &mut Html, id: &str, caption: &str, table: &Tabl
     html.raw("</tbody>\n</table>\n</div>\n");
 }
 
-fn cell(html: &mut Html, cell: &Cell, heads: bool) {
+fn cell(html: &mut Html, cell: &TableCell, heads: bool) {
     html.raw(if heads { "<th scope=\"row\"" } else { "<td" });
     if let Some(key) = cell.key {
         html.element(" data-key=\"", &key.to_string(), "\"");
@@ -106,9 +106,9 @@ fn class(kind: CellKind) -> Option<&'static str> {
     Some(match kind {
         CellKind::Text => return None,
         CellKind::Number => "number",
-        CellKind::Verdict(Standing::Compared(Verdict::Faster)) => "faster",
-        CellKind::Verdict(Standing::Compared(Verdict::Slower)) => "slower",
-        CellKind::Verdict(Standing::Compared(Verdict::WrongAnswer)) => "wrong",
+        CellKind::Verdict(RowRole::Compared(Verdict::Faster)) => "faster",
+        CellKind::Verdict(RowRole::Compared(Verdict::Slower)) => "slower",
+        CellKind::Verdict(RowRole::Compared(Verdict::WrongAnswer)) => "wrong",
         CellKind::Verdict(_) => "quiet",
     })
 }

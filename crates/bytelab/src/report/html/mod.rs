@@ -18,7 +18,7 @@ use crate::report::views::charts::{self, Charts};
 use crate::report::views::fleet::{self, FleetReport, caption, sentences};
 use crate::report::views::units::{self, point as shown};
 use crate::report::views::words::{measured, minute, revisions};
-use crate::report::views::{Varying, View, answer, numbers, rows, sweep, view};
+use crate::report::views::{VaryingParams, View, answer, numbers, rows, sweep, view};
 
 const STYLE: &str = include_str!("page.css");
 /// In this order: the tables, the data of the charts, the charts.
@@ -43,13 +43,13 @@ fn head_without_script(html: &mut Html, title: &str) {
 }
 
 /// The whole file. The runs are of one experiment, and there is at least one.
-/// `places` are the params in which two sides may differ, as in `compare`.
-pub(crate) fn html(shown: &[(Run, Analysis)], places: &[&str]) -> String {
+/// `path_params` are the params in which two sides may differ, as in `compare`.
+pub(crate) fn html(shown: &[(Run, Analysis)], path_params: &[&str]) -> String {
     let charts = Charts::from_runs(shown);
     let mut html = Html(String::new());
     head(&mut html, shown);
     html.raw("<body>\n<main>\n");
-    question(&mut html, shown, places);
+    question(&mut html, shown, path_params);
     html.raw("<section id=\"figures\" aria-labelledby=\"figures-heading\">\n<h2 id=\"figures-heading\">Figures</h2>\n");
     if shown.iter().all(|(run, _)| view(run) == View::Rows) {
         results::numbers(&mut html, shown);
@@ -108,18 +108,18 @@ fn head(html: &mut Html, shown: &[(Run, Analysis)]) {
 
 /// The question and the answer: of one run its own, of several that of their comparison, behind
 /// which their own are folded.
-fn question(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
+fn question(html: &mut Html, shown: &[(Run, Analysis)], path_params: &[&str]) {
     let (first, _) = &shown[0];
     html.raw("<header>\n<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
     html.element("<p class=\"kicker\">bytelab · ", &first.experiment, "</p>\n");
     let question = if first.question.is_empty() { &first.experiment } else { &first.question };
     html.element("<h1>", question, "</h1>\n");
     if shown.len() > 1 {
-        results::verdict(html, shown, places);
+        results::verdict(html, shown, path_params);
         html.raw("<details>\n<summary>The answer of each run alone</summary>\n");
     }
     for (run, analysis) in shown {
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         if shown.len() > 1 {
             html.element("<h2 class=\"run\">", &charts::name(run), "</h2>\n");
         }
@@ -143,7 +143,7 @@ fn question(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
     html.raw("</header>\n");
 }
 
-fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String> {
+fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) -> Vec<String> {
     if view(run) == View::Rows {
         return numbers::answers(run);
     }
@@ -158,7 +158,7 @@ fn answers(run: &Run, analysis: &Analysis, varying: &Varying<'_>) -> Vec<String>
     sentences
 }
 
-fn facts(run: &Run, varying: &Varying<'_>) -> String {
+fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {
     let machine = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
     let plan = &run.plan;
     let facts = [
@@ -193,7 +193,7 @@ fn sections(html: &mut Html, charts: &Charts) {
 /// The charting library of the page: plotly.js, from the crate of that name, compressed by the
 /// build script.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"));
-/// With it the page's policy allows the script to run.
+/// The hash of the script, by which the page's policy allows it to run.
 static LIBRARY_HASH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.sha256"));
 
 /// The script that the page unpacks and runs, in base64 of gzip.

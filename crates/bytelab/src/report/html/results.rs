@@ -15,10 +15,12 @@ use crate::report::views::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
     measured_for,
 };
-use crate::report::views::table::{Cell, CellKind, Column, Filled, Standing, Table};
+use crate::report::views::table::{
+    CellKind, ColumnWithCells, RowRole, Table, TableCell, TableColumn,
+};
 use crate::report::views::units::{NONE, Unit, amount, ratio};
 use crate::report::views::words::shortened;
-use crate::report::views::{Varying, charts, numbers};
+use crate::report::views::{VaryingParams, charts, numbers};
 
 /// One row with the run and the point that it belongs to.
 struct ResultRow<'a> {
@@ -50,12 +52,12 @@ pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
                        together. Yardsticks stand beside the contenders and have no verdict.";
         let left = lines.len().saturating_sub(ROWS_MAX);
         let lines = &lines[..lines.len() - left];
-        let table = results_table(lines, &Varying::of_points(&points), shown.len() > 1);
+        let table = results_table(lines, &VaryingParams::of_points(&points), shown.len() > 1);
         document::write_table(html, "results", caption, &table);
         document::left_out(html, left);
     }
     for (run, analysis) in shown {
-        if let Some(text) = measured_for(run, analysis, &Varying::of_run(run)) {
+        if let Some(text) = measured_for(run, analysis, &VaryingParams::of_run(run)) {
             let of =
                 if shown.len() > 1 { format!(", {}", charts::name(run)) } else { String::new() };
             html.element("<p class=\"small\">", &format!("Measured{of}: {text}"), "</p>\n");
@@ -83,20 +85,22 @@ fn filter(html: &mut Html) {
     html.raw("placeholder=\"read, mmap\"> <output for=\"filter\" id=\"filtered\"></output></p>\n");
 }
 
-fn results_table(lines: &[ResultRow<'_>], varying: &Varying<'_>, several: bool) -> Table {
-    let mut columns = vec![Column::left("method").filled(lines.iter(), |line| line.row.name())];
+fn results_table(lines: &[ResultRow<'_>], varying: &VaryingParams<'_>, several: bool) -> Table {
+    let mut columns =
+        vec![TableColumn::left("method").with_cells(lines.iter(), |line| line.row.name())];
     if several {
-        columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
+        columns
+            .push(TableColumn::left("run").with_cells(lines.iter(), |line| charts::name(line.run)));
     }
     for name in &varying.names {
         let value = |line: &ResultRow<'_>| match line.rows.family.point.get(name) {
             Some(ParamValue::Number(n)) => {
-                Cell::number(charts::value(&ParamValue::Number(*n)), *n as f64)
+                TableCell::number(charts::value(&ParamValue::Number(*n)), *n as f64)
             }
             Some(text) => charts::value(text).into(),
             None => "".into(),
         };
-        columns.push(Column::left(name).filled(lines.iter(), value));
+        columns.push(TableColumn::left(name).with_cells(lines.iter(), value));
     }
     columns.extend(ratios(lines));
     columns.extend(judged(lines));
@@ -107,9 +111,9 @@ fn results_table(lines: &[ResultRow<'_>], varying: &Varying<'_>, several: bool) 
     }
     let n = |line: &ResultRow<'_>| {
         let n = rows::metric(line.row.summary, WALL).map_or(0, |summary| summary.n);
-        Cell::number(n.to_string(), n as f64)
+        TableCell::number(n.to_string(), n as f64)
     };
-    columns.push(Column::right("n").filled(lines.iter(), n));
+    columns.push(TableColumn::right("n").with_cells(lines.iter(), n));
     Table::of_columns(columns)
 }
 
@@ -119,12 +123,12 @@ fn p50(line: &ResultRow<'_>, name: &str) -> Option<f64> {
 
 /// The deciding metric with its interval, then the wall time where it is another one. Of several
 /// points that are decided by different metrics, each row names its own.
-fn judged(lines: &[ResultRow<'_>]) -> Vec<Filled> {
+fn judged(lines: &[ResultRow<'_>]) -> Vec<ColumnWithCells> {
     let less_wait = lines.iter().filter(|line| line.rows.less_wait()).count();
     let mut columns = Vec::new();
     if less_wait > 0 && less_wait < lines.len() {
         let name = |line: &ResultRow<'_>| heading(line.judged());
-        columns.push(Column::left("judged by").filled(lines.iter(), name));
+        columns.push(TableColumn::left("judged by").with_cells(lines.iter(), name));
     }
     if less_wait > 0 {
         columns.extend(figures(lines, WALL_LESS_WAIT));
@@ -141,63 +145,64 @@ fn judged(lines: &[ResultRow<'_>]) -> Vec<Filled> {
 }
 
 /// The column of a metric, if a row has it; in one unit unless some values would be unreadable.
-fn figures(lines: &[ResultRow<'_>], name: &str) -> Option<Filled> {
+fn figures(lines: &[ResultRow<'_>], name: &str) -> Option<ColumnWithCells> {
     let values = lines.iter().filter_map(|line| p50(line, name));
     values.clone().next()?;
     let unit = Unit::common(unit(name), values);
     let cell = |line: &ResultRow<'_>| match (p50(line, name), unit) {
-        (None, _) => Cell::none(),
-        (Some(value), Some(unit)) => Cell::number(unit.number(value), value),
-        (Some(value), None) => Cell::number(amount(self::unit(name), value), value),
+        (None, _) => TableCell::none(),
+        (Some(value), Some(unit)) => TableCell::number(unit.number(value), value),
+        (Some(value), None) => TableCell::number(amount(self::unit(name), value), value),
     };
-    let column = Column::right(heading(name)).unit(unit.map_or("", |unit| unit.name));
-    Some(column.filled(lines.iter(), cell))
+    let column = TableColumn::right(heading(name)).unit(unit.map_or("", |unit| unit.name));
+    Some(column.with_cells(lines.iter(), cell))
 }
 
 /// The interval of the deciding metric's p50.
-fn interval(lines: &[ResultRow<'_>]) -> Filled {
+fn interval(lines: &[ResultRow<'_>]) -> ColumnWithCells {
     let unit = Unit::common("ns", lines.iter().filter_map(|line| p50(line, line.judged())));
     let number = |value| unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
     let p50 = |line: &ResultRow<'_>| line.row.p50(line.judged()).map(|p50| (p50.low, p50.high));
     let cell = |line: &ResultRow<'_>| match p50(line) {
-        Some((Some(low), Some(high))) => {
-            Cell::number(format!("{}–{}", number(low), number(high)), (high - low) / (high + low))
-        }
-        _ => Cell::number("n too small".to_owned(), f64::NAN),
+        Some((Some(low), Some(high))) => TableCell::number(
+            format!("{}–{}", number(low), number(high)),
+            (high - low) / (high + low),
+        ),
+        _ => TableCell::number("n too small".to_owned(), f64::NAN),
     };
-    let column = Column::right("interval").unit(unit.map_or("", |unit| unit.name));
-    column.filled(lines.iter(), cell)
+    let column = TableColumn::right("interval").unit(unit.map_or("", |unit| unit.name));
+    column.with_cells(lines.iter(), cell)
 }
 
 /// The answer: the ratio to the reference, the verdict, and the interval of the ratio. On a narrow
 /// screen only the first of these columns are in sight.
-fn ratios(lines: &[ResultRow<'_>]) -> [Filled; 3] {
+fn ratios(lines: &[ResultRow<'_>]) -> [ColumnWithCells; 3] {
     let value = |line: &ResultRow<'_>| match line.row.comparison.and_then(|c| c.ratio) {
-        _ if line.rows.is_reference(line.row) => Cell::number(ratio(1.0, 3), 1.0),
-        Some(value) if !line.row.wrong() => Cell::number(ratio(value, 3), value),
-        _ => Cell::none(),
+        _ if line.rows.is_reference(line.row) => TableCell::number(ratio(1.0, 3), 1.0),
+        Some(value) if !line.row.wrong() => TableCell::number(ratio(value, 3), value),
+        _ => TableCell::none(),
     };
     let interval = |line: &ResultRow<'_>| match line.row.comparison.map(|c| (c.low, c.high)) {
         Some((Some(low), Some(high))) if !line.row.wrong() => {
-            Cell::number(format!("{}–{}", ratio(low, 3), ratio(high, 3)), high - low)
+            TableCell::number(format!("{}–{}", ratio(low, 3), ratio(high, 3)), high - low)
         }
         _ => "".into(),
     };
     [
-        Column::right("ratio").filled(lines.iter(), value),
-        Column::left("verdict").filled(lines.iter(), |line| line.rows.verdict(line.row)),
-        Column::right("interval of the ratio").filled(lines.iter(), interval),
+        TableColumn::right("ratio").with_cells(lines.iter(), value),
+        TableColumn::left("verdict").with_cells(lines.iter(), |line| line.rows.verdict(line.row)),
+        TableColumn::right("interval of the ratio").with_cells(lines.iter(), interval),
     ]
 }
 
 fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
     let mut lines: Vec<String> = Vec::new();
     for (run, _) in shown {
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         let of = if shown.len() > 1 { format!(" in {}", charts::name(run)) } else { String::new() };
         for cell in &run.cells {
             let Some(reason) = cell.status.reason() else { continue };
-            let at = varying.of(&cell.point);
+            let at = varying.in_parentheses(&cell.point);
             lines.push(format!("{}{at}{of}: {}, {reason}", cell.method, cell.status.word()));
         }
     }
@@ -213,8 +218,8 @@ fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
 }
 
 /// The answer of several runs: what one side takes for what the other takes.
-/// `places` are the params in which the two sides may differ.
-pub(super) fn verdict(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str]) {
+/// `path_params` are the params in which the two sides may differ.
+pub(super) fn verdict(html: &mut Html, shown: &[(Run, Analysis)], path_params: &[&str]) {
     let Some([a, b]) = sides(shown) else {
         html.raw(
             "<p class=\"warning\">Runs side by side, without a verdict between them: two runs, ",
@@ -226,7 +231,7 @@ pub(super) fn verdict(html: &mut Html, shown: &[(Run, Analysis)], places: &[&str
         html.element("<p class=\"warning\">Not compared: ", &why, ".</p>\n");
         return;
     }
-    let sides = compare_sides(&a.runs, &b.runs, places);
+    let sides = compare_sides(&a.runs, &b.runs, path_params);
     html.element("<p class=\"answer\">", &answer(&a, &b, &sides), "</p>\n");
     let lines: Vec<&MetricChange> = sides.lines.iter().filter(|line| line.decides).collect();
     if !lines.is_empty() {
@@ -263,44 +268,49 @@ fn sides(shown: &[(Run, Analysis)]) -> Option<[Side; 2]> {
 
 fn changes(lines: &[&MetricChange]) -> Table {
     let points: Vec<_> = lines.iter().map(|line| &line.point).collect();
-    let varying = Varying::of_points(&points);
-    let method = |line: &&MetricChange| format!("{}{}", line.method, varying.of(&line.point));
+    let varying = VaryingParams::of_points(&points);
+    let method =
+        |line: &&MetricChange| format!("{}{}", line.method, varying.in_parentheses(&line.point));
     let p50 = |line: &MetricChange, half: &lab::analyze::SideSummary| {
         let p50 = half.percentiles.iter().find(|percentile| percentile.p >= 50.0);
         let unit = metric::unit(&line.metric);
-        p50.map_or_else(Cell::none, |p50| Cell::number(amount(unit, p50.value), p50.value))
+        p50.map_or_else(TableCell::none, |p50| {
+            TableCell::number(amount(unit, p50.value), p50.value)
+        })
     };
     let value = |effect: Option<&Effect>| match effect.and_then(|effect| effect.ratio) {
-        Some(value) => Cell::number(ratio(value, 3), value),
-        None => Cell::none(),
+        Some(value) => TableCell::number(ratio(value, 3), value),
+        None => TableCell::none(),
     };
-    let interval = |effect: Option<&Effect>| -> Cell {
+    let interval = |effect: Option<&Effect>| -> TableCell {
         let Some(effect) = effect else { return "".into() };
         let text = bounds(effect.low, effect.high);
         match effect.low.zip(effect.high) {
-            Some((low, high)) => Cell::number(text, high - low),
+            Some((low, high)) => TableCell::number(text, high - low),
             None => text.into(),
         }
     };
-    let judged = |line: &&MetricChange| -> Cell {
+    let judged = |line: &&MetricChange| -> TableCell {
         let effect = line.relative.as_ref().unwrap_or(&line.absolute);
-        let standing = if line.role == Role::Contender {
-            Standing::Compared(effect.verdict)
+        let role = if line.role == Role::Contender {
+            RowRole::Compared(effect.verdict)
         } else {
-            Standing::Yardstick
+            RowRole::Yardstick
         };
-        Cell { kind: CellKind::Verdict(standing), ..Cell::from(verdict_word(effect)) }
+        TableCell { kind: CellKind::Verdict(role), ..TableCell::from(verdict_word(effect)) }
     };
     Table::of_columns(vec![
-        Column::left("method").filled(lines.iter(), method),
-        Column::right("B/A").filled(lines.iter(), |line| value(Some(&line.absolute))),
-        Column::left("verdict").filled(lines.iter(), judged),
-        Column::right("interval").filled(lines.iter(), |line| interval(Some(&line.absolute))),
-        Column::right("to the reference")
-            .filled(lines.iter(), |line| value(line.relative.as_ref())),
-        Column::right("its interval").filled(lines.iter(), |line| interval(line.relative.as_ref())),
-        Column::right("A p50").filled(lines.iter(), |line| p50(line, &line.a)),
-        Column::right("B p50").filled(lines.iter(), |line| p50(line, &line.b)),
+        TableColumn::left("method").with_cells(lines.iter(), method),
+        TableColumn::right("B/A").with_cells(lines.iter(), |line| value(Some(&line.absolute))),
+        TableColumn::left("verdict").with_cells(lines.iter(), judged),
+        TableColumn::right("interval")
+            .with_cells(lines.iter(), |line| interval(Some(&line.absolute))),
+        TableColumn::right("to the reference")
+            .with_cells(lines.iter(), |line| value(line.relative.as_ref())),
+        TableColumn::right("its interval")
+            .with_cells(lines.iter(), |line| interval(line.relative.as_ref())),
+        TableColumn::right("A p50").with_cells(lines.iter(), |line| p50(line, &line.a)),
+        TableColumn::right("B p50").with_cells(lines.iter(), |line| p50(line, &line.b)),
     ])
 }
 
@@ -315,10 +325,10 @@ struct PercentileRow<'a> {
 pub(super) fn percentiles(html: &mut Html, shown: &[(Run, Analysis)]) {
     let mut lines: Vec<PercentileRow<'_>> = Vec::new();
     for (run, analysis) in shown {
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         for (index, cell) in run.cells.iter().enumerate() {
             let summaries = rows::summary(analysis, index).map(|own| own.metrics.iter());
-            let method = format!("{}{}", cell.method, varying.of(&cell.point));
+            let method = format!("{}{}", cell.method, varying.in_parentheses(&cell.point));
             lines.extend(summaries.into_iter().flatten().map(|summary| {
                 let method = method.clone();
                 PercentileRow { method, run, summary }
@@ -350,26 +360,30 @@ fn is_batched(lines: &[PercentileRow<'_>]) -> bool {
 
 fn table_of(lines: &[PercentileRow<'_>], shown: &[(Run, Analysis)]) -> Table {
     let mut columns =
-        vec![Column::left("method").filled(lines.iter(), |line| line.method.as_str())];
+        vec![TableColumn::left("method").with_cells(lines.iter(), |line| line.method.as_str())];
     if shown.len() > 1 {
-        columns.push(Column::left("run").filled(lines.iter(), |line| charts::name(line.run)));
+        columns
+            .push(TableColumn::left("run").with_cells(lines.iter(), |line| charts::name(line.run)));
     }
-    columns.push(Column::left("metric").filled(lines.iter(), |line| line.summary.metric.as_str()));
-    let n =
-        |line: &PercentileRow<'_>| Cell::number(line.summary.n.to_string(), line.summary.n as f64);
-    columns.push(Column::right("n").filled(lines.iter(), n));
+    columns.push(
+        TableColumn::left("metric").with_cells(lines.iter(), |line| line.summary.metric.as_str()),
+    );
+    let n = |line: &PercentileRow<'_>| {
+        TableCell::number(line.summary.n.to_string(), line.summary.n as f64)
+    };
+    columns.push(TableColumn::right("n").with_cells(lines.iter(), n));
     if is_batched(lines) {
         let ops = |line: &PercentileRow<'_>| {
-            Cell::number(line.summary.ops.to_string(), line.summary.ops as f64)
+            TableCell::number(line.summary.ops.to_string(), line.summary.ops as f64)
         };
-        columns.push(Column::right("operations a sample").filled(lines.iter(), ops));
+        columns.push(TableColumn::right("operations a sample").with_cells(lines.iter(), ops));
     }
     for p in [0, 25, 50, 75, 90, 99, 100] {
         let value = |line: &PercentileRow<'_>| match rows::percentile(line.summary, p) {
-            Some(found) => Cell::number(amount(line.summary.unit, found.value), found.value),
-            None => Cell::none(),
+            Some(found) => TableCell::number(amount(line.summary.unit, found.value), found.value),
+            None => TableCell::none(),
         };
-        columns.push(Column::right(&format!("p{p}")).filled(lines.iter(), value));
+        columns.push(TableColumn::right(&format!("p{p}")).with_cells(lines.iter(), value));
     }
     Table::of_columns(columns)
 }
@@ -385,10 +399,11 @@ pub(super) fn warnings(html: &mut Html, shown: &[(Run, Analysis)]) {
             html.raw("<p>None.</p>\n");
             continue;
         }
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         html.raw("<ul class=\"notes\">\n");
         for note in analysis.notes.iter().take(ROWS_MAX) {
-            let at = note.point.as_ref().map(|point| varying.of(point)).unwrap_or_default();
+            let at =
+                note.point.as_ref().map(|point| varying.in_parentheses(point)).unwrap_or_default();
             let about = format!("{}{at}", note.method.as_deref().unwrap_or_default());
             html.raw("<li>");
             if !about.trim().is_empty() {
@@ -439,10 +454,11 @@ fn facts_table(
     facts: &[BTreeMap<String, String>],
     names: &[&String],
 ) {
-    let mut columns = vec![Column::left("fact").filled(names.iter(), |name| name.as_str())];
+    let mut columns =
+        vec![TableColumn::left("fact").with_cells(names.iter(), |name| name.as_str())];
     for ((run, _), facts) in shown.iter().zip(facts) {
         let value = |name: &&String| facts.get(*name).map_or(NONE, String::as_str);
-        columns.push(Column::left(&charts::name(run)).filled(names.iter(), value));
+        columns.push(TableColumn::left(&charts::name(run)).with_cells(names.iter(), value));
     }
     document::write_table(html, "", caption, &Table::of_columns(columns));
 }

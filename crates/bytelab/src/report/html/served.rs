@@ -7,10 +7,10 @@ use super::{Html, head_without_script};
 use crate::report::views::units::count;
 use crate::report::views::words::minute;
 
-/// What the runs of a list have in common; empty: anything.
+/// The properties that the runs of a list have in common; an empty one matches any run.
 pub(crate) struct Filter {
     pub(crate) experiment: String,
-    /// With `*` for any text.
+    /// In it, `*` stands for any text.
     pub(crate) label: String,
     pub(crate) machine: String,
 }

@@ -3,16 +3,16 @@
 
 use super::document::{self, Html};
 use super::head_without_script;
-use crate::reference::PREFIX;
+use crate::published::PREFIX;
 use crate::report::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::report::views::study::{Judgement, Outcome, StudyReport};
+use crate::report::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
 use crate::report::views::table::Style;
 
 /// A figure that is drawn.
 pub(crate) struct DrawnFigure<'a> {
     pub(crate) title: &'a str,
     pub(crate) caption: &'static str,
-    /// What is unknown in it is escaped text.
+    /// All text of unknown origin in it is escaped.
     pub(crate) svg: String,
 }
 
@@ -67,7 +67,7 @@ fn drawn(html: &mut Html, figures: &[DrawnFigure<'_>]) {
     html.raw("</section>\n");
 }
 
-fn claims(html: &mut Html, judgements: &[Judgement<'_>]) {
+fn claims(html: &mut Html, judgements: &[JudgedClaim<'_>]) {
     html.raw("<section aria-labelledby=\"claims-heading\">\n<h2 id=\"claims-heading\">");
     html.raw("What the author says, and what the samples of here say</h2>\n");
     for judgement in judgements {
@@ -82,14 +82,14 @@ fn claims(html: &mut Html, judgements: &[Judgement<'_>]) {
     html.element("<p class=\"small\">", ALL_TOGETHER, "</p>\n</section>\n");
 }
 
-fn outcome(html: &mut Html, whose: &str, outcome: &Outcome<'_>) {
+fn outcome(html: &mut Html, whose: &str, outcome: &ClaimOutcome<'_>) {
     let (verdict, tests, missing) = match outcome {
-        Outcome::NotHere(reason) => {
+        ClaimOutcome::NotHere(reason) => {
             let text = format!("{whose}not testable here: {reason}");
             html.element("<p class=\"facts\">", &text, "</p>\n");
             return;
         }
-        Outcome::Judged { verdict, tests, missing } => (*verdict, tests, missing),
+        ClaimOutcome::Judged { verdict, tests, missing } => (*verdict, tests, missing),
     };
     let (word, style) = word(verdict);
     html.raw(match style {

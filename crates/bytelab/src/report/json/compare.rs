@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::compact;
-use crate::report::views::compare::{Against, Side, Sides, different, notes};
+use crate::report::views::compare::{CheckBaseline, Side, Sides, different, notes};
 use crate::report::views::fleet::FleetReport;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ComparisonDocument<'a> {
     schema: u32,
     experiment: &'a str,
     a: SideJson<'a>,
@@ -63,7 +63,7 @@ pub(crate) fn json(
     gate: Option<&Checked>,
 ) -> Result<String> {
     let differences = different(a, b).into_iter();
-    compact(&Document {
+    compact(&ComparisonDocument {
         schema: SCHEMA,
         experiment: &a.runs[0].experiment,
         a: SideJson::new(a),
@@ -99,8 +99,8 @@ struct CheckDocument<'a> {
 
 pub(crate) fn check_json(sides: &Sides<'_>, checked: &Checked) -> Result<String> {
     let (baseline, baseline_id, against) = match sides.against {
-        Against::Baseline { name, id } => (Some(name), Some(id), None),
-        Against::Old(old) => (None, None, Some(old)),
+        CheckBaseline::Baseline { name, id } => (Some(name), Some(id), None),
+        CheckBaseline::Old(old) => (None, None, Some(old)),
     };
     compact(&CheckDocument {
         schema: SCHEMA,

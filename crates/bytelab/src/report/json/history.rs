@@ -7,15 +7,15 @@ use lab::run::SCHEMA;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::views::history::{Alert, Entry};
+use crate::report::views::history::{Alert, HistoryEntry};
 
 /// An array with all listed facts of each run.
-pub(crate) fn runs(runs: &[Entry]) -> Result<String> {
+pub(crate) fn runs(runs: &[HistoryEntry]) -> Result<String> {
     Ok(serde_json::to_string_pretty(runs)?)
 }
 
 #[derive(Serialize)]
-struct OverTime<'a> {
+struct OverTimeDocument<'a> {
     schema: u32,
     method: &'a str,
     metric: &'a str,
@@ -25,11 +25,11 @@ struct OverTime<'a> {
 
 pub(crate) fn over_time(method: &str, metric: &str, series: &[Series]) -> Result<String> {
     let unit = metric::unit(metric);
-    compact(&OverTime { schema: lab::run::SCHEMA, method, metric, unit, series })
+    compact(&OverTimeDocument { schema: lab::run::SCHEMA, method, metric, unit, series })
 }
 
 #[derive(Serialize)]
-struct ByCommit<'a> {
+struct ByCommitDocument<'a> {
     schema: u32,
     method: &'a str,
     metric: &'a str,
@@ -46,10 +46,10 @@ pub(crate) fn by_commit(
 ) -> Result<String> {
     let unit = metric::unit(metric);
     let schema = lab::run::SCHEMA;
-    compact(&ByCommit { schema, method, metric, unit, runs_without_commit, series })
+    compact(&ByCommitDocument { schema, method, metric, unit, runs_without_commit, series })
 }
 
-/// What got slower lately, as one JSON document.
+/// Recent slowdowns, as one JSON document.
 #[derive(Serialize)]
 struct AlertDocument<'a> {
     schema: u32,

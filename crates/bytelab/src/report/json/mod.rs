@@ -16,14 +16,14 @@ use lab::param::Point;
 use lab::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
 use serde::{Serialize, Serializer};
 
-use crate::reference::published;
+use crate::published::published_values;
 use crate::report::views::numbers::{self, numbers};
 use crate::report::views::{View, rows, view};
 
 pub(crate) fn write(run: &Run, analysis: &Analysis, out: impl io::Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, EscapingFormatter);
-    Document::new(run, analysis).serialize(&mut serializer)?;
+    RunDocument::new(run, analysis).serialize(&mut serializer)?;
     io::Write::flush(&mut out)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn to(out: impl io::Write, document: &impl Serialize) -> io::Result<(
 
 /// The keys of the document are stable; more may be added.
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunDocument<'a> {
     schema: u32,
     id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -54,7 +54,7 @@ struct Document<'a> {
     environment: &'a Environment,
     plan: &'a Plan,
     points: &'a [Point],
-    cells: Cells<'a>,
+    cells: CellsJson<'a>,
     comparisons: &'a [Comparison],
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
@@ -69,15 +69,15 @@ struct Document<'a> {
     notes: Notes<'a>,
     /// Only for a run of `numbers`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    rows: Option<Vec<RowJson>>,
+    rows: Option<Vec<NumbersRowJson>>,
     /// The warnings about the rows, in the words of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     row_notes: Option<Vec<String>>,
 }
 
-impl<'a> Document<'a> {
-    fn new(run: &'a Run, analysis: &'a Analysis) -> Document<'a> {
-        Document {
+impl<'a> RunDocument<'a> {
+    fn new(run: &'a Run, analysis: &'a Analysis) -> RunDocument<'a> {
+        RunDocument {
             schema: SCHEMA,
             id: &run.id,
             uuid: &run.uuid,
@@ -89,7 +89,7 @@ impl<'a> Document<'a> {
             environment: &run.environment,
             plan: &run.plan,
             points: &run.points,
-            cells: Cells(run, analysis),
+            cells: CellsJson(run, analysis),
             comparisons: &analysis.comparisons,
             across: &analysis.param_effects,
             overall: &analysis.overall,
@@ -103,11 +103,11 @@ impl<'a> Document<'a> {
     }
 }
 
-struct Cells<'a>(&'a Run, &'a Analysis);
+struct CellsJson<'a>(&'a Run, &'a Analysis);
 
-impl Serialize for Cells<'_> {
+impl Serialize for CellsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Cells(run, analysis) = self;
+        let CellsJson(run, analysis) = self;
         let cells = run.cells.iter().enumerate();
         serializer
             .collect_seq(cells.map(|(i, cell)| CellJson::new(cell, rows::summary(analysis, i))))
@@ -134,11 +134,11 @@ struct CellJson<'a> {
     metrics: Metrics<'a>,
     /// Only counted samples, in the order in which they were taken; null if a sample lacks the
     /// metric, so that all columns are as long as `sessions`, `rounds` and `ops`.
-    samples: Columns<'a>,
-    sessions: Each<'a, u32>,
-    rounds: Each<'a, u32>,
+    samples: ColumnsJson<'a>,
+    sessions: SampleFacts<'a, u32>,
+    rounds: SampleFacts<'a, u32>,
     /// The number of operations of which the sample is the mean.
-    ops: Each<'a, u64>,
+    ops: SampleFacts<'a, u64>,
     warm_up: ExcludedSamples<'a>,
     not_counted: ExcludedSamples<'a>,
     /// The samples of the counting pass.
@@ -161,10 +161,10 @@ impl<'a> CellJson<'a> {
             digest: cell.digest.as_deref(),
             syscalls_by_name: cell.syscalls_by_name.as_ref(),
             metrics: Metrics(summary.map_or(&[], |summary| &summary.metrics)),
-            samples: Columns(cell, Sample::counts),
-            sessions: Each(cell, Sample::counts, |sample| sample.session),
-            rounds: Each(cell, Sample::counts, |sample| sample.round),
-            ops: Each(cell, Sample::counts, |sample| sample.ops),
+            samples: ColumnsJson(cell, Sample::counts),
+            sessions: SampleFacts(cell, Sample::counts, |sample| sample.session),
+            rounds: SampleFacts(cell, Sample::counts, |sample| sample.round),
+            ops: SampleFacts(cell, Sample::counts, |sample| sample.ops),
             warm_up: ExcludedSamples::new(cell, |sample| {
                 sample.pass == Pass::Timing && sample.warm_up
             }),
@@ -179,56 +179,56 @@ impl<'a> CellJson<'a> {
 /// Samples that are not counted.
 #[derive(Serialize)]
 struct ExcludedSamples<'a> {
-    sessions: Each<'a, u32>,
-    rounds: Each<'a, u32>,
-    ops: Each<'a, u64>,
-    reasons: Each<'a, Option<&'a str>>,
-    samples: Columns<'a>,
+    sessions: SampleFacts<'a, u32>,
+    rounds: SampleFacts<'a, u32>,
+    ops: SampleFacts<'a, u64>,
+    reasons: SampleFacts<'a, Option<&'a str>>,
+    samples: ColumnsJson<'a>,
 }
 
 impl<'a> ExcludedSamples<'a> {
-    fn new(cell: &'a Cell, which: Which) -> ExcludedSamples<'a> {
+    fn new(cell: &'a Cell, which: SampleFilter) -> ExcludedSamples<'a> {
         ExcludedSamples {
-            sessions: Each(cell, which, |sample| sample.session),
-            rounds: Each(cell, which, |sample| sample.round),
-            ops: Each(cell, which, |sample| sample.ops),
-            reasons: Each(cell, which, |sample| sample.not_counted.as_deref()),
-            samples: Columns(cell, which),
+            sessions: SampleFacts(cell, which, |sample| sample.session),
+            rounds: SampleFacts(cell, which, |sample| sample.round),
+            ops: SampleFacts(cell, which, |sample| sample.ops),
+            reasons: SampleFacts(cell, which, |sample| sample.not_counted.as_deref()),
+            samples: ColumnsJson(cell, which),
         }
     }
 }
 
-type Which = fn(&Sample) -> bool;
+type SampleFilter = fn(&Sample) -> bool;
 
-/// One fact of each sample.
-struct Each<'a, T>(&'a Cell, Which, fn(&'a Sample) -> T);
+/// The same fact of each sample.
+struct SampleFacts<'a, T>(&'a Cell, SampleFilter, fn(&'a Sample) -> T);
 
-impl<T: Serialize> Serialize for Each<'_, T> {
+impl<T: Serialize> Serialize for SampleFacts<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Each(cell, which, fact) = self;
+        let SampleFacts(cell, which, fact) = self;
         serializer.collect_seq(cell.samples.iter().filter(|sample| which(sample)).map(fact))
     }
 }
 
 /// The values of each metric that any of the samples has.
-struct Columns<'a>(&'a Cell, Which);
+struct ColumnsJson<'a>(&'a Cell, SampleFilter);
 
-impl Serialize for Columns<'_> {
+impl Serialize for ColumnsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Columns(cell, which) = *self;
+        let ColumnsJson(cell, which) = *self;
         let columns =
-            cell.values.iter().map(|(name, values)| (name, Column { cell, which, values }));
+            cell.values.iter().map(|(name, values)| (name, ColumnJson { cell, which, values }));
         serializer.collect_map(columns.filter(|(_, column)| column.iter().any(f64::is_finite)))
     }
 }
 
-struct Column<'a> {
+struct ColumnJson<'a> {
     cell: &'a Cell,
-    which: Which,
+    which: SampleFilter,
     values: &'a [f64],
 }
 
-impl Column<'_> {
+impl ColumnJson<'_> {
     fn iter(&self) -> impl Iterator<Item = f64> {
         let values = self.values.iter().copied().chain(std::iter::repeat(f64::NAN));
         let samples = self.cell.samples.iter().zip(values);
@@ -236,9 +236,9 @@ impl Column<'_> {
     }
 }
 
-impl Serialize for Column<'_> {
+impl Serialize for ColumnJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(Number))
+        serializer.collect_seq(self.iter().map(JsonNumber))
     }
 }
 
@@ -267,14 +267,17 @@ impl Serialize for Percentiles<'_> {
         map.serialize_entry("sessions", &summary.sessions)?;
         map.serialize_entry("ops", &summary.ops)?;
         for p in PERCENTILES {
-            map.serialize_entry(&format!("p{p}"), &Number(at(p).map_or(f64::NAN, |p| p.value)))?;
+            map.serialize_entry(
+                &format!("p{p}"),
+                &JsonNumber(at(p).map_or(f64::NAN, |p| p.value)),
+            )?;
         }
         map.serialize_entry("unit", summary.unit)?;
         map.serialize_entry("constant", &summary.constant)?;
         // Null if there are too few samples or sessions for that bound.
         let bounds = INNER.map(|p| {
             let bounds = at(p).map_or([None; 2], |p| [p.low, p.high]);
-            (format!("p{p}"), bounds.map(|bound| bound.map(Number)))
+            (format!("p{p}"), bounds.map(|bound| bound.map(JsonNumber)))
         });
         map.serialize_entry("intervals", &BTreeMap::from(bounds))?;
         map.end()
@@ -282,12 +285,12 @@ impl Serialize for Percentiles<'_> {
 }
 
 /// A whole number without `.0`, as other programs write it; null if it is not finite.
-pub(crate) struct Number(pub(crate) f64);
+pub(crate) struct JsonNumber(pub(crate) f64);
 
-impl Serialize for Number {
+impl Serialize for JsonNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
-        let Number(value) = *self;
+        let JsonNumber(value) = *self;
         if value.fract() == 0.0 && value.abs() <= EXACT {
             serializer.serialize_i64(value as i64)
         } else {
@@ -374,7 +377,7 @@ impl serde_json::ser::Formatter for EscapingFormatter {
 
 /// A row for other programs. Times in ns.
 #[derive(Serialize)]
-pub(crate) struct RowJson {
+pub(crate) struct NumbersRowJson {
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -400,7 +403,7 @@ pub(crate) struct RowJson {
 }
 
 /// The rows of a run of `numbers`; `None` for any other run.
-pub(crate) fn number_rows(run: &Run) -> Option<Vec<RowJson>> {
+pub(crate) fn number_rows(run: &Run) -> Option<Vec<NumbersRowJson>> {
     (view(run) == View::Rows).then(|| numbers(run).iter().map(row_json).collect())
 }
 
@@ -412,10 +415,10 @@ pub(crate) fn row_notes(run: &Run, analysis: &Analysis) -> Option<Vec<String>> {
     })
 }
 
-fn row_json(number: &numbers::Number) -> RowJson {
+fn row_json(number: &numbers::MeasuredNumber) -> NumbersRowJson {
     let row = number.row;
     let figures = number.figures.as_ref().ok();
-    RowJson {
+    NumbersRowJson {
         name: row.name,
         title: row.title.trim(),
         unit: "ns",
@@ -434,7 +437,7 @@ fn row_json(number: &numbers::Number) -> RowJson {
         sessions: figures.map_or(0, |figures| figures.sessions),
         disturbed: figures.map_or(0, |figures| figures.disturbed),
         grade: figures.map(|figures| figures.grade),
-        published: published(row.published, row.published_on).into_iter().collect(),
+        published: published_values(row.published, row.published_on).into_iter().collect(),
     }
 }
 
@@ -442,7 +445,7 @@ fn row_json(number: &numbers::Number) -> RowJson {
 
 /// The keys are stable; more may be added.
 #[derive(Serialize)]
-struct Look<'a> {
+struct LookJson<'a> {
     event: &'static str,
     run: &'a str,
     /// Whether the run ends with this look.
@@ -476,7 +479,7 @@ struct MethodJson<'a> {
 pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> anyhow::Result<String> {
     let points = decided.families.iter().map(|family| point(run, decided, left, family));
     let points = points.collect();
-    compact(&Look { event: "look", run: &run.id, all_decided: decided.all, points })
+    compact(&LookJson { event: "look", run: &run.id, all_decided: decided.all, points })
 }
 
 fn point<'a>(

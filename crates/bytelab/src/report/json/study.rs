@@ -7,11 +7,11 @@ use lab::analyze::Claimed;
 use serde::Serialize;
 
 use super::compact;
-use crate::report::views::compare::Beside;
-use crate::report::views::study::{Outcome, StudyLine, StudyReport, Tested, Whose};
+use crate::report::views::compare::SideFigures;
+use crate::report::views::study::{ClaimOutcome, FigureOrigin, StudyLine, StudyReport, TestResult};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct StudyDocument<'a> {
     schema: u32,
     study: &'a str,
     title: &'a str,
@@ -19,13 +19,13 @@ struct Document<'a> {
     runs: Vec<&'a str>,
     published: Vec<&'a str>,
     differs: Vec<String>,
-    rows: Vec<RowJson<'a>>,
+    rows: Vec<StudyRowJson<'a>>,
     not_measured: Vec<NotMeasured<'a>>,
     claims: Vec<ClaimJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct RowJson<'a> {
+struct StudyRowJson<'a> {
     key: &'a str,
     label: &'a str,
     figures: Vec<LineJson<'a>>,
@@ -61,7 +61,7 @@ struct ClaimJson<'a> {
 struct OutcomeJson<'a> {
     /// `confirmed`, `refuted`, `undecided` or `not-testable`.
     verdict: &'static str,
-    /// What is missing.
+    /// The reasons why tests were not possible.
     missing: Vec<&'a str>,
     tests: Vec<TestJson<'a>>,
 }
@@ -84,7 +84,7 @@ struct TestJson<'a> {
 pub(crate) fn json(report: &StudyReport<'_>) -> Result<String> {
     let judgements = report.judgements();
     let not_measured = report.not_measured().into_iter();
-    compact(&Document {
+    compact(&StudyDocument {
         schema: lab::run::SCHEMA,
         study: &report.study.name,
         title: &report.study.title,
@@ -107,12 +107,12 @@ pub(crate) fn json(report: &StudyReport<'_>) -> Result<String> {
     })
 }
 
-fn rows<'a>(report: &StudyReport<'a>) -> Vec<RowJson<'a>> {
+fn rows<'a>(report: &StudyReport<'a>) -> Vec<StudyRowJson<'a>> {
     let line = |line: &StudyLine<'a>| {
         let (whose, name) = match line.whose {
-            Whose::Author(machine) => ("author", machine),
-            Whose::Same(method) => ("same", method),
-            Whose::InItsPlace(method) => ("in-its-place", method),
+            FigureOrigin::Author(machine) => ("author", machine),
+            FigureOrigin::Same(method) => ("same", method),
+            FigureOrigin::InItsPlace(method) => ("in-its-place", method),
         };
         let columns = report.study.columns.iter().map(String::as_str).zip(&line.figures);
         let p50 = columns.filter_map(|(column, figure)| Some((column, (*figure)?)));
@@ -120,7 +120,7 @@ fn rows<'a>(report: &StudyReport<'a>) -> Vec<RowJson<'a>> {
     };
     let blocks = report.blocks().into_iter();
     blocks
-        .map(|block| RowJson {
+        .map(|block| StudyRowJson {
             key: block.key,
             label: block.label,
             figures: block.lines.iter().map(line).collect(),
@@ -128,12 +128,12 @@ fn rows<'a>(report: &StudyReport<'a>) -> Vec<RowJson<'a>> {
         .collect()
 }
 
-fn outcome<'a>(outcome: &'a Outcome<'_>) -> OutcomeJson<'a> {
+fn outcome<'a>(outcome: &'a ClaimOutcome<'_>) -> OutcomeJson<'a> {
     match outcome {
-        Outcome::NotHere(reason) => {
+        ClaimOutcome::NotHere(reason) => {
             OutcomeJson { verdict: "not-testable", missing: vec![reason], tests: Vec::new() }
         }
-        Outcome::Judged { verdict, tests, missing } => OutcomeJson {
+        ClaimOutcome::Judged { verdict, tests, missing } => OutcomeJson {
             verdict: match verdict {
                 Claimed::Confirmed => "confirmed",
                 Claimed::Refuted => "refuted",
@@ -145,7 +145,7 @@ fn outcome<'a>(outcome: &'a Outcome<'_>) -> OutcomeJson<'a> {
     }
 }
 
-fn test<'a>(tested: &'a Tested<'_>) -> TestJson<'a> {
+fn test<'a>(tested: &'a TestResult<'_>) -> TestJson<'a> {
     let [min, max] = tested.test.range();
     let [of, to] = &tested.names;
     TestJson {
@@ -167,8 +167,8 @@ fn test<'a>(tested: &'a Tested<'_>) -> TestJson<'a> {
 struct PublishedDocument<'a> {
     schema: u32,
     experiment: &'a str,
-    a: SideJson<'a>,
-    b: SideJson<'a>,
+    a: SideFiguresJson<'a>,
+    b: SideFiguresJson<'a>,
     /// The ratios of methods and metrics that both sides have.
     ratios: Vec<RatioJson<'a>>,
     /// Always `None`.
@@ -177,7 +177,7 @@ struct PublishedDocument<'a> {
 }
 
 #[derive(Serialize)]
-struct SideJson<'a> {
+struct SideFiguresJson<'a> {
     name: &'a str,
     machine: &'a str,
     published: bool,
@@ -206,8 +206,8 @@ struct RatioJson<'a> {
 
 pub(crate) fn published(
     experiment: &str,
-    a: &Beside,
-    b: &Beside,
+    a: &SideFigures,
+    b: &SideFigures,
     notes: &[String],
 ) -> Result<String> {
     let ratios = a.figures.iter().filter_map(|figure| {
@@ -219,16 +219,16 @@ pub(crate) fn published(
     compact(&PublishedDocument {
         schema: lab::run::SCHEMA,
         experiment,
-        a: SideJson::of(a),
-        b: SideJson::of(b),
+        a: SideFiguresJson::new(a),
+        b: SideFiguresJson::new(b),
         ratios: ratios.collect(),
         verdict: None,
         notes,
     })
 }
 
-impl<'a> SideJson<'a> {
-    fn of(side: &'a Beside) -> SideJson<'a> {
+impl<'a> SideFiguresJson<'a> {
+    fn new(side: &'a SideFigures) -> SideFiguresJson<'a> {
         let figures = side.figures.iter().map(|figure| FigureJson {
             method: &figure.method,
             metric: &figure.metric,
@@ -236,7 +236,7 @@ impl<'a> SideJson<'a> {
             p50: figure.p50,
             n: figure.n,
         });
-        SideJson {
+        SideFiguresJson {
             name: &side.name,
             machine: &side.machine,
             published: side.published.is_some(),

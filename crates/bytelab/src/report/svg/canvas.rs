@@ -8,7 +8,7 @@ use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
 use crate::report::views::units::{Unit, amount};
-use crate::report::views::words::clean;
+use crate::report::views::words::escape_controls;
 
 /// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
 const COLOURS: [&str; 7] =
@@ -64,19 +64,19 @@ impl Canvas {
         ));
     }
 
-    pub(super) fn polyline(&mut self, places: &[[f64; 2]], stroke: Stroke) {
+    pub(super) fn polyline(&mut self, points: &[[f64; 2]], stroke: Stroke) {
         let Stroke { colour, width, dash } = stroke;
         self.add(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
              stroke-dasharray=\"{dash}\" stroke-linejoin=\"round\"/>",
-            written(places)
+            svg_points(points)
         ));
     }
 
-    pub(super) fn area(&mut self, places: &[[f64; 2]], colour: &str) {
-        let places = written(places);
+    pub(super) fn area(&mut self, points: &[[f64; 2]], colour: &str) {
+        let points = svg_points(points);
         self.add(format_args!(
-            "<polygon points=\"{places}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>"
+            "<polygon points=\"{points}\" fill=\"{colour}\" fill-opacity=\"0.18\"/>"
         ));
     }
 
@@ -150,19 +150,19 @@ impl Anchor {
     }
 }
 
-fn written(places: &[[f64; 2]]) -> String {
-    let places: Vec<String> = places.iter().map(|[x, y]| format!("{x:.2},{y:.2}")).collect();
-    places.join(" ")
+fn svg_points(points: &[[f64; 2]]) -> String {
+    let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.2},{y:.2}")).collect();
+    points.join(" ")
 }
 
 /// An estimate of a text's width: the exact width is unknown before it is drawn.
-pub(super) fn wide(text: &str) -> f64 {
-    clean(text).width() as f64 * FONT * 0.56
+pub(super) fn text_width(text: &str) -> f64 {
+    escape_controls(text).width() as f64 * FONT * 0.56
 }
 
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
+    for c in escape_controls(text).chars() {
         match c {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
@@ -221,9 +221,9 @@ impl Axis {
     }
 
     /// The position of a value in pixels; a value beyond the axis is drawn at the nearer end.
-    pub(super) fn place(&self, value: f64) -> f64 {
-        let of = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
-        let share = (of(value) - of(self.low)) / (of(self.high) - of(self.low));
+    pub(super) fn position(&self, value: f64) -> f64 {
+        let scaled = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let share = (scaled(value) - scaled(self.low)) / (scaled(self.high) - scaled(self.low));
         self.from + (self.to - self.from) * if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) }
     }
 
@@ -259,7 +259,7 @@ impl Axis {
             let words = ticks.iter().map(|tick| amount(stored, *tick)).collect();
             return (words, "logarithmic".to_owned());
         }
-        let unit = Unit::of(stored, ticks.iter().copied());
+        let unit = Unit::for_values(stored, ticks.iter().copied());
         let decimals = |tick: f64| format!("{:.4}", tick / unit.size());
         let words = ticks.iter().map(|tick| {
             let text = decimals(*tick);
@@ -339,12 +339,12 @@ impl Scale {
 
 pub(super) fn draw_frame(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scale) {
     for (value, words) in &x.ticks {
-        let at = x.axis.place(*value);
+        let at = x.axis.position(*value);
         canvas.line([at, plane.top], [at, plane.bottom], Stroke::thin(GRID));
         canvas.text([at, plane.bottom + FONT + 4.0], Anchor::Middle, SOFT, words);
     }
     for (value, words) in &y.ticks {
-        let at = y.axis.place(*value);
+        let at = y.axis.position(*value);
         canvas.line([plane.left, at], [plane.right, at], Stroke::thin(GRID));
         canvas.text([plane.left - 6.0, at + FONT * 0.35], Anchor::End, SOFT, words);
     }
@@ -352,7 +352,7 @@ pub(super) fn draw_frame(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scal
     canvas.line([plane.left, plane.top], [plane.left, plane.bottom], Stroke::thin(INK));
     let middle = f64::midpoint(plane.left, plane.right);
     canvas.text([middle, plane.bottom + 2.0 * FONT + 12.0], Anchor::Middle, INK, &x.title);
-    let widest = y.ticks.iter().map(|(_, words)| wide(words)).fold(0.0, f64::max);
+    let widest = y.ticks.iter().map(|(_, words)| text_width(words)).fold(0.0, f64::max);
     if !y.title.is_empty() {
         let middle = f64::midpoint(plane.top, plane.bottom);
         canvas.upright([plane.left - widest - 14.0, middle], &y.title);
@@ -370,7 +370,7 @@ pub(super) fn legend(
     const MARK: f64 = 26.0;
     let (mut x, mut y) = (left, top);
     for (name, stroke) in entries {
-        let needed = MARK + wide(name) + 18.0;
+        let needed = MARK + text_width(name) + 18.0;
         if x > left && x + needed > left + width {
             (x, y) = (left, y + LINE);
         }
@@ -405,7 +405,10 @@ mod tests {
             for values in [&[][..], &[0.0], &[5.0, 5.0], &[f64::NAN, 1.0], &[-1.0, 1e300]] {
                 let axis = Axis::new(values, log, [0.0, 100.0]);
                 for value in [0.0, 5.0, -7.0, f64::NAN, f64::INFINITY] {
-                    assert!((0.0..=100.0).contains(&axis.place(value)), "{log} {values:?} {value}");
+                    assert!(
+                        (0.0..=100.0).contains(&axis.position(value)),
+                        "{log} {values:?} {value}"
+                    );
                 }
                 assert!(axis.ticks(false).len() < 20);
             }

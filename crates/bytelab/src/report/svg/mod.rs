@@ -9,11 +9,11 @@ mod sweeps;
 use lab::analyze::{Analysis, FleetMethod, FleetPoint};
 use lab::run::Run;
 
-use self::canvas::{Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
-use crate::reference::published;
+use self::canvas::{Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width};
+use crate::published::published_values;
 use crate::report::views::charts::Charts;
 use crate::report::views::fleet::{FleetReport, caption};
-use crate::report::views::numbers::{Number, measured_on, numbers};
+use crate::report::views::numbers::{MeasuredNumber, measured_on, numbers};
 use crate::report::views::units::{amount, point as shown};
 use crate::report::views::words::shortened;
 use crate::report::views::{View, view};
@@ -53,12 +53,12 @@ pub(crate) fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, Str
             add(format!("box-{by}"), sweeps::boxes(&charts, sweep, metric));
         }
     }
-    for place in charts.points.iter().take(POINTS_MAX) {
-        let at = if place.at.is_empty() { String::new() } else { format!("-{}", slug(&place.at)) };
-        add(format!("ecdf{at}"), distributions::ecdf(&charts, place, metric));
-        add(format!("box{at}"), distributions::boxes(&charts, place, metric));
-        add(format!("order{at}"), distributions::order(&charts, place, metric));
-        add(format!("ratio{at}"), distributions::ratios(&charts, place));
+    for point in charts.points.iter().take(POINTS_MAX) {
+        let at = if point.at.is_empty() { String::new() } else { format!("-{}", slug(&point.at)) };
+        add(format!("ecdf{at}"), distributions::ecdf(&charts, point, metric));
+        add(format!("box{at}"), distributions::boxes(&charts, point, metric));
+        add(format!("order{at}"), distributions::order(&charts, point, metric));
+        add(format!("ratio{at}"), distributions::ratios(&charts, point));
     }
     files
 }
@@ -82,10 +82,10 @@ const HERE: usize = 1;
 /// The machines whose figures are drawn, with what a reader calls them.
 const PUBLISHED: [(&str, &str); 2] = [("2012", "published 2012"), ("iphone-x", "iPhone X")];
 
-/// None if nothing was measured.
+/// `None` if nothing was measured.
 fn picture(run: &Run) -> Option<String> {
     let numbers = numbers(run);
-    let shown: Vec<(&Number, [f64; 3])> = numbers
+    let shown: Vec<(&MeasuredNumber, [f64; 3])> = numbers
         .iter()
         .filter_map(|number| {
             let figures = number.figures.as_ref().ok()?;
@@ -110,12 +110,12 @@ fn picture(run: &Run) -> Option<String> {
         let middle = TOP + LINE * (f64::from(at) + 0.5) + 4.0;
         let name = number.row.title.trim();
         canvas.text([plane.left - 8.0, middle + FONT * 0.35], Anchor::End, INK, name);
-        let end = x.axis.place(*p50);
+        let end = x.axis.position(*p50);
         canvas.rect([plane.left, middle - 5.0], [end, middle + 5.0], Stroke::new(HERE));
-        let ends = [p10, p90].map(|value| [x.axis.place(*value), middle]);
+        let ends = [p10, p90].map(|value| [x.axis.position(*value), middle]);
         canvas.line(ends[0], ends[1], Stroke { width: 1.5, ..Stroke::new(HERE) });
         for (series, ns) in others(number) {
-            canvas.dot([x.axis.place(ns), middle], 4.0, Stroke::new(series).colour, 0.9);
+            canvas.dot([x.axis.position(ns), middle], 4.0, Stroke::new(series).colour, 0.9);
         }
         let value = amount("ns", *p50);
         canvas.text([plane.right + 8.0, middle + FONT * 0.35], Anchor::Start, SOFT, &value);
@@ -132,8 +132,8 @@ fn wide_stroke(series: usize) -> Stroke {
 }
 
 /// The published figures of a row in ns, each with its series.
-fn others(number: &Number) -> Vec<(usize, f64)> {
-    let figures = published(number.row.published, number.row.published_on);
+fn others(number: &MeasuredNumber) -> Vec<(usize, f64)> {
+    let figures = published_values(number.row.published, number.row.published_on);
     let known = (HERE + 1..).zip(PUBLISHED).filter_map(|(series, (machine, _))| {
         let (_, ns) = figures.iter().find(|(of, _)| *of == machine)?;
         Some((series, *ns))
@@ -162,7 +162,7 @@ pub(crate) fn fleet(report: &FleetReport<'_>, point: &FleetPoint) -> String {
     let all = || methods.iter().flat_map(|(_, lines)| lines);
     let ends = all().flat_map(|line| line.bounds.into_iter().flatten());
     let values: Vec<f64> = all().filter_map(|line| line.ratio).chain(ends).chain([1.0]).collect();
-    let names = all().map(|line| wide(&line.name)).fold(0.0, f64::max);
+    let names = all().map(|line| text_width(&line.name)).fold(0.0, f64::max);
     let rows = methods.iter().map(|(_, lines)| lines.len() + 1).sum::<usize>();
     let plane = Plane {
         left: (names + 28.0).min(FLEET_WIDTH / 2.0),
@@ -175,7 +175,7 @@ pub(crate) fn fleet(report: &FleetReport<'_>, point: &FleetPoint) -> String {
     let y = Scale::with(Axis::exact(0.0, 1.0, plane.y()), "", Vec::new(), 1);
     let mut canvas = Canvas::new();
     canvas::draw_frame(&mut canvas, &plane, &x, &y);
-    let one = x.axis.place(1.0);
+    let one = x.axis.position(1.0);
     canvas.line([one, plane.top], [one, plane.bottom], Stroke::thin(INK));
     let mut top = plane.top;
     for (method, lines) in &methods {
@@ -185,14 +185,15 @@ pub(crate) fn fleet(report: &FleetReport<'_>, point: &FleetPoint) -> String {
             let middle = top + ROW / 2.0;
             let stroke = Stroke::new(line.number);
             canvas.text([plane.left - 6.0, top + FONT], Anchor::End, SOFT, &line.name);
-            if let Some([low, high]) = line.bounds.map(|ends| ends.map(|end| x.axis.place(end))) {
+            if let Some([low, high]) = line.bounds.map(|ends| ends.map(|end| x.axis.position(end)))
+            {
                 canvas.line([low, middle], [high, middle], stroke);
                 for end in [low, high] {
                     canvas.line([end, middle - 3.0], [end, middle + 3.0], stroke);
                 }
             }
             if let Some(ratio) = line.ratio {
-                canvas.dot([x.axis.place(ratio), middle], 3.0, stroke.colour, 1.0);
+                canvas.dot([x.axis.position(ratio), middle], 3.0, stroke.colour, 1.0);
             }
             top += ROW;
         }

@@ -6,12 +6,14 @@ use lab::metric::unit;
 use lab::param::Point;
 use lab::run::Run;
 
-use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, wide};
+use super::canvas::{
+    self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+};
 use super::sweeps;
-use crate::reference::{Drawing, DrawingKind};
+use crate::published::{Drawing, DrawingKind};
 use crate::report::views::charts::Charts;
 use crate::report::views::rows::heading;
-use crate::report::views::study::{Boxes, Curves, Spread, StudyReport, Whose};
+use crate::report::views::study::{Boxes, Curves, FigureOrigin, Spread, StudyReport};
 use crate::report::views::units::amount;
 
 const WIDTH: f64 = 960.0;
@@ -30,7 +32,7 @@ pub(crate) fn figure(report: &StudyReport<'_>, drawing: &Drawing) -> Option<Stri
     }
 }
 
-/// What the figure shows beyond its title.
+/// How to read the figure.
 pub(crate) fn caption(drawing: &Drawing) -> &'static str {
     match drawing.kind {
         DrawingKind::Bars => {
@@ -57,7 +59,7 @@ fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
     let all = || rows.iter().flat_map(|(_, bars)| bars);
     let values: Vec<f64> = all().map(|(_, value)| *value).collect();
     values.first()?;
-    let names = all().map(|(whose, _)| wide(&whose.name())).fold(0.0, f64::max);
+    let names = all().map(|(whose, _)| text_width(&whose.name())).fold(0.0, f64::max);
     let lines = rows.iter().map(|(_, bars)| bars.len() + 1).sum::<usize>();
     let plane = Plane {
         left: (names + 28.0).min(WIDTH / 2.0),
@@ -72,12 +74,12 @@ fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
     let mut top = plane.top;
     for (label, bars) in &rows {
         // A long label reaches over the axis and its ticks.
-        canvas.blank([8.0, top], [12.0 + wide(label), top + ROW]);
+        canvas.blank([8.0, top], [12.0 + text_width(label), top + ROW]);
         canvas.text([8.0, top + FONT], Anchor::Start, INK, label);
         top += ROW;
         for (whose, value) in bars {
             let stroke = Stroke::new(number(report, *whose));
-            let end = x.axis.place(*value);
+            let end = x.axis.position(*value);
             canvas.rect([plane.left, top + 2.0], [end, top + ROW - 2.0], stroke);
             let base = top + FONT;
             canvas.text([plane.left - 6.0, base], Anchor::End, SOFT, &whose.name());
@@ -89,15 +91,15 @@ fn bars(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
 }
 
 /// Each machine of the author has a colour, and so has what was measured here.
-fn number(report: &StudyReport<'_>, whose: Whose<'_>) -> usize {
+fn number(report: &StudyReport<'_>, whose: FigureOrigin<'_>) -> usize {
     let machines = report.published;
     match whose {
-        Whose::Author(name) => {
+        FigureOrigin::Author(name) => {
             let at = machines.iter().position(|machine| machine.machine == name);
             at.unwrap_or_default() + 1
         }
-        Whose::Same(_) => 0,
-        Whose::InItsPlace(_) => machines.len() + 1,
+        FigureOrigin::Same(_) => 0,
+        FigureOrigin::InItsPlace(_) => machines.len() + 1,
     }
 }
 
@@ -121,7 +123,7 @@ fn titled(canvas: &mut Canvas, plane: &Plane, title: &str) {
     canvas.text([middle, plane.top - 10.0], Anchor::Middle, INK, title);
 }
 
-/// The place of a panel, and the scale of its values.
+/// The position of a panel, and the scale of its values.
 fn panel_plane(at: usize, values: &[f64], drawing: &Drawing) -> (Plane, Scale) {
     let plane = plane(at);
     let y = Axis::by_range(values, plane.y());
@@ -145,7 +147,7 @@ fn boxes(panels: &[Boxes], drawing: &Drawing) -> Option<String> {
         titled(&mut canvas, &plane, &panel.title);
         let half = 0.3 * (plane.right - plane.left) / len as f64;
         for (i, (_, spread)) in panel.boxes.iter().enumerate() {
-            let middle = x.axis.place(i as f64 + 0.5);
+            let middle = x.axis.position(i as f64 + 0.5);
             draw_box(&mut canvas, &y.axis, [middle, half.min(24.0)], spread);
         }
     }
@@ -159,8 +161,8 @@ fn boxes(panels: &[Boxes], drawing: &Drawing) -> Option<String> {
 
 fn draw_box(canvas: &mut Canvas, y: &Axis, [middle, half]: [f64; 2], spread: &Spread) {
     let stroke = Stroke { width: 1.0, ..Stroke::new(1) };
-    let [p25, p50, p75] = spread.quartiles.map(|value| y.place(value));
-    let [low, high] = spread.whiskers.map(|value| y.place(value));
+    let [p25, p50, p75] = spread.quartiles.map(|value| y.position(value));
+    let [low, high] = spread.whiskers.map(|value| y.position(value));
     canvas.line([middle, low], [middle, p25], stroke);
     canvas.line([middle, p75], [middle, high], stroke);
     for end in [low, high] {
@@ -169,7 +171,7 @@ fn draw_box(canvas: &mut Canvas, y: &Axis, [middle, half]: [f64; 2], spread: &Sp
     canvas.rect([middle - half, p25], [middle + half, p75], stroke);
     canvas.line([middle - half, p50], [middle + half, p50], Stroke { width: 2.0, ..stroke });
     for outlier in &spread.outliers {
-        canvas.dot([middle, y.place(*outlier)], 2.0, "#d55e00", 0.8);
+        canvas.dot([middle, y.position(*outlier)], 2.0, "#d55e00", 0.8);
     }
 }
 
@@ -185,11 +187,12 @@ fn curves(report: &StudyReport<'_>, panels: &[Curves], drawing: &Drawing) -> Opt
         canvas::draw_frame(&mut canvas, &plane, &x, &y);
         titled(&mut canvas, &plane, &panel.title);
         for (row, line) in &panel.lines {
-            let places = line.iter().map(|(p, value)| [x.axis.place(*p), y.axis.place(*value)]);
-            let places: Vec<[f64; 2]> = places.collect();
-            canvas.polyline(&places, Stroke::new(*row));
-            for place in places {
-                canvas.dot(place, 1.8, Stroke::new(*row).colour, 1.0);
+            let points =
+                line.iter().map(|(p, value)| [x.axis.position(*p), y.axis.position(*value)]);
+            let points: Vec<[f64; 2]> = points.collect();
+            canvas.polyline(&points, Stroke::new(*row));
+            for point in points {
+                canvas.dot(point, 1.8, Stroke::new(*row).colour, 1.0);
             }
         }
     }

@@ -5,7 +5,7 @@ use lab::metric::unit;
 
 use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke};
 use crate::report::views::charts::{
-    Charts, Column, Metric, P0, P10, P25, P50, P75, P100, Panel, Sweep, SweepLine,
+    ChartColumn, ChartMetric, Charts, P0, P10, P25, P50, P75, P100, Panel, SweepChart, SweepLine,
 };
 
 /// The width of a panel, including its surroundings.
@@ -16,32 +16,33 @@ const COLUMNS: usize = 2;
 /// A line of a panel: its position, its style, and its cells.
 struct DrawnLine<'a> {
     stroke: Stroke,
-    points: Vec<(f64, &'a Column)>,
+    points: Vec<(f64, &'a ChartColumn)>,
 }
 
-struct Figure<'a> {
+struct SweepFigure<'a> {
     charts: &'a Charts,
-    sweep: &'a Sweep,
-    metric: &'a Metric,
+    sweep: &'a SweepChart,
+    metric: &'a ChartMetric,
     /// The names of the lines in all panels: lines of the same name have the same colour.
     names: Vec<String>,
 }
 
-pub(super) fn lines(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<String> {
+pub(super) fn lines(charts: &Charts, sweep: &SweepChart, metric: &ChartMetric) -> Option<String> {
     let middle = if sweep.ladder { P10 } else { P50 };
-    let bounds = |column: &Column| match (sweep.ladder, column.low, column.high) {
+    let bounds = |column: &ChartColumn| match (sweep.ladder, column.low, column.high) {
         (true, ..) => [column.p[P0], column.p[P50]],
         (false, Some(low), Some(high)) => [low, high],
         _ => [column.p[P25], column.p[P75]],
     };
-    let figure = Figure::new(charts, sweep, metric);
+    let figure = SweepFigure::new(charts, sweep, metric);
     figure.draw("p50 with its 95 % interval", &bounds, &mut |canvas, drawn, x, y| {
         for one in drawn {
-            let place = |value: f64, at: f64| [x.axis.place(at), y.axis.place(value)];
-            let upper = one.points.iter().map(|(at, column)| place(bounds(column)[1], *at));
-            let lower = one.points.iter().rev().map(|(at, column)| place(bounds(column)[0], *at));
+            let position = |value: f64, at: f64| [x.axis.position(at), y.axis.position(value)];
+            let upper = one.points.iter().map(|(at, column)| position(bounds(column)[1], *at));
+            let lower =
+                one.points.iter().rev().map(|(at, column)| position(bounds(column)[0], *at));
             canvas.area(&upper.chain(lower).collect::<Vec<_>>(), one.stroke.colour);
-            let middles = one.points.iter().map(|(at, column)| place(column.p[middle], *at));
+            let middles = one.points.iter().map(|(at, column)| position(column.p[middle], *at));
             let middles: Vec<[f64; 2]> = middles.collect();
             canvas.polyline(&middles, one.stroke);
             for at in middles {
@@ -51,27 +52,27 @@ pub(super) fn lines(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<S
     })
 }
 
-pub(super) fn boxes(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<String> {
-    let figure = Figure::new(charts, sweep, metric);
-    let bounds = |column: &Column| [column.p[P0], column.p[P100]];
+pub(super) fn boxes(charts: &Charts, sweep: &SweepChart, metric: &ChartMetric) -> Option<String> {
+    let figure = SweepFigure::new(charts, sweep, metric);
+    let bounds = |column: &ChartColumn| [column.p[P0], column.p[P100]];
     let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
     figure.draw(what, &bounds, &mut |canvas, drawn, x, y| {
         let values = &sweep.values;
         let gap = values
             .windows(2)
-            .map(|two| x.axis.place(two[1].0 as f64) - x.axis.place(two[0].0 as f64));
+            .map(|two| x.axis.position(two[1].0 as f64) - x.axis.position(two[0].0 as f64));
         let room = 0.8 * gap.fold(f64::INFINITY, f64::min).min(60.0) / drawn.len().max(1) as f64;
         for (number, one) in drawn.iter().enumerate() {
             let shift = (number as f64 - (drawn.len() - 1) as f64 / 2.0) * room;
             let stroke = Stroke { dash: "none", width: 1.0, ..one.stroke };
             for (at, column) in &one.points {
-                let middle = x.axis.place(*at) + shift;
+                let middle = x.axis.position(*at) + shift;
                 let half = (room * 0.4).max(0.5);
-                let place = |i: usize| y.axis.place(column.p[i]);
-                canvas.line([middle, place(P0)], [middle, place(P25)], stroke);
-                canvas.line([middle, place(P75)], [middle, place(P100)], stroke);
-                canvas.rect([middle - half, place(P25)], [middle + half, place(P75)], stroke);
-                let p50 = place(P50);
+                let position = |i: usize| y.axis.position(column.p[i]);
+                canvas.line([middle, position(P0)], [middle, position(P25)], stroke);
+                canvas.line([middle, position(P75)], [middle, position(P100)], stroke);
+                canvas.rect([middle - half, position(P25)], [middle + half, position(P75)], stroke);
+                let p50 = position(P50);
                 canvas.line(
                     [middle - half, p50],
                     [middle + half, p50],
@@ -83,10 +84,10 @@ pub(super) fn boxes(charts: &Charts, sweep: &Sweep, metric: &Metric) -> Option<S
 }
 
 /// Draws the lines of a panel into its axes.
-type Content<'c> = dyn FnMut(&mut Canvas, &[DrawnLine<'_>], &Scale, &Scale) + 'c;
+type DrawLines<'c> = dyn FnMut(&mut Canvas, &[DrawnLine<'_>], &Scale, &Scale) + 'c;
 
-impl<'a> Figure<'a> {
-    fn new(charts: &'a Charts, sweep: &'a Sweep, metric: &'a Metric) -> Figure<'a> {
+impl<'a> SweepFigure<'a> {
+    fn new(charts: &'a Charts, sweep: &'a SweepChart, metric: &'a ChartMetric) -> SweepFigure<'a> {
         let mut names: Vec<String> = Vec::new();
         for line in sweep.panels.iter().flat_map(|panel| &panel.lines) {
             let name = name(charts, line);
@@ -94,7 +95,7 @@ impl<'a> Figure<'a> {
                 names.push(name);
             }
         }
-        Figure { charts, sweep, metric, names }
+        SweepFigure { charts, sweep, metric, names }
     }
 
     fn drawn(&self, panel: &Panel) -> Vec<DrawnLine<'a>> {
@@ -112,8 +113,8 @@ impl<'a> Figure<'a> {
     fn draw(
         &self,
         what: &str,
-        bounds: &dyn Fn(&Column) -> [f64; 2],
-        content: &mut Content<'_>,
+        bounds: &dyn Fn(&ChartColumn) -> [f64; 2],
+        content: &mut DrawLines<'_>,
     ) -> Option<String> {
         let panels: Vec<(&Panel, Vec<DrawnLine<'_>>)> =
             self.sweep.panels.iter().map(|panel| (panel, self.drawn(panel))).collect();
@@ -168,7 +169,7 @@ impl<'a> Figure<'a> {
 
     fn caches(&self, canvas: &mut Canvas, plane: &Plane, x: &Scale) {
         for (name, size) in self.sweep.caches.iter().filter(|_| x.axis.is_log()) {
-            let at = x.axis.place(*size as f64);
+            let at = x.axis.position(*size as f64);
             canvas.line(
                 [at, plane.top],
                 [at, plane.bottom],

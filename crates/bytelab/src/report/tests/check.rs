@@ -3,8 +3,8 @@
 use lab::analyze::{CheckLine, Checked, Outcome};
 use lab::param::Point;
 
-use crate::report::Layout;
-use crate::report::check::{Against, Sides, json, markdown, text};
+use crate::report::PageLayout;
+use crate::report::check::{CheckBaseline, Sides, json, markdown, text};
 
 fn line(method: &str, outcome: Outcome) -> CheckLine {
     CheckLine {
@@ -26,7 +26,7 @@ fn line(method: &str, outcome: Outcome) -> CheckLine {
 
 fn sides() -> Sides<'static> {
     Sides {
-        against: Against::Baseline { name: "main", id: "7" },
+        against: CheckBaseline::Baseline { name: "main", id: "7" },
         now: vec!["8", "9"],
         busy: Vec::new(),
     }
@@ -39,7 +39,7 @@ fn a_line_per_metric_and_the_outcome_last() {
     hostile.reason = Some("a\nreason".to_owned());
     let lines = vec![line("mmap", Outcome::Ok), hostile];
     let checked = Checked { outcome: Outcome::Undecided, lines };
-    let layout = Layout { width: 80, colour: false };
+    let layout = PageLayout { width: 80, colour: false };
     insta::assert_snapshot!(text(&sides(), &checked, &layout), @r"
     ok        mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 95 %; allowed 5 %)
     undecided a|<b>\u{1b} wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 99.75 %; allowed 5 %): a reason

@@ -180,7 +180,8 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
 
 /// The notes below a table, and the line that says how many more there are.
 fn few_notes(f: &Fixture, width: usize) -> String {
-    let text = text(&f.run, &f.analysis, Shown::default(), &Layout { width, colour: false });
+    let text =
+        text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
     let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -234,7 +235,12 @@ fn what_was_recorded_about_the_whole_run_is_never_shortened() {
     let mut f = Fixture::reading();
     let lost = "another program keeps the store locked: measure again with bytelab run --resume 7";
     f.analysis.notes.push(Warning::noted(lost));
-    let text = text(&f.run, &f.analysis, Shown::default(), &Layout { width: 200, colour: false });
+    let text = text(
+        &f.run,
+        &f.analysis,
+        TextOptions::default(),
+        &PageLayout { width: 200, colour: false },
+    );
     assert!(text.contains(&format!("note: {lost}\n")), "{text}");
     assert!(!text.contains("--notes"), "{text}");
 }

@@ -5,7 +5,7 @@ use lab::analyze::Verdict;
 
 use super::fixture::Fixture;
 use super::*;
-use crate::report::{Layout, json, percentiles, text};
+use crate::report::{PageLayout, json, percentiles, text};
 
 const HOSTILE: &str = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx\r\n\u{202e}y\u{8}\u{7f}";
 
@@ -23,7 +23,7 @@ fn hostile_names_cannot_steer_the_terminal() {
     let f = hostile();
     for width in [0, 40, 80, 200] {
         for colour in [false, true] {
-            let layout = Layout { width, colour };
+            let layout = PageLayout { width, colour };
             let mut both = text(&f.run, &f.analysis, ALL_NOTES, &layout);
             both += &percentiles(&f.run, &f.analysis, &layout);
             if colour {
@@ -31,8 +31,8 @@ fn hostile_names_cannot_steer_the_terminal() {
                     both = both.replace(&format!("\u{1b}[{code}m"), "");
                 }
             }
-            let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
-            assert!(!both.contains(steers), "{both:?}");
+            let is_control = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!both.contains(is_control), "{both:?}");
         }
     }
     assert_snapshot!(shown(&f, 80), @r"
@@ -99,7 +99,7 @@ fn numbers_that_are_none_do_no_harm() {
     f.analysis.families[0].cells.push(99);
     f.analysis.cells.truncate(4);
     for width in [0, 1, 80] {
-        let layout = Layout { width, colour: true };
+        let layout = PageLayout { width, colour: true };
         assert!(!text(&f.run, &f.analysis, ALL_NOTES, &layout).contains("NaN"));
         assert!(!percentiles(&f.run, &f.analysis, &layout).contains("NaN"));
     }

@@ -178,10 +178,10 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
                    is waited for, too: mmap.\n";
     assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
     f.family().by_wall.clear();
-    let more = [More::User, More::Sys];
-    let layout = Layout { width: 120, colour: false };
+    let more = [ExtraColumn::User, ExtraColumn::Sys];
+    let layout = PageLayout { width: 120, colour: false };
     let table = TableOptions { more: &more, ..TableOptions::default() };
-    let shown = text(&f.run, &f.analysis, Shown { table, all_notes: true }, &layout);
+    let shown = text(&f.run, &f.analysis, TextOptions { table, all_notes: true }, &layout);
     assert!(shown.contains("CPU  user  system"), "{shown}");
     assert!(shown.contains(" 6.50    1.50 "), "{shown}");
 }

@@ -4,13 +4,13 @@ use insta::assert_snapshot;
 use lab::analyze::{StoppingDecision, Verdict};
 
 use super::fixture::Fixture;
-use super::{Layout, NAN};
-use crate::report::live::{Live, look, text};
+use super::{NAN, PageLayout};
+use crate::report::live::{LiveRun, look, text};
 
 fn drawn(f: &Fixture, left: &[bool], width: usize, height: usize) -> String {
     let below = ["round 3 of at most 100, 14 s left".to_owned()];
-    let live = Live { run: &f.run, analysis: &f.analysis, left, below: &below };
-    text(&live, &Layout { width, colour: false }, height)
+    let live = LiveRun { run: &f.run, analysis: &f.analysis, left, below: &below };
+    text(&live, &PageLayout { width, colour: false }, height)
 }
 
 /// The methods of a typical run after a look at which one of them left.

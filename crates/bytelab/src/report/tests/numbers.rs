@@ -5,11 +5,11 @@ use lab::run::{Cells, Run, Sample, Status, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
 use super::fixture::Fixture;
-use crate::report::Layout;
+use crate::report::PageLayout;
 use crate::report::export::markdown::numbers_table;
 use crate::report::json::{number_rows, row_notes};
 use crate::report::text::run::numbers_text;
-use crate::report::views::numbers::{Column, numbers};
+use crate::report::views::numbers::{NumbersColumn, numbers};
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
@@ -53,8 +53,8 @@ fn figures(run: &Run) -> lab::analyze::latency::Figures {
     numbers(run)[0].figures.clone().unwrap()
 }
 
-fn layout(width: usize) -> Layout {
-    Layout { width, colour: false }
+fn layout(width: usize) -> PageLayout {
+    PageLayout { width, colour: false }
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
 fn a_row_that_was_refused_says_why() {
     let mut run = run("l1-load", &[1.25; 30], 0.0);
     run.cells[0].status = Status::Skipped("no \u{1b}[31mpages".to_owned());
-    let text = numbers_text(&run, &analysis(&run), &[Column::P50], &layout(80));
+    let text = numbers_text(&run, &analysis(&run), &[NumbersColumn::P50], &layout(80));
     assert!(text.contains("load from L1: skipped: no "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     let json = serde_json::to_value(number_rows(&run).unwrap()).unwrap();
@@ -209,13 +209,13 @@ fn markdown_has_a_line_per_row_and_says_where_and_how_it_was_measured() {
         run.environment.facts.insert(fact.to_owned(), value.into());
     }
     assert_eq!(
-        numbers_table(&run, &analysis(&run), &[Column::P50, Column::Range]),
+        numbers_table(&run, &analysis(&run), &[NumbersColumn::P50, NumbersColumn::Range]),
         "| operation | p50 | p10–p90 |\n| --- | ---: | ---: |\n| load from L1 | 1.25 ns | 1.25–1.25 |\n\n\
          Measured on: Model\\_1 · kernel 6.1.0 · bytelab 0.1.0 · 2026-01-02 03:04 UTC · run 7.\n\n\
          p10–p90 are in the unit of p50.\n"
     );
     run.cells[0].status = Status::Skipped("no <pages>".to_owned());
-    let markdown = numbers_table(&run, &analysis(&run), &[Column::P50]);
+    let markdown = numbers_table(&run, &analysis(&run), &[NumbersColumn::P50]);
     assert!(markdown.contains("\n- load from L1: skipped: no &lt;pages&gt;\n"), "{markdown}");
 }
 

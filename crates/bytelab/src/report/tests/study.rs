@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::reference::{Published, find, studies};
+use crate::published::{Published, find, studies};
 use crate::report::study::{StudyReport, figure, page, text};
 
 /// What is made of the published figures of a study.
@@ -17,7 +17,7 @@ fn made<T>(name: &str, make: impl Fn(&StudyReport<'_>) -> T) -> T {
 }
 
 fn text_page(name: &str, width: usize) -> String {
-    made(name, |report| text(report, false, &Layout { width, colour: false }))
+    made(name, |report| text(report, false, &PageLayout { width, colour: false }))
 }
 
 /// The figure of a study with this title, as lines of SVG.
@@ -89,7 +89,7 @@ fn the_title_of_rows_spans_the_table() {
 
 #[test]
 fn a_machine_that_nobody_named_is_called_so() {
-    for published in crate::reference::all() {
+    for published in crate::published::all() {
         assert_ne!(published.machine, "not stated", "{}", published.name);
     }
 }

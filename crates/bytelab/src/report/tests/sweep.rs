@@ -6,7 +6,7 @@ use lab::param::ParamValue;
 
 use super::fixture::Fixture;
 use super::{ALL_NOTES, shown};
-use crate::report::{Layout, More, Shown, TableOptions, text};
+use crate::report::{ExtraColumn, PageLayout, TableOptions, TextOptions, text};
 
 /// Methods at these values of the buffer; `mmap` is faster than `read` where it is small.
 fn sweep(buffers: &[u64], methods: &[&str]) -> Fixture {
@@ -157,9 +157,9 @@ fn a_sweep_has_the_columns_that_are_requested_and_those_of_its_own() {
         f.count(cell, "chunks", 7.0 + cell as f64, true);
     }
     let own = ["chunks".to_owned()];
-    let table = TableOptions { more: &[More::User], own: &own, ..ALL_NOTES.table };
-    let options = Shown { table, ..ALL_NOTES };
-    let page = text(&f.run, &f.analysis, options, &Layout { width: 80, colour: false });
+    let table = TableOptions { more: &[ExtraColumn::User], own: &own, ..ALL_NOTES.table };
+    let options = TextOptions { table, ..ALL_NOTES };
+    let page = text(&f.run, &f.analysis, options, &PageLayout { width: 80, colour: false });
     let has = |words: &[&str]| {
         page.lines().any(|line| line.split_whitespace().collect::<Vec<&str>>() == words)
     };

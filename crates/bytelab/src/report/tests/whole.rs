@@ -6,7 +6,7 @@ use lab::run::{Design, Status};
 use super::fixture::{self, Fixture};
 use super::{ALL_NOTES, shown, text};
 use crate::report::views::rows;
-use crate::report::{Layout, json, percentiles};
+use crate::report::{PageLayout, json, percentiles};
 
 /// Thirty rounds in six sessions of a reference and of methods that take this share of its time.
 fn measured(shares: &[(&str, f64)]) -> Fixture {
@@ -80,7 +80,7 @@ fn every_reason_is_reported_once() {
 fn all_metrics_of_all_cells_are_shown() {
     let mut f = measured(&[("read", 1.0), ("mmap", 0.5)]);
     f.analysis = analyze(&f.run);
-    let layout = Layout { width: 80, colour: false };
+    let layout = PageLayout { width: 80, colour: false };
     let shown = percentiles(&f.run, &f.analysis, &layout);
     for metric in ["wall [ms]", "cpu [ms]", "peak_rss [KiB]"] {
         assert_eq!(shown.matches(metric).count(), 2, "{metric}: {shown}");

@@ -14,8 +14,8 @@ use lab::stats::{LOOKS, SESSIONS_NEEDED};
 use unicode_width::UnicodeWidthStr;
 
 use super::results::{Omitted, TOO_SMALL};
-use super::{Layout, Page};
-use crate::report::views::Varying;
+use super::{Page, PageLayout};
+use crate::report::views::VaryingParams;
 use crate::report::views::rows::{
     self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Footnotes<'a> {
     pub(crate) run: &'a Run,
     pub(crate) analysis: &'a Analysis,
     pub(crate) all: &'a [Rows<'a>],
-    pub(crate) varying: &'a Varying<'a>,
+    pub(crate) varying: &'a VaryingParams<'a>,
     pub(crate) left: &'a [Omitted],
     /// Whether a point has a table of its own, with ratios; not only sweeps.
     pub(crate) has_points: bool,
@@ -42,14 +42,14 @@ impl Footnotes<'_> {
         self.legend(page);
     }
 
-    /// What explains a figure, and what could change the answer.
+    /// The notes that explain a figure, and those that could change the answer.
     fn notes(&self, page: &mut Page) {
         if self.all_notes {
             self.explain(page);
             all_notes(page, &self.analysis.notes, self.varying);
             return;
         }
-        let mut hidden = Page::new(&Layout { width: usize::MAX / 2, colour: false });
+        let mut hidden = Page::new(&PageLayout { width: usize::MAX / 2, colour: false });
         self.explain(&mut hidden);
         let more = some_notes(page, &self.analysis.notes, self.varying)
             + hidden.into_text().lines().count();
@@ -83,7 +83,8 @@ impl Footnotes<'_> {
                 (Some(_), _) => "it handed over other bytes than most methods".to_owned(),
                 (None, _) => "its samples do not agree with each other or with the rest".to_owned(),
             };
-            let text = format!("{}{}: {text}", cell.method, self.varying.of(&cell.point));
+            let text =
+                format!("{}{}: {text}", cell.method, self.varying.in_parentheses(&cell.point));
             page.paragraph(Style::Red, "wrong answer: ", &text);
         }
     }
@@ -95,7 +96,7 @@ impl Footnotes<'_> {
             if cell.status == Status::Measured {
                 continue;
             }
-            let at = self.varying.of(&cell.point);
+            let at = self.varying.in_parentheses(&cell.point);
             let same = |(status, method, _): &&mut (&Status, &str, Vec<String>)| {
                 (*status, *method) == (&cell.status, cell.method.as_str())
             };
@@ -205,7 +206,7 @@ impl Footnotes<'_> {
                 let Some(comparison) = row.comparison.filter(|c| c.ratio.is_none()) else {
                     continue;
                 };
-                let at = self.varying.of(&rows.family.point);
+                let at = self.varying.in_parentheses(&rows.family.point);
                 let reason = comparison.reason.as_deref().unwrap_or("not available here");
                 let text = format!("ratio of {}{at}: {reason}", row.name());
                 page.paragraph(Style::Dim, &format!("{NONE} "), &text);
@@ -295,7 +296,7 @@ const SHOWN_MAX: usize = 3;
 const NAMED_MAX: usize = 2;
 const MARK: &str = "note: ";
 
-pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'_>) {
+pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) {
     for note in notes.iter().filter(|note| !stands_above(note)) {
         let about = match about(note, varying) {
             about if about.is_empty() => about,
@@ -306,10 +307,10 @@ pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'_
 }
 
 /// Writes the most important ones, and returns the number of the others.
-pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'_>) -> usize {
+pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) -> usize {
     let all = notes.iter().filter(|note| !stands_above(note)).count();
-    let mut short: Vec<Short> = Vec::new();
-    for new in notes.iter().filter_map(|note| Short::new(note, varying)) {
+    let mut short: Vec<ShortNote> = Vec::new();
+    for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
         match short.iter_mut().find(|old| old.is_like(&new)) {
             Some(old) => old.add(new),
             None => short.push(new),
@@ -324,7 +325,7 @@ pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &Varying<'
 }
 
 /// The method and the point that it concerns.
-fn about(note: &Warning, varying: &Varying<'_>) -> String {
+fn about(note: &Warning, varying: &VaryingParams<'_>) -> String {
     let at = note.point.as_ref().map(|point| varying.shown(point)).unwrap_or_default();
     match (note.method.as_deref(), at.as_str()) {
         (Some(method), "") => method.to_owned(),
@@ -342,7 +343,7 @@ fn stands_above(note: &Warning) -> bool {
 }
 
 /// Notes of one kind in few words: what was found, in which methods, and what to do.
-struct Short {
+struct ShortNote {
     /// The smaller, the more it may change the answer.
     rank: u8,
     before: String,
@@ -352,9 +353,9 @@ struct Short {
     notes: usize,
 }
 
-impl Short {
-    /// None for a note that cannot change a verdict.
-    fn new(note: &Warning, varying: &Varying<'_>) -> Option<Short> {
+impl ShortNote {
+    /// `None` for a note that cannot change a verdict.
+    fn new(note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
         let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
         let advice = format!(": {}", note.advice);
         let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
@@ -390,21 +391,21 @@ impl Short {
             Some(cells) => cells.methods.clone(),
             None => vec![about(note, varying)],
         };
-        Some(Short { rank, before, methods, after: after.to_owned(), notes: 1 })
+        Some(ShortNote { rank, before, methods, after: after.to_owned(), notes: 1 })
     }
 
-    fn is_like(&self, other: &Short) -> bool {
+    fn is_like(&self, other: &ShortNote) -> bool {
         (self.rank, &self.before) == (other.rank, &other.before)
     }
 
-    fn add(&mut self, other: Short) {
+    fn add(&mut self, other: ShortNote) {
         self.methods.extend(other.methods);
         self.notes += other.notes;
     }
 
     /// On one line of this width, unless it is a sentence that was recorded while measuring.
     fn text(&self, width: usize) -> String {
-        let Short { before, methods, after, .. } = self;
+        let ShortNote { before, methods, after, .. } = self;
         let named = format!("{before}{}{after}", methods.join(", "));
         if methods.len() <= NAMED_MAX && named.width() <= width || methods.is_empty() {
             return named;
@@ -414,7 +415,7 @@ impl Short {
     }
 }
 
-fn whole(note: &Warning, varying: &Varying<'_>) -> String {
+fn whole(note: &Warning, varying: &VaryingParams<'_>) -> String {
     match about(note, varying) {
         about if about.is_empty() => note.to_string(),
         about => format!("{about}: {note}"),
@@ -430,7 +431,7 @@ pub(crate) fn custom_metrics(
     page: &mut Page,
     analysis: &Analysis,
     metrics: &[String],
-    varying: &Varying<'_>,
+    varying: &VaryingParams<'_>,
 ) {
     let lines: Vec<&CustomMetricComparison> =
         analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
@@ -448,7 +449,7 @@ pub(crate) fn custom_metrics(
     }
 }
 
-fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &Varying<'_>) {
+fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &VaryingParams<'_>) {
     let ratio = match (own.ratio, own.low, own.high) {
         (Some(ratio), Some(low), Some(high)) => {
             let decimals = if high - low < 0.05 { 3 } else { 2 };
@@ -459,7 +460,7 @@ fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &V
         _ => String::new(),
     };
     let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
-    let what = format!("  {}{}: ", own.method, varying.of(&own.point));
+    let what = format!("  {}{}: ", own.method, varying.in_parentheses(&own.point));
     page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
 }
 
@@ -469,7 +470,7 @@ fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &V
 /// If there are more lines than this, only those that show a difference are printed.
 const MANY: usize = 24;
 
-pub(crate) fn param_effects(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+pub(crate) fn param_effects(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
     // A ladder of sizes has hundreds of lines.
     let all = analysis.param_effects.len();
     let lines = analysis.param_effects.iter().filter(|effect| all <= MANY || is_shown(effect));
@@ -494,7 +495,7 @@ fn is_shown(effect: &ParamComparison) -> bool {
     matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &Varying<'_>) {
+fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &VaryingParams<'_>) {
     let comparison = &effect.comparison;
     let (verdict, style) = match comparison.verdict {
         Verdict::Faster => (Verdict::Faster, Style::Green),
@@ -513,12 +514,12 @@ fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &Varyin
         (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
         _ => String::new(),
     };
-    let what = format!("  {}{}: ", comparison.method, varying.of(&comparison.point));
+    let what = format!("  {}{}: ", comparison.method, varying.in_parentheses(&comparison.point));
     page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
 }
 
 /// The thresholds of the run, a line for each method and point.
-pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &Varying<'_>) {
+pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
     if analysis.thresholds.is_empty() {
         return;
     }
@@ -532,7 +533,7 @@ pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &Varying
         let text = format!(
             "{}{}, {}",
             outcome.method,
-            varying.of(&outcome.point),
+            varying.in_parentheses(&outcome.point),
             threshold_figures(outcome)
         );
         page.paragraph(style, word, &text);

@@ -7,12 +7,14 @@ use lab::analyze::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Page, wrapped};
-use crate::report::views::table::{CellKind, Column, Row, Standing, Style, Table, TooWide};
-use crate::report::views::words::{clean, shortened};
+use crate::report::views::table::{
+    CellKind, RowRole, Style, Table, TableColumn, TableRow, TooWide,
+};
+use crate::report::views::words::{escape_controls, shortened};
 
 /// How the headings are written.
 #[derive(Clone, Copy)]
-pub(crate) enum Head {
+pub(crate) enum HeadingStyle {
     /// In bold, above a rule.
     Ruled,
     Styled(Style),
@@ -20,19 +22,19 @@ pub(crate) enum Head {
 
 /// Writes a table that is as wide as its widest cells. If the page is narrower, the columns that
 /// allow it become narrower.
-pub(crate) fn write(page: &mut Page, table: &Table, head: Head) {
+pub(crate) fn write(page: &mut Page, table: &Table, head: HeadingStyle) {
     let widths = fitted(table, page.width());
     let rule = "─".repeat(total(table, &widths).min(page.width()));
     let style = match head {
-        Head::Ruled => Style::Bold,
-        Head::Styled(style) => style,
+        HeadingStyle::Ruled => Style::Bold,
+        HeadingStyle::Styled(style) => style,
     };
     for at in 0..table.columns.first().map_or(0, |column| column.heading.len()) {
         let cells = table.columns.iter().map(|column| column.heading[at].as_str().into());
-        let heading = Row { cells: cells.collect(), style, is_ruled: false, is_title: false };
+        let heading = TableRow { cells: cells.collect(), style, is_ruled: false, is_title: false };
         lines(page, &heading, &table.columns, &widths);
     }
-    if matches!(head, Head::Ruled) {
+    if matches!(head, HeadingStyle::Ruled) {
         page.line(&[(Style::Dim, &rule)]);
     }
     for row in &table.rows {
@@ -57,8 +59,8 @@ fn total(table: &Table, widths: &[usize]) -> usize {
 
 /// The width of each column, which is that of its widest cell.
 fn natural(table: &Table) -> Vec<usize> {
-    let width = |(at, column): (usize, &Column)| {
-        let widths = texts(table, at).map(|text| clean(text).width());
+    let width = |(at, column): (usize, &TableColumn)| {
+        let widths = texts(table, at).map(|text| escape_controls(text).width());
         widths.max().unwrap_or(0).max(column.width_min)
     };
     table.columns.iter().enumerate().map(width).collect()
@@ -84,7 +86,10 @@ fn fitted(table: &Table, page: usize) -> Vec<usize> {
 
 /// The number of different texts of a column that is shortened to this width.
 fn count_different(table: &Table, at: usize, width: usize) -> usize {
-    texts(table, at).map(|text| shortened(&clean(text), width)).collect::<BTreeSet<_>>().len()
+    texts(table, at)
+        .map(|text| shortened(&escape_controls(text), width))
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 /// Makes columns that wrap narrower, by this much in all. Those that need less than an equal share
@@ -92,7 +97,8 @@ fn count_different(table: &Table, at: usize, width: usize) -> usize {
 fn share(table: &Table, mut wraps: Vec<usize>, excess: usize, widths: &mut [usize]) {
     let mut room = wraps.iter().map(|at| widths[*at]).sum::<usize>().saturating_sub(excess);
     let longest = |at: usize, width: usize| {
-        let lines = texts(table, at).flat_map(|text| wrapped_cell(&clean(text), width, true));
+        let lines =
+            texts(table, at).flat_map(|text| wrapped_cell(&escape_controls(text), width, true));
         lines.map(|line| line.width()).max().unwrap_or(0)
     };
     while !wraps.is_empty() {
@@ -122,7 +128,7 @@ fn texts(table: &Table, at: usize) -> impl Iterator<Item = &str> {
 }
 
 /// The lines of a row: one, unless a column wraps.
-fn lines(page: &mut Page, row: &Row, columns: &[Column], widths: &[usize]) {
+fn lines(page: &mut Page, row: &TableRow, columns: &[TableColumn], widths: &[usize]) {
     let last = row.cells.len().saturating_sub(1);
     let cell = |(at, text): (usize, &str)| match columns[at].too_wide {
         // A long word of the last column moves no other column. It may be a path to copy.
@@ -130,12 +136,13 @@ fn lines(page: &mut Page, row: &Row, columns: &[Column], widths: &[usize]) {
         TooWide::Shorten => vec![shortened(text, widths[at])],
         TooWide::Stay | TooWide::Wrap => vec![text.to_owned()],
     };
-    let cleaned: Vec<Cow<'_, str>> = row.cells.iter().map(|cell| clean(&cell.text)).collect();
+    let cleaned: Vec<Cow<'_, str>> =
+        row.cells.iter().map(|cell| escape_controls(&cell.text)).collect();
     let cells: Vec<Vec<String>> = cleaned.iter().map(AsRef::as_ref).enumerate().map(cell).collect();
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
         let text = cells.iter().map(|lines| lines.get(at).map_or("", String::as_str));
         let own = row.cells.iter().map(|cell| match cell.kind {
-            CellKind::Verdict(standing) => Some(style_of(standing)),
+            CellKind::Verdict(role) => Some(style_of(role)),
             CellKind::Text | CellKind::Number => None,
         });
         line(page, row.style, text.zip(own).collect(), columns, widths);
@@ -154,7 +161,7 @@ fn line(
     page: &mut Page,
     style: Style,
     mut cells: Vec<(&str, Option<Style>)>,
-    columns: &[Column],
+    columns: &[TableColumn],
     widths: &[usize],
 ) {
     while cells.pop_if(|(text, _)| text.trim().is_empty()).is_some() {}
@@ -181,14 +188,14 @@ fn line(
 }
 
 /// The colour repeats what the word states.
-fn style_of(standing: Standing) -> Style {
-    match standing {
-        Standing::Compared(Verdict::Faster) => Style::Green,
-        Standing::Compared(Verdict::WrongAnswer) => Style::Red,
-        Standing::Yardstick
-        | Standing::Estimate
-        | Standing::Unusable
-        | Standing::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
+fn style_of(role: RowRole) -> Style {
+    match role {
+        RowRole::Compared(Verdict::Faster) => Style::Green,
+        RowRole::Compared(Verdict::WrongAnswer) => Style::Red,
+        RowRole::Yardstick
+        | RowRole::Estimate
+        | RowRole::Unusable
+        | RowRole::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
         _ => Style::Plain,
     }
 }
@@ -196,11 +203,11 @@ fn style_of(standing: Standing) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::text::Layout;
+    use crate::report::text::PageLayout;
 
-    fn written(table: &Table, width: usize) -> String {
-        let mut page = Page::new(&Layout { width, colour: false });
-        write(&mut page, table, Head::Ruled);
+    fn rendered(table: &Table, width: usize) -> String {
+        let mut page = Page::new(&PageLayout { width, colour: false });
+        write(&mut page, table, HeadingStyle::Ruled);
         page.into_text()
     }
 
@@ -209,30 +216,30 @@ mod tests {
         let mut table = Table::plain(&["method", "wall", "verdict"], true);
         table.row(Style::Plain, ["a-name-that-is-much-too-long", "1.5 ms", "same"]);
         table.row(Style::Dim, ["b\u{1b}", "12 ms", "slower"]);
-        insta::assert_snapshot!(written(&table, 80), @r"
+        insta::assert_snapshot!(rendered(&table, 80), @r"
         method                          wall  verdict
         ─────────────────────────────────────────────
         a-name-that-is-much-too-long  1.5 ms  same
         b\u{1b}                        12 ms  slower
         ");
-        insta::assert_snapshot!(written(&table, 30), @r"
+        insta::assert_snapshot!(rendered(&table, 30), @r"
         method           wall  verdict
         ──────────────────────────────
         a-name…o-long  1.5 ms  same
         b\u{1b}         12 ms  slower
         ");
-        let narrow = written(&table, 1);
+        let narrow = rendered(&table, 1);
         assert!(narrow.contains('…'));
         assert_eq!(narrow.lines().nth(1).unwrap().width(), 20, "a rule is not wider than the page");
     }
 
     #[test]
     fn lines_of_an_indented_text_are_indented() {
-        let name = Column { too_wide: TooWide::Wrap, ..Column::left("name") };
-        let mut table = Table::new(vec![name, Column::right("n")]);
+        let name = TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left("name") };
+        let mut table = Table::new(vec![name, TableColumn::right("n")]);
         table.row(Style::Plain, ["  here: a-long-name", "12"]);
         table.row(Style::Plain, ["  here: b", "3"]);
-        insta::assert_snapshot!(written(&table, 20), @r"
+        insta::assert_snapshot!(rendered(&table, 20), @r"
           name             n
         ────────────────────
             here:         12
@@ -247,7 +254,7 @@ mod tests {
         for name in ["00abc001 CPU 1", "00abc004 CPU 1", "00abc004 CPU 1"] {
             table.row(Style::Plain, [name, "1.5 ms", "same"]);
         }
-        insta::assert_snapshot!(written(&table, 20), @r"
+        insta::assert_snapshot!(rendered(&table, 20), @r"
         machine           wall  verdict
         ────────────────────
         00abc001 CPU 1  1.5 ms  same
@@ -258,13 +265,13 @@ mod tests {
 
     #[test]
     fn columns_that_wrap_share_what_the_page_has() {
-        let wraps = |heading| Column { too_wide: TooWide::Wrap, ..Column::left(heading) };
-        let last = Column { gap: 1, ..Column::right("n") };
+        let wraps = |heading| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(heading) };
+        let last = TableColumn { gap: 1, ..TableColumn::right("n") };
         let mut table = Table::new(vec![wraps("name"), wraps("text"), last]);
         table
             .row(Style::Plain, ["a-name-that-is-much-too-long", "some words and more words", "12"]);
         table.row(Style::Plain, ["b", "short", "3"]).is_ruled = true;
-        insta::assert_snapshot!(written(&table, 31), @r"
+        insta::assert_snapshot!(rendered(&table, 31), @r"
           name          text          n
         ───────────────────────────────
           a-name-that-  some words   12

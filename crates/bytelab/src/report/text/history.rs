@@ -9,50 +9,52 @@ use lab::stats::{CHANGE_ALPHA, LEAST_FOR_CHANGE, median};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, Head};
-use super::{Layout, Page};
-use crate::report::views::history::{Alert, Changed, Entry, differing};
-use crate::report::views::table::{Column, Style, Table, TooWide};
+use super::grid::{self, HeadingStyle};
+use super::{Page, PageLayout};
+use crate::report::views::history::{Alert, HistoryEntry, SlowdownWithChanges, differing};
+use crate::report::views::table::{Style, Table, TableColumn, TooWide};
 use crate::report::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
-use crate::report::views::words::{cache, clean, minute, shortened};
+use crate::report::views::words::{cache, escape_controls, minute, shortened};
 
 /// The last column of a terminal stays free.
-const LAYOUT: Layout = Layout { width: 79, colour: false };
+const LAYOUT: PageLayout = PageLayout { width: 79, colour: false };
 
 /// In the given order; fits into 80 columns. A machine or a state that all runs have is left out.
-pub(crate) fn table(runs: &[Entry]) -> String {
+pub(crate) fn table(runs: &[HistoryEntry]) -> String {
     if runs.is_empty() {
         return "no runs yet".to_owned();
     }
-    let machine_of = |entry: &Entry| machine(&entry.run.machine);
-    let differ = |of: &dyn Fn(&Entry) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
+    let machine_of = |entry: &HistoryEntry| machine(&entry.run.machine);
+    let differ =
+        |of: &dyn Fn(&HistoryEntry) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
     let flags = differing(runs);
-    let wrapped = |name| Column { too_wide: TooWide::Wrap, ..Column::left(name) };
-    let all: [(Column, bool); 9] = [
-        (Column::left("id"), true),
+    let wrapped = |name| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(name) };
+    let all: [(TableColumn, bool); 9] = [
+        (TableColumn::left("id"), true),
         (wrapped("experiment"), true),
         (wrapped("label"), runs.iter().any(|entry| entry.run.label.is_some())),
-        (Column::left("started (UTC)"), true),
+        (TableColumn::left("started (UTC)"), true),
         (wrapped("machine"), differ(&machine_of)),
         (wrapped("flags"), flags.iter().any(|flags| !flags.is_empty())),
-        (Column::right("took"), runs.iter().any(|entry| entry.took_ns.is_some())),
-        (Column::right("n"), true),
-        (Column::left("complete"), runs.iter().any(|entry| !entry.run.complete)),
+        (TableColumn::right("took"), runs.iter().any(|entry| entry.took_ns.is_some())),
+        (TableColumn::right("n"), true),
+        (TableColumn::left("complete"), runs.iter().any(|entry| !entry.run.complete)),
     ];
     let kept = all.each_ref().map(|(_, is_kept)| *is_kept);
     let columns = all.into_iter().enumerate().filter(|(_, (_, is_kept))| *is_kept);
-    let columns = columns.map(|(at, (column, _))| Column { gap: usize::from(at > 0), ..column });
+    let columns =
+        columns.map(|(at, (column, _))| TableColumn { gap: usize::from(at > 0), ..column });
     let mut table = Table::new(columns.collect());
     for (entry, flags) in runs.iter().zip(&flags) {
         let cells = row(entry, flags).into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
         table.row(Style::Plain, cells.map(|(cell, _)| cell));
     }
     let mut page = Page::new(&LAYOUT);
-    grid::write(&mut page, &table, Head::Styled(Style::Plain));
+    grid::write(&mut page, &table, HeadingStyle::Styled(Style::Plain));
     page.into_text().trim_end().to_owned()
 }
 
-fn row(entry: &Entry, flags: &str) -> [String; 9] {
+fn row(entry: &HistoryEntry, flags: &str) -> [String; 9] {
     let run = &entry.run;
     [
         run.id.clone(),
@@ -88,7 +90,7 @@ fn machine(machine: &Machine) -> String {
 /// fill it.
 fn limited(text: &str) -> String {
     const LIMIT: usize = 60;
-    let text = clean(text);
+    let text = escape_controls(text);
     let mut shown: String = text.chars().take(LIMIT).collect();
     if text.chars().nth(LIMIT).is_some() {
         shown.push('…');
@@ -102,13 +104,17 @@ pub(crate) fn by_commit(
     metric: &str,
     all: &[CommitSeries],
     without_commit: usize,
-    layout: &Layout,
+    layout: &PageLayout,
 ) -> String {
     let mut page = Page::new(layout);
     for series in all {
         page.blank();
         heading(&mut page, method, metric, &series.place);
-        grid::write(&mut page, &commit_table(&series.commits, metric::unit(metric)), Head::Ruled);
+        grid::write(
+            &mut page,
+            &commit_table(&series.commits, metric::unit(metric)),
+            HeadingStyle::Ruled,
+        );
     }
     page.blank();
     page.paragraph(
@@ -136,7 +142,7 @@ pub(crate) fn by_commit(
 
 fn commit_table(commits: &[CommitValue], unit: &'static str) -> Table {
     let values = || commits.iter().flat_map(|one| &one.runs).map(|run| run.p50);
-    let unit = Unit::of(unit, values());
+    let unit = Unit::for_values(unit, values());
     let range = |one: &CommitValue| {
         let all = || one.runs.iter().map(|run| run.p50);
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::MIN, f64::max));
@@ -150,17 +156,17 @@ fn commit_table(commits: &[CommitValue], unit: &'static str) -> Table {
         "" => "p50".to_owned(),
         name => format!("p50, {name}"),
     };
-    let last = Column { too_wide: TooWide::Wrap, ..Column::left("subject") };
+    let last = TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left("subject") };
     Table::of_columns(vec![
-        (Column { gap: 0, ..Column::left("commit") })
-            .filled(commits.iter(), |one| one.commit.described()),
-        Column::right(&heading).filled(commits.iter(), |one| unit.number(one.p50)),
-        Column::right("range").filled(commits.iter(), range),
-        Column::right("runs").filled(commits.iter(), |one| one.runs.len().to_string()),
-        Column::right("ratio").filled(commits.iter(), |one| {
+        (TableColumn { gap: 0, ..TableColumn::left("commit") })
+            .with_cells(commits.iter(), |one| one.commit.described()),
+        TableColumn::right(&heading).with_cells(commits.iter(), |one| unit.number(one.p50)),
+        TableColumn::right("range").with_cells(commits.iter(), range),
+        TableColumn::right("runs").with_cells(commits.iter(), |one| one.runs.len().to_string()),
+        TableColumn::right("ratio").with_cells(commits.iter(), |one| {
             one.ratio.map_or(NONE.to_owned(), |value| ratio(value, 3))
         }),
-        last.filled(commits.iter(), subject),
+        last.with_cells(commits.iter(), subject),
     ])
 }
 
@@ -171,7 +177,7 @@ const HEIGHT: usize = 12;
 /// Larger differences are shown on a logarithmic axis.
 const LINEAR_MAX: f64 = 10.0;
 
-pub(crate) fn over_time(method: &str, metric: &str, all: &[Series], layout: &Layout) -> String {
+pub(crate) fn over_time(method: &str, metric: &str, all: &[Series], layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     for series in all {
         page.blank();
@@ -199,7 +205,7 @@ pub(super) fn heading(page: &mut Page, method: &str, metric: &str, place: &Serie
 
 fn plot(page: &mut Page, series: &Series, unit: &'static str) {
     let values: Vec<f64> = series.values.iter().map(|value| value.p50).collect();
-    let axis = Axis::from_values(&values);
+    let axis = ValueScale::from_values(&values);
     let labels: Vec<String> = (0..HEIGHT)
         .map(|row| match row {
             0 | 5 | 11 => amount(unit, axis.value(row)),
@@ -230,7 +236,7 @@ fn column(index: usize, n: usize, width: usize) -> usize {
     if n < 2 { 0 } else { index * (used - 1) / (n - 1) }
 }
 
-fn canvas(series: &Series, axis: &Axis, width: usize) -> Vec<Vec<char>> {
+fn canvas(series: &Series, axis: &ValueScale, width: usize) -> Vec<Vec<char>> {
     let values: Vec<f64> = series.values.iter().map(|value| value.p50).collect();
     let n = values.len();
     let mut canvas = vec![vec![' '; width]; HEIGHT];
@@ -256,17 +262,17 @@ fn canvas(series: &Series, axis: &Axis, width: usize) -> Vec<Vec<char>> {
     canvas
 }
 
-struct Axis {
+struct ValueScale {
     low: f64,
     high: f64,
     logarithms: bool,
 }
 
-impl Axis {
-    fn from_values(values: &[f64]) -> Axis {
+impl ValueScale {
+    fn from_values(values: &[f64]) -> ValueScale {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Axis { low, high, logarithms: low > 0.0 && high / low > LINEAR_MAX }
+        ValueScale { low, high, logarithms: low > 0.0 && high / low > LINEAR_MAX }
     }
 
     fn at(&self, value: f64) -> f64 {
@@ -318,14 +324,14 @@ fn write_changes(page: &mut Page, series: &Series) {
     page.paragraph(Style::Dim, "changes: ", &text);
 }
 
-// What got slower lately, as text.
+// Recent slowdowns, as text.
 
 /// More facts are only in JSON.
 const FACTS_MAX: usize = 8;
 /// The maximum width of the value of a fact.
 const VALUE_WIDTH: usize = 40;
 
-pub(crate) fn alert(found: &Alert, layout: &Layout) -> String {
+pub(crate) fn alert(found: &Alert, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     for slowdown in &found.slowdowns {
         one(&mut page, slowdown);
@@ -355,7 +361,7 @@ pub(crate) fn alert(found: &Alert, layout: &Layout) -> String {
     page.into_text()
 }
 
-fn one(page: &mut Page, Changed { slowdown, changed }: &Changed) {
+fn one(page: &mut Page, SlowdownWithChanges { slowdown, changed }: &SlowdownWithChanges) {
     let place = &slowdown.place;
     let machine: String = match place.machine.as_str() {
         "" => "not known".to_owned(),
@@ -422,7 +428,7 @@ mod tests {
     use super::*;
     use crate::report::json::history::runs as json;
 
-    fn run(id: &str, label: Option<&str>, cpu: Option<&str>) -> Entry {
+    fn run(id: &str, label: Option<&str>, cpu: Option<&str>) -> HistoryEntry {
         let run = Listed {
             id: id.to_owned(),
             uuid: String::new(),
@@ -437,10 +443,10 @@ mod tests {
             cells: 16,
             samples: 1632,
         };
-        Entry { run, took_ns: None, flags: BTreeMap::new() }
+        HistoryEntry { run, took_ns: None, flags: BTreeMap::new() }
     }
 
-    fn with(mut entry: Entry, took_ns: u64, flags: &[(&str, &str)]) -> Entry {
+    fn with(mut entry: HistoryEntry, took_ns: u64, flags: &[(&str, &str)]) -> HistoryEntry {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         entry.took_ns = Some(took_ns);
         entry.flags = flags.iter().map(owned).collect();
@@ -572,7 +578,7 @@ mod by_commit_tests {
                 changed,
             ],
         };
-        let layout = Layout { width: 80, colour: false };
+        let layout = PageLayout { width: 80, colour: false };
         insta::assert_snapshot!(by_commit("./tool", "wall_ns", &[series], 2, &layout), @r"
         ./tool, p50 of wall_ns · bench · cache as is · machine 01234567
         commit         p50, ms      range  runs  ratio  subject
@@ -621,7 +627,7 @@ mod over_time_tests {
     }
 
     fn drawn(series: Series, width: usize) -> String {
-        over_time("mmap", "wall_ns", &[series], &Layout { width, colour: false })
+        over_time("mmap", "wall_ns", &[series], &PageLayout { width, colour: false })
     }
 
     #[test]

@@ -3,14 +3,14 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, Head};
-use super::{Layout, Page};
-use crate::reference::{PREFIX, Published, Study};
-use crate::report::views::table::{Column, Style, Table, TooWide};
+use super::grid::{self, HeadingStyle};
+use super::{Page, PageLayout};
+use crate::published::{PREFIX, Published, Study};
+use crate::report::views::table::{Style, Table, TableColumn, TooWide};
 use crate::report::views::units::{NONE, amount};
-use crate::report::views::words::clean;
+use crate::report::views::words::escape_controls;
 
-const LAYOUT: Layout = Layout { width: 80, colour: false };
+const LAYOUT: PageLayout = PageLayout { width: 80, colour: false };
 
 /// The names of experiments, each with its question.
 pub(crate) fn experiments(entries: Vec<[String; 2]>) -> String {
@@ -32,7 +32,7 @@ pub(crate) fn methods(entries: Entries<'_>) -> String {
     let Entries { name, question, params, methods, languages } = entries;
     let mut page = Page::new(&LAYOUT);
     page.paragraph(Style::Plain, &format!("{name}: "), question);
-    let names = params.iter().chain(&methods).map(|[name, _]| clean(name).width());
+    let names = params.iter().chain(&methods).map(|[name, _]| escape_controls(name).width());
     let width = names.max().unwrap_or_default();
     section(&mut page, "Params:", width, params);
     section(&mut page, "Methods:", width, methods);
@@ -50,22 +50,22 @@ fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2
         page.blank();
         page.line(&[(Style::Plain, heading)]);
     }
-    let column = |width_min, too_wide| Column {
+    let column = |width_min, too_wide| TableColumn {
         heading: Vec::new(),
         width_min,
         too_wide,
-        ..Column::left("")
+        ..TableColumn::left("")
     };
     let columns = vec![column(width, TooWide::Stay), column(0, TooWide::Wrap)];
     let mut table = Table::new(columns);
     for entry in entries {
         table.row(Style::Plain, entry);
     }
-    grid::write(page, &table, Head::Styled(Style::Plain));
+    grid::write(page, &table, HeadingStyle::Styled(Style::Plain));
 }
 
 /// The figures of one published result.
-pub(crate) fn published_figures(published: &Published, layout: &Layout) -> String {
+pub(crate) fn published_figures(published: &Published, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     let name = format!("{PREFIX}{} · {}", published.name, published.machine);
     page.paragraph(Style::Bold, "", &name);
@@ -87,12 +87,12 @@ pub(crate) fn published_figures(published: &Published, layout: &Layout) -> Strin
         cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
         table.row(Style::Plain, cells);
     }
-    grid::write(&mut page, &table, Head::Ruled);
+    grid::write(&mut page, &table, HeadingStyle::Ruled);
     page.into_text()
 }
 
 /// All published results, each with its source and its known defects, and the studies.
-pub(crate) fn published(all: &[Published], studies: &[Study], layout: &Layout) -> String {
+pub(crate) fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     for published in all {
         let name = format!("{PREFIX}{}", published.name);

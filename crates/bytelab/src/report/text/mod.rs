@@ -1,5 +1,5 @@
-//! Pages for a terminal. All text passes through [`clean`], so that no name, reason or label can
-//! control the terminal; colour is added after that, and only here.
+//! Pages for a terminal. All text passes through [`escape_controls`], so that no name, reason or
+//! label can control the terminal; colour is added after that, and only here.
 
 pub(crate) mod compare;
 pub(crate) mod foot;
@@ -15,11 +15,11 @@ pub(crate) mod sweep;
 use unicode_width::UnicodeWidthStr;
 
 use crate::report::views::table::Style;
-use crate::report::views::words::{clean, fitting};
+use crate::report::views::words::{escape_controls, fitting};
 
 /// The capabilities of the output. The caller that prints sets them, because it knows the terminal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct PageLayout {
     /// The width in columns.
     pub(crate) width: usize,
     pub(crate) colour: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Page {
 const WIDTH_MIN: usize = 20;
 
 impl Page {
-    pub(crate) fn new(layout: &Layout) -> Page {
+    pub(crate) fn new(layout: &PageLayout) -> Page {
         Page { text: String::new(), width: layout.width.max(WIDTH_MIN), colour: layout.colour }
     }
 
@@ -46,7 +46,7 @@ impl Page {
     /// One line of any length, of parts that may each have a style.
     pub(crate) fn line(&mut self, parts: &[(Style, &str)]) {
         for (style, part) in parts {
-            let part = clean(part);
+            let part = escape_controls(part);
             match code(*style).filter(|_| self.colour && !part.trim().is_empty()) {
                 Some(code) => self.text.extend(["\u{1b}[", code, "m", &part, "\u{1b}[0m"]),
                 None => self.text += &part,
@@ -66,18 +66,18 @@ impl Page {
     /// following lines are indented.
     pub(crate) fn paragraph(&mut self, style: Style, mark: &str, text: &str) {
         let indent = if mark.is_empty() { 0 } else { 2 };
-        self.broken(style, mark, text, indent);
+        self.wrap(style, mark, text, indent);
     }
 
     /// A text with a hanging mark: the lines of the text do not extend below the mark.
     pub(crate) fn hanging(&mut self, mark: &str, text: &str) {
-        let mark = clean(mark);
-        self.broken(Style::Plain, &mark, text, mark.width());
+        let mark = escape_controls(mark);
+        self.wrap(Style::Plain, &mark, text, mark.width());
     }
 
-    fn broken(&mut self, style: Style, mark: &str, text: &str, indent: usize) {
-        let (mark, text) = (clean(mark), clean(text));
-        let mut lines = broken(&text, self.width, [mark.width(), indent], false).into_iter();
+    fn wrap(&mut self, style: Style, mark: &str, text: &str, indent: usize) {
+        let (mark, text) = (escape_controls(mark), escape_controls(text));
+        let mut lines = wrap_lines(&text, self.width, [mark.width(), indent], false).into_iter();
         let first = lines.next().unwrap_or_default();
         self.line(&[(style, &mark), (Style::Plain, &first)]);
         for line in lines {
@@ -102,11 +102,11 @@ fn code(style: Style) -> Option<&'static str> {
 
 /// A text on lines of this width; a word that is wider is cut only if `cuts`.
 pub(crate) fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
-    broken(text, width, [0, 0], cuts)
+    wrap_lines(text, width, [0, 0], cuts)
 }
 
 /// Wraps at spaces. The first line and the others have this much less space.
-fn broken(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool) -> Vec<String> {
+fn wrap_lines(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = first;
@@ -144,10 +144,10 @@ fn broken(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::views::words::steers;
+    use crate::report::views::words::is_control;
 
     fn page(width: usize, colour: bool) -> Page {
-        Page::new(&Layout { width, colour })
+        Page::new(&PageLayout { width, colour })
     }
 
     #[test]
@@ -159,18 +159,18 @@ mod tests {
         let text = page.into_text();
         let (first, _) = text.split_once('\n').unwrap();
         assert_eq!(first, r"a\u{1b}[31mb\u{7f}\u{9b}2J\u{202e}c d e\u{200b}");
-        assert!(!text.chars().any(|c| c != '\n' && steers(c)), "{text:?}");
+        assert!(!text.chars().any(|c| c != '\n' && is_control(c)), "{text:?}");
     }
 
     #[test]
     fn colour_is_only_where_it_is_wanted() {
-        let written = |colour| {
+        let rendered = |colour| {
             let mut page = page(80, colour);
             page.line(&[(Style::Plain, "a "), (Style::Red, "b")]);
             page.into_text()
         };
-        assert_eq!(written(false), "a b\n");
-        assert_eq!(written(true), "a \u{1b}[31mb\u{1b}[0m\n");
+        assert_eq!(rendered(false), "a b\n");
+        assert_eq!(rendered(true), "a \u{1b}[31mb\u{1b}[0m\n");
     }
 
     #[test]

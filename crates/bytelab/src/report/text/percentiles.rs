@@ -5,18 +5,18 @@ use lab::analyze::{Analysis, CellSummary, Percentile, Summary};
 use lab::run::{Cell, Run, Status};
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, Head};
+use super::grid::{self, HeadingStyle};
 use super::results::TOO_SMALL;
-use super::{Layout, Page};
-use crate::report::views::Varying;
+use super::{Page, PageLayout};
+use crate::report::views::VaryingParams;
 use crate::report::views::rows::{self, Row, Rows, WALL};
-use crate::report::views::table::{Column, Style, Table};
+use crate::report::views::table::{Style, Table, TableColumn};
 use crate::report::views::units::{NONE, Unit, amount, count};
-use crate::report::views::words::{clean, shortened};
+use crate::report::views::words::{escape_controls, shortened};
 
-pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+pub(crate) fn percentiles(run: &Run, analysis: &Analysis, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
-    let varying = &Varying::of_run(run);
+    let varying = &VaryingParams::of_run(run);
     let (mut too_small, mut one_session) = (false, false);
     for (i, cell) in run.cells.iter().enumerate() {
         heading(&mut page, cell, varying);
@@ -66,8 +66,8 @@ fn batched(page: &mut Page, summary: &CellSummary) {
     }
 }
 
-fn heading(page: &mut Page, cell: &Cell, varying: &Varying<'_>) {
-    let name = format!("{}{}", cell.method, varying.of(&cell.point));
+fn heading(page: &mut Page, cell: &Cell, varying: &VaryingParams<'_>) {
+    let name = format!("{}{}", cell.method, varying.in_parentheses(&cell.point));
     let status = match &cell.status {
         Status::Measured => String::new(),
         Status::Skipped(reason) => format!(": skipped — {reason}"),
@@ -99,7 +99,7 @@ fn table(page: &mut Page, summary: &CellSummary) -> bool {
         return false;
     }
     let (shown, table) = fitted(&summary.metrics, page.width());
-    grid::write(page, &table, Head::Styled(Style::Dim));
+    grid::write(page, &table, HeadingStyle::Styled(Style::Dim));
     summary.metrics.iter().filter(|metric| has_bounds(metric)).any(|metric| {
         let inner = shown.iter().filter(|p| is_inner(**p));
         let mut found = inner.filter_map(|p| rows::percentile(metric, *p));
@@ -124,8 +124,10 @@ fn fitted(metrics: &[Summary], width: usize) -> (&'static [u8], Table) {
 }
 
 fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Table {
-    let values = shown.iter().map(|p| Column { gap: 1, ..Column::right(&format!("p{p}")) });
-    let columns = [Column { gap: 0, ..Column::left("  metric") }, Column::right("n")];
+    let values =
+        shown.iter().map(|p| TableColumn { gap: 1, ..TableColumn::right(&format!("p{p}")) });
+    let columns =
+        [TableColumn { gap: 0, ..TableColumn::left("  metric") }, TableColumn::right("n")];
     let mut table = Table::new(columns.into_iter().chain(values).collect());
     for metric in metrics {
         lines(&mut table, metric, shown, name_width);
@@ -137,7 +139,7 @@ fn drawn(metrics: &[Summary], shown: &[u8], name_width: usize) -> Table {
 fn lines(table: &mut Table, metric: &Summary, shown: &[u8], name_width: usize) {
     let found: Vec<(u8, Option<&Percentile>)> =
         shown.iter().map(|p| (*p, rows::percentile(metric, *p))).collect();
-    let unit = Unit::of(metric.unit, found.iter().filter_map(|(_, p)| Some((*p)?.value)));
+    let unit = Unit::for_values(metric.unit, found.iter().filter_map(|(_, p)| Some((*p)?.value)));
     // If all samples have the same count, that number is exact.
     let exact = metric.unit == "count" && metric.constant;
     let unit = if exact { Unit::ONE } else { unit };
@@ -146,7 +148,8 @@ fn lines(table: &mut Table, metric: &Summary, shown: &[u8], name_width: usize) {
     let head = [format!("  {}", label(metric, unit, name_width)), metric.n.to_string()];
     table.row(Style::Plain, head.into_iter().chain(values));
     if has_bounds(metric) {
-        let bounds: [(&str, Bound); 2] = [("    from", |p| p.low), ("    to", |p| p.high)];
+        let bounds: [(&str, PercentileBound); 2] =
+            [("    from", |p| p.low), ("    to", |p| p.high)];
         for (word, bound) in bounds {
             let cells = found.iter().map(|(p, found)| match found {
                 Some(found) if is_inner(*p) => {
@@ -159,7 +162,7 @@ fn lines(table: &mut Table, metric: &Summary, shown: &[u8], name_width: usize) {
     }
 }
 
-type Bound = fn(&Percentile) -> Option<f64>;
+type PercentileBound = fn(&Percentile) -> Option<f64>;
 
 fn has_bounds(metric: &Summary) -> bool {
     metric.n > 0 && !metric.constant
@@ -178,7 +181,7 @@ fn label(metric: &Summary, unit: Unit, width: usize) -> String {
         "bytes/s" => "_bytes_per_s",
         _ => "",
     };
-    let name = clean(metric.metric.strip_suffix(ending).unwrap_or(&metric.metric));
+    let name = escape_controls(metric.metric.strip_suffix(ending).unwrap_or(&metric.metric));
     let unit = if unit.name.is_empty() { String::new() } else { format!(" [{}]", unit.name) };
     shortened(&name, width.saturating_sub(unit.width())) + &unit
 }
@@ -192,9 +195,9 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const NAME_MAX: usize = 24;
 const FIGURE: usize = 9;
 
-pub(crate) fn plot(run: &Run, analysis: &Analysis, layout: &Layout) -> String {
+pub(crate) fn plot(run: &Run, analysis: &Analysis, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
-    let varying = &Varying::of_run(run);
+    let varying = &VaryingParams::of_run(run);
     for rows in rows::all(run, analysis) {
         let lines: Vec<(&Row<'_>, Vec<f64>)> =
             rows.iter().map(|row| (row, samples(row))).filter(|(_, all)| !all.is_empty()).collect();
@@ -218,19 +221,19 @@ fn samples(row: &Row<'_>) -> Vec<f64> {
 
 /// The visible range of a family: from p0 of its fastest method to the end of the axis. A few very
 /// long samples would leave only one column for the rest: they are counted in the last column.
-struct Axis {
+struct PercentileAxis {
     from: f64,
     to: f64,
     columns: usize,
 }
 
-impl Axis {
-    fn of(lines: &[(&Row<'_>, Vec<f64>)], columns: usize) -> Axis {
+impl PercentileAxis {
+    fn new(lines: &[(&Row<'_>, Vec<f64>)], columns: usize) -> PercentileAxis {
         let mut all: Vec<f64> = lines.iter().flat_map(|(_, all)| all).map(|x| x.ln()).collect();
         all.sort_unstable_by(f64::total_cmp);
         let at = |p: f64| lab::stats::nearest_rank(all.len(), p).map_or(0.0, |rank| all[rank - 1]);
         let (from, to) = (at(0.0), at(99.0));
-        Axis { from, to: to.max(from + 0.01), columns }
+        PercentileAxis { from, to: to.max(from + 0.01), columns }
     }
 
     fn column(&self, value: f64) -> usize {
@@ -240,27 +243,28 @@ impl Axis {
 }
 
 fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
-    let widest = lines.iter().map(|(row, _)| clean(row.name()).width()).max().unwrap_or_default();
+    let widest =
+        lines.iter().map(|(row, _)| escape_controls(row.name()).width()).max().unwrap_or_default();
     let name = widest.max("method".len()).min(NAME_MAX).min(page.width() / 3);
     // Two spaces before the name, and between the name, the figure and the two plots.
     let columns = (page.width().saturating_sub(name + FIGURE + 8) / 2).clamp(8, 60);
-    let axis = Axis::of(lines, columns);
+    let axis = PercentileAxis::new(lines, columns);
     let [from, to] = [axis.from, axis.to].map(|log| amount("ns", log.exp()));
     let fill = columns.saturating_sub(from.width() + to.width()).max(1);
     let mut table = Table::new(vec![
-        Column { width_min: name, ..Column::left("method") },
-        Column { width_min: FIGURE, ..Column::right("p50") },
-        Column { width_min: columns, ..Column::left("in order") },
-        Column::left(&format!("{from}{}{to}", " ".repeat(fill))),
+        TableColumn { width_min: name, ..TableColumn::left("method") },
+        TableColumn { width_min: FIGURE, ..TableColumn::right("p50") },
+        TableColumn { width_min: columns, ..TableColumn::left("in order") },
+        TableColumn::left(&format!("{from}{}{to}", " ".repeat(fill))),
     ]);
     for (row, all) in lines {
         let p50 = row.p50(WALL).map(|p50| p50.value).unwrap_or_default();
-        let unit = Unit::of("ns", [p50]);
+        let unit = Unit::for_values("ns", [p50]);
         let figure = format!("{} {}", unit.number(p50), unit.name);
-        let name = shortened(&clean(row.name()), name);
+        let name = shortened(&escape_controls(row.name()), name);
         table.row(Style::Plain, [name, figure, in_order(all, columns), histogram(all, &axis)]);
     }
-    grid::write(page, &table, Head::Styled(Style::Bold));
+    grid::write(page, &table, HeadingStyle::Styled(Style::Bold));
     let less_wait =
         if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
     let text = format!(
@@ -289,7 +293,7 @@ fn in_order(all: &[f64], columns: usize) -> String {
 }
 
 /// A column without samples is a space.
-fn histogram(all: &[f64], axis: &Axis) -> String {
+fn histogram(all: &[f64], axis: &PercentileAxis) -> String {
     let mut counts = vec![0usize; axis.columns];
     for value in all {
         counts[axis.column(*value)] += 1;
@@ -308,11 +312,11 @@ mod tests {
     use lab::run::Status;
 
     use crate::report::tests::fixture::Fixture;
-    use crate::report::text::Layout;
+    use crate::report::text::PageLayout;
     use crate::report::text::percentiles::percentiles;
 
     fn shown(f: &Fixture, width: usize) -> String {
-        percentiles(&f.run, &f.analysis, &Layout { width, colour: false })
+        percentiles(&f.run, &f.analysis, &PageLayout { width, colour: false })
     }
 
     fn fixture() -> Fixture {
@@ -417,7 +421,7 @@ mod plot_tests {
 
     #[test]
     fn a_histogram_counts_every_sample() {
-        let axis = Axis { from: 1f64.ln(), to: 16f64.ln(), columns: 4 };
+        let axis = PercentileAxis { from: 1f64.ln(), to: 16f64.ln(), columns: 4 };
         assert_eq!(histogram(&[1.0, 1.5, 1.9, 5.0, 5.0, 16.0, 1e9], &axis), "█ ▆▆");
         assert_eq!(histogram(&[], &axis), "    ");
     }

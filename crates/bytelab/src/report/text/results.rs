@@ -4,18 +4,18 @@ use lab::analyze::Comparison;
 use lab::metric;
 
 use super::Page;
-use super::grid::{self, Head};
+use super::grid::{self, HeadingStyle};
 use crate::report::views::rows::{
     ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
-use crate::report::views::table::{Column, Filled, Style, Table};
+use crate::report::views::table::{ColumnWithCells, Style, Table, TableColumn};
 use crate::report::views::units::{NONE, Unit, amount, count, ratio};
-use crate::report::views::words::{clean, shortened};
+use crate::report::views::words::{escape_controls, shortened};
 
 /// The mark for an n that is too small for an interval.
 pub(crate) const TOO_SMALL: &str = "?";
 
-/// What was omitted from a table, so that the page can mention it.
+/// The parts that were omitted from a table, so that the page can mention them.
 #[derive(Default)]
 pub(crate) struct Omitted {
     pub(crate) columns: Vec<&'static str>,
@@ -28,7 +28,7 @@ pub(crate) struct Omitted {
 /// Writes the table with as much content as fits the width of the page.
 pub(crate) fn write(page: &mut Page, rows: &Rows<'_>) -> Omitted {
     let (table, left) = fitted(rows, page.width());
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
     left
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn whole(rows: &Rows<'_>) -> Table {
 /// What a table omits, one after the other, until it fits: first what other columns also show, and
 /// last the basis of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum TablePart {
     LongHeadings,
     /// The interval of the wall time from bound to bound; otherwise it is shown as ± percent.
     WallBounds,
@@ -75,35 +75,36 @@ enum Part {
     ShortNames,
 }
 
-const PARTS: [Part; 13] = [
-    Part::LongHeadings,
-    Part::WallBounds,
-    Part::Throughput,
-    Part::Allocations,
-    Part::SystemCalls,
-    Part::WallInterval,
-    Part::LongNames,
-    Part::Cpu,
-    Part::PeakRss,
-    Part::Fresh,
-    Part::Names,
-    Part::RatioInterval,
-    Part::ShortNames,
+const PARTS: [TablePart; 13] = [
+    TablePart::LongHeadings,
+    TablePart::WallBounds,
+    TablePart::Throughput,
+    TablePart::Allocations,
+    TablePart::SystemCalls,
+    TablePart::WallInterval,
+    TablePart::LongNames,
+    TablePart::Cpu,
+    TablePart::PeakRss,
+    TablePart::Fresh,
+    TablePart::Names,
+    TablePart::RatioInterval,
+    TablePart::ShortNames,
 ];
 
 /// Shows everything that comes after the last omitted part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
-    given_up: Option<Part>,
+    given_up: Option<TablePart>,
 }
 
 impl Shape {
-    fn shows(self, part: Part) -> bool {
+    fn shows(self, part: TablePart) -> bool {
         self.given_up.is_none_or(|given_up| part > given_up)
     }
 
     fn name_width(self) -> usize {
-        let limits = [(Part::ShortNames, 6), (Part::Names, 12), (Part::LongNames, 24)];
+        let limits =
+            [(TablePart::ShortNames, 6), (TablePart::Names, 12), (TablePart::LongNames, 24)];
         limits.iter().find(|(part, _)| !self.shows(*part)).map_or(usize::MAX, |(_, width)| *width)
     }
 }
@@ -118,8 +119,8 @@ fn is_fresh(rows: &Rows<'_>) -> bool {
     rows.iter().any(|row| row.p50("total_ns").is_some())
 }
 
-fn part_of(count: &str) -> Part {
-    if count == ALLOCATIONS { Part::Allocations } else { Part::SystemCalls }
+fn part_of(count: &str) -> TablePart {
+    if count == ALLOCATIONS { TablePart::Allocations } else { TablePart::SystemCalls }
 }
 
 /// The deciding metric is the first column, with its interval.
@@ -133,7 +134,7 @@ fn judged(rows: &Rows<'_>) -> (&'static str, [&'static str; 3]) {
 
 /// If space is scarce, the time less the wait replaces it: for one thread they are nearly equal.
 fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
-    shape.shows(Part::Cpu) && (!rows.less_wait() || shape.shows(Part::WallInterval))
+    shape.shows(TablePart::Cpu) && (!rows.less_wait() || shape.shows(TablePart::WallInterval))
 }
 
 fn table(rows: &Rows<'_>, shape: Shape) -> Table {
@@ -146,52 +147,57 @@ fn table(rows: &Rows<'_>, shape: Shape) -> Table {
     table
 }
 
-fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
+fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
     let name = |row: &Row<'_>| name(row, shape);
-    let mut columns =
-        vec![Column { gap: 0, ..Column::left("").unit("  method") }.filled(rows.iter(), name)];
+    let mut columns = vec![
+        TableColumn { gap: 0, ..TableColumn::left("").unit("  method") }
+            .with_cells(rows.iter(), name),
+    ];
     let long = |name: &'static str, short| {
-        if shape.shows(Part::LongHeadings) { metric::heading(name) } else { short }
+        if shape.shows(TablePart::LongHeadings) { metric::heading(name) } else { short }
     };
     columns.extend(time(rows, shape));
     if rows.less_wait() {
         columns.push(figures(rows, WALL, metric::heading(WALL)).0);
     }
-    if shape.shows(Part::Throughput) && has_throughput(rows) {
+    if shape.shows(TablePart::Throughput) && has_throughput(rows) {
         columns.push(figures(rows, THROUGHPUT, long(THROUGHPUT, "")).0);
     }
     if shows_cpu(rows, shape) {
         columns.push(figures(rows, CPU, metric::heading(CPU)).0);
     }
     columns.extend(rows.further().map(|(name, heading)| figures(rows, name, heading).0));
-    if shape.shows(Part::PeakRss) {
+    if shape.shows(TablePart::PeakRss) {
         columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
     }
-    if shape.shows(Part::Fresh) && is_fresh(rows) {
+    if shape.shows(TablePart::Fresh) && is_fresh(rows) {
         let fresh = ["startup_ns", "prepare_ns", "total_ns"].into_iter();
         columns.extend(fresh.map(|name| figures(rows, name, heading(name)).0));
     }
     let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
     columns.extend(shown.map(|count| counts(rows, count)));
     columns.extend(ratios(rows, shape));
-    columns.push(Column::left("").unit("verdict").filled(rows.iter(), |row| rows.verdict(row)));
+    columns.push(
+        TableColumn::left("").unit("verdict").with_cells(rows.iter(), |row| rows.verdict(row)),
+    );
     columns
 }
 
 fn name(row: &Row<'_>, shape: Shape) -> String {
     let mark = if row.pareto { "* " } else { "  " };
-    format!("{mark}{}", shortened(&clean(row.name()), shape.name_width()))
+    format!("{mark}{}", shortened(&escape_controls(row.name()), shape.name_width()))
 }
 
 /// The p50 of the deciding time, and its interval: from bound to bound, or as ± percent.
-fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
+fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
     let (judged, [long, short, _]) = judged(rows);
-    let is_narrow = rows.less_wait() && !shape.shows(Part::LongHeadings);
+    let is_narrow = rows.less_wait() && !shape.shows(TablePart::LongHeadings);
     let (mut p50, unit) = figures(rows, judged, if is_narrow { short } else { long });
-    if !shape.shows(Part::WallInterval) {
+    if !shape.shows(TablePart::WallInterval) {
         return vec![p50];
     }
-    let headings = match (shape.shows(Part::LongHeadings), shape.shows(Part::WallBounds)) {
+    let headings = match (shape.shows(TablePart::LongHeadings), shape.shows(TablePart::WallBounds))
+    {
         (true, _) => [long, "95 %", "interval"],
         // One heading above two narrow columns.
         (false, true) => [short, "p50", "95 %"],
@@ -205,15 +211,15 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
     let interval = |row: &Row<'_>| {
         let Some(p) = row.p50(judged) else { return String::new() };
         match (p.low, p.high, unit) {
-            (Some(low), Some(high), Some(unit)) if shape.shows(Part::WallBounds) => {
+            (Some(low), Some(high), Some(unit)) if shape.shows(TablePart::WallBounds) => {
                 format!("{}–{}", unit.number(low), unit.number(high))
             }
             (Some(low), Some(high), _) => half_width((p.value - low).max(high - p.value), p.value),
             _ => TOO_SMALL.to_owned(),
         }
     };
-    let column = Column { gap: 1, ..Column::left(headings[1]).unit(headings[2]) };
-    vec![p50, column.filled(rows.iter(), interval)]
+    let column = TableColumn { gap: 1, ..TableColumn::left(headings[1]).unit(headings[2]) };
+    vec![p50, column.with_cells(rows.iter(), interval)]
 }
 
 fn half_width(half_width: f64, of: f64) -> String {
@@ -225,7 +231,7 @@ fn half_width(half_width: f64, of: f64) -> String {
     }
 }
 
-fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
+fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
     let bounds = |c: &Comparison| Some((c.low?, c.high?));
     let narrowest = (rows.iter().filter_map(|row| bounds(row.comparison?)))
         .map(|(low, high)| high - low)
@@ -246,49 +252,49 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<Filled> {
         },
         _ => String::new(),
     };
-    let mut columns = vec![Column::right("ratio").unit("").filled(rows.iter(), point)];
-    if shape.shows(Part::RatioInterval) {
-        let column = Column { gap: 1, ..Column::left("95 %").unit("interval") };
-        columns.push(column.filled(rows.iter(), interval));
+    let mut columns = vec![TableColumn::right("ratio").unit("").with_cells(rows.iter(), point)];
+    if shape.shows(TablePart::RatioInterval) {
+        let column = TableColumn { gap: 1, ..TableColumn::left("95 %").unit("interval") };
+        columns.push(column.with_cells(rows.iter(), interval));
     }
     columns
 }
 
 /// The p50 of a metric in one unit, which is returned; or each value in its own unit.
-fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (Filled, Option<Unit>) {
+fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (ColumnWithCells, Option<Unit>) {
     let stored = metric::unit(name);
     let value = |row: &Row<'_>| row.p50(name).map(|p50| p50.value);
-    let given = rows.options.time_unit.and_then(|unit| unit.of(stored));
+    let given = rows.options.time_unit.and_then(|unit| unit.find(stored));
     let unit = given.or_else(|| Unit::common(stored, rows.iter().filter_map(value)));
     let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
     let shown = unit.filter(|_| rows.iter().any(|row| value(row).is_some()));
-    let column = Column::right(title).unit(shown.map_or("", |unit| unit.name));
-    (column.filled(rows.iter(), |row| value(row).map_or(NONE.to_owned(), text)), unit)
+    let column = TableColumn::right(title).unit(shown.map_or("", |unit| unit.name));
+    (column.with_cells(rows.iter(), |row| value(row).map_or(NONE.to_owned(), text)), unit)
 }
 
 /// The p50 of a count: the exact count if it is the same in all samples.
-fn counts(rows: &Rows<'_>, name: &str) -> Filled {
+fn counts(rows: &Rows<'_>, name: &str) -> ColumnWithCells {
     let text = |row: &Row<'_>| match row.p50(name) {
         Some(p50) if row.is_constant(name) => count(p50.value).replace(' ', ""),
         Some(p50) => amount("count", p50.value).replace(' ', ""),
         None => NONE.to_owned(),
     };
-    Column::right(metric::short_heading(name)).unit("").filled(rows.iter(), text)
+    TableColumn::right(metric::short_heading(name)).unit("").with_cells(rows.iter(), text)
 }
 
 fn left(rows: &Rows<'_>, shape: Shape) -> Omitted {
     let parts = [
-        (Part::Throughput, metric::heading(THROUGHPUT)),
-        (Part::WallInterval, judged(rows).1[2]),
-        (Part::Cpu, metric::heading(CPU)),
-        (Part::PeakRss, metric::heading(PEAK_RSS)),
-        (Part::Fresh, "start-up, prepare, total"),
-        (Part::RatioInterval, "interval of ratio"),
+        (TablePart::Throughput, metric::heading(THROUGHPUT)),
+        (TablePart::WallInterval, judged(rows).1[2]),
+        (TablePart::Cpu, metric::heading(CPU)),
+        (TablePart::PeakRss, metric::heading(PEAK_RSS)),
+        (TablePart::Fresh, "start-up, prepare, total"),
+        (TablePart::RatioInterval, "interval of ratio"),
     ];
-    let left = |part: Part| match part {
-        Part::Cpu => !shows_cpu(rows, shape),
-        Part::Throughput => !shape.shows(part) && has_throughput(rows),
-        Part::Fresh => !shape.shows(part) && is_fresh(rows),
+    let left = |part: TablePart| match part {
+        TablePart::Cpu => !shows_cpu(rows, shape),
+        TablePart::Throughput => !shape.shows(part) && has_throughput(rows),
+        TablePart::Fresh => !shape.shows(part) && is_fresh(rows),
         _ => !shape.shows(part),
     };
     let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
@@ -296,13 +302,13 @@ fn left(rows: &Rows<'_>, shape: Shape) -> Omitted {
     let counts = counts.map(|name| metric::short_heading(name));
     let columns = columns.chain(counts).collect();
     let names = rows.iter().filter_map(|row| {
-        let full = clean(row.name());
+        let full = escape_controls(row.name());
         let short = shortened(&full, shape.name_width());
         (short != *full).then(|| (short, full.into_owned()))
     });
     Omitted {
         columns,
         names: names.collect(),
-        half_widths: !shape.shows(Part::WallBounds) && shape.shows(Part::WallInterval),
+        half_widths: !shape.shows(TablePart::WallBounds) && shape.shows(TablePart::WallInterval),
     }
 }

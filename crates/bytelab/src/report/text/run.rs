@@ -5,31 +5,38 @@ use lab::analyze::{Analysis, Family, StoppingDecision, Verdict};
 use lab::run::Run;
 
 use super::foot::{self, Footnotes};
-use super::grid::{self, Head};
+use super::grid::{self, HeadingStyle};
 use super::results::{self, Omitted};
-use super::{Layout, Page};
-use crate::report::views::numbers::{self, Column, LAYOUTS, Number, legend, numbers, table};
+use super::{Page, PageLayout};
+use crate::report::views::numbers::{
+    self, LAYOUTS, MeasuredNumber, NumbersColumn, legend, numbers, table,
+};
 use crate::report::views::rows::{self, Rows, TableOptions};
-use crate::report::views::sweep::{self, Group, groups};
+use crate::report::views::sweep::{self, PointOrSweep, groups};
 use crate::report::views::table::{Style, Table};
 use crate::report::views::words::{self, cache, margin, measured, minute, revisions, taken};
-use crate::report::views::{Varying, View, answer, view};
+use crate::report::views::{VaryingParams, View, answer, view};
 
-/// What a reader wants to see of a run.
+/// The options of the page of a run.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct TextOptions<'a> {
     pub(crate) table: TableOptions<'a>,
     /// All notes, and not only those that could change the answer.
     pub(crate) all_notes: bool,
 }
 
 /// The table of each point or sweep, the answer in one sentence, and the warnings.
-pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &Layout) -> String {
+pub(crate) fn text(
+    run: &Run,
+    analysis: &Analysis,
+    shown: TextOptions<'_>,
+    layout: &PageLayout,
+) -> String {
     if view(run) == View::Rows {
         return numbers_text(run, analysis, &[], layout);
     }
     let mut page = Page::new(layout);
-    let varying = Varying::of_run(run);
+    let varying = VaryingParams::of_run(run);
     head(&mut page, run, &varying);
     let all = rows::arranged(run, analysis, shown.table);
     let mut left = Vec::new();
@@ -40,8 +47,8 @@ pub(crate) fn text(run: &Run, analysis: &Analysis, shown: Shown<'_>, layout: &La
     for group in sweep::groups(tables, &varying) {
         page.blank();
         match group {
-            Group::Sweep(sweep) => left.push(super::sweep::write(&mut page, &sweep)),
-            Group::Point(rows) => {
+            PointOrSweep::Sweep(sweep) => left.push(super::sweep::write(&mut page, &sweep)),
+            PointOrSweep::Point(rows) => {
                 has_points = true;
                 let title =
                     if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
@@ -92,7 +99,7 @@ fn point(page: &mut Page, rows: &Rows<'_>, title: &str) -> Option<Omitted> {
 }
 
 /// The lines above the tables: the question, the date, and how it was measured.
-pub(crate) fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
+pub(crate) fn head(page: &mut Page, run: &Run, varying: &VaryingParams<'_>) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
     let fact = match taken(run) {
         Some(taken) if run.plan.design.is_fixed() => {
@@ -108,7 +115,7 @@ pub(crate) fn head(page: &mut Page, run: &Run, varying: &Varying<'_>) {
     }
 }
 
-/// With two more facts about the run.
+/// The head of the page, with two more facts about the run.
 pub(super) fn head_with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
     let question = if run.question.is_empty() { &run.experiment } else { &run.question };
     page.paragraph(Style::Bold, &format!("{}: ", run.experiment), question);
@@ -131,8 +138,8 @@ pub(super) fn head_with(page: &mut Page, run: &Run, [fact, last]: [String; 2]) {
 
 // The table of `bytelab numbers`: a line per row, in units that fit it, with published figures.
 
-fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
-    let fits = |columns: &&&[Column]| grid::width(&table(numbers, columns)) <= width;
+fn fitting(numbers: &[MeasuredNumber], width: usize) -> Vec<NumbersColumn> {
+    let fits = |columns: &&&[NumbersColumn]| grid::width(&table(numbers, columns)) <= width;
     LAYOUTS.iter().find(fits).unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]).to_vec()
 }
 
@@ -140,8 +147,8 @@ fn fitting(numbers: &[Number], width: usize) -> Vec<Column> {
 pub(crate) fn numbers_text(
     run: &Run,
     analysis: &Analysis,
-    columns: &[Column],
-    layout: &Layout,
+    columns: &[NumbersColumn],
+    layout: &PageLayout,
 ) -> String {
     let numbers = numbers(run);
     let mut page = Page::new(layout);
@@ -155,7 +162,7 @@ pub(crate) fn numbers_text(
     let columns =
         if columns.is_empty() { fitting(&numbers, page.width()) } else { columns.to_vec() };
     page.blank();
-    grid::write(&mut page, &table(&numbers, &columns), Head::Ruled);
+    grid::write(&mut page, &table(&numbers, &columns), HeadingStyle::Ruled);
     page.blank();
     numbers_foot(&mut page, run, analysis, &numbers, &columns);
     page.into_text()
@@ -165,8 +172,8 @@ fn numbers_foot(
     page: &mut Page,
     run: &Run,
     analysis: &Analysis,
-    numbers: &[Number],
-    columns: &[Column],
+    numbers: &[MeasuredNumber],
+    columns: &[NumbersColumn],
 ) {
     for number in numbers {
         if let Err(reason) = &number.figures {
@@ -181,11 +188,11 @@ fn numbers_foot(
 
 // A run that is being measured: its tables on a screen of any size, and its looks in one line.
 
-pub(crate) struct Live<'a> {
+pub(crate) struct LiveRun<'a> {
     pub(crate) run: &'a Run,
     /// The medians until now, and the verdicts of the last look.
     pub(crate) analysis: &'a Analysis,
-    /// By cell of the run, whether it has left.
+    /// Indexed by cell of the run: whether its method no longer takes part.
     pub(crate) left: &'a [bool],
     /// The lines below the tables.
     pub(crate) below: &'a [String],
@@ -193,23 +200,23 @@ pub(crate) struct Live<'a> {
 
 /// At most `height` lines: the tables, of which the last rows are left out if there is no room for
 /// them, and the lines below. A run that has no verdicts has no tables.
-pub(crate) fn live_text(live: &Live<'_>, layout: &Layout, height: usize) -> String {
-    let Live { run, analysis, left, below } = live;
+pub(crate) fn live_text(live: &LiveRun<'_>, layout: &PageLayout, height: usize) -> String {
+    let LiveRun { run, analysis, left, below } = live;
     let mut page = Page::new(layout);
     let room = height.saturating_sub(below.len());
     if view(run) == View::Tables {
-        let varying = Varying::of_run(run);
+        let varying = VaryingParams::of_run(run);
         let mut all = rows::all(run, analysis);
         for rows in &mut all {
             rows.left = Some(left);
         }
         let width = page.width();
-        let of_group = |group: Group<'_, '_>| match group {
-            Group::Point(rows) => {
+        let of_group = |group: PointOrSweep<'_, '_>| match group {
+            PointOrSweep::Point(rows) => {
                 let point = varying.shown(&rows.family.point);
                 vec![(point, results::fitted(rows, width).0)]
             }
-            Group::Sweep(sweep) => {
+            PointOrSweep::Sweep(sweep) => {
                 let titled = |table| (sweep.title.clone(), table);
                 super::sweep::tables(&sweep, width).into_iter().map(titled).collect()
             }
@@ -246,7 +253,7 @@ fn write_tables(page: &mut Page, mut tables: Vec<(String, Table)>, mut room: usi
             table.rows.pop();
         }
         left_out += rows - table.rows.len();
-        // What comes after the first that does not fit is left out, too.
+        // All tables after the first one that does not fit are left out, too.
         room = if left_out > 0 { 0 } else { room - of_head - body(table) };
         if table.rows.is_empty() {
             continue;
@@ -254,7 +261,7 @@ fn write_tables(page: &mut Page, mut tables: Vec<(String, Table)>, mut room: usi
         if !title.is_empty() {
             page.line(&[(Style::Bold, &title)]);
         }
-        grid::write(page, table, Head::Ruled);
+        grid::write(page, table, HeadingStyle::Ruled);
     }
     if left_out > 0 && has_room {
         page.line(&[(Style::Dim, &format!("… {left_out} more"))]);
@@ -264,7 +271,7 @@ fn write_tables(page: &mut Page, mut tables: Vec<(String, Table)>, mut room: usi
 /// More names than these are counted instead.
 const NAMED_MAX: usize = 4;
 
-/// What a look has found, in one line.
+/// The findings of a look, in one line.
 pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
     let decisions = || {
         decided.families.iter().flat_map(|family| {
@@ -278,9 +285,11 @@ pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> Stri
         return "no two methods can be compared until now".to_owned();
     }
     let mut said = vec![format!("{sessions} sessions: {} of {all} decided", all - open)];
-    let varying = Varying::of_run(run);
+    let varying = VaryingParams::of_run(run);
     let name = |cell: usize| {
-        run.cells.get(cell).map(|cell| format!("{}{}", cell.method, varying.of(&cell.point)))
+        run.cells
+            .get(cell)
+            .map(|cell| format!("{}{}", cell.method, varying.in_parentheses(&cell.point)))
     };
     let gone = left.iter().enumerate().filter(|(_, left)| **left);
     let gone: Vec<String> = gone.filter_map(|(cell, _)| name(cell)).collect();
@@ -288,7 +297,7 @@ pub(crate) fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> Stri
         said.push(format!("left: {}", listed(&gone)));
     }
     let best = |family: &Family| {
-        let at = varying.of(&family.point);
+        let at = varying.in_parentheses(&family.point);
         let names = family.best.iter().filter_map(|cell| Some(&run.cells.get(*cell)?.method));
         names.map(|name| format!("{name}{at}")).collect::<Vec<_>>()
     };

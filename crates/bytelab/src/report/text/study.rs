@@ -1,18 +1,18 @@
 //! A published study beside runs of ours: what differs, one table in the author's order, and a
 //! verdict on each claim, by our samples alone.
 
-use super::grid::{self, Head};
-use super::{Layout, Page};
-use crate::reference::PREFIX;
+use super::grid::{self, HeadingStyle};
+use super::{Page, PageLayout};
+use crate::published::PREFIX;
 use crate::report::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::report::views::study::{Judgement, Outcome, StudyReport};
+use crate::report::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
 use crate::report::views::table::Style;
 
 /// From this width on, the table has all columns.
 const WIDE: usize = 110;
 
 /// The page of a study, with its claims if `with_claims`.
-pub(crate) fn text(report: &StudyReport<'_>, with_claims: bool, layout: &Layout) -> String {
+pub(crate) fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     head(&mut page, report);
     page.blank();
@@ -47,13 +47,13 @@ fn head(page: &mut Page, report: &StudyReport<'_>) {
 
 fn table(page: &mut Page, report: &StudyReport<'_>, is_wide: bool) {
     let (table, has_ratios) = report.table(is_wide);
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
     if has_ratios {
         page.paragraph(Style::Dim, "", RATIO);
     }
 }
 
-fn claims(page: &mut Page, judgements: &[Judgement<'_>]) {
+fn claims(page: &mut Page, judgements: &[JudgedClaim<'_>]) {
     page.blank();
     page.line(&[(Style::Bold, "What the author says, and what the samples of here say")]);
     for judgement in judgements {
@@ -65,20 +65,20 @@ fn claims(page: &mut Page, judgements: &[Judgement<'_>]) {
             outcome(page, "by what stands in its place: ", other);
         }
     }
-    let is_judged = |outcome: &Outcome<'_>| matches!(outcome, Outcome::Judged { .. });
+    let is_judged = |outcome: &ClaimOutcome<'_>| matches!(outcome, ClaimOutcome::Judged { .. });
     let mut all = judgements.iter().flat_map(|j| std::iter::once(&j.own).chain(&j.in_their_place));
     if all.any(is_judged) {
         page.paragraph(Style::Dim, "", ALL_TOGETHER);
     }
 }
 
-fn outcome(page: &mut Page, whose: &str, outcome: &Outcome<'_>) {
+fn outcome(page: &mut Page, whose: &str, outcome: &ClaimOutcome<'_>) {
     let (verdict, tests, missing) = match outcome {
-        Outcome::NotHere(reason) => {
+        ClaimOutcome::NotHere(reason) => {
             page.hanging("    ", &format!("{whose}not testable here: {reason}"));
             return;
         }
-        Outcome::Judged { verdict, tests, missing } => (*verdict, tests, missing),
+        ClaimOutcome::Judged { verdict, tests, missing } => (*verdict, tests, missing),
     };
     let (word, style) = word(verdict);
     page.line(&[(Style::Plain, "    "), (Style::Plain, whose), (style, word)]);

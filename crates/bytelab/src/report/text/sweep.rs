@@ -8,14 +8,16 @@ use lab::param::bytes;
 use lab::run::Run;
 
 use super::Page;
-use super::grid::{self, Head};
+use super::grid::{self, HeadingStyle};
 use super::results::Omitted;
 use crate::report::views::answer;
 use crate::report::views::rows::{Row, Rows};
 use crate::report::views::sweep::{self, Sweep};
-use crate::report::views::table::{self, Cell, CellKind, Column, Filled, Standing, Style, Table};
+use crate::report::views::table::{
+    self, CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
+};
 use crate::report::views::units::{NONE, Unit, amount};
-use crate::report::views::words::{clean, shortened};
+use crate::report::views::words::{escape_controls, shortened};
 
 /// Longer names of methods are shortened: where they are headings, and where they are in the first
 /// column.
@@ -38,12 +40,12 @@ pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Omitted {
         if part > 0 {
             page.blank();
         }
-        grid::write(page, table, Head::Ruled);
+        grid::write(page, table, HeadingStyle::Ruled);
     }
     page.paragraph(Style::Plain, "", &legend(sweep));
     page.blank();
     if let Some(table) = about(sweep) {
-        grid::write(page, &table, Head::Ruled);
+        grid::write(page, &table, HeadingStyle::Ruled);
         page.blank();
     }
     for rows in &sweep.points {
@@ -97,12 +99,16 @@ fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
     if !varies {
         lines.dedup_by_key(|line| line.0);
     }
-    let first = Column { gap: 0, ..Column::left("").unit("method") };
-    let mut columns =
-        vec![first.filled(lines.iter(), |(name, ..)| shortened(&clean(name), NAME_MAX))];
+    let first = TableColumn { gap: 0, ..TableColumn::left("").unit("method") };
+    let mut columns = vec![
+        first.with_cells(lines.iter(), |(name, ..)| shortened(&escape_controls(name), NAME_MAX)),
+    ];
     if varies {
-        columns
-            .push(Column::left("").unit(sweep.param).filled(lines.iter(), |line| line.1.as_str()));
+        columns.push(
+            TableColumn::left("")
+                .unit(sweep.param)
+                .with_cells(lines.iter(), |line| line.1.as_str()),
+        );
     }
     for (at, (name, heading)) in names.iter().enumerate() {
         let stored = metric::unit(name);
@@ -112,8 +118,8 @@ fn about(sweep: &Sweep<'_, '_>) -> Option<Table> {
             (Some(value), Some(unit)) => unit.number(value),
             (Some(value), None) => amount(stored, value),
         };
-        let column = Column::right(heading).unit(unit.map_or("", |unit| unit.name));
-        columns.push(column.filled(lines.iter(), text));
+        let column = TableColumn::right(heading).unit(unit.map_or("", |unit| unit.name));
+        columns.push(column.with_cells(lines.iter(), text));
     }
     (!names.is_empty()).then(|| Table::of_columns(columns))
 }
@@ -130,17 +136,18 @@ fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
     let at = |rows: &'_ Rows<'_>, method: &str| -> Option<usize> {
         rows.iter().find(|row| row.name() == method).map(|row| row.index)
     };
-    let first = |heading: &str, unit: &str| Column { gap: 0, ..Column::left(heading).unit(unit) };
-    let mut filled: Vec<Filled> = Vec::new();
+    let first =
+        |heading: &str, unit: &str| TableColumn { gap: 0, ..TableColumn::left(heading).unit(unit) };
+    let mut filled: Vec<ColumnWithCells> = Vec::new();
     if values_are_lines(sweep) {
-        filled.push(first("", sweep.param).filled(values.iter(), String::as_str));
+        filled.push(first("", sweep.param).with_cells(values.iter(), String::as_str));
         for method in &methods[columns] {
             let items: Vec<_> = sweep.points.iter().map(|rows| (*rows, at(rows, method))).collect();
-            filled.extend(times(&shortened(&clean(method), HEADING_MAX), &items));
+            filled.extend(times(&shortened(&escape_controls(method), HEADING_MAX), &items));
         }
     } else {
-        let names = |method: &&str| shortened(&clean(method), NAME_MAX);
-        filled.push(first(sweep.param, "method").filled(methods.iter(), names));
+        let names = |method: &&str| shortened(&escape_controls(method), NAME_MAX);
+        filled.push(first(sweep.param, "method").with_cells(methods.iter(), names));
         for (rows, value) in sweep.points[columns.clone()].iter().zip(&values[columns]) {
             let items: Vec<_> = methods.iter().map(|method| (*rows, at(rows, method))).collect();
             filled.extend(times(value, &items));
@@ -150,45 +157,46 @@ fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
 }
 
 /// A method at a point, by its index into the cells of the run; none where it was not measured.
-type Item<'r, 'a> = (&'r Rows<'a>, Option<usize>);
+type MethodCell<'r, 'a> = (&'r Rows<'a>, Option<usize>);
 
-fn row_of<'r, 'a>((rows, index): Item<'r, 'a>) -> Option<&'r Row<'a>> {
+fn row_of<'r, 'a>((rows, index): MethodCell<'r, 'a>) -> Option<&'r Row<'a>> {
     rows.get(index?)
 }
 
-fn time_of(item: Item<'_, '_>) -> Option<f64> {
+fn time_of(item: MethodCell<'_, '_>) -> Option<f64> {
     Some(row_of(item)?.p50(item.0.family.metric)?.value)
 }
 
 /// The times of some methods or values, and the sign of each verdict.
-fn times(heading: &str, items: &[Item<'_, '_>]) -> [Filled; 2] {
+fn times(heading: &str, items: &[MethodCell<'_, '_>]) -> [ColumnWithCells; 2] {
     let unit = Unit::common("ns", items.iter().filter_map(|item| time_of(*item)));
-    let figure = |item: &Item<'_, '_>| -> Cell {
+    let figure = |item: &MethodCell<'_, '_>| -> TableCell {
         let Some(row) = row_of(*item) else { return "".into() };
-        let Some(value) = time_of(*item) else { return Cell::none() };
+        let Some(value) = time_of(*item) else { return TableCell::none() };
         let text = unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
         let mark = if answer::fastest(item.0) == Some(row.index) { "*" } else { "" };
-        Cell::number(format!("{mark}{text}"), value)
+        TableCell::number(format!("{mark}{text}"), value)
     };
-    let sign = |item: &Item<'_, '_>| -> Cell {
+    let sign = |item: &MethodCell<'_, '_>| -> TableCell {
         let Some(row) = row_of(*item) else { return "".into() };
-        let standing = item.0.standing(row);
-        Cell { kind: CellKind::Verdict(standing), ..sign(item.0, row, standing).into() }
+        let role = item.0.role(row);
+        TableCell { kind: CellKind::Verdict(role), ..sign(item.0, row, role).into() }
     };
-    let figures = Column::right(heading).unit(unit.map_or("", |unit| unit.name));
+    let figures = TableColumn::right(heading).unit(unit.map_or("", |unit| unit.name));
     [
-        figures.filled(items.iter(), figure),
-        Column { gap: 1, width_min: 1, ..Column::left("").unit("") }.filled(items.iter(), sign),
+        figures.with_cells(items.iter(), figure),
+        TableColumn { gap: 1, width_min: 1, ..TableColumn::left("").unit("") }
+            .with_cells(items.iter(), sign),
     ]
 }
 
-fn sign(rows: &Rows<'_>, row: &Row<'_>, standing: Standing) -> &'static str {
-    match standing {
-        Standing::Yardstick | Standing::Reference => "",
-        Standing::Estimate | Standing::Unusable => NONE,
+fn sign(rows: &Rows<'_>, row: &Row<'_>, role: RowRole) -> &'static str {
+    match role {
+        RowRole::Yardstick | RowRole::Reference => "",
+        RowRole::Estimate | RowRole::Unusable => NONE,
         // No look has decided anything yet.
         _ if rows.left.is_some() && row.comparison.is_none_or(|c| c.low.is_none()) => "",
-        Standing::Compared(verdict) => match verdict {
+        RowRole::Compared(verdict) => match verdict {
             Verdict::Faster => "<",
             Verdict::Slower => ">",
             Verdict::Same => "=",
@@ -214,7 +222,7 @@ fn legend(sweep: &Sweep<'_, '_>) -> String {
 fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
     let max = if values_are_lines(sweep) { HEADING_MAX } else { NAME_MAX };
     let names = sweep.methods().into_iter().filter_map(|name| {
-        let full = clean(name);
+        let full = escape_controls(name);
         let short = shortened(&full, max);
         (short != *full).then(|| (short, full.into_owned()))
     });
@@ -227,13 +235,13 @@ pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
     let Some(SizeSweep { sizes, columns }) = sweep::size_sweep_of(run) else { return };
     page.blank();
     page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
-    let of = |heading: &str, unit: &str, width_min| table::Column {
+    let new_column = |heading: &str, unit: &str, width_min| table::TableColumn {
         gap: 0,
         width_min,
-        ..table::Column::right(heading).unit(unit)
+        ..table::TableColumn::right(heading).unit(unit)
     };
-    let methods = columns.iter().map(|column| of(column.method, column.pages, 11));
-    let mut table = Table::new(std::iter::once(of("", "", 8)).chain(methods).collect());
+    let methods = columns.iter().map(|column| new_column(column.method, column.pages, 11));
+    let mut table = Table::new(std::iter::once(new_column("", "", 8)).chain(methods).collect());
     for (at, size) in sizes.iter().enumerate() {
         let cell = |column: &size_sweep::SweepColumn<'_>| match column.ns[at] {
             Some(ns) if ns < 100.0 => format!("{ns:.2}"),
@@ -242,7 +250,7 @@ pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
         };
         table.row(Style::Plain, std::iter::once(bytes(*size)).chain(columns.iter().map(cell)));
     }
-    grid::write(page, &table, Head::Styled(Style::Bold));
+    grid::write(page, &table, HeadingStyle::Styled(Style::Bold));
     for column in columns.iter().filter(|column| column.method == "random") {
         page.blank();
         for line in sweep::plateau_lines(column, &sizes, &announced(run)) {

@@ -6,7 +6,7 @@ use std::fmt;
 use lab::analyze::{Comparison, Doubt, Family, LeftRunning, Overall, SESSIONS_MAX, Verdict};
 use lab::metric::heading;
 
-use super::Varying;
+use super::VaryingParams;
 use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
 use super::units::{amount, ns, percent, ratio as times};
 
@@ -24,12 +24,12 @@ pub(crate) fn of_family(rows: &Rows<'_>) -> String {
 
 /// The method that is shown to be the fastest, by its index into the cells of the run.
 pub(crate) fn fastest(rows: &Rows<'_>) -> Option<usize> {
-    Ranking::of(rows).fastest().map(|row| row.index)
+    Ranking::new(rows).fastest().map(|row| row.index)
 }
 
 /// The answer for several families together: which method is fastest at which of the points, or at
 /// how many of them.
-pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
+pub(crate) fn of_all(all: &[Rows<'_>], varying: &VaryingParams<'_>) -> String {
     if all.is_empty() {
         return "Nothing was measured.".to_owned();
     }
@@ -37,7 +37,7 @@ pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
     let mut open = Vec::new();
     for rows in all {
         let at = varying.shown(&rows.family.point);
-        match Ranking::of(rows).fastest() {
+        match Ranking::new(rows).fastest() {
             Some(row) => match fastest.iter_mut().find(|(name, _)| *name == row.name()) {
                 Some((_, points)) => points.push(at),
                 None => fastest.push((row.name(), vec![at])),
@@ -54,14 +54,14 @@ pub(crate) fn of_all(all: &[Rows<'_>], varying: &Varying<'_>) -> String {
         return format!("Fastest at all {} points: {name}.", points.len());
     }
     fastest.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
-    let of = |points: &[String]| match points.len() {
+    let points_text = |points: &[String]| match points.len() {
         n if n > POINTS_NAMED_MAX => format!("{n} of {} points", all.len()),
         _ => points.join("; "),
     };
     let mut parts: Vec<String> =
-        fastest.iter().map(|(name, points)| format!("{name} ({})", of(points))).collect();
+        fastest.iter().map(|(name, points)| format!("{name} ({})", points_text(points))).collect();
     if !open.is_empty() {
-        parts.push(format!("none shown ({})", of(&open)));
+        parts.push(format!("none shown ({})", points_text(&open)));
     }
     format!("Fastest by point: {}.", parts.join(", "))
 }
@@ -72,7 +72,7 @@ const METHODS_NAMED_MAX: usize = 8;
 /// The geometric mean of each method over all points; empty where there is none.
 pub(crate) fn over_points(all: &[Overall]) -> String {
     let Some(first) = all.first() else { return String::new() };
-    let of = |one: &Overall| match (one.low, one.high) {
+    let method_text = |one: &Overall| match (one.low, one.high) {
         (Some(low), Some(high)) => {
             let decimals = if high - low < 0.05 { 3 } else { 2 };
             let [ratio, low, high] = [one.ratio, low, high].map(|x| times(x, decimals));
@@ -80,7 +80,7 @@ pub(crate) fn over_points(all: &[Overall]) -> String {
         }
         _ => format!("{} takes {} (no interval)", one.method, times(one.ratio, 2)),
     };
-    let shown: Vec<String> = all.iter().take(METHODS_NAMED_MAX).map(of).collect();
+    let shown: Vec<String> = all.iter().take(METHODS_NAMED_MAX).map(method_text).collect();
     let more = match all.len().saturating_sub(METHODS_NAMED_MAX) {
         0 => String::new(),
         n => format!(", and {n} more (--json has all)"),
@@ -106,7 +106,7 @@ struct Ranking<'r, 'a> {
 }
 
 impl<'r, 'a> Ranking<'r, 'a> {
-    fn of(rows: &'r Rows<'a>) -> Self {
+    fn new(rows: &'r Rows<'a>) -> Self {
         let mut others: Vec<_> = (rows.contenders.iter())
             .filter(|row| !row.wrong() && !rows.is_reference(row))
             .filter_map(|row| {
@@ -176,45 +176,45 @@ fn unusable(rows: &Rows<'_>) -> String {
 }
 
 fn compared(rows: &Rows<'_>) -> String {
-    let standing = Ranking::of(rows);
-    let Some(reference) = standing.reference else {
+    let ranking = Ranking::new(rows);
+    let Some(reference) = ranking.reference else {
         return alone(rows);
     };
-    if let Some((row, comparison, ratio)) = standing.faster() {
-        return faster(&standing, reference, row, comparison, *ratio);
+    if let Some((row, comparison, ratio)) = ranking.faster() {
+        return faster(&ranking, reference, row, comparison, *ratio);
     }
     let name = reference.name();
-    let Some((next, comparison, ratio)) = standing.others.first() else {
+    let Some((next, comparison, ratio)) = ranking.others.first() else {
         return alone(rows);
     };
-    if standing.all(Verdict::Slower) {
+    if ranking.all(Verdict::Slower) {
         let more = difference(comparison, *ratio, "");
         return format!(
             "Fastest here: {name}, the reference; the next, {}, takes {more}.",
             next.name()
         );
     }
-    if standing.all(Verdict::Same) {
-        let all = match standing.others.len() {
+    if ranking.all(Verdict::Same) {
+        let all = match ranking.others.len() {
             1 => next.name().to_owned() + " takes",
             n => format!("All {n} others take"),
         };
         return format!("{all} the same time as {name}, within {} %.", rows.margin_percent);
     }
-    if standing.all(Verdict::Undecided) {
-        let open: Vec<&str> = standing.open().map(|(row, ..)| row.name()).collect();
-        let of = match (open.len(), standing.others.len()) {
+    if ranking.all(Verdict::Undecided) {
+        let open: Vec<&str> = ranking.open().map(|(row, ..)| row.name()).collect();
+        let of = match (open.len(), ranking.others.len()) {
             (0, 1) => return String::new(),
             (0, _) => return format!("No method is shown to be faster or slower than {name}."),
             (open, all) if open == all => String::new(),
             _ => format!(" of {}", open.join(", ")),
         };
-        let found = why_undecided(&standing, "one");
+        let found = why_undecided(&ranking, "one");
         return format!("No difference{of} to {name} can be shown{found}.");
     }
-    let found = why_undecided(&standing, "a difference");
-    let others = standing.beside_the_winner();
-    if let Some((row, ..)) = standing.shown_faster().next() {
+    let found = why_undecided(&ranking, "a difference");
+    let others = ranking.beside_the_winner();
+    if let Some((row, ..)) = ranking.shown_faster().next() {
         return format!(
             "No method is shown to be the fastest: {} is faster than {name}, the reference, and slower than \
              another one{others}{found}.",
@@ -225,7 +225,7 @@ fn compared(rows: &Rows<'_>) -> String {
 }
 
 fn faster(
-    standing: &Ranking<'_, '_>,
+    ranking: &Ranking<'_, '_>,
     reference: &Row<'_>,
     row: &Row<'_>,
     comparison: &Comparison,
@@ -237,11 +237,11 @@ fn faster(
         format!("Fastest here: {} — {}", row.name(), difference(comparison, ratio, &than)),
         peak.map(|peak| format!(", in {peak} of memory")).unwrap_or_default(),
         if comparison.below_relevance {
-            format!("; a difference below {} %", standing.rows.margin_percent)
+            format!("; a difference below {} %", ranking.rows.margin_percent)
         } else {
             String::new()
         },
-        standing.beside_the_winner(),
+        ranking.beside_the_winner(),
     ];
     parts.concat() + "."
 }
@@ -287,10 +287,11 @@ fn is_kept_back(comparison: &Comparison) -> bool {
     comparison.doubt.is_some() || undecided && excludes_1
 }
 
-/// What the undecided comparisons would have detected, or why they decide nothing.
-fn why_undecided(standing: &Ranking<'_, '_>, what: &str) -> String {
-    let stated = || standing.open().find_map(|(_, comparison, _)| Reason::of(comparison));
-    let open = standing.open().map(|(row, comparison, _)| (row.name(), *comparison));
+/// The differences that the undecided comparisons could have detected, or why they decide nothing.
+fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
+    let stated =
+        || ranking.open().find_map(|(_, comparison, _)| Reason::from_comparison(comparison));
+    let open = ranking.open().map(|(row, comparison, _)| (row.name(), *comparison));
     match (Reason::not_found(open), stated()) {
         (Some(not_found), _) => format!("; {what} of {not_found}"),
         (None, Some(reason)) => format!(": {reason}"),
@@ -312,7 +313,7 @@ fn without_verdict(rows: &Rows<'_>) -> String {
         if !missing && !is_kept_back(comparison) {
             continue;
         }
-        let reason = Reason::of(comparison);
+        let reason = Reason::from_comparison(comparison);
         match all.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, of)) => of.push(row),
             None => all.push((reason, vec![row])),
@@ -392,7 +393,7 @@ pub(super) enum Reason<'a> {
 }
 
 impl<'a> Reason<'a> {
-    /// Of undecided comparisons, each with its method; none where there is none.
+    /// The reason of these undecided comparisons, each with its method; `None` if there are none.
     pub(super) fn not_found(
         undecided: impl Iterator<Item = (&'a str, &'a Comparison)>,
     ) -> Option<Reason<'a>> {
@@ -407,7 +408,7 @@ impl<'a> Reason<'a> {
         Some(Reason::NotFound { least, most, sessions: found.last()?.2 })
     }
 
-    pub(super) fn of(comparison: &'a Comparison) -> Option<Reason<'a>> {
+    pub(super) fn from_comparison(comparison: &'a Comparison) -> Option<Reason<'a>> {
         let said = || comparison.reason.as_deref().map(Reason::Said);
         comparison.doubt.map(Reason::Doubt).or_else(said)
     }
@@ -418,8 +419,8 @@ impl fmt::Display for Reason<'_> {
         let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
         match self {
             Reason::NotFound { least, most, .. } if most.0 > 2.0 * least.0 => {
-                let of = |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
-                write!(f, "{} to {} would have been found 4 times out of 5", of(least), of(most))
+                let with_method = |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
+                write!(f, "{} to {} would have been found 4 times out of 5", with_method(least), with_method(most))
             }
             Reason::NotFound { most, sessions, .. } => {
                 write!(f, "{} would have been found 4 times out of 5", percent(most.0))?;

@@ -9,8 +9,8 @@ use lab::stats::RUNS_A_SIDE;
 
 use super::table::Style;
 use super::units::{self, ratio};
-use super::{Varying, words};
-use crate::reference::{Figure, PREFIX, Published};
+use super::{VaryingParams, words};
+use crate::published::{Figure, PREFIX, Published};
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
 pub(super) const OF_EACH_RUN: &str = "measured_";
@@ -73,16 +73,16 @@ pub(crate) fn is_of_the_moment(difference: &Difference) -> bool {
 /// More methods than these are counted instead of named.
 const METHODS_NAMED_MAX: usize = 8;
 
-/// What B is compared with A, in one sentence.
+/// The result of the comparison of B with A, in one sentence.
 pub(crate) fn answer(a: &Side, b: &Side, sides: &RunComparison) -> String {
     let contenders = sides.lines.iter().filter(|line| line.decides && line.role == Role::Contender);
     let points: Vec<&Point> = sides.lines.iter().map(|line| &line.point).collect();
-    let varying = Varying::of_points(&points);
+    let varying = VaryingParams::of_points(&points);
     let (mut known, mut ratios) = (Vec::new(), Vec::new());
     let mut open = 0;
     for line in contenders {
         let effect = line.relative.as_ref().unwrap_or(&line.absolute);
-        let name = format!("{}{}", line.method, varying.of(&line.point));
+        let name = format!("{}{}", line.method, varying.in_parentheses(&line.point));
         ratios.extend(line.absolute.ratio.map(|ratio| (ratio, name.clone())));
         match (effect.verdict, effect.ratio, effect.low, effect.high) {
             (Verdict::Undecided | Verdict::Missing | Verdict::WrongAnswer, ..) => open += 1,
@@ -215,16 +215,16 @@ fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
     })
 }
 
-/// What was checked, and against what.
+/// The two sides of a check.
 pub(crate) struct Sides<'a> {
-    pub(crate) against: Against<'a>,
+    pub(crate) against: CheckBaseline<'a>,
     /// The runs that were measured by this check.
     pub(crate) now: Vec<&'a str>,
-    /// What else the machine did in each of the runs of both sides, where that was much.
+    /// The other load of the machine in each run of both sides, where it was high.
     pub(crate) busy: Vec<String>,
 }
 
-pub(crate) enum Against<'a> {
+pub(crate) enum CheckBaseline<'a> {
     /// The name as the user gave it, and the id of the run.
     Baseline { name: &'a str, id: &'a str },
     /// The old side, which was measured in the same rounds.
@@ -246,9 +246,11 @@ pub(crate) fn against(sides: &Sides<'_>) -> String {
     let runs = if sides.now.len() == 1 { "run" } else { "runs" };
     let now = sides.now.join(" and ");
     match sides.against {
-        Against::Baseline { name, id } if name == id => format!(" ({runs} {now} against run {id})"),
-        Against::Baseline { name, id } => format!(" ({runs} {now} against {name}, run {id})"),
-        Against::Old(old) => format!(" ({runs} {now}, in the same rounds as {old})"),
+        CheckBaseline::Baseline { name, id } if name == id => {
+            format!(" ({runs} {now} against run {id})")
+        }
+        CheckBaseline::Baseline { name, id } => format!(" ({runs} {now} against {name}, run {id})"),
+        CheckBaseline::Old(old) => format!(" ({runs} {now}, in the same rounds as {old})"),
     }
 }
 
@@ -266,7 +268,7 @@ pub(crate) fn interval(line: &CheckLine) -> Option<String> {
 // only.
 
 /// A side: its name, its machine, and its figures.
-pub(crate) struct Beside {
+pub(crate) struct SideFigures {
     pub(crate) name: String,
     pub(crate) machine: String,
     pub(crate) figures: Vec<Figure>,
@@ -274,9 +276,9 @@ pub(crate) struct Beside {
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
-impl Beside {
-    pub(crate) fn of(published: Published) -> Beside {
-        Beside {
+impl SideFigures {
+    pub(crate) fn from_published(published: Published) -> SideFigures {
+        SideFigures {
             name: format!("{PREFIX}{}", published.name),
             machine: published.machine,
             figures: published.figures,
@@ -285,7 +287,11 @@ impl Beside {
     }
 
     pub(crate) fn p50(&self, method: &str, metric: &str) -> Option<f64> {
-        let of = |figure: &&Figure| figure.method == method && figure.metric == metric;
-        self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
+        let is_figure = |figure: &&Figure| figure.method == method && figure.metric == metric;
+        self.figures
+            .iter()
+            .find(is_figure)
+            .map(|figure| figure.p50)
+            .filter(|value| value.is_finite())
     }
 }

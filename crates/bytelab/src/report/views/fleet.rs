@@ -1,4 +1,4 @@
-//! Groups of runs beside each other: the table of each point, and what it says in sentences.
+//! Comparison of groups of runs: the table of each point, and its results in sentences.
 
 use lab::analyze::{Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GroupRatio, RunGroup};
 use lab::stats::GROUPS_PREDICTED;
@@ -72,12 +72,12 @@ fn of_group(found: Option<&GroupRatio>) -> [String; 2] {
     }
 }
 
-/// What the ratios of a point are.
+/// The caption of the ratios of a point.
 pub(crate) fn caption(report: &FleetReport<'_>, point: &FleetPoint) -> String {
     format!("{} of each method / {}, by {}", point.metric, point.reference, report.by)
 }
 
-/// What a point says, in sentences.
+/// The results of a point, in sentences.
 pub(crate) fn sentences(report: &FleetReport<'_>, point: &FleetPoint) -> Vec<String> {
     let by = report.by;
     let mut said: Vec<String> = point

@@ -16,7 +16,7 @@ use super::units;
 const VALUES_NAMED_MAX: usize = 3;
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEntry {
     #[serde(flatten)]
     pub(crate) run: Listed,
     /// How long it was measured, all times together if it was resumed. Runs of other programs have
@@ -78,14 +78,14 @@ fn values(points: &[Point], name: &str) -> String {
 }
 
 /// For each run, `name=value` of the flags in which the runs of its experiment differ.
-pub(crate) fn differing(runs: &[Entry]) -> Vec<String> {
-    let mut by_experiment: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+pub(crate) fn differing(runs: &[HistoryEntry]) -> Vec<String> {
+    let mut by_experiment: BTreeMap<&str, Vec<&HistoryEntry>> = BTreeMap::new();
     for entry in runs {
         by_experiment.entry(&entry.run.experiment).or_default().push(entry);
     }
     let names: BTreeMap<&str, BTreeSet<&str>> =
         by_experiment.into_iter().map(|(name, alike)| (name, names_that_differ(&alike))).collect();
-    let shown = |entry: &Entry| {
+    let shown = |entry: &HistoryEntry| {
         let names = &names[entry.run.experiment.as_str()];
         let flags = entry.flags.iter().filter(|(name, _)| names.contains(name.as_str()));
         flags.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
@@ -94,7 +94,7 @@ pub(crate) fn differing(runs: &[Entry]) -> Vec<String> {
 }
 
 /// The flags that not all of these runs have with the same value.
-fn names_that_differ<'a>(runs: &[&'a Entry]) -> BTreeSet<&'a str> {
+fn names_that_differ<'a>(runs: &[&'a HistoryEntry]) -> BTreeSet<&'a str> {
     let mut first_and_count: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     let mut names = BTreeSet::new();
     for (name, value) in runs.iter().flat_map(|entry| &entry.flags) {
@@ -109,7 +109,7 @@ fn names_that_differ<'a>(runs: &[&'a Entry]) -> BTreeSet<&'a str> {
     names
 }
 
-/// What got slower lately, with the facts of the environment that changed with it.
+/// Recent slowdowns, with the facts of the environment that changed at the same time.
 #[derive(Serialize)]
 pub(crate) struct Alert {
     pub(crate) days: u32,
@@ -119,12 +119,12 @@ pub(crate) struct Alert {
     pub(crate) series_examined: usize,
     pub(crate) series_too_short: usize,
     /// The newest first.
-    pub(crate) slowdowns: Vec<Changed>,
+    pub(crate) slowdowns: Vec<SlowdownWithChanges>,
 }
 
 /// A slowdown, and what differs between the environments of the runs before and after it.
 #[derive(Serialize)]
-pub(crate) struct Changed {
+pub(crate) struct SlowdownWithChanges {
     #[serde(flatten)]
     pub(crate) slowdown: Slowdown,
     pub(crate) changed: Vec<Difference>,
@@ -140,7 +140,7 @@ impl Alert {
                 .map(|(old, new)| differences(&old.environment, &new.environment))
                 .unwrap_or_default();
             changed.retain(|difference| is_lasting(&difference.fact));
-            Changed { slowdown, changed }
+            SlowdownWithChanges { slowdown, changed }
         };
         let slowdowns = slowdowns.into_iter().map(with_facts).collect();
         Alert { days, since: since.to_owned(), series_examined, series_too_short, slowdowns }

@@ -1,5 +1,5 @@
-//! What all kinds of text share: the rows of a run and their words, units, tables and charts as
-//! data.
+//! The parts that all kinds of text share: the rows of a run and their words, units, tables and
+//! charts as data.
 
 pub(crate) mod answer;
 pub(crate) mod charts;
@@ -37,16 +37,16 @@ pub(crate) fn view(run: &Run) -> View {
 }
 
 /// The params that distinguish the points of a run.
-pub(crate) struct Varying<'a> {
+pub(crate) struct VaryingParams<'a> {
     pub(crate) names: Vec<&'a str>,
 }
 
-impl<'a> Varying<'a> {
-    pub(crate) fn of_run(run: &'a Run) -> Varying<'a> {
-        Varying::of_points(&run.points.iter().collect::<Vec<_>>())
+impl<'a> VaryingParams<'a> {
+    pub(crate) fn of_run(run: &'a Run) -> VaryingParams<'a> {
+        VaryingParams::of_points(&run.points.iter().collect::<Vec<_>>())
     }
 
-    pub(crate) fn of_points(points: &[&'a Point]) -> Varying<'a> {
+    pub(crate) fn of_points(points: &[&'a Point]) -> VaryingParams<'a> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in points.iter().flat_map(|point| point.iter()) {
             let first: Option<&ParamValue> = points.first().and_then(|point| point.get(name));
@@ -54,7 +54,7 @@ impl<'a> Varying<'a> {
                 names.push(name);
             }
         }
-        Varying { names }
+        VaryingParams { names }
     }
 
     /// `buffer=64Ki`: the values of the point that vary in the run; empty if none varies.
@@ -63,7 +63,7 @@ impl<'a> Varying<'a> {
     }
 
     /// ` (buffer=64Ki)`, to follow a method's name; empty if none varies.
-    pub(crate) fn of(&self, point: &Point) -> String {
+    pub(crate) fn in_parentheses(&self, point: &Point) -> String {
         let shown = self.shown(point);
         if shown.is_empty() { shown } else { format!(" ({shown})") }
     }

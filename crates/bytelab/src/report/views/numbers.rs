@@ -4,13 +4,13 @@ use lab::analyze::Analysis;
 use lab::analyze::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
 use lab::run::{self, Run, Warning, WarningKind};
 
-use super::table::{self, Cell, CellKind, Style, Table};
+use super::table::{self, CellKind, Style, Table, TableCell};
 use super::units::{NONE, Unit, amount};
 use super::words::minute;
-use crate::reference::published;
-use lab::numbers::{Row, row};
+use crate::published::published_values;
+use lab::numbers::{NumbersRow, row};
 
-pub(crate) fn legend(columns: &[Column]) -> String {
+pub(crate) fn legend(columns: &[NumbersColumn]) -> String {
     columns.iter().filter_map(|column| column.legend()).collect::<Vec<&str>>().join(" ")
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
     std::iter::once(answer(&numbers)).chain(own_notes(run, &numbers)).collect()
 }
 
-/// From the smallest to the largest value.
-fn answer(numbers: &[Number]) -> String {
+/// The sentence about the range from the smallest to the largest value.
+fn answer(numbers: &[MeasuredNumber]) -> String {
     let measured = numbers.iter().filter_map(|number| {
         let figures = number.figures.as_ref().ok()?;
         Some((number.row.title, figures.p50))
@@ -41,7 +41,7 @@ fn answer(numbers: &[Number]) -> String {
 }
 
 /// The p50 of each measured row, and the number of its samples.
-pub(crate) fn p50s(run: &Run) -> Vec<(&'static Row, f64, usize)> {
+pub(crate) fn p50s(run: &Run) -> Vec<(&'static NumbersRow, f64, usize)> {
     let numbers = numbers(run).into_iter();
     numbers.filter_map(|n| n.figures.ok().map(|figures| (n.row, figures.p50, figures.n))).collect()
 }
@@ -75,20 +75,20 @@ pub(crate) fn measured_on(run: &Run) -> String {
 // The content of a cell of `numbers`: the percentiles of its row, and how reliable they are.
 
 /// One measured row of the table. All values are in ns.
-pub(crate) struct Number {
-    pub(crate) row: &'static Row,
+pub(crate) struct MeasuredNumber {
+    pub(crate) row: &'static NumbersRow,
     pub(crate) figures: Result<Figures, String>,
     /// The size that was used, if it depends on the machine.
     pub(crate) size_bytes: Option<f64>,
 }
 
 /// The rows of a run, in its order.
-pub(crate) fn numbers(run: &Run) -> Vec<Number> {
+pub(crate) fn numbers(run: &Run) -> Vec<MeasuredNumber> {
     let load = MachineLoad::from_run(run);
     run.cells.iter().filter_map(|cell| number(cell, &load)).collect()
 }
 
-fn number(cell: &run::Cell, load: &MachineLoad) -> Option<Number> {
+fn number(cell: &run::Cell, load: &MachineLoad) -> Option<MeasuredNumber> {
     let row = row(cell.point.text("row").ok()?)?;
     let figures = match &cell.status {
         status if !cell.has_figures() => {
@@ -97,7 +97,7 @@ fn number(cell: &run::Cell, load: &MachineLoad) -> Option<Number> {
         _ => figures(cell, row.quantity, load).ok_or_else(|| "no sample that counts".to_owned()),
     };
     let size_bytes = cell.counted("size_bytes").map(|(_, bytes)| bytes).next();
-    Some(Number { row, figures, size_bytes })
+    Some(MeasuredNumber { row, figures, size_bytes })
 }
 
 // The columns of the table: the content of each, and which of them fit.
@@ -106,7 +106,7 @@ fn number(cell: &run::Cell, load: &MachineLoad) -> Option<Number> {
 const FRAME_NS: f64 = 1e9 / 60.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum NumbersColumn {
     P10,
     P25,
     P50,
@@ -117,22 +117,22 @@ pub(crate) enum Column {
     Frame,
     Grade,
     N,
-    /// A machine of `reference::MACHINES`, by its short name.
+    /// A machine of `published::MACHINES`, by its short name.
     Published(&'static str),
     /// A bar of this width, in columns.
     Bar(usize),
     Method,
 }
 
-use Column::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
+use NumbersColumn::{Bar, Frame, Grade, Interval, Method, N, P10, P25, P50, P90, Published, Range};
 
-const Y2012: Column = Published("2012");
-const IPHONE_5S: Column = Published("iphone-5s");
-const IPHONE_6S: Column = Published("iphone-6s-plus");
-const IPHONE_X: Column = Published("iphone-x");
+const Y2012: NumbersColumn = Published("2012");
+const IPHONE_5S: NumbersColumn = Published("iphone-5s");
+const IPHONE_6S: NumbersColumn = Published("iphone-6s-plus");
+const IPHONE_X: NumbersColumn = Published("iphone-x");
 
 /// All columns, by the word for `--columns`.
-pub(crate) const COLUMNS: [(&str, Column); 15] = [
+pub(crate) const COLUMNS: [(&str, NumbersColumn); 15] = [
     ("p10", P10),
     ("p25", P25),
     ("p50", P50),
@@ -150,11 +150,11 @@ pub(crate) const COLUMNS: [(&str, Column); 15] = [
     ("method", Method),
 ];
 
-pub(crate) const FOR_MARKDOWN: &[Column] =
+pub(crate) const FOR_MARKDOWN: &[NumbersColumn] =
     &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X];
 
-/// From the widest page to the narrowest.
-pub(crate) const LAYOUTS: [&[Column]; 5] = [
+/// The columns of each page width, the widest first.
+pub(crate) const LAYOUTS: [&[NumbersColumn]; 5] = [
     &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(24)],
     &[P50, Interval, Range, Grade, Frame, Y2012, IPHONE_5S, IPHONE_6S, IPHONE_X, Bar(12)],
     &[P50, Range, Grade, Frame, Y2012, IPHONE_X, Bar(8)],
@@ -163,19 +163,20 @@ pub(crate) const LAYOUTS: [&[Column]; 5] = [
 ];
 
 /// A line per row, and a rule above each experiment.
-pub(crate) fn table(numbers: &[Number], columns: &[Column]) -> Table {
-    let of_column = |column: &Column| {
-        let of = if column.is_left() { table::Column::left } else { table::Column::right };
-        table::Column { gap: 1, ..of(heading(*column)) }
+pub(crate) fn table(numbers: &[MeasuredNumber], columns: &[NumbersColumn]) -> Table {
+    let of_column = |column: &NumbersColumn| {
+        let new =
+            if column.is_left() { table::TableColumn::left } else { table::TableColumn::right };
+        table::TableColumn { gap: 1, ..new(heading(*column)) }
     };
-    let title = table::Column { gap: 0, ..table::Column::left("operation") };
+    let title = table::TableColumn { gap: 0, ..table::TableColumn::left("operation") };
     let columns_of_table = std::iter::once(title).chain(columns.iter().map(of_column)).collect();
     let mut table = Table::new(columns_of_table);
     let mut experiment = numbers.first().map(|number| number.row.experiment);
     for number in numbers {
-        let cell = |column: &Column| {
+        let cell = |column: &NumbersColumn| {
             let kind = if column.is_left() { CellKind::Text } else { CellKind::Number };
-            Cell { kind, ..cell(number, *column).into() }
+            TableCell { kind, ..cell(number, *column).into() }
         };
         let title = std::iter::once(number.row.title.into());
         let row = table.row(Style::Plain, title.chain(columns.iter().map(cell)));
@@ -184,7 +185,7 @@ pub(crate) fn table(numbers: &[Number], columns: &[Column]) -> Table {
     table
 }
 
-fn heading(column: Column) -> &'static str {
+fn heading(column: NumbersColumn) -> &'static str {
     match column {
         P10 => "p10",
         P25 => "p25",
@@ -205,7 +206,7 @@ fn heading(column: Column) -> &'static str {
     }
 }
 
-impl Column {
+impl NumbersColumn {
     fn is_left(self) -> bool {
         matches!(self, Bar(_) | Method | Grade)
     }
@@ -235,9 +236,9 @@ impl Column {
     }
 }
 
-fn cell(number: &Number, column: Column) -> String {
+fn cell(number: &MeasuredNumber, column: NumbersColumn) -> String {
     if let Published(machine) = column {
-        let figures = published(number.row.published, number.row.published_on);
+        let figures = published_values(number.row.published, number.row.published_on);
         let figure = figures.into_iter().find(|(of, _)| *of == machine);
         return figure.map_or_else(String::new, |(_, ns)| amount("ns", ns));
     }
@@ -250,9 +251,9 @@ fn cell(number: &Number, column: Column) -> String {
     }
 }
 
-fn measured(figures: &Figures, column: Column) -> String {
+fn measured(figures: &Figures, column: NumbersColumn) -> String {
     let time = |ns: f64| {
-        let unit = Unit::of("ns", [ns]);
+        let unit = Unit::for_values("ns", [ns]);
         format!("{} {}", unit.number(ns), unit.name)
     };
     match column {
@@ -261,11 +262,11 @@ fn measured(figures: &Figures, column: Column) -> String {
         P50 => time(figures.p50),
         P90 => time(figures.p90),
         Range => {
-            let unit = Unit::of("ns", [figures.p50]);
+            let unit = Unit::for_values("ns", [figures.p50]);
             format!("{}–{}", unit.number(figures.p10), unit.number(figures.p90))
         }
         Interval => figures.interval.map_or_else(none, |(low, high)| {
-            let unit = Unit::of("ns", [figures.p50]);
+            let unit = Unit::for_values("ns", [figures.p50]);
             format!("{}–{}", unit.number(low), unit.number(high))
         }),
         Frame => match FRAME_NS / figures.p50 {
@@ -293,7 +294,7 @@ fn none() -> String {
 pub(crate) fn all_notes(
     run: &Run,
     analysis: &Analysis,
-    numbers: &[Number],
+    numbers: &[MeasuredNumber],
 ) -> Vec<(String, String)> {
     // A sample that waited is omitted, and the reason why a row was not measured precedes the
     // notes.
@@ -312,7 +313,10 @@ pub(crate) fn all_notes(
 }
 
 /// Warnings that are derived from the rows, in addition to the notes of the run.
-pub(crate) fn own_notes(run: &Run, numbers: &[Number]) -> impl Iterator<Item = String> + use<> {
+pub(crate) fn own_notes(
+    run: &Run,
+    numbers: &[MeasuredNumber],
+) -> impl Iterator<Item = String> + use<> {
     loaded(&MachineLoad::from_run(run)).into_iter().chain(waited(numbers))
 }
 
@@ -353,8 +357,9 @@ fn of_row(note: &Warning) -> (String, String) {
 /// At most this many are listed by name.
 const NAMED_MAX: usize = 6;
 
-fn waited(numbers: &[Number]) -> Option<String> {
-    let disturbed = |number: &&Number| number.figures.as_ref().is_ok_and(|f| f.disturbed > 0);
+fn waited(numbers: &[MeasuredNumber]) -> Option<String> {
+    let disturbed =
+        |number: &&MeasuredNumber| number.figures.as_ref().is_ok_and(|f| f.disturbed > 0);
     let rows: Vec<&str> = numbers.iter().filter(disturbed).map(|n| n.row.title.trim()).collect();
     let named = rows.iter().take(NAMED_MAX).copied().collect::<Vec<&str>>().join(", ");
     let more = if rows.len() > NAMED_MAX { ", …" } else { "" };

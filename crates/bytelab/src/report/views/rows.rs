@@ -11,8 +11,8 @@ pub(crate) use lab::metric::{
 };
 use lab::run::{Cell, Design, Role, Run};
 
-use super::Varying;
-use super::table::{self, CellKind, Standing};
+use super::VaryingParams;
+use super::table::{self, CellKind, RowRole};
 use super::units::Unit;
 
 pub(crate) struct Rows<'a> {
@@ -36,12 +36,12 @@ pub(crate) struct Rows<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TableOptions<'a> {
     /// Further columns.
-    pub(crate) more: &'a [More],
+    pub(crate) more: &'a [ExtraColumn],
     /// Metrics of this experiment alone.
     pub(crate) own: &'a [String],
     /// The unit of all times; none: each column has the one that fits.
     pub(crate) time_unit: Option<TimeUnit>,
-    pub(crate) order: Order,
+    pub(crate) order: RowOrder,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -52,8 +52,8 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// None for a metric that is no time.
-    pub(crate) fn of(self, stored: &str) -> Option<Unit> {
+    /// The unit of this name; `None` for a metric that is no time.
+    pub(crate) fn find(self, stored: &str) -> Option<Unit> {
         let name = match self {
             TimeUnit::Microsecond => "µs",
             TimeUnit::Millisecond => "ms",
@@ -65,7 +65,7 @@ impl TimeUnit {
 
 /// The order of the lines of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Order {
+pub(crate) enum RowOrder {
     /// By time, the best first
     #[default]
     Auto,
@@ -77,18 +77,18 @@ pub(crate) enum Order {
 
 /// A column that is shown on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum More {
+pub(crate) enum ExtraColumn {
     /// The CPU time in user mode
     User,
     /// The CPU time in the kernel
     Sys,
 }
 
-impl More {
+impl ExtraColumn {
     pub(crate) fn metric(self) -> &'static str {
         match self {
-            More::User => "user_ns",
-            More::Sys => "system_ns",
+            ExtraColumn::User => "user_ns",
+            ExtraColumn::Sys => "system_ns",
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) struct Row<'a> {
     pub(crate) pareto: bool,
 }
 
-/// One for each point of the run, in its order.
+/// The rows of each point of the run, in the order of the points.
 pub(crate) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
     let decisions = decisions(analysis);
     let mut all: Vec<Rows<'_>> =
@@ -165,7 +165,7 @@ pub(crate) fn percentile(summary: &Summary, p: u8) -> Option<&Percentile> {
     summary.percentiles.iter().find(|found| (found.p - f64::from(p)).abs() < 1e-9)
 }
 
-/// The same in this order, with these columns and units.
+/// Like [`all`], with the order, columns and units of these options.
 pub(crate) fn arranged<'a>(
     run: &'a Run,
     analysis: &'a Analysis,
@@ -174,7 +174,7 @@ pub(crate) fn arranged<'a>(
     let mut all = all(run, analysis);
     for rows in &mut all {
         rows.options = options;
-        if options.order == Order::Command {
+        if options.order == RowOrder::Command {
             rows.contenders.sort_by_key(|row| row.index);
         }
     }
@@ -227,34 +227,34 @@ impl<'a> Rows<'a> {
             .then(|| format!("Decided by {metric}: {why}.{by_wall}"))
     }
 
-    pub(crate) fn standing(&self, row: &Row<'_>) -> Standing {
+    pub(crate) fn role(&self, row: &Row<'_>) -> RowRole {
         if row.wrong() {
-            Standing::Compared(Verdict::WrongAnswer)
+            RowRole::Compared(Verdict::WrongAnswer)
         } else if row.cell.role == Role::Yardstick {
-            Standing::Yardstick
+            RowRole::Yardstick
         } else if row.unusable().is_some() {
-            Standing::Unusable
+            RowRole::Unusable
         } else if self.left.is_none() && row.is_estimate() {
-            Standing::Estimate
+            RowRole::Estimate
         } else if self.is_reference(row) {
-            Standing::Reference
+            RowRole::Reference
         } else {
-            Standing::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+            RowRole::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
         }
     }
 
     /// The verdict in words.
-    pub(crate) fn verdict(&self, row: &Row<'_>) -> table::Cell {
-        let standing = self.standing(row);
-        let shown = matches!(standing, Standing::Compared(Verdict::Faster | Verdict::Slower));
+    pub(crate) fn verdict(&self, row: &Row<'_>) -> table::TableCell {
+        let role = self.role(row);
+        let shown = matches!(role, RowRole::Compared(Verdict::Faster | Verdict::Slower));
         let small = row.comparison.is_some_and(|comparison| comparison.below_relevance);
         let relevance = format!(" <{} %", self.margin_percent);
         let relevance = if shown && small { relevance.as_str() } else { "" };
         let beside = row.comparison.is_some_and(|comparison| comparison.beside_load);
         let beside = if shown && beside { " beside this load" } else { "" };
-        let mut text = format!("{}{relevance}{beside}", standing.word());
+        let mut text = format!("{}{relevance}{beside}", role.word());
         if let Some(left) = self.left {
-            if matches!(standing, Standing::Compared(Verdict::Undecided | Verdict::Missing))
+            if matches!(role, RowRole::Compared(Verdict::Undecided | Verdict::Missing))
                 && row.comparison.is_none_or(|comparison| comparison.low.is_none())
             {
                 // No look has decided anything yet.
@@ -264,7 +264,7 @@ impl<'a> Rows<'a> {
                 text += ", left";
             }
         }
-        table::Cell { kind: CellKind::Verdict(standing), ..text.into() }
+        table::TableCell { kind: CellKind::Verdict(role), ..text.into() }
     }
 
     /// Whether the deciding metric excludes waiting for a CPU.
@@ -338,7 +338,7 @@ fn rows<'a>(
             pareto: family.pareto.contains(&index),
         })
         .collect();
-    let rank = Rank::of(&rows, family, run.plan.design);
+    let rank = Rank::new(&rows, family, run.plan.design);
     rows.sort_by(|a, b| a.wrong().cmp(&b.wrong()).then(rank.of_row(a).total_cmp(&rank.of_row(b))));
     let (yardsticks, contenders) =
         rows.into_iter().partition(|row| row.cell.role == Role::Yardstick);
@@ -359,7 +359,7 @@ struct Rank {
 }
 
 impl Rank {
-    fn of(rows: &[Row<'_>], family: &Family, design: Design) -> Rank {
+    fn new(rows: &[Row<'_>], family: &Family, design: Design) -> Rank {
         let reference = rows.iter().find(|row| Some(row.index) == family.reference);
         let p50 = |name| Some(reference?.p50(name)?.value);
         let per_wall = match (p50(family.metric), p50(WALL)) {
@@ -380,12 +380,12 @@ impl Rank {
     }
 }
 
-/// For how many sessions and rounds each method of a run was measured.
-/// None for a run in which all methods take part in all sessions.
+/// The number of sessions and rounds for which each method of a run was measured; `None` if all
+/// methods took part in all sessions.
 pub(crate) fn measured_for(
     run: &Run,
     analysis: &Analysis,
-    varying: &Varying<'_>,
+    varying: &VaryingParams<'_>,
 ) -> Option<String> {
     if run.plan.design.is_fixed() {
         return None;
@@ -393,7 +393,7 @@ pub(crate) fn measured_for(
     let mut groups: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
     for (cell, summary) in run.cells.iter().zip(&analysis.cells) {
         if let Some(wall) = metric(Some(summary), WALL) {
-            let name = format!("{}{}", cell.method, varying.of(&cell.point));
+            let name = format!("{}{}", cell.method, varying.in_parentheses(&cell.point));
             groups.entry((wall.sessions, wall.n)).or_default().push(name);
         }
     }

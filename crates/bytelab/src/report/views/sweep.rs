@@ -7,9 +7,9 @@ use lab::run::Run;
 
 use super::rows::Rows;
 use super::units::{self, ns};
-use super::{Varying, View, view};
+use super::{VaryingParams, View, view};
 
-pub(crate) enum Group<'r, 'a> {
+pub(crate) enum PointOrSweep<'r, 'a> {
     /// A point that has a table of its own.
     Point(&'r Rows<'a>),
     Sweep(Sweep<'r, 'a>),
@@ -49,8 +49,8 @@ impl<'a> Sweep<'_, 'a> {
 /// sweep; if several params vary, the one with the most values is the one of the sweeps.
 pub(crate) fn groups<'r, 'a>(
     all: impl IntoIterator<Item = &'r Rows<'a>>,
-    varying: &'r Varying<'r>,
-) -> Vec<Group<'r, 'a>>
+    varying: &'r VaryingParams<'r>,
+) -> Vec<PointOrSweep<'r, 'a>>
 where
     'a: 'r,
 {
@@ -59,12 +59,14 @@ where
     params.sort_by_key(|param| std::cmp::Reverse(number_of_values(&all, param)));
     let by_param = params.into_iter().map(|param| (param, sets(&all, param)));
     let found = by_param.into_iter().find(|(_, sets)| sets.iter().any(|(_, set)| is_sweep(set)));
-    let Some((param, sets)) = found else { return all.into_iter().map(Group::Point).collect() };
+    let Some((param, sets)) = found else {
+        return all.into_iter().map(PointOrSweep::Point).collect();
+    };
     let group = |(others, points): (Point, Vec<&'r Rows<'a>>)| {
         if is_sweep(&points) {
-            vec![Group::Sweep(Sweep { param, title: varying.shown(&others), points })]
+            vec![PointOrSweep::Sweep(Sweep { param, title: varying.shown(&others), points })]
         } else {
-            points.into_iter().map(Group::Point).collect()
+            points.into_iter().map(PointOrSweep::Point).collect()
         }
     };
     sets.into_iter().flat_map(group).collect()

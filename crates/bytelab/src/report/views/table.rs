@@ -16,11 +16,11 @@ pub(crate) enum Style {
 
 /// Cells and the columns that they belong to.
 pub(crate) struct Table {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) columns: Vec<TableColumn>,
+    pub(crate) rows: Vec<TableRow>,
 }
 
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     /// One element per line; all columns of a table have the same number. The second one is the
     /// unit.
     pub(crate) heading: Vec<String>,
@@ -33,9 +33,9 @@ pub(crate) struct Column {
 }
 
 /// A column with its cells.
-pub(crate) type Filled = (Column, Vec<Cell>);
+pub(crate) type ColumnWithCells = (TableColumn, Vec<TableCell>);
 
-/// What a column does, in text, if the table is wider than the page.
+/// How a column becomes narrower, in text, if the table is wider than the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TooWide {
     Stay,
@@ -45,8 +45,8 @@ pub(crate) enum TooWide {
     Wrap,
 }
 
-pub(crate) struct Row {
-    pub(crate) cells: Vec<Cell>,
+pub(crate) struct TableRow {
+    pub(crate) cells: Vec<TableCell>,
     pub(crate) style: Style,
     /// Whether a rule separates it from the row above it.
     pub(crate) is_ruled: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(crate) is_title: bool,
 }
 
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     pub(crate) text: String,
     /// The value by which a reader may sort the rows.
     pub(crate) key: Option<f64>,
@@ -65,14 +65,14 @@ pub(crate) struct Cell {
 pub(crate) enum CellKind {
     Text,
     Number,
-    Verdict(Standing),
+    Verdict(RowRole),
 }
 
 /// Narrower names cannot be recognized.
 const NAME_MIN: usize = 8;
 
 impl Table {
-    pub(crate) fn new(columns: Vec<Column>) -> Table {
+    pub(crate) fn new(columns: Vec<TableColumn>) -> Table {
         Table { columns, rows: Vec::new() }
     }
 
@@ -83,17 +83,17 @@ impl Table {
         let column = |(at, text): (usize, &&str)| match at {
             0 => {
                 let too_wide = TooWide::Shorten;
-                Column { gap: 0, width_min: NAME_MIN, too_wide, ..Column::left(text) }
+                TableColumn { gap: 0, width_min: NAME_MIN, too_wide, ..TableColumn::left(text) }
             }
-            at if at == last && last_is_word => Column::left(text),
-            _ => Column::right(text),
+            at if at == last && last_is_word => TableColumn::left(text),
+            _ => TableColumn::right(text),
         };
         Table::new(headings.iter().enumerate().map(column).collect())
     }
 
     /// All columns have the same number of cells.
-    pub(crate) fn of_columns(columns: Vec<Filled>) -> Table {
-        let (columns, cells): (Vec<Column>, Vec<Vec<Cell>>) = columns.into_iter().unzip();
+    pub(crate) fn of_columns(columns: Vec<ColumnWithCells>) -> Table {
+        let (columns, cells): (Vec<TableColumn>, Vec<Vec<TableCell>>) = columns.into_iter().unzip();
         let mut cells: Vec<_> = cells.into_iter().map(Vec::into_iter).collect();
         let mut table = Table::new(columns);
         let rows = cells.first().map_or(0, ExactSizeIterator::len);
@@ -106,61 +106,61 @@ impl Table {
     pub(crate) fn row(
         &mut self,
         style: Style,
-        cells: impl IntoIterator<Item = impl Into<Cell>>,
-    ) -> &mut Row {
+        cells: impl IntoIterator<Item = impl Into<TableCell>>,
+    ) -> &mut TableRow {
         let cells = cells.into_iter().map(Into::into).collect();
         let at = self.rows.len();
-        self.rows.push(Row { cells, style, is_ruled: false, is_title: false });
+        self.rows.push(TableRow { cells, style, is_ruled: false, is_title: false });
         &mut self.rows[at]
     }
 }
 
-impl Column {
-    pub(crate) fn left(heading: &str) -> Column {
+impl TableColumn {
+    pub(crate) fn left(heading: &str) -> TableColumn {
         let heading = vec![heading.to_owned()];
-        Column { heading, is_left: true, gap: 2, width_min: 0, too_wide: TooWide::Stay }
+        TableColumn { heading, is_left: true, gap: 2, width_min: 0, too_wide: TooWide::Stay }
     }
 
-    pub(crate) fn right(heading: &str) -> Column {
-        Column { is_left: false, ..Column::left(heading) }
+    pub(crate) fn right(heading: &str) -> TableColumn {
+        TableColumn { is_left: false, ..TableColumn::left(heading) }
     }
 
     /// The second line of the heading.
-    pub(crate) fn unit(mut self, unit: &str) -> Column {
+    pub(crate) fn unit(mut self, unit: &str) -> TableColumn {
         self.heading.push(unit.to_owned());
         self
     }
 
     /// The column with a cell for each of `rows`.
-    pub(crate) fn filled<T, C: Into<Cell>>(
+    pub(crate) fn with_cells<T, C: Into<TableCell>>(
         self,
         rows: impl Iterator<Item = T>,
         cell: impl Fn(T) -> C,
-    ) -> Filled {
+    ) -> ColumnWithCells {
         (self, rows.map(|row| cell(row).into()).collect())
     }
 }
 
-impl Cell {
-    pub(crate) fn number(text: String, key: f64) -> Cell {
-        Cell { text, key: Some(key).filter(|key| key.is_finite()), kind: CellKind::Number }
+impl TableCell {
+    pub(crate) fn number(text: String, key: f64) -> TableCell {
+        TableCell { text, key: Some(key).filter(|key| key.is_finite()), kind: CellKind::Number }
     }
 
     /// A number that is not available.
-    pub(crate) fn none() -> Cell {
-        Cell::number(NONE.to_owned(), f64::NAN)
+    pub(crate) fn none() -> TableCell {
+        TableCell::number(NONE.to_owned(), f64::NAN)
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
-    fn from(text: T) -> Cell {
-        Cell { text: text.into(), key: None, kind: CellKind::Text }
+impl<T: Into<String>> From<T> for TableCell {
+    fn from(text: T) -> TableCell {
+        TableCell { text: text.into(), key: None, kind: CellKind::Text }
     }
 }
 
 /// The role of a row in its table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Standing {
+pub(crate) enum RowRole {
     Yardstick,
     Reference,
     /// It has no sample that counts, and is shown by the one that warmed it up.
@@ -170,14 +170,14 @@ pub(crate) enum Standing {
     Compared(Verdict),
 }
 
-impl Standing {
+impl RowRole {
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Standing::Yardstick => "yardstick",
-            Standing::Reference => "reference",
-            Standing::Estimate => "estimate",
-            Standing::Unusable => "no verdict",
-            Standing::Compared(verdict) => verdict.word(),
+            RowRole::Yardstick => "yardstick",
+            RowRole::Reference => "reference",
+            RowRole::Estimate => "estimate",
+            RowRole::Unusable => "no verdict",
+            RowRole::Compared(verdict) => verdict.word(),
         }
     }
 }

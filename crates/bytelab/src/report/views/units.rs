@@ -56,7 +56,7 @@ impl Unit {
 
     /// The unit for all of these values together: the largest one that does not exceed the middle
     /// value. Zeros, and values that are not finite, are ignored.
-    pub(crate) fn of(stored: &'static str, values: impl IntoIterator<Item = f64>) -> Unit {
+    pub(crate) fn for_values(stored: &'static str, values: impl IntoIterator<Item = f64>) -> Unit {
         let ladder = Unit::ladder(stored);
         if ladder.is_empty() {
             return unit(stored, 1.0);
@@ -76,7 +76,7 @@ impl Unit {
         let sizes = values.map(f64::abs).filter(|size| *size > 0.0);
         let most = sizes.clone().fold(0.0, f64::max);
         let spread = most / sizes.clone().fold(f64::INFINITY, f64::min);
-        (spread < 1e4 || stored == "count").then(|| Unit::of(stored, sizes))
+        (spread < 1e4 || stored == "count").then(|| Unit::for_values(stored, sizes))
     }
 
     /// The value in this unit, without its name.
@@ -94,7 +94,7 @@ pub(crate) fn amount(stored: &'static str, value: f64) -> String {
     if !value.is_finite() {
         return significant(value);
     }
-    let unit = Unit::of(stored, [value]);
+    let unit = Unit::for_values(stored, [value]);
     let number = unit.number(value);
     let number = if number.contains('.') && !number.contains('e') {
         number.trim_end_matches('0').trim_end_matches('.')
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn a_column_has_the_unit_of_its_middle_value() {
-        let ms = Unit::of("ns", [0.0, f64::NAN, 9e5, 9.5e6, 4e9]);
+        let ms = Unit::for_values("ns", [0.0, f64::NAN, 9e5, 9.5e6, 4e9]);
         assert_eq!(ms.name, "ms");
         assert_eq!([9e5, 9.5e6, 4e9].map(|v| ms.number(v)), ["0.900", "9.50", "4000"]);
-        assert_eq!(Unit::of("ns", []).name, "ns");
+        assert_eq!(Unit::for_values("ns", []).name, "ns");
     }
 
     #[test]

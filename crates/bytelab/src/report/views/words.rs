@@ -12,38 +12,38 @@ use super::units::ns;
 
 /// The text with every character escaped that would move the cursor, start an escape sequence or
 /// change the direction of writing; white space of any kind becomes a space.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
-    let mut clean = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\t' | '\n' | '\r' => clean.push(' '),
+            '\t' | '\n' | '\r' => escaped.push(' '),
             c => match byte_of(c) {
-                Some(byte) => clean.extend(std::ascii::escape_default(byte).map(char::from)),
-                None if steers(c) => clean.extend(c.escape_unicode()),
-                None => clean.push(c),
+                Some(byte) => escaped.extend(std::ascii::escape_default(byte).map(char::from)),
+                None if is_control(c) => escaped.extend(c.escape_unicode()),
+                None => escaped.push(c),
             },
         }
     }
-    Cow::Owned(clean)
+    Cow::Owned(escaped)
 }
 
-/// The lines of a file as they may be shown on a terminal: escaped as by [`clean`], but for tabs
-/// and the zero width space, which Org mode needs.
-pub(crate) fn clean_lines(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
+/// The lines of a file as they may be shown on a terminal: escaped as by [`escape_controls`], but
+/// for tabs and the zero width space, which Org mode needs.
+pub(crate) fn escape_controls_in_lines(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for part in text.split_inclusive(['\n', '\t', '\u{200b}']) {
         let end = part.chars().next_back().filter(|end| ['\n', '\t', '\u{200b}'].contains(end));
-        cleaned.push_str(&clean(&part[..part.len() - end.map_or(0, char::len_utf8)]));
-        cleaned.extend(end);
+        escaped.push_str(&escape_controls(&part[..part.len() - end.map_or(0, char::len_utf8)]));
+        escaped.extend(end);
     }
-    cleaned
+    escaped
 }
 
-/// Whether a terminal interprets it as more than a visible character.
-pub(crate) fn steers(c: char) -> bool {
+/// Whether a terminal interprets the character as a control, such as a movement of the cursor.
+pub(crate) fn is_control(c: char) -> bool {
     c.is_control()
         || byte_of(c).is_some()
         || matches!(c,
@@ -164,7 +164,7 @@ pub(crate) fn minute(started: &str) -> String {
 
 /// Other programs that used no more than this share of the CPU time are not mentioned.
 const BUSY_SHARE: f64 = 0.1;
-/// The same of the periods in which the quota of the control group stopped what it holds.
+/// A smaller share of periods in which the control group was throttled is not mentioned.
 const THROTTLED_SHARE: f64 = 0.05;
 
 /// `other programs used 66 % of the CPU time`; none where the machine was quiet, or is not known.

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use lab::run::{Cell, Run, Sample};
 
-use crate::store::packed::{self, Bytes, Packed, from_json, to_json, without_samples};
+use crate::store::packed::{self, ByteReader, Packed, from_json, to_json, without_samples};
 
 /// Level 9 takes a quarter of a sample's bytes less than level 1, and a millisecond for a run.
 const LEVEL: i32 = 9;
@@ -15,11 +15,11 @@ pub(super) const DOCUMENT_MAX: usize = 1 << 26;
 pub(super) const SAMPLES_MAX: usize = 1 << 30;
 
 /// The memory that the samples of a run may still take.
-pub(super) struct Room(usize);
+pub(super) struct MemoryBudget(usize);
 
-impl Room {
-    pub(super) fn new() -> Room {
-        Room(SAMPLES_MAX)
+impl MemoryBudget {
+    pub(super) fn new() -> MemoryBudget {
+        MemoryBudget(SAMPLES_MAX)
     }
 
     /// Takes what `n` samples need that have these texts.
@@ -65,7 +65,7 @@ pub(super) fn run_of(document: &[u8]) -> Result<Run> {
 }
 
 /// The answers of a cell as JSON, and its samples.
-pub(super) fn block(cell: &Cell, room: &mut Room) -> Result<(String, Vec<u8>)> {
+pub(super) fn block(cell: &Cell, room: &mut MemoryBudget) -> Result<(String, Vec<u8>)> {
     let Packed { answers, reasons, data } = packed::pack(&cell.samples);
     room.take_samples(cell.samples.len(), [&answers, &reasons])?;
     room.take(cell.samples.len(), size_of::<f64>() * cell.values.len())?;
@@ -84,11 +84,11 @@ pub(super) fn read_block(
     cell: &mut Cell,
     answers: &[String],
     block: &[u8],
-    room: &mut Room,
+    room: &mut MemoryBudget,
     is_read: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let raw = decompressed(block, room.0)?;
-    let mut bytes = Bytes(&raw);
+    let mut bytes = ByteReader(&raw);
     let reasons: Vec<String> = from_json("reasons", str::from_utf8(taken(&mut bytes)?)?)?;
     let samples = taken(&mut bytes)?;
     room.take_samples(packed::count(samples)?, [answers, &reasons])?;
@@ -124,7 +124,7 @@ fn put(raw: &mut Vec<u8>, bytes: &[u8]) {
     raw.extend(bytes);
 }
 
-fn taken<'a>(bytes: &mut Bytes<'a>) -> Result<&'a [u8]> {
+fn taken<'a>(bytes: &mut ByteReader<'a>) -> Result<&'a [u8]> {
     let len = bytes.take(8)?.first_chunk().map(|len| u64::from_le_bytes(*len)).unwrap_or_default();
     bytes.take(usize::try_from(len)?)
 }
@@ -163,12 +163,12 @@ mod tests {
         let mut back = without_samples(cell);
         let (answers, _) = block_of(cell)?;
         let answers: Vec<String> = from_json("answers", &answers)?;
-        read_block(&mut back, &answers, block, &mut Room::new(), |_| true)?;
+        read_block(&mut back, &answers, block, &mut MemoryBudget::new(), |_| true)?;
         Ok(back)
     }
 
     fn block_of(cell: &Cell) -> Result<(String, Vec<u8>)> {
-        super::block(cell, &mut Room::new())
+        super::block(cell, &mut MemoryBudget::new())
     }
 
     /// Samples that are all the same, in few bytes, with values of these metrics.
@@ -192,7 +192,7 @@ mod tests {
     fn a_small_block_does_not_become_much_memory() {
         let read = |block: &[u8], answers: &[String]| {
             let mut back = without_samples(&cell(0));
-            read_block(&mut back, answers, block, &mut Room::new(), |_| true).map(|()| back)
+            read_block(&mut back, answers, block, &mut MemoryBudget::new(), |_| true).map(|()| back)
         };
         assert_eq!(read(&bomb(1000, 3), &[]).unwrap().samples.len(), 1000);
         let long = ["a".repeat(1 << 20)];
@@ -219,7 +219,8 @@ mod tests {
         let (answers, block) = block_of(&cell).unwrap();
         let answers: Vec<String> = from_json("answers", &answers).unwrap();
         let mut back = without_samples(&cell);
-        read_block(&mut back, &answers, &block, &mut Room::new(), |name| name == "cpu_ns").unwrap();
+        read_block(&mut back, &answers, &block, &mut MemoryBudget::new(), |name| name == "cpu_ns")
+            .unwrap();
         assert_eq!(back.values.keys().collect::<Vec<_>>(), ["cpu_ns"]);
         assert_eq!(back.samples, cell.samples);
     }

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 /// The version of the tables that `schema.sql` creates.
 const VERSION: i32 = 1;
 
-/// Of the advisory lock under which the tables are created: "bylb".
+/// The key of the advisory lock under which the tables are created: "bylb".
 const LOCK: i64 = 0x6279_6c62;
 
 const LIMIT: Duration = Duration::from_secs(15);
@@ -72,7 +72,8 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
     ended
 }
 
-/// What the URL says, then the service that `PGSERVICE` names, then the other variables of libpq.
+/// The options of the URL, then those of the service that `PGSERVICE` names, then the other
+/// variables of libpq.
 fn options(
     url: &str,
     server: &str,
@@ -195,7 +196,7 @@ async fn has_tables(connection: &mut PgConnection) -> Result<bool> {
     Ok(true)
 }
 
-/// What an error means and what to do about it, on one line.
+/// Explains an error and what to do about it, on one line.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 pub(super) fn explain(server: &str, error: anyhow::Error) -> anyhow::Error {
     let text = one_line(&error);

@@ -13,9 +13,9 @@ use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgRow};
 use tokio::runtime::{Builder, Runtime};
 
-use self::blocks::Room;
+use self::blocks::MemoryBudget;
 use super::interface::{
-    Baseline, Planned, Store, TOOK, Unreadable, ensure_not_older, mark_imported, several_runs,
+    Baseline, Store, StoredPlan, TOOK, Unreadable, ensure_not_older, mark_imported, several_runs,
 };
 use super::packed::{self, from_json};
 use crate::store::interface::{self, no_run};
@@ -27,7 +27,7 @@ const LIMIT_PER_MB: Duration = Duration::from_secs(10);
 pub(super) struct Postgres {
     runtime: Runtime,
     connection: PgConnection,
-    /// As it is shown.
+    /// The URL without the password, as it is shown.
     server: String,
 }
 
@@ -115,7 +115,7 @@ impl Postgres {
 
     fn insert(&mut self, run: &Run) -> Result<bool> {
         let document = blocks::document(run)?;
-        let mut room = Room::new();
+        let mut room = MemoryBudget::new();
         let (mut answers, mut data) = (Vec::new(), Vec::new());
         for cell in &run.cells {
             let (of_cell, block) = if cell.samples.is_empty() {
@@ -139,11 +139,11 @@ impl Postgres {
     }
 }
 
-type Query<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
+type PostgresQuery<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 /// Adds the run, unless there is one with its UUID. The answers and the blocks of its cells are to
 /// be bound.
-fn insert_run(run: &Run, document: Vec<u8>) -> Query<'static> {
+fn insert_run(run: &Run, document: Vec<u8>) -> PostgresQuery<'static> {
     let facts = &run.environment.facts;
     let cpu_model = facts.get("cpu_model").and_then(|model| model.as_str());
     let took_ns = facts.get(TOOK).and_then(serde_json::Value::as_i64);
@@ -182,7 +182,7 @@ fn count(row: &PgRow, column: usize) -> Result<u64> {
 /// Each row has the answers of a cell, and its samples where these are wanted.
 fn read_cells(run: &mut Run, rows: &[PgRow], is_read: impl Fn(&str) -> bool) -> Result<()> {
     ensure!(rows.len() == run.cells.len(), "it is damaged: it has {} cells", rows.len());
-    let mut room = Room::new();
+    let mut room = MemoryBudget::new();
     for (position, (cell, row)) in run.cells.iter_mut().zip(rows).enumerate() {
         let answers: Vec<String> = from_json("answers", row.try_get(0)?)?;
         match row.try_get::<Option<&[u8]>, _>(1)? {
@@ -247,10 +247,10 @@ impl Store for Postgres {
         self.load_cells(id, |name| name == method, |name| name == metric)
     }
 
-    fn planned(&mut self, id: &str) -> Result<Planned> {
+    fn load_plan(&mut self, id: &str) -> Result<StoredPlan> {
         let (run, _) = self.document(id)?;
         let took_ns = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
-        Ok(Planned { plan: run.plan, points: run.points, took_ns })
+        Ok(StoredPlan { plan: run.plan, points: run.points, took_ns })
     }
 
     fn list(&mut self) -> Result<Vec<Listed>> {

@@ -1,5 +1,5 @@
-//! What the checksums of the store cover. SQLite itself notices damage only in the structure of its
-//! file.
+//! The checksums of the store and the columns that they cover. SQLite itself notices damage only in
+//! the structure of its file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,23 +21,23 @@ pub(super) const CELL: &str = "run, position, method, about, role, language, poi
 
 /// The checksums of the samples of a cell. A row that is missing is noticed, too.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Blocks {
+pub(super) struct CellChecksums {
     pub(super) samples: u32,
     pub(super) metrics: BTreeMap<String, u32>,
 }
 
 /// The run was written by a newer bytelab.
 #[derive(Debug)]
-pub(super) struct Newer(pub(super) u32);
+pub(super) struct NewerSchema(pub(super) u32);
 
-impl fmt::Display for Newer {
+impl fmt::Display for NewerSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Newer(schema) = self;
+        let NewerSchema(schema) = self;
         write!(f, "it was written by a newer bytelab (schema {schema}): update bytelab")
     }
 }
 
-impl std::error::Error for Newer {}
+impl std::error::Error for NewerSchema {}
 
 /// Makes `checksum_of` known to SQL: the checksum of its arguments.
 pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {

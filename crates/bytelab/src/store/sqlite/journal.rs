@@ -20,14 +20,14 @@ use lab::run::{Cell, Environment, Listed, Pass, Plan, Run, Sample, Status, Warni
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::opening::beside;
-use crate::store::packed::{OwnedValues, Values, without_samples};
+use super::opening::with_suffix;
+use crate::store::packed::{OwnedValues, SampleValues, without_samples};
 
 /// A change of a run, as it is written.
 #[derive(Serialize)]
-pub(super) enum Entry<'a> {
+pub(super) enum JournalEntry<'a> {
     /// The number of the sample in its run, its cell, and its values.
-    Sample(u64, usize, &'a Sample, Values<'a>),
+    Sample(u64, usize, &'a Sample, SampleValues<'a>),
     /// The cell at this position, without samples.
     Cell(usize, &'a Cell),
     /// The number of the next sample, the session, and the reason.
@@ -36,10 +36,10 @@ pub(super) enum Entry<'a> {
     Finish(bool, &'a Environment, &'a [Warning]),
 }
 
-/// Before each entry stand its length and its checksum, of 4 bytes each.
+/// The bytes before each entry: its length and its checksum, of 4 bytes each.
 pub(super) const HEAD: usize = 8;
 
-/// So each entry begins.
+/// The first bytes of each entry.
 pub(super) const START: &[u8] = b"{\"";
 
 /// The journal of the run that this process measures.
@@ -51,7 +51,7 @@ pub(super) struct Journal {
     len: u64,
     cells: usize,
     next_sample: u64,
-    /// The last entry; its memory is used again.
+    /// The last entry; its memory is reused.
     record: Vec<u8>,
 }
 
@@ -92,7 +92,7 @@ impl Journal {
         values: &[(&str, f64)],
     ) -> Result<()> {
         ensure!(cell < self.cells, "run {} has no cell {cell}", self.run);
-        self.write(&Entry::Sample(self.next_sample, cell, sample, Values(values)))?;
+        self.write(&JournalEntry::Sample(self.next_sample, cell, sample, SampleValues(values)))?;
         self.next_sample += 1;
         Ok(())
     }
@@ -103,17 +103,17 @@ impl Journal {
             position <= cells,
             "run {run} has {cells} cells: the next is at {cells}, not at {position}"
         );
-        self.write(&Entry::Cell(position, &without_samples(cell)))?;
+        self.write(&JournalEntry::Cell(position, &without_samples(cell)))?;
         self.cells = cells.max(position + 1);
         Ok(())
     }
 
     pub(super) fn set_aside(&mut self, session: u32, reason: &str) -> Result<()> {
-        self.write(&Entry::SetAside(self.next_sample, session, reason))
+        self.write(&JournalEntry::SetAside(self.next_sample, session, reason))
     }
 
     /// Adds an entry. After an error, such as that of a full disk, the next one takes its place.
-    pub(super) fn write(&mut self, entry: &Entry<'_>) -> Result<()> {
+    pub(super) fn write(&mut self, entry: &JournalEntry<'_>) -> Result<()> {
         self.record.clear();
         self.record.resize(HEAD, 0);
         serde_json::to_writer(&mut self.record, entry)?;
@@ -153,8 +153,8 @@ pub(super) fn open(store: &Path, run: i64) -> Result<Option<File>> {
     }
 }
 
-/// The journal that a process has left that is no more, locked; none if there is none.
-pub(super) fn take(store: &Path, run: i64) -> Result<Option<File>> {
+/// The journal of a process that has ended without folding it, locked; `None` if there is none.
+pub(super) fn take_abandoned(store: &Path, run: i64) -> Result<Option<File>> {
     let Some(file) = open(store, run)? else { return Ok(None) };
     // Another process may have folded and deleted it before the lock was taken.
     let is_mine = !is_locked(&file)? && file.metadata()?.nlink() > 0;
@@ -180,7 +180,7 @@ fn is_locked(file: &File) -> io::Result<bool> {
 
 /// The runs that have a journal.
 pub(super) fn runs(store: &Path) -> io::Result<Vec<i64>> {
-    let prefix = beside(store, MARK);
+    let prefix = with_suffix(store, MARK);
     let (Some(directory), Some(prefix)) = (store.parent(), prefix.file_name()) else {
         return Ok(Vec::new());
     };
@@ -216,8 +216,8 @@ pub(super) fn checksum(at: u64, text: &[u8]) -> u32 {
 
 /// A name for the journal of a run that is damaged. Its samples may be worth a look by hand.
 pub(super) fn kept_path(store: &Path, run: i64) -> PathBuf {
-    let first = beside(store, &format!("{MARK}{run}.damaged"));
-    let later = (2..).map(|n| beside(store, &format!("{MARK}{run}.damaged-{n}")));
+    let first = with_suffix(store, &format!("{MARK}{run}.damaged"));
+    let later = (2..).map(|n| with_suffix(store, &format!("{MARK}{run}.damaged-{n}")));
     let mut names = iter::once(first).chain(later);
     names.find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default()
 }
@@ -231,7 +231,7 @@ pub(super) fn keep(store: &Path, run: i64, kept_as: &Path) -> Result<()> {
 const MARK: &str = "-run-";
 
 fn path(store: &Path, run: i64) -> PathBuf {
-    beside(store, &format!("{MARK}{run}"))
+    with_suffix(store, &format!("{MARK}{run}"))
 }
 
 // Applies a journal to its run as it is stored. Reading goes on behind an entry that is damaged,
@@ -247,7 +247,7 @@ enum OwnedEntry {
     Finish(bool, Environment, Vec<Warning>),
 }
 
-/// What the list of runs shows of an entry.
+/// The parts of an entry that the list of runs shows.
 #[derive(Deserialize)]
 enum BriefEntry {
     Sample(u64, IgnoredAny, IgnoredAny, IgnoredAny),
@@ -257,9 +257,9 @@ enum BriefEntry {
     Finish(bool, IgnoredAny, IgnoredAny),
 }
 
-/// What applying a journal gave.
-pub(super) struct Applied {
-    /// Whether there is anything but the state of the run to store again.
+/// The result of applying a journal.
+pub(super) struct AppliedJournal {
+    /// Whether more than the state of the run must be stored again.
     pub(super) is_changed: bool,
     /// The number of the next sample.
     pub(super) next_sample: u64,
@@ -274,11 +274,12 @@ pub(super) fn apply(
     next_sample: u64,
     journal: &File,
     kept_as: &Path,
-) -> Result<Applied> {
-    let mut reader = Reader { run, stored: next_sample, next_sample, missing: 0, changed: false };
+) -> Result<AppliedJournal> {
+    let mut reader =
+        JournalReader { run, stored: next_sample, next_sample, missing: 0, changed: false };
     let damaged =
         each(journal, |text, is_damaged| reader.apply(serde_json::from_slice(text)?, is_damaged))?;
-    let Reader { next_sample, missing, changed: is_changed, .. } = reader;
+    let JournalReader { next_sample, missing, changed: is_changed, .. } = reader;
     if damaged > 0 {
         let kept = format!("it is kept as {}", kept_as.file_name().unwrap_or_default().display());
         // It may have been folded, and not yet renamed.
@@ -295,11 +296,11 @@ pub(super) fn apply(
             )));
         }
     }
-    Ok(Applied { is_changed, next_sample, is_damaged: damaged > 0 })
+    Ok(AppliedJournal { is_changed, next_sample, is_damaged: damaged > 0 })
 }
 
 /// A run to which a journal is applied.
-struct Reader<'a> {
+struct JournalReader<'a> {
     run: &'a mut Run,
     /// The samples before this one are in the run already.
     stored: u64,
@@ -308,7 +309,7 @@ struct Reader<'a> {
     changed: bool,
 }
 
-impl Reader<'_> {
+impl JournalReader<'_> {
     fn apply(&mut self, entry: OwnedEntry, is_damaged: bool) -> Result<()> {
         self.changed |= !matches!(entry, OwnedEntry::Plan(_) | OwnedEntry::Finish(..));
         let run = &mut *self.run;
@@ -324,7 +325,7 @@ impl Reader<'_> {
                 }
             }
             OwnedEntry::Cell(position, new) => put_cell(run, position, new, is_damaged)?,
-            // Of a journal that is folded already, it would affect the samples after it.
+            // If the journal was folded already, this would affect the samples after it.
             OwnedEntry::SetAside(number, ..) if number < self.stored => {}
             OwnedEntry::SetAside(_, session, reason) => {
                 for sample in run.cells.iter_mut().flat_map(|cell| &mut cell.samples) {

@@ -14,14 +14,16 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Cell, Environment, Listed, Plan, Run, Sample, Warning};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use self::journal::{Applied, Entry, Journal};
-use super::interface::{self, LOCK_LIMIT, Planned, Store, ensure_not_older, no_run, several_runs};
+use self::journal::{AppliedJournal, Journal, JournalEntry};
+use super::interface::{
+    self, LOCK_LIMIT, Store, StoredPlan, ensure_not_older, no_run, several_runs,
+};
 use crate::store::interface::Baseline;
 
 pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
-    /// Of the run that was changed last.
+    /// The journal of the run that was changed last.
     journal: Option<Journal>,
 }
 
@@ -101,7 +103,7 @@ impl Sqlite {
         let run = self.explained(number(id))?;
         if self.journal.as_ref().is_none_or(|journal| journal.run != run) {
             self.fold_own()?;
-            let taken = journal::take(&self.path, run);
+            let taken = journal::take_abandoned(&self.path, run);
             if let Some(left) = self.explained(taken)? {
                 self.fold(run, &left)?;
             }
@@ -137,8 +139,7 @@ impl Sqlite {
     }
 
     /// Moves the content of a journal into the store. The log of the store is on the device before
-    /// the journal is deleted.
-    /// One that is damaged is renamed.
+    /// the journal is deleted. A damaged journal is renamed.
     fn fold(&mut self, run: i64, journal: &File) -> Result<()> {
         let kept_as = journal::kept_path(&self.path, run);
         self.connection.pragma_update(None, "synchronous", "FULL")?;
@@ -175,7 +176,7 @@ impl Sqlite {
         }
         self.set_lock_limit(Duration::ZERO)?;
         for run in runs {
-            if let Ok(Some(left)) = journal::take(&self.path, run) {
+            if let Ok(Some(left)) = journal::take_abandoned(&self.path, run) {
                 let _ = self.fold(run, &left);
             }
         }
@@ -223,11 +224,11 @@ impl Store for Sqlite {
         })
     }
 
-    fn planned(&mut self, id: &str) -> Result<Planned> {
+    fn load_plan(&mut self, id: &str) -> Result<StoredPlan> {
         self.read(|transaction| {
             let number = existing(transaction, id)?;
-            let planned = rows::planned(transaction, number).map_err(opening::damaged);
-            planned.with_context(|| format!("run {id}"))
+            let loaded = rows::load_plan(transaction, number).map_err(opening::damaged);
+            loaded.with_context(|| format!("run {id}"))
         })
     }
 
@@ -241,7 +242,7 @@ impl Store for Sqlite {
                 let id = run.to_string();
                 if let Some(listed) = list.iter_mut().find(|listed| listed.id == id) {
                     let (_, next_sample) = rows::size(transaction, *run)?;
-                    // What is wrong with it is said when the run is read.
+                    // An error of the journal is reported when the run is read.
                     let _ = journal::apply_to_list(listed, next_sample, journal);
                 }
             }
@@ -300,7 +301,7 @@ fn load_with(
     number: i64,
     journal: &File,
     kept_as: &Path,
-) -> Result<(Run, Applied)> {
+) -> Result<(Run, AppliedJournal)> {
     let mut run = rows::load(transaction, number)?;
     let (_, next_sample) = rows::size(transaction, number)?;
     let applied = journal::apply(&mut run, next_sample, journal, kept_as)?;
@@ -348,8 +349,8 @@ fn number(id: &str) -> Result<i64> {
     id.parse().ok().with_context(|| no_run(id))
 }
 
-// What a run needs while it is measured. Only this store measures: a server would be part of
-// what is measured.
+// The changes of a run while it is measured. Only a local store has them: a server would disturb
+// the measurement.
 
 impl Sqlite {
     /// Stores a run with its current content, as not complete, and returns its id.
@@ -396,7 +397,7 @@ impl Sqlite {
 
     /// Replaces the plan of a run; the plan records choices that were made while measuring.
     pub(crate) fn put_plan(&mut self, id: &str, plan: &Plan) -> Result<()> {
-        self.add_entry(id, |journal| journal.write(&Entry::Plan(plan)))
+        self.add_entry(id, |journal| journal.write(&JournalEntry::Plan(plan)))
     }
 
     /// Stores the state of a run: whether it is complete, with the current environment and notes.
@@ -407,7 +408,7 @@ impl Sqlite {
         environment: &Environment,
         notes: &[Warning],
     ) -> Result<()> {
-        let entry = Entry::Finish(complete, environment, notes);
+        let entry = JournalEntry::Finish(complete, environment, notes);
         self.add_entry(id, |journal| journal.write(&entry))?;
         self.fold_own()
     }

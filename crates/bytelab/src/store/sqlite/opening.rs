@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use super::checksums::{self, Newer};
+use super::checksums::{self, NewerSchema};
 use crate::store::interface::{LOCK_LIMIT, Locked, NoRun, Unreadable};
 
 /// Marks an SQLite file as a store: "btlb".
@@ -177,7 +177,7 @@ fn check(connection: &Connection) -> Result<()> {
 /// does not lock this file.
 fn lock_log(path: &Path) -> Result<Option<File>> {
     loop {
-        let log = match File::open(beside(path, "-wal")) {
+        let log = match File::open(with_suffix(path, "-wal")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             log => log.context("its log")?,
         };
@@ -225,7 +225,7 @@ pub(super) fn check_all(connection: &Connection, pragma: &str) -> Result<()> {
 /// renamed, so that no other process sees an incomplete one; if another process was faster, its
 /// store is kept.
 fn create(path: &Path) -> Result<()> {
-    let log = beside(path, "-wal");
+    let log = with_suffix(path, "-wal");
     if fs::exists(&log)? && !is_there(path)? {
         bail!(
             "store {} is gone, but its log {} is there: put the store back, or delete the log",
@@ -277,7 +277,7 @@ pub(super) fn shrink(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
@@ -313,7 +313,7 @@ pub(super) fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
 /// now, as the file is locked or its device fails, is not.
 pub(super) fn damaged(error: anyhow::Error) -> anyhow::Error {
     let is_damage = matches!(code(&error), None | Some(ErrorCode::DatabaseCorrupt));
-    if !is_damage || error.is::<Newer>() {
+    if !is_damage || error.is::<NewerSchema>() {
         return error;
     }
     let what = one_line(&error);

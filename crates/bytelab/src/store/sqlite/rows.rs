@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use lab::run::{Cell, Environment, Listed, Machine, Plan, Run, SCHEMA, Warning};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::checksums::{self, Blocks, CELL, Newer};
-use crate::store::interface::{self, Planned, TOOK};
+use super::checksums::{self, CELL, CellChecksums, NewerSchema};
+use crate::store::interface::{self, StoredPlan, TOOK};
 use crate::store::packed::{self, Packed, from_json, to_json};
 
 /// The run of this number, which must exist.
@@ -113,7 +113,7 @@ fn read_samples(
         let position = row.get(0)?;
         let cell = cell_at(run, position)?;
         let answers: Vec<String> = from_json("answers", row.get_ref(1)?.as_str()?)?;
-        let blocks: Blocks = from_json("blocks", row.get_ref(2)?.as_str()?)?;
+        let blocks: CellChecksums = from_json("blocks", row.get_ref(2)?.as_str()?)?;
         all.insert(position, blocks.metrics);
         if !is_whole(cell) {
             cell.samples = packed::one_of_each(answers);
@@ -171,7 +171,7 @@ fn cell_at(run: &mut Run, position: usize) -> Result<&mut Cell> {
 }
 
 /// The plan and the points of the run of this number, which must exist.
-pub(super) fn planned(transaction: &Transaction<'_>, number: i64) -> Result<Planned> {
+pub(super) fn load_plan(transaction: &Transaction<'_>, number: i64) -> Result<StoredPlan> {
     checksums::check(transaction, number)?;
     let mut statement = transaction.prepare_cached(
         "SELECT plan, points, json_extract(environment, '$.' || ?2) FROM run WHERE id = ?1",
@@ -180,8 +180,9 @@ pub(super) fn planned(transaction: &Transaction<'_>, number: i64) -> Result<Plan
         let (plan, points): (String, String) = (row.get(0)?, row.get(1)?);
         let took_ns: Option<u64> = row.get(2).unwrap_or_default();
         let plan = from_json("plan", &plan);
-        Ok(plan
-            .and_then(|plan| Ok(Planned { plan, points: from_json("points", &points)?, took_ns })))
+        Ok(plan.and_then(|plan| {
+            Ok(StoredPlan { plan, points: from_json("points", &points)?, took_ns })
+        }))
     })?
 }
 
@@ -215,7 +216,7 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
 
 fn read_run(number: i64, row: &Row<'_>) -> Result<Run> {
     let schema = row.get("schema")?;
-    ensure!(schema <= SCHEMA, Newer(schema));
+    ensure!(schema <= SCHEMA, NewerSchema(schema));
     let text = |name| -> Result<String> { Ok(row.get(name)?) };
     Ok(Run {
         schema,
@@ -394,7 +395,7 @@ fn put_samples(
         metrics.insert(name.clone(), checksums::of_bytes(&data));
         insert.execute(params![number, position, name, data])?;
     }
-    let blocks = Blocks { samples, metrics };
+    let blocks = CellChecksums { samples, metrics };
     transaction
         .prepare_cached(
             "UPDATE cell SET answers = ?3, blocks = ?4 WHERE run = ?1 AND position = ?2",

@@ -254,7 +254,7 @@ fn what_is_not_there_is_an_error(store: &mut dyn Store) {
             store.find(id).map(drop),
             store.load(id).map(drop),
             store.load_method(id, "read", "wall_ns").map(drop),
-            store.planned(id).map(drop),
+            store.load_plan(id).map(drop),
             store.set_label(id, None),
             store.set_baseline("odd", id),
             store.delete(id),

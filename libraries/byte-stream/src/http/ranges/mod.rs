@@ -92,7 +92,9 @@ pub(crate) async fn open(
         (true, Some(size), Some(response)) if version.validator.is_some() && size > until => {
             let plan = RangePlan { version, response, first, size, part_bytes, connections };
             match mode {
-                WaitMode::Thread => Ranges::start(raw, plan, cancel.cloned()).map(OpenedResource::Threads),
+                WaitMode::Thread => {
+                    Ranges::start(raw, plan, cancel.cloned()).map(OpenedResource::Threads)
+                }
                 #[cfg(feature = "async")]
                 WaitMode::Task => Ok(OpenedResource::Task(TaskRanges::new(raw, plan))),
             }

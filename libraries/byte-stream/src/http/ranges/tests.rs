@@ -66,8 +66,8 @@ fn a_thread_that_comes_early_leaves_the_first_part_to_who_began_it() {
     let (mut client, first, _) =
         Raw::client_for(&url, &mut options.http, None, WaitMode::Thread).expect("a client");
     client.connections.get_or_insert_default();
-    let begun =
-        now(Raw::part(client.clone(), first, PART, ResourceVersion::default())).expect("a first part");
+    let begun = now(Raw::part(client.clone(), first, PART, ResourceVersion::default()))
+        .expect("a first part");
     let (version, response) = described(&begun);
     let (size, connections) = (PART * PARTS, PARTS as usize);
     let plan = RangePlan { version, response, first, size, part_bytes: PART, connections };
@@ -90,8 +90,8 @@ fn a_thread_that_panics_leaves_an_error_in_the_place_of_its_part() {
     let mut options = Stream::options().proxy(None);
     let (client, first, _) =
         Raw::client_for(&url, &mut options.http, None, WaitMode::Thread).expect("a client");
-    let begun =
-        now(Raw::part(client.clone(), first, PART, ResourceVersion::default())).expect("a first part");
+    let begun = now(Raw::part(client.clone(), first, PART, ResourceVersion::default()))
+        .expect("a first part");
     let (version, response) = described(&begun);
     // The allocation for such a part is impossible, so that the thread panics.
     let plan =

@@ -11,7 +11,7 @@ fn taken() -> ReservedNames<'static> {
     ReservedNames { experiments: vec!["reading"], flags: vec!["rounds".to_owned()] }
 }
 
-fn understood(text: &str) -> Result<Loaded, String> {
+fn understood(text: &str) -> Result<LoadedExperiment, String> {
     let loaded = parse(Path::new("/x/my.toml"), text.to_owned(), &taken(), None);
     loaded.map_err(|error| format!("{error:#}"))
 }
@@ -28,7 +28,7 @@ fn refused(text: &str, expected: &str) {
 
 #[test]
 fn the_example_is_understood() {
-    let Loaded { experiment, definition, defaults } = understood(EXAMPLE).unwrap();
+    let LoadedExperiment { experiment, definition, defaults } = understood(EXAMPLE).unwrap();
     assert_eq!((experiment.name, definition.text.as_str()), ("my", EXAMPLE));
     let names: Vec<&str> = experiment.methods.iter().map(|method| &*method.name).collect();
     assert_eq!(names, ["wc", "grep", "awk", "sed", "tr-wc"]);

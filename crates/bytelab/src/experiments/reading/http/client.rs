@@ -22,7 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::fold::Fold;
 use super::super::libraries::BUFFER_LIMIT;
-use super::super::source::{Reading, Source, fits_in_memory, method, numbered};
+use super::super::source::{ReadingTask, Source, fits_in_memory, method, numbered};
 use crate::experiments::shared::Buffer;
 
 pub(super) fn methods() -> Vec<Method> {
@@ -76,7 +76,7 @@ struct Client {
 
 fn build(point: &Point, access: Access) -> Result<Box<dyn Task>> {
     let each = |index| Ok(Client { remote: Remote::from_point(point, index)?, access });
-    Ok(Box::new(Reading::each(point, each)?))
+    Ok(Box::new(ReadingTask::each(point, each)?))
 }
 
 impl Source for Client {
@@ -120,7 +120,7 @@ impl Source for Client {
     }
 }
 
-struct Async {
+struct AsyncClient {
     remote: Remote,
     runtime: Runtime,
     by_byte: bool,
@@ -130,18 +130,18 @@ fn build_async(point: &Point, by_byte: bool) -> Result<Box<dyn Task>> {
     let each = |index| {
         let runtime =
             Builder::new_current_thread().enable_all().build().context("starting tokio")?;
-        Ok(Async { remote: Remote::from_point(point, index)?, runtime, by_byte })
+        Ok(AsyncClient { remote: Remote::from_point(point, index)?, runtime, by_byte })
     };
-    Ok(Box::new(Reading::each(point, each)?))
+    Ok(Box::new(ReadingTask::each(point, each)?))
 }
 
-impl Source for Async {
+impl Source for AsyncClient {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
-        let Async { remote, runtime, by_byte } = self;
+        let AsyncClient { remote, runtime, by_byte } = self;
         let options = remote.options()?;
         runtime.block_on(async {
             let stream = AsyncStream::open(options, remote.url.as_str()).await?;
-            let mut bytes = Bytes { stream, chunk: bytes::Bytes::new(), start: 0 };
+            let mut bytes = HttpByteStream { stream, chunk: bytes::Bytes::new(), start: 0 };
             let mut offset = 0;
             if *by_byte {
                 while let Some(byte) = bytes.next().await? {
@@ -164,13 +164,13 @@ impl Source for Async {
 
 /// A stream of bytes that is awaited for each byte. Written as a `poll` function, like that of
 /// files.
-struct Bytes {
+struct HttpByteStream {
     stream: AsyncStream,
     chunk: bytes::Bytes,
     start: usize,
 }
 
-impl Bytes {
+impl HttpByteStream {
     fn next(&mut self) -> impl Future<Output = byte_stream::Result<Option<u8>>> {
         poll_fn(|context| {
             if self.start == self.chunk.len() && !ready!(self.poll_fill(context))? {
@@ -266,7 +266,7 @@ pub(super) fn limits() -> Vec<Method> {
     ]
 }
 
-struct Raw {
+struct RawClient {
     remote: Remote,
     address: String,
     path: String,
@@ -282,9 +282,9 @@ fn build_raw(point: &Point) -> Result<Box<dyn Task>> {
         let (address, path) = (address.to_owned(), format!("/{path}"));
         let tls = remote.certificates.as_deref().map(trusting).transpose()?;
         let buffer = Buffer::new(remote.buffer.max(SMALLEST_BUFFER))?;
-        Ok(Raw { remote, address, path, tls, buffer })
+        Ok(RawClient { remote, address, path, tls, buffer })
     };
-    Ok(Box::new(Reading::each(point, each)?))
+    Ok(Box::new(ReadingTask::each(point, each)?))
 }
 
 fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>> {
@@ -298,7 +298,7 @@ fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>> {
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-impl Source for Raw {
+impl Source for RawClient {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
         let mut tcp = TcpStream::connect(&self.address)
             .with_context(|| format!("connecting to {}", self.address))?;
@@ -308,21 +308,21 @@ impl Source for Raw {
         let Some(tls) = self.tls.clone() else { return self.receive(&mut tcp, fold, read) };
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();
         let mut connection = ClientConnection::new(tls, ServerName::try_from(host)?)?;
-        let mut tcp = Buffered(BufReader::with_capacity(self.buffer.len(), tcp));
+        let mut tcp = BufferedTcpStream(BufReader::with_capacity(self.buffer.len(), tcp));
         self.receive(&mut rustls::Stream::new(&mut connection, &mut tcp), fold, lend)
     }
 }
 
 /// rustls itself receives one record with each call.
-struct Buffered(BufReader<TcpStream>);
+struct BufferedTcpStream(BufReader<TcpStream>);
 
-impl Read for Buffered {
+impl Read for BufferedTcpStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }
 }
 
-impl Write for Buffered {
+impl Write for BufferedTcpStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.get_mut().write(bytes)
     }
@@ -332,7 +332,7 @@ impl Write for Buffered {
     }
 }
 
-impl Raw {
+impl RawClient {
     /// `next` passes the next bytes to the fold and returns their number.
     fn receive<S: Read + Write, F: Fold>(
         &mut self,
@@ -340,7 +340,7 @@ impl Raw {
         fold: &mut F,
         next: fn(&mut S, &mut [u8], &mut F) -> io::Result<usize>,
     ) -> Result<()> {
-        let Raw { remote, address, path, buffer, .. } = self;
+        let RawClient { remote, address, path, buffer, .. } = self;
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).with_context(|| remote.url.clone())?;
@@ -382,7 +382,7 @@ fn read<F: Fold>(tcp: &mut TcpStream, buffer: &mut [u8], fold: &mut F) -> io::Re
     Ok(n)
 }
 
-/// What rustls has decrypted, in its own memory.
+/// The bytes that rustls has decrypted, in its own memory.
 fn lend<F: Fold>(tls: &mut impl BufRead, _: &mut [u8], fold: &mut F) -> io::Result<usize> {
     let bytes = tls.fill_buf()?;
     let n = bytes.len();

@@ -34,7 +34,7 @@ pub(crate) fn run(kind: &str, directory: &str) -> Result<()> {
         bail!("{program}: {error}");
     }
     end_with_the_lab()?;
-    let files = Files::from_directory(Path::new(directory))?;
+    let files = ServedFiles::from_directory(Path::new(directory))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listening")?;
     let port = listener.local_addr().context("its own address")?.port();
     writeln!(io::stdout(), "{port}")?;
@@ -49,21 +49,21 @@ fn nginx() -> Option<PathBuf> {
 }
 
 #[derive(Clone)]
-pub(in super::super) struct Files {
+pub(in super::super) struct ServedFiles {
     root: PathBuf,
     tls: Option<Arc<ServerConfig>>,
 }
 
 /// An answer: its head, and the part of a file that follows it.
-struct Answer {
+struct FileResponse {
     head: String,
     body: Option<(File, u64, u64)>,
     closes: bool,
 }
 
-impl Files {
+impl ServedFiles {
     /// The files in the directory's `www`; by TLS if there is a key.
-    pub(in super::super) fn from_directory(directory: &Path) -> Result<Files> {
+    pub(in super::super) fn from_directory(directory: &Path) -> Result<ServedFiles> {
         let key = key_of(directory);
         let tls = if key.exists() {
             let chain = CertificateDer::pem_file_iter(certificate_of(directory))?;
@@ -77,7 +77,7 @@ impl Files {
         } else {
             None
         };
-        Ok(Files { root: directory.join("www"), tls })
+        Ok(ServedFiles { root: directory.join("www"), tls })
     }
 
     pub(in super::super) fn serve(&self, listener: &TcpListener) -> Result<()> {
@@ -140,14 +140,14 @@ impl Files {
         Ok(())
     }
 
-    fn answer(&self, request: &str) -> Answer {
+    fn answer(&self, request: &str) -> FileResponse {
         let header = |name: &str| {
             let lines = request.lines().skip(1).filter_map(|line| line.split_once(':'));
             let mut named = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name));
             named.next().map(|(_, value)| value.trim())
         };
         let closes = header("connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
-        let refused = |status: &str| Answer {
+        let refused = |status: &str| FileResponse {
             head: format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
             body: None,
             closes: true,
@@ -175,7 +175,7 @@ impl Files {
             "HTTP/1.1 {status}\r\nContent-Length: {len}\r\n{range}ETag: {tag}\r\n\
              Accept-Ranges: bytes\r\nContent-Type: application/octet-stream\r\n{close}\r\n"
         );
-        Answer { head, body: Some((file, start, len)), closes }
+        FileResponse { head, body: Some((file, start, len)), closes }
     }
 }
 
@@ -205,7 +205,7 @@ fn read_head(stream: &mut impl Read) -> io::Result<Option<String>> {
 /// The time limit for its start.
 const LIMIT_NS: u64 = 30_000_000_000;
 
-pub(in super::super) struct Server {
+pub(in super::super) struct FileServer {
     /// Dropped first, which ends the process.
     _helper: ServerProcess,
     directory: TemporaryFolder,
@@ -214,7 +214,7 @@ pub(in super::super) struct Server {
 }
 
 /// Starts the server that the point names, with these files: `/0`, `/1` …
-pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> Result<Server> {
+pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> Result<FileServer> {
     let directory = TemporaryFolder::new_in(&std::env::temp_dir())?;
     let root = directory.path.join("www");
     fs::create_dir(&root).with_context(|| format!("making {}", root.display()))?;
@@ -238,10 +238,10 @@ pub(in super::super) fn start(point: &Point, files: &[PathBuf], stop: &Stop) -> 
         }
         RunError::Stopped => anyhow!("stopped by a signal"),
     })?;
-    Ok(Server { _helper: helper, directory, secure, port })
+    Ok(FileServer { _helper: helper, directory, secure, port })
 }
 
-impl Server {
+impl FileServer {
     /// Passes the addresses of the resources to the methods.
     pub(in super::super) fn add_arguments(&self, arguments: &mut Point, parallel: u64) {
         let scheme = if self.secure { "https" } else { "http" };

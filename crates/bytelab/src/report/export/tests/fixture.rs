@@ -3,7 +3,7 @@
 use lab::analyze::analyze;
 use lab::run::{Pass, Run, Sample, Status};
 
-use crate::report::export::{FORMATS, Options, write};
+use crate::report::export::{ExportOptions, FORMATS, write};
 use crate::report::tests::fixture::{Fixture, sample};
 
 pub(super) const NAN: f64 = f64::NAN;
@@ -12,7 +12,7 @@ pub(super) const NAN: f64 = f64::NAN;
 pub(super) fn exported(format: &str, run: &Run) -> (Vec<u8>, Vec<String>) {
     let mut out = Vec::new();
     let format = FORMATS.into_iter().find(|known| known.name == format).unwrap();
-    let left_out = write(format, run, &analyze(run), Options::default(), &mut out).unwrap();
+    let left_out = write(format, run, &analyze(run), ExportOptions::default(), &mut out).unwrap();
     (out, left_out)
 }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::fixture::{HOSTILE, exported, formats, hostile, small, text};
-use super::{FORMATS, Kind};
+use super::{FORMATS, FormatKind};
 
 #[test]
 fn each_text_format_is_written_like_this() {
@@ -203,7 +203,9 @@ fn hyperfine_has_its_fields_in_seconds() {
 
 #[test]
 fn every_json_is_json_without_a_control_character() {
-    for name in FORMATS.iter().filter(|known| known.kind == Kind::Json).map(|known| known.name) {
+    for name in
+        FORMATS.iter().filter(|known| known.kind == FormatKind::Json).map(|known| known.name)
+    {
         let json = text(name, &hostile());
         serde_json::from_str::<Value>(&json).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!json.contains(|c: char| c.is_control() && c != '\n'), "{name}: {json:?}");

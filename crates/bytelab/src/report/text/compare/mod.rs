@@ -14,8 +14,8 @@ use lab::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, 
 use lab::param::Point;
 use lab::run::{Role, Run};
 
-use crate::report::text::grid::{self, Head};
-use crate::report::text::{Layout, Page};
+use crate::report::text::grid::{self, HeadingStyle};
+use crate::report::text::{Page, PageLayout};
 use crate::report::views::compare::{
     Side, Sides, against, bounds, different, interval, is_of_the_moment, notes, outcome_word,
     verdict_word,
@@ -35,7 +35,7 @@ pub(crate) fn text(
     b: &Side,
     sides: &RunComparison,
     gated: Option<&Checked>,
-    layout: &Layout,
+    layout: &PageLayout,
 ) -> String {
     let mut page = Page::new(layout);
     let question = &a.runs[0].question;
@@ -110,7 +110,7 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
         let Difference { fact, a, b } = difference;
         table.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
     if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
         page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
     }
@@ -120,12 +120,12 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
 }
 
 /// The lines of one point.
-struct Family<'a> {
+struct PointLines<'a> {
     point: &'a Point,
     lines: Vec<&'a MetricChange>,
 }
 
-impl<'a> Family<'a> {
+impl<'a> PointLines<'a> {
     /// A line per method.
     fn deciding(&self) -> impl Iterator<Item = &'a MetricChange> {
         self.lines.iter().copied().filter(|line| line.decides)
@@ -133,13 +133,13 @@ impl<'a> Family<'a> {
 }
 
 /// In the order of the points.
-fn families(sides: &RunComparison) -> Vec<Family<'_>> {
-    let mut families: Vec<Family<'_>> = Vec::new();
+fn families(sides: &RunComparison) -> Vec<PointLines<'_>> {
+    let mut families: Vec<PointLines<'_>> = Vec::new();
     let mut known: HashMap<&Point, usize> = HashMap::new();
     for line in &sides.lines {
         let point = &line.point;
         let at = *known.entry(point).or_insert_with(|| {
-            families.push(Family { point, lines: Vec::new() });
+            families.push(PointLines { point, lines: Vec::new() });
             families.len() - 1
         });
         families[at].lines.push(line);
@@ -147,7 +147,7 @@ fn families(sides: &RunComparison) -> Vec<Family<'_>> {
     families
 }
 
-fn deciding(page: &mut Page, family: &Family<'_>) {
+fn deciding(page: &mut Page, family: &PointLines<'_>) {
     let mut table = Table::plain(
         &["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"],
         true,
@@ -163,7 +163,7 @@ fn deciding(page: &mut Page, family: &Family<'_>) {
         cells.extend(judged);
         table.row(style, cells);
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
 }
 
 /// The ratios, their intervals and the verdict.
@@ -198,14 +198,14 @@ fn over_points(page: &mut Page, all: &[OverallChange]) {
         cells.extend(shown(&one.absolute).into_iter().chain(relative));
         table.row(Style::Plain, cells);
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
 }
 
 /// The distributions of both sides, which are shown even without a verdict.
-fn distributions(page: &mut Page, family: &Family<'_>) {
+fn distributions(page: &mut Page, family: &PointLines<'_>) {
     let values = family.deciding().flat_map(|line| [&line.a, &line.b]);
     let values = values.filter_map(|half| percentile(half, 50.0));
-    let unit = Unit::of("ns", values);
+    let unit = Unit::for_values("ns", values);
     let heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p:.0}")).collect();
     let name = format!("samples, {}", unit.name);
     let mut heading = vec![name.as_str(), ""];
@@ -220,7 +220,7 @@ fn distributions(page: &mut Page, family: &Family<'_>) {
             table.row(Style::Plain, cells);
         }
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
 }
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -248,9 +248,9 @@ fn verdict(absolute: &Effect, relative: Option<&Effect>) -> (String, Style) {
 }
 
 /// A line per point, a column per method: the ratio of B to A.
-fn across_points(page: &mut Page, families: &[Family<'_>]) {
+fn across_points(page: &mut Page, families: &[PointLines<'_>]) {
     let mut methods: Vec<&str> = Vec::new();
-    for line in families.iter().flat_map(Family::deciding) {
+    for line in families.iter().flat_map(PointLines::deciding) {
         if !methods.contains(&line.method.as_str()) {
             methods.push(&line.method);
         }
@@ -259,21 +259,21 @@ fn across_points(page: &mut Page, families: &[Family<'_>]) {
     page.line(&[(Style::Bold, "B/A by point")]);
     let mut table = Table::plain(&[&["point"][..], &methods].concat(), false);
     for family in families {
-        let of = |method: &&str| {
+        let ratio_of_method = |method: &&str| {
             let line = family.deciding().find(|line| line.method == **method);
             line.map_or(NONE.to_owned(), |line| of_ratio(line.absolute.ratio))
         };
-        let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(of));
+        let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(ratio_of_method));
         table.row(Style::Plain, cells);
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
 }
 
 /// The other metrics that readers use for decisions.
 const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 /// A line per method, a column per metric.
-fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
+fn across_metrics(page: &mut Page, families: &[PointLines<'_>]) {
     let all = || families.iter().flat_map(|family| &family.lines);
     let there = |name: &str| all().any(|line| line.metric == name);
     let metrics: Vec<&str> = METRICS.into_iter().filter(|name| there(name)).collect();
@@ -286,7 +286,7 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
     let mut table = Table::plain(&[&["method"][..], &headings].concat(), false);
     for family in families {
         for line in family.deciding() {
-            let of = |name: &&str| {
+            let ratio_of_metric = |name: &&str| {
                 let mut own = family.lines.iter();
                 let own = own.find(|own| own.metric == *name && own.method == line.method);
                 own.map_or(NONE.to_owned(), |own| {
@@ -297,10 +297,13 @@ fn across_metrics(page: &mut Page, families: &[Family<'_>]) {
             let several = families.len() > 1;
             let at = if several { format!(" ({})", shown(family.point)) } else { String::new() };
             let name = format!("{}{at}", line.method);
-            table.row(Style::Plain, std::iter::once(name).chain(metrics.iter().map(of)));
+            table.row(
+                Style::Plain,
+                std::iter::once(name).chain(metrics.iter().map(ratio_of_metric)),
+            );
         }
     }
-    grid::write(page, &table, Head::Ruled);
+    grid::write(page, &table, HeadingStyle::Ruled);
 }
 
 /// The text below the tables of two sides: what only one of them has, what has no ratio and why,
@@ -335,7 +338,7 @@ pub(crate) fn foot(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) {
 }
 
 /// The result of a check: a line per method and metric.
-pub(crate) fn check(sides: &Sides<'_>, checked: &Checked, layout: &Layout) -> String {
+pub(crate) fn check(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     check_lines(&mut page, checked);
     for busy in &sides.busy {
@@ -388,17 +391,17 @@ fn outcome(line: &CheckLine, several: bool) -> String {
 
 /// Names and the ids of their runs.
 pub(crate) fn baselines(named: &[(&str, &str)]) -> String {
-    let mut page = Page::new(&Layout { width: 80, colour: false });
+    let mut page = Page::new(&PageLayout { width: 80, colour: false });
     let mut table = Table::plain(&["baseline", "run"], false);
     for (name, id) in named {
         table.row(Style::Plain, [*name, *id]);
     }
-    grid::write(&mut page, &table, Head::Ruled);
+    grid::write(&mut page, &table, HeadingStyle::Ruled);
     page.into_text()
 }
 
-/// What a check could detect: a line per method and metric.
-pub(crate) fn detectable_effects(found: &[DetectableEffect], layout: &Layout) -> String {
+/// The differences that a check could detect: a line per method and metric.
+pub(crate) fn detectable_effects(found: &[DetectableEffect], layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
     points.sort_unstable();
@@ -424,7 +427,7 @@ pub(crate) fn detectable_effects(found: &[DetectableEffect], layout: &Layout) ->
 }
 
 /// Groups of runs beside each other, as text.
-pub(crate) fn fleet(report: &FleetReport<'_>, layout: &Layout) -> String {
+pub(crate) fn fleet(report: &FleetReport<'_>, layout: &PageLayout) -> String {
     let mut page = Page::new(layout);
     page.paragraph(Style::Bold, &format!("{}: ", report.experiment), report.question);
     for point in &report.fleet.points {
@@ -433,7 +436,7 @@ pub(crate) fn fleet(report: &FleetReport<'_>, layout: &Layout) -> String {
             page.line(&[(Style::Bold, &shown(&point.point))]);
         }
         page.paragraph(Style::Plain, "", &caption(report, point));
-        grid::write(&mut page, &table(report, point), Head::Ruled);
+        grid::write(&mut page, &table(report, point), HeadingStyle::Ruled);
         page.blank();
         for sentence in sentences(report, point) {
             page.paragraph(Style::Plain, "* ", &sentence);

@@ -40,9 +40,9 @@ fn side(name: &str, runs: Vec<Run>) -> Side {
     Side { name: name.to_owned(), runs }
 }
 
-fn written(a: &Side, b: &Side) -> String {
+fn rendered(a: &Side, b: &Side) -> String {
     let sides = compare_sides(&a.runs, &b.runs, &[]);
-    text(a, b, &sides, None, &Layout { width: 80, colour: false })
+    text(a, b, &sides, None, &PageLayout { width: 80, colour: false })
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     let a = side("run 1", vec![run(1, 10.0, 8.0)]);
     let mut b = side("run 2", vec![run(2, 15.0, 6.0)]);
     b.runs[0].environment.facts.insert("kernel_release".to_owned(), json!("6.18\u{1b}[31m"));
-    insta::assert_snapshot!(written(&a, &b), @r"
+    insta::assert_snapshot!(rendered(&a, &b), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
     A: run 1 · 2026-01-02 10:00 UTC · model of both
     B: run 2 · 2026-01-03 10:00 UTC · model of both
@@ -93,7 +93,7 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
 fn five_runs_a_side_have_a_verdict() {
     let a = side("label ext4", (1..=5).map(|id| run(id, 10.0, 8.0)).collect());
     let b = side("label btrfs", (6..=10).map(|id| run(id, 10.0, 6.0)).collect());
-    let text = written(&a, &b);
+    let text = rendered(&a, &b);
     let mmap = text.lines().find(|line| line.starts_with("mmap")).unwrap();
     assert!(mmap.ends_with("faster"), "{text}");
     assert!(text.contains("all of one side was measured before all of the other"), "{text}");
@@ -114,7 +114,7 @@ fn several_points_have_one_figure() {
         side(name, ids.map(|id| at_two_sizes(run(id, 10.0, mmap))).collect())
     };
     let (a, b) = (side("label ext4", 1..6, 8.0), side("label btrfs", 6..11, 6.0));
-    let text = written(&a, &b);
+    let text = rendered(&a, &b);
     let (_, over) = text.split_once("Over all 2 points, the geometric mean\n").unwrap();
     let line = over.lines().find(|line| line.starts_with("mmap")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();

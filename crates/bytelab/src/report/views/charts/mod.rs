@@ -12,8 +12,8 @@ use lab::run::{self, Role, Run};
 use serde::Serialize;
 
 use crate::report::views::units::{self, Unit};
-use crate::report::views::words::clean;
-use crate::report::views::{Varying, rows};
+use crate::report::views::words::escape_controls;
+use crate::report::views::{VaryingParams, rows};
 
 /// More cells than these are not drawn: the table of the page lists them all.
 const CELLS_MAX: usize = 2000;
@@ -26,17 +26,17 @@ const VALUES_MAX: usize = 300_000;
 pub(crate) struct Charts {
     /// The name of each run.
     pub(crate) runs: Vec<String>,
-    pub(crate) metrics: Vec<Metric>,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) metrics: Vec<ChartMetric>,
+    pub(crate) cells: Vec<ChartCell>,
     /// The number of cells that are not drawn.
     pub(crate) left_out: usize,
     pub(crate) points: Vec<ChartPoint>,
-    pub(crate) sweeps: Vec<Sweep>,
+    pub(crate) sweeps: Vec<SweepChart>,
 }
 
 /// A metric in which samples differ.
 #[derive(Serialize)]
-pub(crate) struct Metric {
+pub(crate) struct ChartMetric {
     pub(crate) name: String,
     pub(crate) title: String,
     /// The units in which it is shown, the smallest first: the unit's name, and its size in the
@@ -46,19 +46,19 @@ pub(crate) struct Metric {
 
 /// One method at one point of one run.
 #[derive(Serialize)]
-pub(crate) struct Cell {
+pub(crate) struct ChartCell {
     pub(crate) run: usize,
     pub(crate) method: String,
     pub(crate) yardstick: bool,
     /// The indexes, among the counted samples from 0, of the first sample of each session.
     pub(crate) sessions: Vec<usize>,
     /// The columns by metric.
-    pub(crate) columns: BTreeMap<String, Column>,
+    pub(crate) columns: BTreeMap<String, ChartColumn>,
 }
 
 /// One metric of one cell.
 #[derive(Serialize)]
-pub(crate) struct Column {
+pub(crate) struct ChartColumn {
     pub(crate) n: usize,
     /// The percentiles of [`PERCENTILES`].
     pub(crate) p: [f64; PERCENTILES.len()],
@@ -83,12 +83,12 @@ pub(crate) struct ChartPoint {
     /// The values that distinguish it from the other points.
     pub(crate) at: String,
     pub(crate) cells: Vec<usize>,
-    pub(crate) ratios: Vec<Relative>,
+    pub(crate) ratios: Vec<ChartRatio>,
 }
 
 /// A method's time as a share of its reference's in the same rounds.
 #[derive(Serialize)]
-pub(crate) struct Relative {
+pub(crate) struct ChartRatio {
     pub(crate) cell: usize,
     pub(crate) reference: String,
     pub(crate) ratio: f64,
@@ -100,26 +100,26 @@ pub(crate) struct Relative {
 impl Charts {
     pub(crate) fn from_runs(shown: &[(Run, Analysis)]) -> Charts {
         let points: Vec<&Point> = shown.iter().flat_map(|(run, _)| &run.points).collect();
-        let varying = Varying::of_points(&points);
+        let varying = VaryingParams::of_points(&points);
         let metrics = metrics(shown);
         let all: usize = shown.iter().map(|(run, _)| measured(run).count()).sum();
         let share = VALUES_MAX / (all.min(CELLS_MAX) * metrics.len()).max(1);
         let mut builder =
-            Builder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
+            ChartsBuilder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
         for (number, (run, _)) in shown.iter().enumerate() {
             for (index, cell) in measured(run) {
                 builder.add(number, index, cell);
             }
         }
-        let Builder { cells, known, .. } = builder;
-        let points = places(shown, &varying, &known);
+        let ChartsBuilder { cells, known, .. } = builder;
+        let points = chart_points(shown, &varying, &known);
         let sweeps = sweeps(shown, &varying, &known);
         let runs = shown.iter().map(|(run, _)| name(run)).collect();
         let left_out = all - cells.len();
         Charts { runs, metrics, cells, left_out, points, sweeps }
     }
 
-    pub(crate) fn column(&self, cell: usize, metric: &str) -> Option<&Column> {
+    pub(crate) fn column(&self, cell: usize, metric: &str) -> Option<&ChartColumn> {
         self.cells.get(cell)?.columns.get(metric)
     }
 
@@ -133,20 +133,20 @@ impl Charts {
     }
 }
 
-struct Builder<'a> {
-    cells: Vec<Cell>,
+struct ChartsBuilder<'a> {
+    cells: Vec<ChartCell>,
     known: CellIndexes,
-    metrics: &'a [Metric],
+    metrics: &'a [ChartMetric],
     /// The maximum number of values in a column.
     share: usize,
 }
 
-impl Builder<'_> {
+impl ChartsBuilder<'_> {
     fn add(&mut self, run: usize, index: usize, cell: &run::Cell) {
         if self.cells.len() >= CELLS_MAX {
             return;
         }
-        let column = |metric: &Metric| {
+        let column = |metric: &ChartMetric| {
             let mut samples: Vec<f64> = Vec::new();
             let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
             for (sample, value) in cell.shown(&metric.name).filter(|(_, x)| x.is_finite()) {
@@ -154,7 +154,7 @@ impl Builder<'_> {
                 sessions.entry(sample.session).or_default().push(value);
             }
             let sessions: Vec<Vec<f64>> = sessions.into_values().collect();
-            Some((metric.name.clone(), Column::from_samples(&samples, &sessions, self.share)?))
+            Some((metric.name.clone(), ChartColumn::from_samples(&samples, &sessions, self.share)?))
         };
         let sessions = cell.shown(rows::WALL).enumerate();
         let mut session = None;
@@ -162,9 +162,9 @@ impl Builder<'_> {
             (session.replace(sample.session) != Some(sample.session)).then_some(i)
         };
         self.known.insert((run, index), self.cells.len());
-        self.cells.push(Cell {
+        self.cells.push(ChartCell {
             run,
-            method: clean(&cell.method).into_owned(),
+            method: escape_controls(&cell.method).into_owned(),
             yardstick: cell.role == Role::Yardstick,
             sessions: sessions.filter_map(first).collect(),
             columns: self.metrics.iter().filter_map(column).collect(),
@@ -172,9 +172,9 @@ impl Builder<'_> {
     }
 }
 
-impl Column {
+impl ChartColumn {
     /// `None` if there is nothing to draw.
-    fn from_samples(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<Column> {
+    fn from_samples(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<ChartColumn> {
         let mut sorted = samples.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
@@ -183,7 +183,7 @@ impl Column {
         let p = PERCENTILES.map(|p| lab::stats::nearest_rank(n, p).map_or(f64::NAN, at));
         let (low, high) = lab::stats::percentile_interval(sessions, 50.0, 0.05);
         let drawn = Downsampled::from_samples(samples, &sorted, share);
-        Some(Column { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
+        Some(ChartColumn { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
 }
 
@@ -198,12 +198,12 @@ pub(crate) fn name(run: &Run) -> String {
         Some(label) => format!("{id} · {label}"),
         None => id,
     };
-    clean(&name).into_owned()
+    escape_controls(&name).into_owned()
 }
 
 /// The metrics in which the samples of some cell differ, in the order of the tables; always
 /// includes the wall time.
-fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
+fn metrics(shown: &[(Run, Analysis)]) -> Vec<ChartMetric> {
     let cells = || shown.iter().flat_map(|(_, analysis)| &analysis.cells);
     let summaries = || cells().flat_map(|cell| &cell.metrics).filter(|summary| summary.n > 0);
     let differs =
@@ -218,46 +218,46 @@ fn metrics(shown: &[(Run, Analysis)]) -> Vec<Metric> {
     names.into_iter().map(metric).collect()
 }
 
-fn metric(name: &str) -> Metric {
-    let title = clean(&title(name)).into_owned();
+fn metric(name: &str) -> ChartMetric {
+    let title = escape_controls(&title(name)).into_owned();
     let stored = unit(name);
     let units = match Unit::ladder(stored) {
         [] => vec![(stored, 1.0)],
         ladder => ladder.iter().map(|unit| (unit.name, unit.size())).collect(),
     };
-    Metric { name: name.to_owned(), title, units }
+    ChartMetric { name: name.to_owned(), title, units }
 }
 
-fn places(
+fn chart_points(
     shown: &[(Run, Analysis)],
-    varying: &Varying<'_>,
+    varying: &VaryingParams<'_>,
     known: &CellIndexes,
 ) -> Vec<ChartPoint> {
-    let mut places: Vec<ChartPoint> = Vec::new();
+    let mut points: Vec<ChartPoint> = Vec::new();
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for rows in rows::all(run, analysis) {
-            let at = clean(&varying.shown(&rows.family.point)).into_owned();
-            let found = places.iter().position(|place| place.at == at).unwrap_or_else(|| {
-                places.push(ChartPoint { at, cells: Vec::new(), ratios: Vec::new() });
-                places.len() - 1
+            let at = escape_controls(&varying.shown(&rows.family.point)).into_owned();
+            let found = points.iter().position(|point| point.at == at).unwrap_or_else(|| {
+                points.push(ChartPoint { at, cells: Vec::new(), ratios: Vec::new() });
+                points.len() - 1
             });
-            let place = &mut places[found];
+            let point = &mut points[found];
             for row in rows.iter() {
                 let Some(cell) = known.get(&(number, row.index)) else { continue };
-                place.cells.push(*cell);
-                place.ratios.extend(row.comparison.and_then(|c| ratio(*cell, c)));
+                point.cells.push(*cell);
+                point.ratios.extend(row.comparison.and_then(|c| ratio(*cell, c)));
             }
         }
     }
-    places.retain(|place| !place.cells.is_empty());
-    places
+    points.retain(|point| !point.cells.is_empty());
+    points
 }
 
-fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
+fn ratio(cell: usize, comparison: &Comparison) -> Option<ChartRatio> {
     let ratio = comparison.ratio.filter(|ratio| ratio.is_finite())?;
-    Some(Relative {
+    Some(ChartRatio {
         cell,
-        reference: clean(&comparison.reference).into_owned(),
+        reference: escape_controls(&comparison.reference).into_owned(),
         ratio,
         low: comparison.low,
         high: comparison.high,
@@ -269,7 +269,7 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<Relative> {
 pub(crate) fn value(value: &ParamValue) -> String {
     match value {
         ParamValue::Number(n) => units::short(*n),
-        ParamValue::Text(text) => clean(text).into_owned(),
+        ParamValue::Text(text) => escape_controls(text).into_owned(),
     }
 }
 
@@ -370,7 +370,7 @@ pub(crate) type CellIndexes = BTreeMap<(usize, usize), usize>;
 const PANELS_MAX: usize = 24;
 
 #[derive(Serialize)]
-pub(crate) struct Sweep {
+pub(crate) struct SweepChart {
     pub(crate) param: String,
     /// Each value of the param, and its text.
     pub(crate) values: Vec<(u64, String)>,
@@ -392,20 +392,20 @@ pub(crate) struct Panel {
 #[derive(Serialize)]
 pub(crate) struct SweepLine {
     pub(crate) method: String,
-    /// What distinguishes it from other lines of the method.
+    /// The label that distinguishes it from other lines of the method.
     pub(crate) kind: String,
     pub(crate) run: usize,
     /// A value of the param, and the index of the cell that is drawn there; sorted by value.
     pub(crate) cells: Vec<(u64, usize)>,
 }
 
-/// One for each param that has two or more numbers, the one with the most first.
+/// A chart for each param that has two or more numbers; the param with the most comes first.
 pub(crate) fn sweeps(
     shown: &[(Run, Analysis)],
-    varying: &Varying<'_>,
+    varying: &VaryingParams<'_>,
     known: &CellIndexes,
-) -> Vec<Sweep> {
-    let mut sweeps: Vec<Sweep> = Vec::new();
+) -> Vec<SweepChart> {
+    let mut sweeps: Vec<SweepChart> = Vec::new();
     for param in &varying.names {
         sweeps.extend(sweep(shown, param, varying, known, false));
         sweeps.extend(sweep(shown, param, varying, known, true));
@@ -417,10 +417,10 @@ pub(crate) fn sweeps(
 fn sweep(
     shown: &[(Run, Analysis)],
     param: &str,
-    varying: &Varying<'_>,
+    varying: &VaryingParams<'_>,
     known: &CellIndexes,
     is_ladder: bool,
-) -> Option<Sweep> {
+) -> Option<SweepChart> {
     let mut panels: Vec<Panel> = Vec::new();
     for (number, (run, analysis)) in shown.iter().enumerate() {
         for family in &analysis.families {
@@ -434,7 +434,7 @@ fn sweep(
                 let Some(drawn) = known.get(&(number, *index)) else { continue };
                 let cell = &run.cells[*index];
                 let kind = if is_ladder { pages(&cell.point) } else { String::new() };
-                let method = clean(&cell.method).into_owned();
+                let method = escape_controls(&cell.method).into_owned();
                 panel.add(SweepLine { method, kind, run: number, cells: vec![(*x, *drawn)] });
             }
         }
@@ -447,8 +447,8 @@ fn sweep(
     values.dedup();
     let values: Vec<_> = values.into_iter().map(|n| (n, words(n))).collect();
     let caches = shown.first().filter(|_| is_ladder).map(|(run, _)| announced(run));
-    (!panels.is_empty()).then(|| Sweep {
-        param: clean(param).into_owned(),
+    (!panels.is_empty()).then(|| SweepChart {
+        param: escape_controls(param).into_owned(),
         values,
         ladder: is_ladder,
         caches: caches.unwrap_or_default(),
@@ -468,13 +468,13 @@ fn words(n: u64) -> String {
     found.map_or(binary, |(letter, size)| format!("{}{letter}", n / size))
 }
 
-fn panel_title(point: &Point, param: &str, varying: &Varying<'_>, is_ladder: bool) -> String {
+fn panel_title(point: &Point, param: &str, varying: &VaryingParams<'_>, is_ladder: bool) -> String {
     let other = |name: &str| name != param && !(is_ladder && name == "pages");
-    clean(&varying.shown(&point.only(other))).into_owned()
+    escape_controls(&varying.shown(&point.only(other))).into_owned()
 }
 
 fn pages(point: &Point) -> String {
-    point.text("pages").map(|pages| format!("{} pages", clean(pages))).unwrap_or_default()
+    point.text("pages").map(|pages| format!("{} pages", escape_controls(pages))).unwrap_or_default()
 }
 
 fn panel<'p>(panels: &'p mut Vec<Panel>, title: &str) -> &'p mut Panel {

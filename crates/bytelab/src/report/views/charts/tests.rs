@@ -118,7 +118,7 @@ fn points_of_several_runs_are_laid_over_each_other() {
     let both = [&before, &after].map(|f| (f.run.clone(), f.analysis.clone()));
     let charts = Charts::from_runs(&both);
     assert_eq!(charts.points.len(), 6);
-    assert!(charts.points.iter().all(|place| place.cells.len() == 4));
+    assert!(charts.points.iter().all(|point| point.cells.len() == 4));
     assert_eq!(charts.label(charts.points[0].cells[0]), "scan · run 7 · before");
     assert_eq!(charts.sweeps[0].panels[0].lines.len(), 4);
 }

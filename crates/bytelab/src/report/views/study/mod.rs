@@ -11,9 +11,9 @@ use lab::param::{ParamValue, bytes};
 use lab::run::{Role, Run};
 use lab::stats::nearest_rank;
 
-use super::Varying;
+use super::VaryingParams;
 use super::rows::{metric, percentile};
-use crate::reference::{Claim, Drawing, Published, Row, Study, Test};
+use crate::published::{Claim, Drawing, Published, Study, StudyRow, Test};
 use crate::report::views::charts;
 use lab::numbers;
 
@@ -22,16 +22,16 @@ pub(crate) type Analyzed<'a> = (&'a Run, &'a Analysis);
 
 pub(crate) struct StudyReport<'a> {
     pub(crate) study: &'a Study,
-    /// Of one machine each.
+    /// The published results, one for each machine.
     pub(crate) published: &'a [Published],
     pub(crate) runs: Vec<Analyzed<'a>>,
     /// Methods that cannot be measured on this machine, each with the reason.
     pub(crate) absent: &'a BTreeMap<String, String>,
 }
 
-/// Whose figures a line has.
+/// The origin of the figures of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose<'a> {
+pub(crate) enum FigureOrigin<'a> {
     /// The machine of the author.
     Author(&'a str),
     /// A method that measures the same quantity by the same means.
@@ -42,7 +42,7 @@ pub(crate) enum Whose<'a> {
 
 /// A line of figures below the label of a row.
 pub(crate) struct StudyLine<'a> {
-    pub(crate) whose: Whose<'a>,
+    pub(crate) whose: FigureOrigin<'a>,
     /// The p50 of each column of the study.
     pub(crate) figures: Vec<Option<f64>>,
     /// To the first row of the same quantity, on the same machine.
@@ -68,16 +68,17 @@ impl<'a> StudyReport<'a> {
         self.study.rows.iter().map(|row| self.block(row)).collect()
     }
 
-    fn block(&self, row: &'a Row) -> Block<'a> {
-        let author = self.published.iter().map(|published| Whose::Author(&published.machine));
-        let own = row.method.iter().map(|method| Whose::Same(method));
-        let stand_in = row.stand_in.iter().map(|method| Whose::InItsPlace(method));
+    fn block(&self, row: &'a StudyRow) -> Block<'a> {
+        let author =
+            self.published.iter().map(|published| FigureOrigin::Author(&published.machine));
+        let own = row.method.iter().map(|method| FigureOrigin::Same(method));
+        let stand_in = row.stand_in.iter().map(|method| FigureOrigin::InItsPlace(method));
         let lines = author.chain(own).chain(stand_in).filter_map(|whose| self.line(row, whose));
         Block { key: &row.key, label: row.label(), lines: lines.collect() }
     }
 
-    /// None where there is no figure at all.
-    fn line(&self, row: &'a Row, whose: Whose<'a>) -> Option<StudyLine<'a>> {
+    /// `None` if the line has no figure at all.
+    fn line(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<StudyLine<'a>> {
         let columns = self.study.columns.iter();
         let figures = columns.map(|column| self.figure(row, whose, column));
         let figures: Vec<Option<f64>> = figures.collect();
@@ -87,29 +88,29 @@ impl<'a> StudyReport<'a> {
         })
     }
 
-    fn figure(&self, row: &Row, whose: Whose<'_>, column: &str) -> Option<f64> {
+    fn figure(&self, row: &StudyRow, whose: FigureOrigin<'_>, column: &str) -> Option<f64> {
         match whose {
-            Whose::Author(machine) => {
+            FigureOrigin::Author(machine) => {
                 let own = self.published.iter().find(|published| published.machine == machine)?;
                 row.figure(own, column)
             }
-            Whose::Same(method) | Whose::InItsPlace(method) => {
-                let place = self.place(row, method).ok().filter(|_| row.shows(column))?;
-                self.p50(place, row.metric(column))
+            FigureOrigin::Same(method) | FigureOrigin::InItsPlace(method) => {
+                let cell_index = self.find_cell(row, method).ok().filter(|_| row.shows(column))?;
+                self.p50(cell_index, row.metric(column))
             }
         }
     }
 
-    fn p50(&self, place: CellIndex, name: &str) -> Option<f64> {
-        let (_, analysis) = self.runs[place.run];
-        let summary = analysis.cells.iter().find(|summary| summary.cell == place.cell);
+    fn p50(&self, cell_index: CellIndex, name: &str) -> Option<f64> {
+        let (_, analysis) = self.runs[cell_index.run];
+        let summary = analysis.cells.iter().find(|summary| summary.cell == cell_index.cell);
         let p50 = percentile(metric(summary, name)?, 50)?.value;
         Some(p50).filter(|value| value.is_finite())
     }
 
     /// Of the first time among the row's columns, or else of their first one. Rows of other
     /// quantities, and rows without a group, have none.
-    fn ratio(&self, row: &'a Row, whose: Whose<'a>) -> Option<f64> {
+    fn ratio(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<f64> {
         let columns = &self.study.columns;
         let is_shown = |column: &&String| row.shows(column);
         let is_time = |column: &&String| [WALL, CPU].contains(&column.as_str());
@@ -118,11 +119,11 @@ impl<'a> StudyReport<'a> {
         let mut group = self.study.rows.iter().filter(|other| other.group == row.group);
         let first = group.find_map(|other| {
             let same = match whose {
-                Whose::Author(_) => Some(whose),
-                Whose::InItsPlace(_) if other.stand_in.is_some() => {
-                    other.stand_in.as_deref().map(Whose::InItsPlace)
+                FigureOrigin::Author(_) => Some(whose),
+                FigureOrigin::InItsPlace(_) if other.stand_in.is_some() => {
+                    other.stand_in.as_deref().map(FigureOrigin::InItsPlace)
                 }
-                _ => other.method.as_deref().map(Whose::Same),
+                _ => other.method.as_deref().map(FigureOrigin::Same),
             };
             self.figure(other, same?, column)
         })?;
@@ -130,22 +131,23 @@ impl<'a> StudyReport<'a> {
         Some(own / first).filter(|ratio| ratio.is_finite() && !row.group.is_empty())
     }
 
-    /// What the runs have besides the rows of the study, with the params that vary.
+    /// The cells of the runs that belong to no row of the study, with the params that vary.
     pub(crate) fn alone(&self) -> Vec<(String, Vec<Option<f64>>)> {
         let mut found = Vec::new();
         for (at, (run, analysis)) in self.runs.iter().enumerate() {
-            let varying = Varying::of_run(run);
+            let varying = VaryingParams::of_run(run);
             for summary in &analysis.cells {
                 let cell = &run.cells[summary.cell];
-                let place = CellIndex { run: at, cell: summary.cell };
-                if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(place) {
+                let cell_index = CellIndex { run: at, cell: summary.cell };
+                if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(cell_index)
+                {
                     continue;
                 }
-                let figures = self.study.columns.iter().map(|column| self.p50(place, column));
+                let figures = self.study.columns.iter().map(|column| self.p50(cell_index, column));
                 let figures: Vec<Option<f64>> = figures.collect();
                 let title = cell.point.text("row").ok().and_then(numbers::row);
                 let name = title.map_or_else(
-                    || format!("{}{}", cell.method, varying.of(&cell.point)),
+                    || format!("{}{}", cell.method, varying.in_parentheses(&cell.point)),
                     |row| row.title.trim().to_owned(),
                 );
                 if figures.iter().any(Option::is_some) {
@@ -156,18 +158,18 @@ impl<'a> StudyReport<'a> {
         found
     }
 
-    fn has_row(&self, place: CellIndex) -> bool {
+    fn has_row(&self, cell_index: CellIndex) -> bool {
         self.study.rows.iter().any(|row| {
             let mut methods = row.method.iter().chain(&row.stand_in);
             methods.any(|method| {
-                self.place(row, method)
-                    .is_ok_and(|found| (found.run, found.cell) == (place.run, place.cell))
+                self.find_cell(row, method)
+                    .is_ok_and(|found| (found.run, found.cell) == (cell_index.run, cell_index.cell))
             })
         })
     }
 
     /// The cell of a method at the values of a row, or why there is none.
-    fn place(&self, row: &Row, method: &str) -> Result<CellIndex, String> {
+    fn find_cell(&self, row: &StudyRow, method: &str) -> Result<CellIndex, String> {
         let experiment = self.study.experiment(row);
         let mut reason = None;
         for (at, (run, analysis)) in self.runs.iter().enumerate() {
@@ -211,7 +213,7 @@ impl<'a> StudyReport<'a> {
         let only_published = self.runs.is_empty() && self.absent.is_empty();
         for row in self.study.rows.iter().filter(|_| !only_published) {
             for method in row.method.iter().chain(&row.stand_in) {
-                let Err(reason) = self.place(row, method) else { continue };
+                let Err(reason) = self.find_cell(row, method) else { continue };
                 let at = found.iter().position(|(known, _)| *known == reason);
                 let at = at.unwrap_or_else(|| {
                     found.push((reason, Vec::new()));
@@ -225,7 +227,7 @@ impl<'a> StudyReport<'a> {
         found
     }
 
-    /// What differs between the study and the runs, the amount of work first.
+    /// The differences between the study and the runs, the amount of work first.
     pub(crate) fn differs(&self) -> Vec<String> {
         let mut found = self.other_work();
         if !self.runs.is_empty() {
@@ -264,7 +266,7 @@ const NOT_IN_THE_RUN: &str = "not measured in this run";
 const FIRST: &str = "#1";
 const SECOND: &str = "#2";
 
-fn is_at(run: &Run, cell: usize, row: &Row, method: &str) -> bool {
+fn is_at(run: &Run, cell: usize, row: &StudyRow, method: &str) -> bool {
     let cell = &run.cells[cell];
     let fits = |(name, value): (&String, &ParamValue)| {
         let nth = |n: usize| distinct(run, name).get(n).copied();
@@ -310,7 +312,7 @@ fn shown(name: &str, value: &ParamValue) -> String {
     }
 }
 
-// What the figures of a study show: its author's and those of here, as the author drew them.
+// The data of the figures of a study: the author's and our own, in the form that the author drew.
 
 /// The percentiles that the curves join.
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -362,10 +364,10 @@ impl<'a> StudyReport<'a> {
     /// One for each machine of the author, one for the methods of here, and one for those in the
     /// place of the author's.
     pub(crate) fn curves(&self, metric: &str) -> Vec<Curves> {
-        let own: fn(&Row) -> Option<&str> = |row| row.method.as_deref();
-        let other: fn(&Row) -> Option<&str> = |row| row.stand_in.as_deref();
+        let own: fn(&StudyRow) -> Option<&str> = |row| row.method.as_deref();
+        let other: fn(&StudyRow) -> Option<&str> = |row| row.stand_in.as_deref();
         let machines = self.published.iter().map(|published| {
-            let line = |row: &Row| {
+            let line = |row: &StudyRow| {
                 let mut of_row = published
                     .figures
                     .iter()
@@ -375,9 +377,9 @@ impl<'a> StudyReport<'a> {
             self.curves_of(published.machine.clone(), &line)
         });
         let here = [("here", own), ("here, in their place", other)].map(|(title, method)| {
-            let line = |row: &Row| {
-                let place = self.place(row, method(row)?).ok()?;
-                let samples = self.samples(place, row.metric(metric));
+            let line = |row: &StudyRow| {
+                let cell_index = self.find_cell(row, method(row)?).ok()?;
+                let samples = self.samples(cell_index, row.metric(metric));
                 let at = |p: f64| Some((p, samples[nearest_rank(samples.len(), p)? - 1]));
                 PERCENTILES.into_iter().map(at).collect()
             };
@@ -386,21 +388,21 @@ impl<'a> StudyReport<'a> {
         machines.chain(here).filter(|curves| !curves.lines.is_empty()).collect()
     }
 
-    fn curves_of(&self, title: String, line: &dyn Fn(&Row) -> Option<Curve>) -> Curves {
+    fn curves_of(&self, title: String, line: &dyn Fn(&StudyRow) -> Option<Curve>) -> Curves {
         let rows = self.study.rows.iter().enumerate();
         let lines = rows.filter_map(|(at, row)| Some((at, line(row)?)));
         Curves { title, lines: lines.filter(|(_, line)| !line.is_empty()).collect() }
     }
 
     /// In order.
-    fn samples(&self, place: CellIndex, metric: &str) -> Vec<f64> {
-        let cell = &self.runs[place.run].0.cells[place.cell];
+    fn samples(&self, cell_index: CellIndex, metric: &str) -> Vec<f64> {
+        let cell = &self.runs[cell_index.run].0.cells[cell_index.cell];
         let mut samples: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
         samples.sort_unstable_by(f64::total_cmp);
         samples
     }
 
-    /// The distributions of here at each value of a param, a panel for each combination of others.
+    /// Our own distributions at each value of a param, a panel for each combination of the others.
     pub(crate) fn distributions(&self, drawing: &Drawing) -> Vec<Boxes> {
         let mut panels: Vec<Boxes> = Vec::new();
         for (run, _) in &self.runs {
@@ -423,7 +425,7 @@ impl<'a> StudyReport<'a> {
     }
 
     /// The bars of one metric: the label of each row, and whose value each bar is.
-    pub(crate) fn bars(&self, metric: &str) -> Vec<(&'a str, Vec<(Whose<'a>, f64)>)> {
+    pub(crate) fn bars(&self, metric: &str) -> Vec<(&'a str, Vec<(FigureOrigin<'a>, f64)>)> {
         let Some(column) = self.study.columns.iter().position(|column| column == metric) else {
             return Vec::new();
         };
@@ -451,25 +453,25 @@ fn label(value: &ParamValue) -> String {
 /// The probability that any verdict of a study is wrong.
 const ALPHA: f64 = 0.05;
 
-pub(crate) struct Judgement<'a> {
+pub(crate) struct JudgedClaim<'a> {
     pub(crate) claim: &'a Claim,
-    pub(crate) own: Outcome<'a>,
-    /// By methods in the place of the author's; none where the author's own were measured.
-    pub(crate) in_their_place: Option<Outcome<'a>>,
+    pub(crate) own: ClaimOutcome<'a>,
+    /// The outcome by methods that replace the author's; `None` if the author's were measured.
+    pub(crate) in_their_place: Option<ClaimOutcome<'a>>,
 }
 
-pub(crate) enum Outcome<'a> {
+pub(crate) enum ClaimOutcome<'a> {
     /// The reason.
     NotHere(String),
     Judged {
         verdict: Claimed,
-        tests: Vec<Tested<'a>>,
+        tests: Vec<TestResult<'a>>,
         missing: Vec<String>,
     },
 }
 
 /// A test of a claim with its result.
-pub(crate) struct Tested<'a> {
+pub(crate) struct TestResult<'a> {
     pub(crate) test: &'a Test,
     /// The methods that were measured, or the name of what the first one is divided by.
     pub(crate) names: [String; 2],
@@ -479,7 +481,7 @@ pub(crate) struct Tested<'a> {
 
 /// Which methods of the rows are meant.
 #[derive(Clone, Copy)]
-enum Kind {
+enum RowMethods {
     Own,
     InTheirPlace,
 }
@@ -500,22 +502,22 @@ impl MeasuredTest<'_> {
 }
 
 /// The tests of a claim, and why the others cannot be made.
-struct Plan<'a> {
+struct TestPlan<'a> {
     found: Vec<MeasuredTest<'a>>,
     missing: Vec<String>,
 }
 
 impl<'a> StudyReport<'a> {
-    pub(crate) fn judgements(&self) -> Vec<Judgement<'a>> {
+    pub(crate) fn judgements(&self) -> Vec<JudgedClaim<'a>> {
         let claims = self.study.claims.iter();
         let plans = claims.map(|claim| (claim, self.plans(claim))).collect::<Vec<_>>();
         let all = plans.iter().flat_map(|(_, (own, other))| own.iter().chain(other));
         let tests: usize = all.map(|plan| plan.found.len()).sum();
         let alpha = ALPHA / tests.max(1) as f64;
-        let judged = plans.into_iter().map(|(claim, (own, other))| Judgement {
+        let judged = plans.into_iter().map(|(claim, (own, other))| JudgedClaim {
             claim,
             own: own.map_or_else(
-                || Outcome::NotHere(claim.not_here.clone()),
+                || ClaimOutcome::NotHere(claim.not_here.clone()),
                 |plan| self.outcome(claim, plan, alpha),
             ),
             in_their_place: other.map(|plan| self.outcome(claim, plan, alpha)),
@@ -523,24 +525,25 @@ impl<'a> StudyReport<'a> {
         judged.collect()
     }
 
-    /// By the author's methods, and by those in their place where none of those tests can be made.
-    fn plans(&self, claim: &'a Claim) -> (Option<Plan<'a>>, Option<Plan<'a>>) {
+    /// The tests by the author's methods, and those by their replacements if no test by the
+    /// author's is possible.
+    fn plans(&self, claim: &'a Claim) -> (Option<TestPlan<'a>>, Option<TestPlan<'a>>) {
         if !claim.not_here.is_empty() {
             return (None, None);
         }
-        let own = self.plan(&claim.tests, Kind::Own);
+        let own = self.plan(&claim.tests, RowMethods::Own);
         let tests = claim.stand_in_tests.as_ref().unwrap_or(&claim.tests);
-        let other = own.found.is_empty().then(|| self.plan(tests, Kind::InTheirPlace));
-        // What has nothing in its place is named once.
+        let other = own.found.is_empty().then(|| self.plan(tests, RowMethods::InTheirPlace));
+        // A method without a replacement is named once.
         let other = other.filter(|plan| !plan.found.is_empty());
         (Some(own), other)
     }
 
-    fn plan(&self, tests: &'a [Test], kind: Kind) -> Plan<'a> {
-        let mut plan = Plan { found: Vec::new(), missing: Vec::new() };
+    fn plan(&self, tests: &'a [Test], kind: RowMethods) -> TestPlan<'a> {
+        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new() };
         for test in tests {
             match self.found(test, kind) {
-                // Two ways of the author may have one method in their place.
+                // One method may replace two methods of the author.
                 Ok(found) if plan.found.iter().any(|known| known.is_same(&found)) => {}
                 Ok(found) => plan.found.push(found),
                 Err(reason) if plan.missing.contains(&reason) => {}
@@ -550,21 +553,21 @@ impl<'a> StudyReport<'a> {
         plan
     }
 
-    fn found(&self, test: &'a Test, kind: Kind) -> Result<MeasuredTest<'a>, String> {
+    fn found(&self, test: &'a Test, kind: RowMethods) -> Result<MeasuredTest<'a>, String> {
         let (row, name, of) = self.cell_of(&test.of, kind)?;
-        let quantity = |row: &'a Row, place: CellIndex, metric: &'a str| CellMetric {
-            cell: place.cell,
+        let quantity = |row: &'a StudyRow, cell_index: CellIndex, metric: &'a str| CellMetric {
+            cell: cell_index.cell,
             metric: row.metric(metric),
         };
         let of_quantity = quantity(row, of, &test.metric);
         let (basis, basis_name) = match (&test.to, &test.to_param) {
             (Some(to), _) => {
-                let (row, name, place) = self.cell_of(to, kind)?;
-                if place.run != of.run {
+                let (row, name, cell_index) = self.cell_of(to, kind)?;
+                if cell_index.run != of.run {
                     return Err("its methods are of two runs".to_owned());
                 }
                 let metric = test.to_metric.as_ref().unwrap_or(&test.metric);
-                (Basis::Of(quantity(row, place, metric)), name)
+                (Basis::Of(quantity(row, cell_index, metric)), name)
             }
             (None, Some(param)) => {
                 let point = &self.runs[of.run].0.cells[of.cell].point;
@@ -583,15 +586,19 @@ impl<'a> StudyReport<'a> {
         })
     }
 
-    fn cell_of(&self, key: &str, kind: Kind) -> Result<(&'a Row, String, CellIndex), String> {
+    fn cell_of(
+        &self,
+        key: &str,
+        kind: RowMethods,
+    ) -> Result<(&'a StudyRow, String, CellIndex), String> {
         let row = self.study.row(key).ok_or_else(|| format!("there is no row {key}"))?;
         let method = match kind {
-            Kind::Own => row.method.as_deref(),
-            Kind::InTheirPlace => row.stand_in.as_deref().or(row.method.as_deref()),
+            RowMethods::Own => row.method.as_deref(),
+            RowMethods::InTheirPlace => row.stand_in.as_deref().or(row.method.as_deref()),
         };
         let why = if row.not_here.is_empty() { &self.study.not_here } else { &row.not_here };
         let method = method.ok_or_else(|| why.clone())?;
-        let place = self.place(row, method).map_err(|reason| match reason.as_str() {
+        let cell_index = self.find_cell(row, method).map_err(|reason| match reason.as_str() {
             NOT_IN_THE_RUN => format!("{method} was not measured"),
             _ => reason,
         })?;
@@ -605,23 +612,23 @@ impl<'a> StudyReport<'a> {
             (true, "row") => row.label().to_owned(),
             (true, method) => format!("{method} ({})", row.label()),
         };
-        Ok((row, name, place))
+        Ok((row, name, cell_index))
     }
 
-    fn outcome(&self, claim: &Claim, plan: Plan<'a>, alpha: f64) -> Outcome<'a> {
+    fn outcome(&self, claim: &Claim, plan: TestPlan<'a>, alpha: f64) -> ClaimOutcome<'a> {
         if plan.found.is_empty() {
-            return Outcome::NotHere(plan.missing.join("; "));
+            return ClaimOutcome::NotHere(plan.missing.join("; "));
         }
         let tests = plan.found.into_iter().map(|found| {
             let MeasuredTest { test, names, run, of, to } = found;
             let (verdict, found) = judge_claim(self.runs[run].0, of, to, test.range(), alpha);
-            Tested { test, names, verdict, found }
+            TestResult { test, names, verdict, found }
         });
-        let tests: Vec<Tested<'_>> = tests.collect();
+        let tests: Vec<TestResult<'_>> = tests.collect();
         let is_whole = plan.missing.is_empty();
         let verdicts: Vec<Claimed> = tests.iter().map(|tested| tested.verdict).collect();
         let verdict = combined(claim.any, is_whole, &verdicts);
-        Outcome::Judged { verdict, tests, missing: plan.missing }
+        ClaimOutcome::Judged { verdict, tests, missing: plan.missing }
     }
 }
 

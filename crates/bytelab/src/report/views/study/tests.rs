@@ -5,7 +5,7 @@ use lab::param::Point;
 use lab::run::{CacheState, Cell, Plan, SCHEMA, Sample};
 
 use super::*;
-use crate::reference::{Claim, Test, studies, study};
+use crate::published::{Claim, Test, studies, study};
 
 const SESSIONS: u32 = 10;
 const ROUNDS: u32 = 4;
@@ -25,7 +25,7 @@ fn run_of(experiment: &str) -> Run {
 
 /// Which methods are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum RowMethods {
     Own,
     InTheirPlace,
 }
@@ -33,14 +33,14 @@ enum Kind {
 /// The runs of a study, of one cell for each method at each row's values.
 struct Synthetic {
     study: &'static Study,
-    kind: Kind,
+    kind: RowMethods,
     runs: Vec<Run>,
     /// The mean of each metric of a cell.
     known: Vec<(usize, usize, String, f64)>,
 }
 
 impl Synthetic {
-    fn new(study: &'static Study, kind: Kind) -> Synthetic {
+    fn new(study: &'static Study, kind: RowMethods) -> Synthetic {
         let runs = study.parts.iter().map(|part| run_of(&part.experiment)).collect();
         Synthetic { study, kind, runs, known: Vec::new() }
     }
@@ -49,8 +49,8 @@ impl Synthetic {
     fn cell(&mut self, key: &str) -> Option<(usize, usize)> {
         let row = self.study.row(key)?;
         let method = match self.kind {
-            Kind::Own => row.method.as_ref()?,
-            Kind::InTheirPlace => row.stand_in.as_ref().or(row.method.as_ref())?,
+            RowMethods::Own => row.method.as_ref()?,
+            RowMethods::InTheirPlace => row.stand_in.as_ref().or(row.method.as_ref())?,
         };
         let experiment = self.study.experiment(row);
         let at = self.runs.iter().position(|run| run.experiment == experiment)?;
@@ -171,10 +171,15 @@ fn ratio(test: &Test, verdict: Claimed) -> f64 {
 }
 
 /// The runs that give the claim this verdict; none where this kind has no methods for it.
-fn driven(study: &'static Study, claim: &Claim, kind: Kind, verdict: Claimed) -> Option<Vec<Run>> {
+fn driven(
+    study: &'static Study,
+    claim: &Claim,
+    kind: RowMethods,
+    verdict: Claimed,
+) -> Option<Vec<Run>> {
     let mut synthetic = Synthetic::new(study, kind);
     let tests = match (&claim.stand_in_tests, kind) {
-        (Some(tests), Kind::InTheirPlace) => tests,
+        (Some(tests), RowMethods::InTheirPlace) => tests,
         _ => &claim.tests,
     };
     let mut all = true;
@@ -190,15 +195,15 @@ fn judged(study: &'static Study, runs: &[Run]) -> Vec<(String, Option<Claimed>, 
     let analyses: Vec<Analysis> = runs.iter().map(analyze).collect();
     let (absent, runs) = (BTreeMap::new(), runs.iter().zip(&analyses).collect());
     let report = StudyReport { study, published: &[], runs, absent: &absent };
-    let verdict = |outcome: &Outcome<'_>| match outcome {
-        Outcome::NotHere(reason) => {
+    let verdict = |outcome: &ClaimOutcome<'_>| match outcome {
+        ClaimOutcome::NotHere(reason) => {
             assert!(!reason.is_empty());
             None
         }
-        Outcome::Judged { verdict, .. } => Some(*verdict),
+        ClaimOutcome::Judged { verdict, .. } => Some(*verdict),
     };
     let judgements = report.judgements();
-    let of = |judgement: &Judgement<'_>| {
+    let of = |judgement: &JudgedClaim<'_>| {
         let other = judgement.in_their_place.as_ref().and_then(verdict);
         (judgement.claim.id.clone(), verdict(&judgement.own), other)
     };
@@ -210,7 +215,7 @@ fn each_claim_can_have_each_verdict() {
     let mut driven_to = 0;
     for study in studies() {
         for claim in &study.claims {
-            for kind in [Kind::Own, Kind::InTheirPlace] {
+            for kind in [RowMethods::Own, RowMethods::InTheirPlace] {
                 for verdict in [Claimed::Confirmed, Claimed::Refuted, Claimed::Undecided] {
                     let Some(runs) = driven(study, claim, kind, verdict) else { continue };
                     let judged = judged(study, &runs);
@@ -241,8 +246,8 @@ fn without_a_run_nothing_is_testable_and_the_reason_is_given() {
 fn a_claim_is_tested_by_the_author_s_methods_if_they_were_measured() {
     let study = study("urlsession").unwrap();
     let claim = study.claims.iter().find(|claim| claim.id == "U3").unwrap();
-    let own = driven(study, claim, Kind::Own, Claimed::Confirmed).unwrap();
-    let in_their_place = driven(study, claim, Kind::InTheirPlace, Claimed::Refuted).unwrap();
+    let own = driven(study, claim, RowMethods::Own, Claimed::Confirmed).unwrap();
+    let in_their_place = driven(study, claim, RowMethods::InTheirPlace, Claimed::Refuted).unwrap();
     let mut both = own[0].clone();
     both.cells.extend(in_their_place[0].cells.clone());
     let of = |runs: &[Run]| judged(study, runs).into_iter().find(|(id, ..)| id == "U3").unwrap();
@@ -253,7 +258,7 @@ fn a_claim_is_tested_by_the_author_s_methods_if_they_were_measured() {
 #[test]
 fn rows_of_other_quantities_have_no_ratio_to_each_other() {
     let study = study("fleece").unwrap();
-    let published = [crate::reference::find("fleece").unwrap()];
+    let published = [crate::published::find("fleece").unwrap()];
     let absent = BTreeMap::new();
     let report = StudyReport { study, published: &published, runs: Vec::new(), absent: &absent };
     let ratio = |key: &str| {
@@ -282,7 +287,7 @@ fn ratio_of(study: &'static Study, runs: &[Run], key: &str) -> Option<f64> {
 
 #[test]
 fn the_ratio_is_of_what_the_author_measured() {
-    let check = |name: &str, id: &str, kind: Kind, key: &str, expected: f64| {
+    let check = |name: &str, id: &str, kind: RowMethods, key: &str, expected: f64| {
         let study = study(name).unwrap();
         let claim = study.claims.iter().find(|claim| claim.id == id).unwrap();
         let runs = driven(study, claim, kind, Claimed::Confirmed).unwrap();
@@ -290,9 +295,9 @@ fn the_ratio_is_of_what_the_author_measured() {
         assert!((found / expected - 1.0).abs() < 0.05, "{id}: {found}, not {expected}");
     };
     // `clock()` is CPU time.
-    check("sampling", "S1", Kind::InTheirPlace, "binary-second-10", 0.5);
+    check("sampling", "S1", RowMethods::InTheirPlace, "binary-second-10", 0.5);
     // Passes over sets of different sizes have no common time.
-    check("latency", "L3", Kind::Own, "fourth-large", 1.0 / 3.0);
+    check("latency", "L3", RowMethods::Own, "fourth-large", 1.0 / 3.0);
 }
 
 #[test]
@@ -300,7 +305,7 @@ fn one_percent_more_time_is_no_more_time() {
     let study = study("latency").unwrap();
     let claim = study.claims.iter().find(|claim| claim.id == "L2").unwrap();
     let verdict = |ratio: f64| {
-        let mut synthetic = Synthetic::new(study, Kind::Own);
+        let mut synthetic = Synthetic::new(study, RowMethods::Own);
         assert!(synthetic.make(&claim.tests[0], ratio));
         let judged = judged(study, &synthetic.measured(0.002));
         judged.into_iter().find(|(id, ..)| id == "L2").unwrap().1

@@ -4,10 +4,10 @@ use lab::analyze::{Claimed, Ratio};
 use lab::metric;
 use lab::run::Run;
 
-use super::{StudyReport, Tested, Whose};
-use crate::reference::{Relation, Test};
+use super::{FigureOrigin, StudyReport, TestResult};
+use crate::published::{Relation, Test};
 use crate::report::views::rows::heading;
-use crate::report::views::table::{Column, Style, Table, TooWide};
+use crate::report::views::table::{Style, Table, TableColumn, TooWide};
 use crate::report::views::units::{NONE, Unit, amount, ratio};
 use crate::report::views::words::{minute, taken};
 
@@ -40,8 +40,8 @@ pub(crate) fn word(verdict: Claimed) -> (&'static str, Style) {
 }
 
 /// `read-for ÷ read, wall: 2.29 (95 % interval 1.88–2.78), claimed is at least 6.5: refuted`.
-pub(crate) fn tested(tested: &Tested<'_>) -> String {
-    let Tested { test, names: [of, to], verdict, found } = tested;
+pub(crate) fn tested(tested: &TestResult<'_>) -> String {
+    let TestResult { test, names: [of, to], verdict, found } = tested;
     let claimed = claimed(test);
     let metric = in_words(&test.metric);
     let what = match &test.to_metric {
@@ -70,7 +70,7 @@ fn value(found: &Ratio) -> String {
     }
 }
 
-/// With two digits, however small it is.
+/// A ratio with two significant digits, however small it is.
 pub(super) fn small_ratio(value: f64) -> String {
     let zeros = if value > 0.0 { (-value.log10()).floor().clamp(0.0, 9.0) } else { 0.0 };
     ratio(value, 2 + zeros as usize)
@@ -108,11 +108,12 @@ impl StudyReport<'_> {
         let units: Vec<Option<Unit>> = (0..columns.len())
             .map(|at| Unit::common(metric::unit(&columns[at]), values(at)))
             .collect();
-        let first = Column { gap: 0, too_wide: TooWide::Wrap, ..Column::left("").unit("") };
+        let first =
+            TableColumn { gap: 0, too_wide: TooWide::Wrap, ..TableColumn::left("").unit("") };
         let column = |at: &usize| {
-            Column::right(title(&columns[*at])).unit(units[*at].map_or("", |unit| unit.name))
+            TableColumn::right(title(&columns[*at])).unit(units[*at].map_or("", |unit| unit.name))
         };
-        let last = Column::right("ratio").unit("");
+        let last = TableColumn::right("ratio").unit("");
         let heads = used.iter().map(column);
         let mut table = Table::new(std::iter::once(first).chain(heads).chain([last]).collect());
         let cells = |name: String, figures: &[Option<f64>], own: Option<f64>| {
@@ -144,14 +145,14 @@ impl StudyReport<'_> {
     }
 }
 
-impl Whose<'_> {
+impl FigureOrigin<'_> {
     pub(crate) fn name(self) -> String {
         // The rows of `numbers` are all of one method.
         let plain = |method| if method == "row" { "bytelab numbers" } else { method };
         match self {
-            Whose::Author(machine) => machine.to_owned(),
-            Whose::Same(method) => format!("here: {}", plain(method)),
-            Whose::InItsPlace(method) => format!("in its place: {}", plain(method)),
+            FigureOrigin::Author(machine) => machine.to_owned(),
+            FigureOrigin::Same(method) => format!("here: {}", plain(method)),
+            FigureOrigin::InItsPlace(method) => format!("in its place: {}", plain(method)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A writer of the team who wants to stop the others, and what the others still see.
 
 use super::*;
-use crate::store::{LeftOut, id_of};
+use crate::store::{OmittedRuns, id_of};
 
 /// A server with a run of ada's, and another writer, eve.
 fn team() -> Option<(TestServer, Run)> {
@@ -136,7 +136,7 @@ fn a_run_that_cannot_be_read_stops_none_of_the_others() {
     let mut store = open(&server.url_of("ada")).unwrap();
     let listed = store.list().unwrap();
     assert_eq!(listed.len(), 6);
-    let mut left_out = LeftOut::default();
+    let mut left_out = OmittedRuns::default();
     let runs = left_out.readable(&listed, |run| store.load(&run.id)).unwrap();
     assert_eq!(runs.iter().map(|run| &run.uuid).collect::<Vec<_>>(), [&run.uuid]);
     let message = left_out.message().unwrap();
@@ -144,7 +144,7 @@ fn a_run_that_cannot_be_read_stops_none_of_the_others() {
         message.starts_with("5 runs cannot be read and are left out, such as run "),
         "{message}"
     );
-    let mut left_out = LeftOut::default();
+    let mut left_out = OmittedRuns::default();
     let load = |run: &&Listed| store.load_method(&run.id, "read", "wall_ns");
     let runs = left_out.readable(&listed, load).unwrap();
     assert_eq!(runs.len(), 1, "{left_out:?}");
@@ -197,7 +197,7 @@ fn no_row_of_a_writer_stops_the_others() {
     let mut store = open(&server.url_of("ada")).unwrap();
     let listed = store.list().unwrap();
     assert!(listed.len() > 5, "some rows of the hostile writer are admitted: {}", listed.len());
-    let mut left_out = LeftOut::default();
+    let mut left_out = OmittedRuns::default();
     let runs = left_out.readable(&listed, |run| store.load(&run.id)).unwrap();
     assert_eq!(runs.iter().map(|run| &run.uuid).collect::<Vec<_>>(), [&run.uuid]);
     assert_eq!(id_of(&mut store, "latest").unwrap(), run.uuid);

@@ -115,7 +115,7 @@ fn what_is_missing_is_damage() {
         // A label gives the run no new checksum.
         if expected == "its checksum is wrong" {
             store.set_label("2", Some("y")).unwrap_err();
-            store.planned("2").map(drop).unwrap_err();
+            store.load_plan("2").map(drop).unwrap_err();
         }
     }
 }

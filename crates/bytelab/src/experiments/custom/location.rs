@@ -39,8 +39,8 @@ impl Mistake {
 }
 
 /// The number of the line that contains this offset.
-pub(super) fn line_of(text: &[u8], place: usize) -> usize {
-    text[..place].split(|byte| *byte == b'\n').count()
+pub(super) fn line_of(text: &[u8], offset: usize) -> usize {
+    text[..offset].split(|byte| *byte == b'\n').count()
 }
 
 /// Rewords the parser's message, and adds what was probably meant.
@@ -75,19 +75,19 @@ pub(super) fn suggestion<'a>(given: &str, allowed: impl Iterator<Item = &'a str>
 
 /// The key whose value contains this offset: `method[2].command`. Empty if the file is not TOML,
 /// and between keys.
-fn key_at(text: &str, place: usize) -> String {
+fn key_at(text: &str, offset: usize) -> String {
     // A partial parse of a file with mistakes is sufficient.
     let (table, _) = DeTable::parse_recoverable(text);
     let mut key = String::new();
-    descend_table(table.get_ref(), place, &mut key);
+    descend_table(table.get_ref(), offset, &mut key);
     key
 }
 
-fn descend_table(table: &DeTable<'_>, place: usize, key: &mut String) {
+fn descend_table(table: &DeTable<'_>, offset: usize, key: &mut String) {
     for (name, value) in table {
         let mut below = String::new();
-        descend(value, place, &mut below);
-        if holds(&value.span(), place) || holds(&name.span(), place) || !below.is_empty() {
+        descend(value, offset, &mut below);
+        if holds(&value.span(), offset) || holds(&name.span(), offset) || !below.is_empty() {
             if !key.is_empty() {
                 key.push('.');
             }
@@ -98,11 +98,11 @@ fn descend_table(table: &DeTable<'_>, place: usize, key: &mut String) {
     }
 }
 
-fn descend(value: &Spanned<DeValue<'_>>, place: usize, key: &mut String) {
+fn descend(value: &Spanned<DeValue<'_>>, offset: usize, key: &mut String) {
     match value.get_ref() {
         DeValue::Table(table) => {
             let mut below = String::new();
-            descend_table(table, place, &mut below);
+            descend_table(table, offset, &mut below);
             if !below.is_empty() {
                 key.push('.');
                 key.push_str(&below);
@@ -111,8 +111,8 @@ fn descend(value: &Spanned<DeValue<'_>>, place: usize, key: &mut String) {
         DeValue::Array(list) => {
             for (index, item) in list.iter().enumerate() {
                 let mut below = String::new();
-                descend(item, place, &mut below);
-                if holds(&item.span(), place) || !below.is_empty() {
+                descend(item, offset, &mut below);
+                if holds(&item.span(), offset) || !below.is_empty() {
                     key.push_str(&["[", &(index + 1).to_string(), "]", &below].concat());
                     return;
                 }
@@ -122,8 +122,8 @@ fn descend(value: &Spanned<DeValue<'_>>, place: usize, key: &mut String) {
     }
 }
 
-fn holds(span: &Range<usize>, place: usize) -> bool {
-    span.contains(&place)
+fn holds(span: &Range<usize>, offset: usize) -> bool {
+    span.contains(&offset)
 }
 
 #[cfg(test)]

@@ -47,18 +47,18 @@ pub(crate) struct Study {
     pub(crate) caveat: String,
     /// How often the author measured, and how often a run of the preset does.
     pub(crate) replicates: String,
-    /// What differs in every run of ours: machine, system, language, data.
+    /// The differences that every run of ours has: machine, system, language, data.
     pub(crate) differs: Vec<String>,
     /// Why the author's own programs cannot be measured, where a row names none of them.
     #[serde(default)]
     pub(crate) not_here: String,
     /// The metrics of the table, in the author's order.
     pub(crate) columns: Vec<String>,
-    /// Those of them that only a wide table has.
+    /// The columns that only a wide table has.
     #[serde(default)]
     pub(crate) wide: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) rows: Vec<StudyRow>,
+    pub(crate) parts: Vec<StudyRun>,
     pub(crate) claims: Vec<Claim>,
     /// The figures of the report.
     pub(crate) figures: Vec<Drawing>,
@@ -82,7 +82,7 @@ pub(crate) struct Drawing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DrawingKind {
-    /// The values of each row, the author's and those of here.
+    /// The values of each row: the author's, and our own.
     Bars,
     /// The distribution of the samples at each value of a param.
     Boxes,
@@ -95,7 +95,7 @@ pub(crate) enum DrawingKind {
 /// The run of one experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct StudyRun {
     pub(crate) experiment: String,
     /// The options of `run`, by their long names, in place of the defaults.
     pub(crate) options: BTreeMap<String, String>,
@@ -107,16 +107,16 @@ pub(crate) struct Part {
 /// A line of the author's table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Row {
+pub(crate) struct StudyRow {
     /// The name in claims.
     pub(crate) key: String,
     /// The method in the published figures; empty if it is not among them.
     #[serde(default)]
     pub(crate) published: String,
-    /// What the reader sees in place of that name.
+    /// The title that is shown instead of that name.
     #[serde(default)]
     title: String,
-    /// Of which of the study's results the figure is; empty for all.
+    /// The published results that have this row; empty for all of the study.
     #[serde(default)]
     only: Vec<String>,
     /// The experiment of its methods; empty: that of the first part.
@@ -145,7 +145,7 @@ pub(crate) struct Row {
     pub(crate) not_here: String,
 }
 
-/// What the author concludes.
+/// A conclusion of the author.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
@@ -193,18 +193,18 @@ pub(crate) enum Relation {
 }
 
 impl Study {
-    pub(crate) fn row(&self, key: &str) -> Option<&Row> {
+    pub(crate) fn row(&self, key: &str) -> Option<&StudyRow> {
         self.rows.iter().find(|row| row.key == key)
     }
 
     /// The experiment of a row.
-    pub(crate) fn experiment<'a>(&'a self, row: &'a Row) -> &'a str {
+    pub(crate) fn experiment<'a>(&'a self, row: &'a StudyRow) -> &'a str {
         let first = self.parts.first().map_or("", |part| part.experiment.as_str());
         if row.experiment.is_empty() { first } else { &row.experiment }
     }
 
     /// The methods that a part measures, each once, in the order of the rows.
-    pub(crate) fn methods(&self, part: &Part) -> Vec<&str> {
+    pub(crate) fn methods(&self, part: &StudyRun) -> Vec<&str> {
         let mut methods = Vec::new();
         for row in self.rows.iter().filter(|row| self.experiment(row) == part.experiment) {
             for method in row.method.iter().chain(&row.stand_in) {
@@ -217,7 +217,7 @@ impl Study {
     }
 }
 
-impl Row {
+impl StudyRow {
     pub(crate) fn label(&self) -> &str {
         if self.title.is_empty() { &self.published } else { &self.title }
     }

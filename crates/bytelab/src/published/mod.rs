@@ -4,7 +4,7 @@
 mod study;
 
 pub(crate) use self::study::{
-    Claim, Drawing, DrawingKind, Part, Relation, Row, Study, Test, studies, study,
+    Claim, Drawing, DrawingKind, Relation, Study, StudyRow, StudyRun, Test, studies, study,
 };
 
 const LATENCY: &str = include_str!("latency.csv");
@@ -22,7 +22,7 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
 /// The published values in ns, by the machine's short name. A figure is named `latency.l1_ns` or
 /// `threads.join_ns`, after its file and column, or `other.` and the operation, after its line.
 /// `only` names the machines on which it has the same meaning as the row; empty for all.
-pub(crate) fn published(figure: &str, only: &[&str]) -> Vec<(&'static str, f64)> {
+pub(crate) fn published_values(figure: &str, only: &[&str]) -> Vec<(&'static str, f64)> {
     let (file, what) = figure.split_once('.').unwrap_or_default();
     let value = |machine: &str| match file {
         "latency" => column(LATENCY, machine, what),
@@ -50,7 +50,7 @@ fn line(machine: &str, what: &str) -> Option<f64> {
 }
 
 /// Reads a value from the columns of a line.
-type Column = fn(&[&str]) -> f64;
+type ColumnParser = fn(&[&str]) -> f64;
 
 const URLSESSION: &str = include_str!("urlsession.csv");
 const URLSESSION_SUMMARY: &str = include_str!("urlsession-summary.csv");
@@ -66,7 +66,7 @@ pub(crate) struct Published {
     pub(crate) name: String,
     /// The machine on which it was measured.
     pub(crate) machine: String,
-    /// What was measured.
+    /// The subject of the measurement.
     pub(crate) title: &'static str,
     /// The experiment of ours that it may be compared with.
     pub(crate) experiment: &'static str,
@@ -93,8 +93,12 @@ pub(crate) struct Figure {
 
 impl Published {
     pub(crate) fn p50(&self, method: &str, metric: &str) -> Option<f64> {
-        let of = |figure: &&Figure| figure.method == method && figure.metric == metric;
-        self.figures.iter().find(of).map(|figure| figure.p50).filter(|value| value.is_finite())
+        let is_figure = |figure: &&Figure| figure.method == method && figure.metric == metric;
+        self.figures
+            .iter()
+            .find(is_figure)
+            .map(|figure| figure.p50)
+            .filter(|value| value.is_finite())
     }
 }
 
@@ -207,14 +211,14 @@ fn bytestring() -> Published {
             ns.sort_unstable_by(f64::total_cmp);
             ns
         };
-        let of: [(&str, Column); 4] = [
+        let metrics: [(&str, ColumnParser); 4] = [
             ("wall_ns", |line| number(line[2])),
             ("cpu_ns", |line| number(line[3]) + number(line[4])),
             ("user_ns", |line| number(line[3])),
             ("system_ns", |line| number(line[4])),
         ];
-        figures.extend(of.map(|(metric, of)| {
-            let ns = ns(of);
+        figures.extend(metrics.map(|(metric, parse)| {
+            let ns = ns(parse);
             let middle = ns[ns.len() / 2];
             let ends = [(0.0, ns[0]), (50.0, middle), (100.0, ns[ns.len() - 1])];
             Figure {
@@ -271,7 +275,7 @@ mod tests {
     #[test]
     fn the_published_figures_of_the_rows_exist() {
         for row in ROWS.iter().filter(|row| !row.published.is_empty()) {
-            let figures = published(row.published, row.published_on);
+            let figures = published_values(row.published, row.published_on);
             assert!(!figures.is_empty(), "{}: {}", row.name, row.published);
         }
     }
@@ -279,14 +283,14 @@ mod tests {
     #[test]
     fn figures_are_found_by_name_and_machine() {
         let l1 = [("2012", 1.0), ("iphone-5s", 7.0), ("iphone-6s-plus", 5.0), ("iphone-x", 2.0)];
-        assert_eq!(published("latency.l1_ns", &[]), l1);
-        assert_eq!(published("latency.semaphore_ns", &["2012"]), [("2012", 25.0)]);
+        assert_eq!(published_values("latency.l1_ns", &[]), l1);
+        assert_eq!(published_values("latency.semaphore_ns", &["2012"]), [("2012", 25.0)]);
         let join = [("iphone-5s", 30_000.0), ("iphone-6s-plus", 7000.0)];
-        assert_eq!(published("threads.join_ns", &[]), join);
-        let open = published("other.open and close a file (any size)", &[]);
+        assert_eq!(published_values("threads.join_ns", &[]), join);
+        let open = published_values("other.open and close a file (any size)", &[]);
         assert_eq!(open, [("iphone-5s", 50_000.0)]);
-        assert_eq!(published("", &[]), []);
-        assert_eq!(published("latency.l9_ns", &[]), []);
+        assert_eq!(published_values("", &[]), []);
+        assert_eq!(published_values("latency.l9_ns", &[]), []);
     }
 }
 
