@@ -8,7 +8,7 @@ self-test:
 aa:
     cargo run --release -- self-test --aa 200
 statistics:
-    cargo bench -p bytelab-lab --bench statistics
+    cargo bench -p bytelab-analysis --bench statistics
 swift-root:
     cargo build --release && workers/swift-root
 newest-cats:

@@ -3,19 +3,14 @@
 //! own document.
 #![no_main]
 
-// The program is no library: its parsers are pure, and need nothing of it.
-#[path = "../../crates/bytelab/src/import/mod.rs"]
-#[allow(dead_code, reason = "what the program asks of a format besides its run")]
-mod import;
-
-use import::{FORMATS, ImportFormat, ImportedFile};
-use lab::run::Run;
+use report::import::{self, FORMATS, ImportFormat, ImportedFile};
+use model::run::Run;
 use libfuzzer_sys::fuzz_target;
 
 const SOURCE: ImportedFile<'static> = ImportedFile { file: "f", written: "2026-01-02T03:04:05Z" };
 
 fn check(run: &Run) {
-    let analysis = lab::analyze::analyze(run);
+    let analysis = analysis::analyze(run);
     assert_eq!(analysis.cells.len(), run.cells.len());
     for column in run.cells.iter().flat_map(|cell| cell.values.values()) {
         assert!(column.iter().all(|value| !value.is_infinite()));

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use lab::launch::{self, RunError, Stop};
-use lab::run::ProjectCommit;
+use measure::launch::{self, RunError, Stop};
+use model::run::ProjectCommit;
 
 /// A longer subject is cut.
 const SUBJECT_CHARS: usize = 200;

@@ -3,29 +3,23 @@
 mod cli;
 mod commands;
 mod console;
-mod experiments;
 mod git;
-mod import;
 mod measuring;
 mod preset_flags;
-mod published;
 mod redaction;
-mod report;
 mod run_flags;
-mod store;
-mod workers;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use lab::launch;
+use measure::launch;
 
 use crate::cli::Cli;
 use crate::commands::{Context, exit, hidden};
 
 /// Counts what built-in methods allocate, in the counting pass only.
 #[global_allocator]
-static ALLOCATOR: lab::count::CountingAllocator = lab::count::CountingAllocator;
+static ALLOCATOR: measure::count::CountingAllocator = measure::count::CountingAllocator;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();

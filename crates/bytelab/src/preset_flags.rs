@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Arg, Command};
-use lab::experiment::{Experiment, Method};
-use lab::pattern;
+use measure::experiment::{Experiment, Method};
+use model::pattern;
 
 use crate::measuring::RunRequest;
-use crate::published::{PREFIX, Study, StudyRun};
-use crate::{experiments, workers};
+use experiments::workers;
+use report::published::{PREFIX, Study, StudyRun};
 
 /// The flag that names the page of a study.
 pub(crate) const PAGE: &str = "report";
@@ -159,8 +159,7 @@ fn names(arg: &Arg, word: &OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::published::studies;
+    use report::published::studies;
 
     #[test]
     fn every_method_of_a_study_is_one_of_its_experiment() {

@@ -6,15 +6,15 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use analysis::{ROUNDS, SESSIONS};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
-use lab::analyze::{ROUNDS, SESSIONS};
-use lab::experiment::Experiment;
-use lab::param::{Param, ParamKind, ParamValue, Point, bytes};
-use lab::path_text::{from_os, to_path};
+use measure::experiment::Experiment;
+use model::param::{Param, ParamKind, ParamValue, Point, bytes};
+use model::path_text::{from_os, to_path};
 use tools::cat::CatArgs;
 
 use crate::cli::{Cli, CliCommand};
@@ -22,11 +22,11 @@ use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::commands::run::{ProgressArgs, StudyRequest};
-use crate::experiments::custom::{self, ReservedNames};
-use crate::experiments::{self, Catalogue};
+use crate::console;
 use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
-use crate::published::{self, Study};
-use crate::{console, report};
+use experiments::Catalogue;
+use experiments::custom::{self, ReservedNames};
+use report::published::{self, Study};
 
 /// The typed words; those that are not UTF-8 are replaced by text that stands for them.
 fn as_text(words: &[OsString]) -> Vec<OsString> {

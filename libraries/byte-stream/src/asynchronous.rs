@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::task::spawn_blocking;
 
-use crate::choice::{Choice, Kind};
+use crate::choice::{Choice, SourceKind};
 #[cfg(feature = "http")]
 use crate::source::Source;
 use crate::stream::StreamState;
@@ -160,7 +160,10 @@ impl From<Stream> for AsyncStream {
     ///
     /// Panics outside a tokio runtime with I/O and time.
     fn from(stream: Stream) -> AsyncStream {
-        let can_wait = matches!(stream.choice().kind, Kind::Pipe | Kind::Socket | Kind::Character);
+        let can_wait = matches!(
+            stream.choice().kind,
+            SourceKind::Pipe | SourceKind::Socket | SourceKind::Character
+        );
         let fd = stream.source.fd().filter(|_| can_wait);
         let watched = fd.and_then(|fd| {
             // Some devices, such as /dev/zero, are always ready and cannot be watched.

@@ -47,7 +47,7 @@ pub enum Strategy {
 /// The kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum SourceKind {
     /// A file on a device or in a network.
     Regular,
     /// A file on tmpfs or ramfs, which is always in memory.
@@ -66,10 +66,10 @@ pub enum Kind {
     Http,
 }
 
-impl Kind {
+impl SourceKind {
     /// Whether it is a file with a known size.
     pub(crate) fn is_file(self) -> bool {
-        matches!(self, Kind::Regular | Kind::InMemory)
+        matches!(self, SourceKind::Regular | SourceKind::InMemory)
     }
 }
 
@@ -91,9 +91,9 @@ pub enum Cached {
 /// [`Stream::choice`](crate::Stream::choice).
 ///
 /// ```
-/// use byte_stream::{Kind, Strategy, Stream};
+/// use byte_stream::{SourceKind, Strategy, Stream};
 /// let stream = Stream::open("/proc/self/status")?;
-/// assert_eq!(stream.choice().kind, Kind::Virtual);
+/// assert_eq!(stream.choice().kind, SourceKind::Virtual);
 /// assert!(matches!(stream.choice().strategy, Strategy::Read { .. }));
 /// # Ok::<(), byte_stream::Error>(())
 /// ```
@@ -103,7 +103,7 @@ pub struct Choice {
     /// The strategy.
     pub strategy: Strategy,
     /// The kind of input.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// From the start of the stream to the end; `None` if it is not known in advance.
     pub size_bytes: Option<u64>,
     /// Whether the input is in the page cache.
@@ -128,8 +128,10 @@ pub(crate) fn choose(
     let kind = kind(fd, stat);
     let size_bytes = kind.is_file().then(|| (stat.st_size as u64).saturating_sub(position));
     let cached = match (kind, size_bytes) {
-        (Kind::InMemory, _) => Cached::Yes,
-        (Kind::Regular, Some(size)) if size > BUFFER_BYTES as u64 => cached(fd, position, size),
+        (SourceKind::InMemory, _) => Cached::Yes,
+        (SourceKind::Regular, Some(size)) if size > BUFFER_BYTES as u64 => {
+            cached(fd, position, size)
+        }
         _ => Cached::Unknown,
     };
     // Uncached input depends on read-ahead, which a mapping triggers page by page.
@@ -151,25 +153,25 @@ fn buffer_for(size: u64) -> usize {
     (size.saturating_add(1).next_multiple_of(PAGE_BYTES)).min(BUFFER_BYTES as u64) as usize
 }
 
-pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> Kind {
+pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> SourceKind {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Fifo => Kind::Pipe,
-        FileType::Socket => Kind::Socket,
-        FileType::CharacterDevice => Kind::Character,
-        FileType::BlockDevice => Kind::Block,
-        FileType::RegularFile if is_on_disk(stat) => Kind::Regular,
+        FileType::Fifo => SourceKind::Pipe,
+        FileType::Socket => SourceKind::Socket,
+        FileType::CharacterDevice => SourceKind::Character,
+        FileType::BlockDevice => SourceKind::Block,
+        FileType::RegularFile if is_on_disk(stat) => SourceKind::Regular,
         FileType::RegularFile => match fstatfs(fd).map(|fs| fs.f_type as u64) {
             // linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC.
-            Ok(0x0102_1994 | 0x8584_58f6) => Kind::InMemory,
+            Ok(0x0102_1994 | 0x8584_58f6) => SourceKind::InMemory,
             // PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, CGROUP2_SUPER_MAGIC,
             // CGROUP_SUPER_MAGIC: the size that they report is not that of the content.
             Ok(0x9fa0 | 0x6265_6572 | 0x6462_6720 | 0x7472_6163 | 0x6367_7270 | 0x27_e0eb) => {
-                Kind::Virtual
+                SourceKind::Virtual
             }
-            _ => Kind::Regular,
+            _ => SourceKind::Regular,
         },
         // A directory or an unknown type: the first read reports the error.
-        _ => Kind::Virtual,
+        _ => SourceKind::Virtual,
     }
 }
 
@@ -252,10 +254,10 @@ mod tests {
     #[test]
     fn the_kind_of_a_descriptor_is_found() {
         let kind_of = |path: &str| choose(File::open(path).unwrap(), Preferences::default()).kind;
-        assert_eq!(kind_of("/proc/self/status"), Kind::Virtual);
-        assert_eq!(kind_of("/dev/null"), Kind::Character);
-        assert_eq!(kind_of("/proc/self/exe"), Kind::Regular);
+        assert_eq!(kind_of("/proc/self/status"), SourceKind::Virtual);
+        assert_eq!(kind_of("/dev/null"), SourceKind::Character);
+        assert_eq!(kind_of("/proc/self/exe"), SourceKind::Regular);
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(choose(reader, Preferences::default()).kind, Kind::Pipe);
+        assert_eq!(choose(reader, Preferences::default()).kind, SourceKind::Pipe);
     }
 }

@@ -35,7 +35,7 @@ pub use address::Address;
 #[cfg(feature = "async")]
 pub use asynchronous::AsyncStream;
 pub use cancel::Cancel;
-pub use choice::{Cached, Choice, Kind, Strategy};
+pub use choice::{Cached, Choice, SourceKind, Strategy};
 pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::buffer::Buffer;
 use crate::cancel::{self, Cancel};
-use crate::choice::{Choice, Kind};
+use crate::choice::{Choice, SourceKind};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) enum Source {
@@ -137,7 +137,7 @@ pub(crate) struct Read {
     buffer: Option<Buffer>,
     /// The length of the current chunk in the buffer.
     len: usize,
-    kind: Kind,
+    kind: SourceKind,
     /// The expected end of the file, as known when the stream was opened.
     end: Option<u64>,
     cancel: Option<Cancel>,
@@ -165,7 +165,8 @@ impl Read {
     pub(crate) fn advance(&mut self) -> Result<bool> {
         cancel::check(self.cancel.as_ref())?;
         // Reads of files return in bounded time; those of all other inputs may block.
-        let waits = matches!(self.kind, Kind::Pipe | Kind::Socket | Kind::Character);
+        let waits =
+            matches!(self.kind, SourceKind::Pipe | SourceKind::Socket | SourceKind::Character);
         if waits && self.cancel.is_some() {
             self.wait()?;
         }
@@ -210,7 +211,7 @@ impl Read {
     /// A file that was truncated while it was read is an error; one that has grown is not.
     fn ended(&mut self) -> Result<bool> {
         self.len = 0;
-        if let Some(end) = self.end.filter(|_| self.kind != Kind::Virtual) {
+        if let Some(end) = self.end.filter(|_| self.kind != SourceKind::Virtual) {
             let here = tell(&self.fd).map_err(Error::io)?;
             let size = fstat(&self.fd).map_err(Error::io)?.st_size as u64;
             if here < end && size < end {

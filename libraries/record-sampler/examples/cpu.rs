@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use record_sampler::{Format, Method, Population, Sampler};
+use record_sampler::{FetchMethod, Format, Population, Sampler};
 
 /// The CPU time of all threads, in ms.
 fn cpu_ms() -> f64 {
@@ -33,10 +33,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (way, times) in ways.iter().zip(&mut times) {
             let sampler = Sampler::exactly(n.parse()?).seed(seed);
             let sampler = match way.as_str() {
-                "pread" => sampler.by(Method::Pread),
-                "mmap" => sampler.by(Method::Mmap),
-                "sequential" => sampler.by(Method::Sequential),
-                "stream" => sampler.by(Method::Stream),
+                "pread" => sampler.by(FetchMethod::Pread),
+                "mmap" => sampler.by(FetchMethod::Mmap),
+                "sequential" => sampler.by(FetchMethod::Sequential),
+                "stream" => sampler.by(FetchMethod::Stream),
                 "shuffle" => sampler.with_mapping().shuffled(),
                 "shuffle-copied" => sampler.shuffled(),
                 "index" => sampler.with_index(),

@@ -23,7 +23,7 @@ mod error;
 
 pub use draw::{Bernoulli, Exactly, Reservoir, Systematic, WeightedReservoir, WithReplacement};
 pub use error::{Error, ErrorKind};
-pub use fetch::Method;
+pub use fetch::FetchMethod;
 pub use format::{Format, HeaderRule, Layout};
 pub use input::{Column, Population};
 #[cfg(feature = "parquet")]

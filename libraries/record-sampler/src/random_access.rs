@@ -4,7 +4,7 @@ use memmap2::{Advice as MapAdvice, Mmap};
 
 use crate::draw::{Bernoulli, Exactly, Systematic, UndrawnRanks, WithReplacement};
 use crate::fetch::{
-    CountedRecords, LineFile, Method, MethodChoice, MethodFacts, Ranks, choose, count_fixed,
+    CountedRecords, FetchMethod, LineFile, MethodChoice, MethodFacts, Ranks, choose, count_fixed,
     count_scanned, fetch_fixed, fetch_lines, fetch_many, threads_for, with_prefetched_ranks,
 };
 use crate::index::LineIndex;
@@ -85,7 +85,7 @@ pub(crate) struct IndexedPopulation {
     /// The lines of each record in them.
     lines_each: u64,
     bytes_read: u64,
-    method: Method,
+    method: FetchMethod,
     may_map: bool,
     note: String,
     watch: ProgressGate,
@@ -137,7 +137,7 @@ impl IndexedPopulation {
         (self.header, self.header_lines) = headers(population)?;
         for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
             let named = |error: Error| error.with_path(&input.path);
-            let is_mapped = sampler.method == Method::Mmap && file.size > 0;
+            let is_mapped = sampler.method == FetchMethod::Mmap && file.size > 0;
             let mapped = is_mapped.then(|| map(file, Density::Dense)).transpose().map_err(named)?;
             let access =
                 mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
@@ -184,8 +184,8 @@ impl IndexedPopulation {
             return Ok(false);
         };
         let is_allowed = match self.method {
-            Method::Mmap => true,
-            Method::Auto => self.may_map && cached(&files).is_some_and(|share| share > 0.95),
+            FetchMethod::Mmap => true,
+            FetchMethod::Auto => self.may_map && cached(&files).is_some_and(|share| share > 0.95),
             _ => false,
         };
         if !is_allowed {
@@ -246,7 +246,7 @@ impl IndexedPopulation {
                     }
                     _ => "one pass counts, then what is needed is read",
                 };
-                (bytes_read, Method::Sequential, reason.to_owned())
+                (bytes_read, FetchMethod::Sequential, reason.to_owned())
             }
         };
         let bytes_read = self.bytes_read + bytes_read;
@@ -260,7 +260,7 @@ impl IndexedPopulation {
         ranks: Ranks<'_>,
         expected: u64,
         sink: &mut dyn Sink,
-    ) -> Result<(u64, Method, String)> {
+    ) -> Result<(u64, FetchMethod, String)> {
         let files = population.files().unwrap_or_default();
         let cached = cached(&files);
         let total = self.total;
@@ -270,14 +270,14 @@ impl IndexedPopulation {
             record_bytes: len,
             cached,
             fault_bytes: None,
-            may_map: self.may_map || self.method == Method::Mmap,
+            may_map: self.may_map || self.method == FetchMethod::Mmap,
         };
-        if self.method == Method::Auto && facts.is_map_likely() {
+        if self.method == FetchMethod::Auto && facts.is_map_likely() {
             let largest = files.iter().max_by_key(|file| file.size);
             facts.fault_bytes = largest.and_then(|file| fault_bytes(file));
         }
         let mut choice = choose(&facts);
-        if self.method != Method::Auto {
+        if self.method != FetchMethod::Auto {
             let reason = format!("requested; {}", choice.reason);
             choice = MethodChoice { method: self.method, reason, ..choice };
         }
@@ -291,7 +291,7 @@ impl IndexedPopulation {
         ranks: Ranks<'_>,
         expected: u64,
         sink: &mut dyn Sink,
-    ) -> Result<(u64, Method, String)> {
+    ) -> Result<(u64, FetchMethod, String)> {
         let files = population.files().unwrap_or_default();
         let mut ranks = ranks.peekable();
         let (mut base, mut start, mut bytes_read) = (0, 0, 0);
@@ -323,7 +323,8 @@ impl IndexedPopulation {
             base += records;
             start += file.size;
         }
-        let method = if self.method == Method::Mmap { Method::Mmap } else { Method::Pread };
+        let method =
+            if self.method == FetchMethod::Mmap { FetchMethod::Mmap } else { FetchMethod::Pread };
         let reason = match self.note.as_str() {
             "" => "line feeds are counted block by block, then the chosen lines are read",
             note => note,

@@ -8,7 +8,7 @@ use crate::draw::{
     Bernoulli, Partition, Quota, ReplacementSlots, Reservoir, Strata, StratumSizes,
     WeightedReservoir, key_seed, random_shares,
 };
-use crate::fetch::{Method, fetch_places};
+use crate::fetch::{FetchMethod, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
 use crate::random::Rng;
 use crate::random_access::{too_few, too_few_weighted};
@@ -101,7 +101,7 @@ pub(crate) fn write(
         seen: Some(seen),
         taken: 0,
         bytes_read: bytes_read + read_again,
-        method: Method::Stream,
+        method: FetchMethod::Stream,
         reason: if is_file { "every record must be looked at" } else { "a stream passes by once" }
             .to_owned(),
         note: None,
@@ -139,7 +139,7 @@ pub(crate) fn split_strata(
     }
     let reason = "every key is looked at twice: to count strata, and to divide them".to_owned();
     let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
-    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
+    Ok(Stats { seen, taken: 0, bytes_read, method: FetchMethod::Stream, reason, note: None })
 }
 
 /// Assigns each record to an output at random.
@@ -171,7 +171,7 @@ pub(crate) fn split(
     }
     let reason = "a stream passes by once: each record is assigned by chance".to_owned();
     let (seen, bytes_read) = (Some(scan.rank()), scan.bytes_read());
-    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
+    Ok(Stats { seen, taken: 0, bytes_read, method: FetchMethod::Stream, reason, note: None })
 }
 
 struct Chooser<'a> {
@@ -437,7 +437,7 @@ pub(crate) fn write_groups(
         _ => "every key is looked at twice: to choose groups, and to copy them",
     };
     let (seen, reason) = (Some(scan.rank()), reason.to_owned());
-    Ok(Stats { seen, taken: 0, bytes_read, method: Method::Stream, reason, note: None })
+    Ok(Stats { seen, taken: 0, bytes_read, method: FetchMethod::Stream, reason, note: None })
 }
 
 /// The `n` groups with the least numbers, the number of all groups, if it is needed, and the bytes

@@ -3,10 +3,10 @@
 
 mod protocol;
 
-#[path = "../../../crates/bytelab/src/experiments/decoding/jobs.rs"]
+#[path = "../../../crates/experiments/src/decoding/jobs.rs"]
 #[allow(dead_code, reason = "serde_json competes within bytelab; the tests use it")]
 mod jobs;
-#[path = "../../../crates/bytelab/src/experiments/decoding/typed.rs"]
+#[path = "../../../crates/experiments/src/decoding/typed.rs"]
 mod people;
 
 mod flat;

@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 
 use super::Context;
 use super::check::ensure_repeatable;
-use crate::store::{self, Baseline};
-use crate::{console, report};
+use crate::console;
+use store::Baseline;
 
 #[derive(Args)]
 pub(crate) struct BaselineArgs {

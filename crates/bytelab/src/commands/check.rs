@@ -6,29 +6,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use clap::{Args, ValueEnum};
-use lab::analyze::{
-    Allowed, Check, Checked, DetectableEffect, OLD, Outcome, ROUNDS, SESSIONS, check, check_pairs,
+use analysis::{
+    Allowed, Check, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check, check_pairs,
     detectable_effects, detectable_effects_of_pairs,
 };
-use lab::experiment::{BaselineSide, Data, Ending, Execution, Experiment, MakeData, Method};
-use lab::launch::{Launch, Launcher, RunError, Stop};
-use lab::measure::MeasureJob;
-use lab::param::Point;
-use lab::path_text::{from_path, to_path};
-use lab::run::{Plan, Role, Run};
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use measure::MeasureJob;
+use measure::experiment::{BaselineSide, Data, Ending, Execution, Experiment, MakeData, Method};
+use measure::launch::{Launch, Launcher, RunError, Stop};
+use model::param::Point;
+use model::path_text::{from_path, to_path};
+use model::run::{OLD_SUFFIX, Plan, Role, Run};
 
 use super::comparing::{allowed, ensure_once};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use super::warn_if_unoptimised;
 use super::{Context, exit, layout, readable};
-use crate::experiments::{self, Catalogue, custom};
+use crate::console;
 use crate::measuring::{
     self, NewRun, RunRequest, Selection, TimeLimit, choose, launcher, measure_new, plan,
 };
-use crate::store::{self, Store};
-use crate::{console, report};
+use experiments::{Catalogue, custom};
+use store::Store;
 
 /// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
@@ -171,7 +171,7 @@ fn before(store: &mut dyn Store, baseline: &Run) -> Result<Vec<Run>> {
     let (experiment, machine) = (&baseline.experiment, &baseline.environment.fingerprint);
     let mut runs = newest(store, experiment, machine, &baseline.plan)?;
     // Runs in which other methods ran in the same rounds are left out.
-    runs.retain(|run| !run.cells.iter().any(|cell| cell.method.ends_with(OLD)));
+    runs.retain(|run| !run.cells.iter().any(|cell| cell.method.ends_with(OLD_SUFFIX)));
     Ok(runs)
 }
 
@@ -252,7 +252,7 @@ fn print_report(text: &str) -> Result<ExitCode> {
 /// The newest complete runs of an experiment on a machine, with samples taken in the same way; the
 /// oldest first.
 fn newest(store: &mut dyn Store, experiment: &str, machine: &str, plan: &Plan) -> Result<Vec<Run>> {
-    let same = |run: &&lab::run::Listed| {
+    let same = |run: &&model::run::Listed| {
         run.complete && run.experiment == experiment && run.machine.fingerprint == machine
     };
     let listed = store.list()?;
@@ -309,7 +309,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
     let points = experiment.points(points, &methods);
     if args.gate.dry_run {
         let mut store = context.open_store()?;
-        let machine = lab::environment::capture(None).fingerprint;
+        let machine = measure::environment::capture(None).fingerprint;
         let past = newest(&mut *store, experiment.name, &machine, &plan)?;
         return show_detectable_effects(args, &past, &cells(&methods, &points), &plan);
     }
@@ -364,7 +364,7 @@ fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
     }
     let chosen = choose(experiment, selection)?;
     let is_chosen = |method: &&Method| {
-        let name = method.name.strip_suffix(OLD).unwrap_or(&method.name);
+        let name = method.name.strip_suffix(OLD_SUFFIX).unwrap_or(&method.name);
         chosen.iter().any(|chosen| chosen.name == name)
     };
     Ok(experiment.methods.iter().filter(is_chosen).cloned().collect())
@@ -388,7 +388,7 @@ fn fixed(request: RunRequest) -> Result<RunRequest> {
 /// The new methods and the points at which each would be measured.
 fn cells(methods: &[Method], points: &[Point]) -> Vec<(String, Point)> {
     let mut cells: Vec<(String, Point)> = Vec::new();
-    for method in methods.iter().filter(|method| !method.name.ends_with(OLD)) {
+    for method in methods.iter().filter(|method| !method.name.ends_with(OLD_SUFFIX)) {
         for point in points.iter().filter(|point| method.competes_at(point)) {
             let cell = (method.name.clone(), point.only(|name| method.reads.contains(&name)));
             if !cells.contains(&cell) {
@@ -558,7 +558,7 @@ fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<boo
         Err(RunError::Stopped) => bail!("stopped by a signal"),
         Err(RunError::Failed(why)) if why.contains("there is no method") => Ok(false),
         Err(RunError::Failed(why) | RunError::Skipped(why)) => {
-            let version = lab::protocol::VERSION;
+            let version = measure::protocol::VERSION;
             bail!("--against {program}: as a worker of protocol {version} it cannot be used: {why}")
         }
     }
@@ -566,7 +566,7 @@ fn has(launcher: &mut Launcher, experiment: &str, method: &Method) -> Result<boo
 
 fn old_side(method: &Method, side: BaselineSide) -> Method {
     let execution = Execution::Baseline { execution: Box::new(method.execution.clone()), side };
-    Method { name: format!("{}{OLD}", method.name), execution, ..method.clone() }
+    Method { name: format!("{}{OLD_SUFFIX}", method.name), execution, ..method.clone() }
 }
 
 /// The competing methods, each with its old side, and the names of those without an old side.

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 
+use analysis::{Allowed, Analysis, Checked, analyze, compare_sides, gate, refusal};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use lab::analyze::{Allowed, Analysis, Checked, analyze, compare_sides, gate, refusal};
-use lab::experiment::Experiment;
-use lab::metric;
-use lab::numbers;
-use lab::path_text::to_path;
-use lab::run::{Listed, Role, Run};
+use measure::experiment::Experiment;
+use model::metric;
+use model::numbers;
+use model::path_text::to_path;
+use model::run::{Listed, Role, Run};
 
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
 use super::import::read_marked;
@@ -20,12 +20,12 @@ use super::run::{absent, published_results};
 use super::{Context, layout};
 use super::{exit, readable};
 use crate::console;
-use crate::published::{self, Figure, PREFIX, Published, Study};
-use crate::report::compare::{self, Side};
-use crate::report::published::SideFigures;
-use crate::report::study::StudyReport;
-use crate::report::{self, PageLayout, View, fleet, published as documents, view};
-use crate::store::{self, Store, is_machine};
+use report::beside::SideFigures;
+use report::compare::{self, Side};
+use report::published::{self, Figure, PREFIX, Published, Study};
+use report::study::StudyReport;
+use report::{PageLayout, View, beside as documents, fleet, view};
+use store::{Store, is_machine};
 
 #[derive(Args)]
 #[command(

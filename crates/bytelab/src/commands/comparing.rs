@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 
+use analysis::{Allowed, Fleet, RunGroup, compare_groups, refusal};
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use lab::analyze::{Allowed, Fleet, RunGroup, compare_groups, refusal};
-use lab::experiment::Experiment;
-use lab::metric;
-use lab::param::ParamKind;
-use lab::run::Run;
+use measure::experiment::Experiment;
+use model::metric;
+use model::param::ParamKind;
+use model::run::Run;
 use serde_json::Value;
 
 use super::{Context, note, readable};
-use crate::report::fleet::{FleetReport, is_lasting};
+use report::fleet::{FleetReport, is_lasting};
 
 const SHORT: [(&str, &str); 6] = [
     ("wall", "wall_ns"),

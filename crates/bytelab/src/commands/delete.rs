@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use lab::param::bytes;
-use lab::run::Listed;
+use model::param::bytes;
+use model::run::Listed;
 
 use super::Context;
 use super::history::date;
-use crate::store::{self, Store, Unreadable};
 use crate::{console, measuring};
+use store::{Store, Unreadable};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {
@@ -126,7 +126,7 @@ fn delete(args: &DeleteArgs, runs: &[Listed], store: &mut dyn Store) -> Result<(
             let Listed { id, experiment, started, label, .. } = run;
             let label = label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
             let line = format!("{done} run {id}: {experiment}{label}, {started}");
-            writeln!(console::stdout(), "{}", crate::report::escape_controls(&line))?;
+            writeln!(console::stdout(), "{}", report::escape_controls(&line))?;
         }
     }
     Ok(())

@@ -8,21 +8,21 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use lab::count::Sources;
-use lab::counters::Counters;
-use lab::environment::Noise;
-use lab::launch::{CountingRunner, Launch, RunError, Stop};
-use lab::metric::{METRICS, Metric};
-use lab::param::Point;
-use lab::run::{CacheState, Pass};
-use lab::timeline::TimelineSources;
-use lab::{cache, clock};
+use measure::count::Sources;
+use measure::counters::Counters;
+use measure::environment::Noise;
+use measure::launch::{CountingRunner, Launch, RunError, Stop};
+use measure::timeline::TimelineSources;
+use measure::{cache, clock};
+use model::metric::{METRICS, Metric};
+use model::param::Point;
+use model::run::{CacheState, Pass};
 use serde::Serialize;
 
 use super::Context;
-use crate::experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
+use crate::console;
 use crate::measuring::launcher;
-use crate::{console, report, store};
+use experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 
 /// How long the noise is observed.
 const WATCH_NS: u64 = 500_000_000;

@@ -3,15 +3,15 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use analysis::ThresholdVerdict;
+use analysis::{Analysis, Outcome};
 use anyhow::Error;
-use lab::analyze::ThresholdVerdict;
-use lab::analyze::{Analysis, Outcome};
-use lab::launch::Stop;
-use lab::metric::WALL;
-use lab::run::{Cell, Run, Status};
+use measure::launch::Stop;
+use model::metric::WALL;
+use model::run::{Cell, Run, Status};
 
 use crate::console;
-use crate::report::{View, view};
+use report::{View, view};
 
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;
@@ -111,16 +111,16 @@ pub(crate) fn of_error(error: &Error) -> ExitCode {
 fn print(error: &Error, status: u8) -> ExitCode {
     // Texts of the user, of files and of programs are in it.
     let text = format!("{error:#}");
-    let lines: Vec<_> = text.lines().map(crate::report::escape_controls).collect();
+    let lines: Vec<_> = text.lines().map(report::escape_controls).collect();
     let _ = writeln!(console::stderr(), "bytelab: {}", lines.join("\n"));
     ExitCode::from(status)
 }
 
 #[cfg(test)]
 mod tests {
-    use lab::analyze::analyze;
-    use lab::param::Point;
-    use lab::run::Sample;
+    use analysis::analyze;
+    use model::param::Point;
+    use model::run::Sample;
 
     use super::*;
 

@@ -4,20 +4,20 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::analyze;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use lab::analyze::analyze;
-use lab::run::{Cell, Run};
+use model::run::{Cell, Run};
 use tools::atomic_file;
 
 use super::output::own_metrics;
 use super::{Context, path};
-use crate::experiments::custom;
 use crate::redaction::Redaction;
-use crate::report::TableOptions;
-use crate::report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
-use crate::{console, measuring, store};
+use crate::{console, measuring};
+use experiments::custom;
+use report::TableOptions;
+use report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         None if io::stdout().is_terminal() => {
             let mut text = Vec::new();
             let left_out = export::write(format, &run, &analysis, options, &mut text)?;
-            let text = crate::report::escape_controls_in_lines(&String::from_utf8_lossy(&text));
+            let text = report::escape_controls_in_lines(&String::from_utf8_lossy(&text));
             console::stdout().write_all(text.as_bytes())?;
             left_out
         }

@@ -4,9 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use lab::launch;
-
-use crate::experiments;
+use measure::launch;
 
 /// Runs the hidden command that the process's arguments name; `None` if they name no such command.
 pub(crate) fn run(words: &[OsString]) -> Option<Result<ExitCode>> {
@@ -53,7 +51,7 @@ fn filter(name: &str) -> Result<ExitCode> {
     let method = experiments::copying::filtering(&experiment, name);
     let method = method.with_context(|| format!("there is no program that copies as {name}"))?;
     let language = experiments::copying::language_of(name);
-    lab::worker::serve(&method, &experiment.params, language)?;
+    measure::worker::serve(&method, &experiment.params, language)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,6 +59,6 @@ fn worker(experiment: &str, method: &str) -> Result<ExitCode> {
     let experiment = experiments::by_name(experiment)?;
     let found = experiment.methods.iter().find(|known| known.name == method);
     let found = found.with_context(|| format!("there is no method {method}"))?;
-    lab::worker::serve(found, &experiment.params, "rust")?;
+    measure::worker::serve(found, &experiment.params, "rust")?;
     Ok(ExitCode::SUCCESS)
 }

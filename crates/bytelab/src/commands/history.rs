@@ -5,19 +5,19 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
+use analysis::{AtCommit, NEWEST, commits_of, series, series_by_commit, slowdowns};
 use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
-use lab::analyze::{AtCommit, NEWEST, commits_of, series, series_by_commit, slowdowns};
-use lab::clock;
-use lab::run::{Listed, Run};
+use measure::clock;
+use model::run::{Listed, Run};
 
 use super::comparing::metric_named;
 use super::{Context, exit, layout, note, readable};
 use crate::console;
-use crate::report;
-use crate::report::alert::{self, Alert};
-use crate::report::history::{HistoryEntry, flags};
-use crate::store::{Store, StoredPlan, has_label, is_machine};
+
+use report::alert::{self, Alert};
+use report::history::{HistoryEntry, flags};
+use store::{Store, StoredPlan, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
@@ -300,7 +300,7 @@ fn load(store: &mut dyn Store, id: &str) -> Result<Run> {
 
 #[cfg(test)]
 mod tests {
-    use lab::run::Machine;
+    use model::run::Machine;
 
     use super::*;
 
@@ -384,7 +384,7 @@ mod tests {
 
 #[cfg(test)]
 mod alert_tests {
-    use lab::run::Machine;
+    use model::run::Machine;
 
     use super::*;
 

@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use lab::run::Run;
+use model::run::Run;
 
 use super::{Context, note, path};
 use crate::console;
-use crate::import::{self, FORMATS, FolderFiles, ImportFormat, ImportedFile};
-use crate::store::mark_imported;
+use report::import::{self, FORMATS, FolderFiles, ImportFormat, ImportedFile};
+use store::mark_imported;
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {

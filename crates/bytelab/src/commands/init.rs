@@ -12,7 +12,7 @@ use tools::atomic_file;
 
 use super::{Context, path};
 use crate::console;
-use crate::experiments::custom::{EXAMPLE, is_file_name};
+use experiments::custom::{EXAMPLE, SCHEMA, is_file_name};
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
@@ -26,8 +26,6 @@ pub(crate) struct InitArgs {
     #[arg(long, conflicts_with_all = ["file", "force"])]
     schema: bool,
 }
-
-const SCHEMA: &str = include_str!("../../embedded/experiment.schema.json");
 
 pub(crate) fn run(args: &InitArgs, _: &Context) -> Result<ExitCode> {
     let mut out = console::stdout();

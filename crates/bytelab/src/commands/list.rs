@@ -5,15 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lab::experiment::{Execution, Experiment, Method};
-use lab::param::Param;
-use lab::path_text::to_path;
-use lab::run::Role;
+use measure::experiment::{Execution, Experiment, Method};
+use model::param::Param;
+use model::path_text::to_path;
+use model::run::Role;
 
 use super::{Context, layout};
-use crate::experiments::custom;
-use crate::workers::{self, Language};
-use crate::{console, published, report};
+use crate::console;
+use experiments::custom;
+use experiments::workers::{self, Language};
+use report::published;
 
 #[derive(Args)]
 pub(crate) struct ListArgs {
@@ -34,11 +35,11 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
         }
         Some("published") => {
             let (results, studies) = (published::all(), published::studies());
-            out.write_all(report::published::list(&results, studies, &layout()).as_bytes())?;
+            out.write_all(report::beside::list(&results, studies, &layout()).as_bytes())?;
         }
         Some(name) if name.starts_with(published::PREFIX) => {
             let named = super::compare::named(&name[published::PREFIX.len()..])?;
-            let figures = |result| report::published::figures(result, &layout());
+            let figures = |result| report::beside::figures(result, &layout());
             let pages: Vec<String> = named.results.iter().map(figures).collect();
             out.write_all(pages.join("\n").as_bytes())?;
         }
@@ -79,7 +80,7 @@ fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
         [method.name.clone(), about(method, is_reference)]
     };
     let language = |(name, whether): &(&str, String)| [(*name).to_owned(), whether.clone()];
-    report::methods(report::Entries {
+    report::methods(report::ListedExperiment {
         name: experiment.name,
         question: experiment.question,
         params: experiment.params.iter().map(param).collect(),
@@ -114,8 +115,8 @@ fn about(method: &Method, is_reference: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lab::experiment::{Command, Data, Execution};
-    use lab::param::ParamKind;
+    use measure::experiment::{Command, Data, Execution};
+    use model::param::ParamKind;
 
     use super::*;
 

@@ -9,12 +9,12 @@ use anyhow::Result;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use lab::param::Point;
-use lab::run::{CacheState, Definition};
+use model::param::Point;
+use model::run::{CacheState, Definition};
 
 use super::path;
 use crate::measuring::{ProgressMode, RunRequest, Selection, TimeLimit};
-use crate::store::Server;
+use store::Server;
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;

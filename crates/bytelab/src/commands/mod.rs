@@ -30,15 +30,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use lab::experiment::Experiment;
-use lab::path_text::to_path;
-use lab::run::Run;
+use measure::experiment::Experiment;
+use model::path_text::to_path;
+use model::run::Run;
 
 use crate::console;
-use crate::experiments::Catalogue;
 use crate::measuring::RunRequest;
-use crate::report::{PageLayout, escape_controls};
-use crate::store::{self, LocalStore, OmittedRuns, Server, Store};
+use ::report::{PageLayout, escape_controls};
+use experiments::Catalogue;
+use store::{LocalStore, OmittedRuns, Server, Store};
 
 /// The context that every command receives besides its arguments.
 pub(crate) struct Context {
@@ -93,7 +93,7 @@ pub(crate) fn note(text: &str) -> io::Result<()> {
 }
 
 pub(crate) fn warn_if_unoptimised() {
-    if !lab::environment::optimised() {
+    if !measure::environment::optimised() {
         let _ = writeln!(
             console::stderr(),
             "bytelab: this build is not optimised and its numbers mean nothing; use cargo run --release"

@@ -4,21 +4,21 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use lab::analyze::{Analysis, analyze};
-use lab::experiment::Experiment;
-use lab::numbers;
-use lab::param::{ParamValue, Point};
-use lab::run::{CacheState, Run};
+use measure::experiment::Experiment;
+use model::numbers;
+use model::param::{ParamValue, Point};
+use model::run::{CacheState, Run};
 
 use super::measure_args::{KeepArgs, MOST_ROUNDS};
 use super::output::{OutputArgs, TableArgs, print};
 use super::run::measure;
 use super::{Context, layout};
+use crate::console;
 use crate::measuring::{ProgressMode, RunRequest, TimeLimit};
-use crate::report::numbers::{COLUMNS, NumbersColumn};
-use crate::{console, report};
+use report::numbers::{COLUMNS, NumbersColumn};
 
 #[derive(Args)]
 pub(crate) struct NumbersArgs {

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use analysis::{Analysis, analyze};
 use anyhow::Result;
 use clap::Args;
-use lab::analyze::{Analysis, analyze};
-use lab::run::Run;
+use model::run::Run;
 
 use super::{Context, layout};
-use crate::experiments::custom;
-use crate::report::{self, ExtraColumn, RowOrder, TableOptions, TimeUnit};
-use crate::{console, store};
+use crate::console;
+use experiments::custom;
+use report::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 
 #[derive(Args, Clone)]
 pub(crate) struct OutputArgs {

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use lab::run::{Cell, Listed, Run};
+use model::run::{Cell, Listed, Run};
 
 use super::measure_args::ServerUrl;
 use super::{Context, note};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
-use crate::report::escape_controls;
-use crate::store::{self, LocalStore, Server, Store};
+use report::escape_controls;
+use store::{LocalStore, Server, Store};
 
 /// Which runs.
 #[derive(Args)]
@@ -83,7 +83,7 @@ pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
     }
     let server = server_of(args.to.as_ref(), &local)?;
     let mut remote = server.open()?;
-    if let Some(text) = server.clock_note(remote.as_mut()) {
+    if let Some(text) = server.clock_note(remote.as_mut(), &measure::clock::utc_rfc3339()) {
         note(&text)?;
     }
     let (mut added, mut there) = (0, 0);

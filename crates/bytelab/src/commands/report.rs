@@ -4,17 +4,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use lab::analyze::{Analysis, analyze};
-use lab::run::Run;
+use model::run::Run;
 use tools::atomic_file;
 
 use super::comparing::{GroupBy, RunGroups, path_params};
 use super::{Context, note, path};
 use crate::console;
-use crate::report::{self, fleet};
-use crate::store::{self, Store};
+use report::fleet;
+use store::Store;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {

@@ -6,20 +6,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use lab::analyze::{Analysis, analyze};
-use lab::experiment::Method;
-use lab::launch::Stop;
-use lab::run::Run;
+use measure::experiment::Method;
+use measure::launch::Stop;
+use model::run::Run;
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print};
 use super::{Context, exit, layout, note, warn_if_unoptimised};
+use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
-use crate::published::{self, Published, Study};
-use crate::report::study::StudyReport;
-use crate::{console, report, workers};
+use experiments::workers;
+use report::published::{self, Published, Study};
+use report::study::StudyReport;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {

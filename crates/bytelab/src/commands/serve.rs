@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use analysis::{Analysis, analyze, series};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use http_body_util::Full;
@@ -21,9 +22,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lab::analyze::{Analysis, analyze, series};
-use lab::launch::Stop;
-use lab::run::{Listed, Run};
+use measure::launch::Stop;
+use model::run::{Listed, Run};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -34,9 +34,9 @@ use super::comparing::{metric_named, path_params};
 use super::exit;
 use super::report::ensure_same_experiment;
 use crate::console;
-use crate::report::served::{self, Filter, RunList, policy};
-use crate::report::{self, PageLayout, escape_controls};
-use crate::store::{self, NoRun, OmittedRuns, Store, has_label, is_machine};
+use report::served::{self, Filter, RunList, policy};
+use report::{PageLayout, escape_controls};
+use store::{NoRun, OmittedRuns, Store, has_label, is_machine};
 
 #[derive(Args)]
 #[command(

@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use analysis::stats::LOOKS;
 use anyhow::{Context, Result, bail, ensure};
-use lab::environment;
-use lab::experiment::{Experiment, Method};
-use lab::launch::Stop;
-use lab::measure::MeasureJob;
-use lab::param::Point;
-use lab::path_text::to_path;
-use lab::run::{Definition, Design, Plan, Role, Run};
-use lab::stats::LOOKS;
+use measure::MeasureJob;
+use measure::environment;
+use measure::experiment::{Experiment, Method};
+use measure::launch::Stop;
+use model::param::Point;
+use model::path_text::to_path;
+use model::run::{Definition, Design, Plan, Role, Run};
 
 pub(crate) use self::plan::{RunRequest, Selection, TimeLimit, built_in, cache_dir, choose, plan};
 use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of, seed};
@@ -29,9 +29,10 @@ pub(crate) use self::progress::{ProgressDisplay, ProgressMode};
 pub(crate) use self::record::{MethodFailed, RunOutcome};
 use self::record::{RunOutput, TraceFile, at_most, record};
 pub(crate) use self::run_lock::{holder, mark};
-use crate::experiments::{Catalogue, custom};
-use crate::store::{self, LocalStore, Store};
-use crate::{console, workers};
+use crate::console;
+use experiments::workers;
+use experiments::{Catalogue, custom};
+use store::{LocalStore, Store};
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use analysis::stats::LOOKS;
 use anyhow::{Context, Result, bail, ensure};
-use lab::analyze::OLD;
-use lab::clock;
-use lab::experiment::{Execution, Experiment, Method};
-use lab::param::Point;
-use lab::path_text::from_path;
-use lab::run::{CacheState, Definition, Design, Plan, Role, Run, Warning};
-use lab::stats::LOOKS;
+use measure::clock;
+use measure::experiment::{Execution, Experiment, Method};
+use model::param::Point;
+use model::path_text::from_path;
+use model::run::OLD_SUFFIX;
+use model::run::{CacheState, Definition, Design, Plan, Role, Run, Warning};
 use serde_json::Value;
 
 use super::progress::ProgressMode;
-use crate::experiments;
-use crate::store::{self, Server};
-use crate::workers::{self, Languages};
-use lab::pattern::{closest, matches};
+
+use experiments::workers::{self, Languages};
+use model::pattern::{closest, matches};
+use store::Server;
 
 /// The number of rounds of a fixed design if the request gives none.
 const ROUNDS: u32 = 100;
@@ -356,7 +356,7 @@ fn user_worker(experiment: &Experiment, text: &str) -> Result<Method> {
 /// Fails for the run of a check with two sides: a run does not store the location of the old side.
 pub(super) fn ensure_one_side(run: &Run) -> Result<()> {
     ensure!(
-        !run.cells.iter().any(|cell| cell.method.ends_with(OLD)),
+        !run.cells.iter().any(|cell| cell.method.ends_with(OLD_SUFFIX)),
         "run {} is of `check --against`, whose old side is not known any more: check again",
         run.id
     );
@@ -397,7 +397,7 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
 mod tests {
     use std::time::Duration;
 
-    use lab::run::{CacheState, Definition, Threshold};
+    use model::run::{CacheState, Definition, Threshold};
 
     use super::*;
 

@@ -5,17 +5,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use lab::experiment::{Data, Method};
-use lab::launch::{Launcher, Orphans, Stop};
-use lab::measure::{MeasureJob, new_run, prepare_data};
-use lab::param::Point;
-use lab::path_text::to_path;
-use lab::run::{Plan, Run, Warning};
+use measure::experiment::{Data, Method};
+use measure::launch::{Launcher, Orphans, Stop};
+use measure::{MeasureJob, new_run, prepare_data};
+use model::param::Point;
+use model::path_text::to_path;
+use model::run::{Plan, Run, Warning};
 
 use super::progress::ProgressDisplay;
 use crate::console;
-use crate::experiments;
-use crate::workers::{self, ToolchainVersion};
+
+use experiments::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
 pub(crate) enum RunOrigin {

@@ -4,17 +4,17 @@
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 
+use analysis::stats::median;
+use analysis::{StoppingDecision, preview};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::analyze::{StoppingDecision, preview};
-use lab::clock;
-use lab::measure::RunProgress;
-use lab::metric::WALL;
-use lab::run::{Cell, Pass, Run};
-use lab::stats::median;
+use measure::RunProgress;
+use measure::clock;
+use model::metric::WALL;
+use model::run::{Cell, Pass, Run};
 use unicode_width::UnicodeWidthChar;
 
 use crate::console;
-use crate::report::{PageLayout, live};
+use report::{PageLayout, live};
 
 /// The kind of progress that a command shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

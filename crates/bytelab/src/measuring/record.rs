@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
 
+use analysis::stats::LOOKS;
 use anyhow::{Context, Result};
-use lab::clock;
-use lab::experiment::Data;
-use lab::launch::{HOOK, Orphans, Stop};
-use lab::measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
-use lab::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
-use lab::stats::LOOKS;
-use lab::timeline::{Timeline, trace};
+use measure::clock;
+use measure::experiment::Data;
+use measure::launch::{HOOK, Orphans, Stop};
+use measure::timeline::{Timeline, trace};
+use measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
+use model::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use serde_json::Value;
 use tools::atomic_file::AtomicFile;
 
@@ -25,8 +25,8 @@ use super::run_lock;
 use crate::console;
 use crate::git::{describe, head};
 use crate::redaction::Redaction;
-use crate::store::{self, LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
-use crate::workers::ToolchainVersion;
+use experiments::workers::ToolchainVersion;
+use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 
 /// How long the end of a run waits for a locked store before it prints a message.
 const SHORT: Duration = Duration::from_millis(10);
@@ -230,12 +230,11 @@ impl Recorder {
     /// Pushes a run that has ended. One that cannot be pushed now waits for `bytelab push`.
     fn push(&mut self, id: &str) {
         let Some(store) = &mut self.store else { return };
-        let said = store.push(id, redacted).unwrap_or_else(|error| {
+        let said = store.push(id, &clock::utc_rfc3339(), redacted).unwrap_or_else(|error| {
             vec![format!("run {id} waits, and the next `bytelab push` sends it: {error:#}")]
         });
         for line in said {
-            let _ =
-                writeln!(console::stderr(), "bytelab: {}", crate::report::escape_controls(&line));
+            let _ = writeln!(console::stderr(), "bytelab: {}", report::escape_controls(&line));
         }
     }
 
@@ -405,8 +404,33 @@ fn is_commit(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use model::param::Point;
+    use model::run::{Role, SCHEMA, Sample};
+
     use super::*;
-    use crate::store::tests::suite;
+
+    fn new_run() -> Run {
+        let cell = Cell {
+            method: "read".to_owned(),
+            about: String::new(),
+            role: Role::Contender,
+            language: None,
+            point: Point::default(),
+            status: Status::Measured,
+            digest: None,
+            syscalls_by_name: None,
+            samples: Vec::new(),
+            values: BTreeMap::new(),
+        };
+        Run {
+            schema: SCHEMA,
+            experiment: "locked".to_owned(),
+            started: "2026-01-02T03:04:05Z".to_owned(),
+            points: vec![Point::default()],
+            cells: vec![cell],
+            ..Run::default()
+        }
+    }
 
     #[test]
     fn what_a_locked_store_does_not_take_is_kept_beside_it() {
@@ -426,12 +450,13 @@ mod tests {
             took_before_ns: 0,
             took_ns: None,
         };
-        let mut run = suite::new_run("locked");
+        let mut run = new_run();
         recorder.begin(&mut run).unwrap();
         let other = rusqlite::Connection::open(&path).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         for round in 0..3 {
-            run.cells[0].push(suite::new_sample(round, 0), &suite::new_values(round));
+            let sample = Sample { round, ops: 1, ..Sample::default() };
+            run.cells[0].push(sample, &[("wall_ns", f64::from(round) / 3.0)]);
             recorder.sample(&run, 0).unwrap();
         }
         run.complete = true;

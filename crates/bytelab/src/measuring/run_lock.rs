@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use lab::launch;
-use lab::proc_fs;
-use lab::run::Environment;
+use measure::launch;
+use measure::proc_fs;
+use model::run::Environment;
 
 const PROCESS: &str = "measured_by_process";
 const STARTED: &str = "measured_by_process_start";

@@ -1,8 +1,8 @@
 //! The facts of a run's environment that others may see. What is not on a list here is left out,
 //! with its name.
 
-use lab::facts::fingerprint;
-use lab::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
+use model::facts::fingerprint;
+use model::run::{Environment, MeasuredRevision, ProjectCommit, REVISIONS, RevisionMethod};
 use serde_json::Value;
 
 use super::hidden::{HiddenKind, LANGUAGES, Redactor, starts_path, without_paths};

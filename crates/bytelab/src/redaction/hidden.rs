@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs};
 
 use anyhow::{Result, bail};
-use lab::analyze::OLD;
-use lab::experiment::{Experiment, Method};
-use lab::metric;
-use lab::param::{ParamKind, ParamValue, Point};
-use lab::run::{Cell, RATIO, Run};
+use measure::experiment::{Experiment, Method};
+use model::metric;
+use model::param::{ParamKind, ParamValue, Point};
+use model::run::OLD_SUFFIX;
+use model::run::{Cell, RATIO, Run};
 use sha2::{Digest, Sha256};
 
 /// The languages of bytelab's own workers. Another one is a text of a worker of the user's.
@@ -87,7 +87,7 @@ impl<'a> Redactor<'a> {
         let (mine, users): (Vec<&Cell>, Vec<&Cell>) =
             run.cells.iter().partition(|cell| self.method_of(&cell.method).is_some());
         let methods = users.iter().map(|cell| &*cell.method);
-        let methods = methods.map(|name| name.strip_suffix(OLD).unwrap_or(name).to_owned());
+        let methods = methods.map(|name| name.strip_suffix(OLD_SUFFIX).unwrap_or(name).to_owned());
         let methods = methods.collect();
         let params = points(run).flat_map(Point::iter).map(|(name, _)| name);
         let params = params.filter(|name| self.own_param(name).is_none()).map(str::to_owned);
@@ -123,8 +123,8 @@ impl<'a> Redactor<'a> {
     }
 
     pub(super) fn method(&self, name: &str) -> String {
-        let (of_both, side) = match name.strip_suffix(OLD) {
-            Some(of_both) => (of_both, OLD),
+        let (of_both, side) = match name.strip_suffix(OLD_SUFFIX) {
+            Some(of_both) => (of_both, OLD_SUFFIX),
             None => (name, ""),
         };
         match self.method_of(name) {
@@ -205,7 +205,7 @@ impl<'a> Redactor<'a> {
     }
 
     pub(super) fn method_of(&self, name: &str) -> Option<&'a Method> {
-        let name = name.strip_suffix(OLD).unwrap_or(name);
+        let name = name.strip_suffix(OLD_SUFFIX).unwrap_or(name);
         self.own?.methods.iter().find(|method| method.name == name)
     }
 

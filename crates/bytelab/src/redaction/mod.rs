@@ -6,9 +6,9 @@ mod hidden;
 
 use std::collections::BTreeMap;
 
-use lab::count;
-use lab::experiment::Experiment;
-use lab::run::{
+use measure::count;
+use measure::experiment::Experiment;
+use model::run::{
     Cell, Definition, Imported, Measure, Plan, Run, Sample, Status, Threshold, Warning,
 };
 use uuid::Uuid;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use lab::experiment::{Execution, Experiment, Method};
-use lab::param::{Param, ParamKind, Point};
-use lab::run::{
+use measure::experiment::{Execution, Experiment, Method};
+use model::param::{Param, ParamKind, Point};
+use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
     Role, Run, SCHEMA, Sample, Status, Threshold, Warning,
 };
@@ -372,7 +372,7 @@ fn facts_that_look_like_a_command_or_a_path_stay() {
 #[test]
 fn each_fact_of_this_machine_is_on_the_list_or_hidden_knowingly() {
     let mut run = Marks::default().run(true);
-    let here = lab::environment::capture(Some(std::path::Path::new(".")));
+    let here = measure::environment::capture(Some(std::path::Path::new(".")));
     run.environment = here.clone();
     let own = reading();
     let hidden = all(false).apply(run, Some(&own));
@@ -383,9 +383,9 @@ fn each_fact_of_this_machine_is_on_the_list_or_hidden_knowingly() {
 
 #[test]
 fn each_language_of_our_workers_is_known() {
-    let experiments = crate::experiments::all();
+    let experiments = experiments::all();
     let methods = experiments.iter().flat_map(|experiment| &experiment.methods);
-    let languages: Vec<&str> = methods.filter_map(crate::workers::language_of).collect();
+    let languages: Vec<&str> = methods.filter_map(experiments::workers::language_of).collect();
     assert!(languages.contains(&"go"), "{languages:?}");
     for language in languages {
         assert!(LANGUAGES.contains(&language), "{language}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{Ran, World, cell};
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/src/import/fixtures").join(name)
 }
 
 /// Imports a file, and returns the id of the run.

@@ -136,7 +136,7 @@ fn all_documents_say_how_long_it_takes() {
     let texts = [
         world.run(&["--help"]).stdout,
         read("README.md"),
-        read("crates/bytelab/src/experiments/numbers/README.md"),
+        read("crates/experiments/src/numbers/README.md"),
     ];
     let few = ["numbers", "--row", "mutex", "--rounds", "1", "--no-store"];
     let check = |more: &[&str], texts: &[String], written: &dyn Fn(u64) -> String| {

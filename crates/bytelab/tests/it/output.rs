@@ -127,7 +127,7 @@ fn without_a_number_of_rounds_verdicts_are_those_of_looks() {
     assert_eq!(json["plan"]["design"], "sequential");
     for found in json["comparisons"].as_array().unwrap() {
         let sessions = found["sessions"].as_u64().unwrap() as usize;
-        assert_eq!(found["low"].is_number(), lab::stats::LOOKS.contains(&sessions), "{found}");
+        assert_eq!(found["low"].is_number(), analysis::stats::LOOKS.contains(&sessions), "{found}");
     }
     let shown = world.run(&["show", "1", "--notes"]);
     assert!(shown.stdout.contains("until all is decided"), "{}", shown.stdout);

@@ -217,9 +217,9 @@ fn the_readme_of_each_experiment_of_a_study_links_its_page() {
         ("sampling", &["sampling"]),
     ];
     for (study, experiments) in studies {
-        let page = format!("../../../../../docs/studies/{study}.md");
+        let page = format!("../../../../docs/studies/{study}.md");
         for experiment in experiments {
-            let folder = root.join("src/experiments").join(experiment);
+            let folder = root.join("../experiments/src").join(experiment);
             let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
             assert!(readme.contains(&page), "{experiment}: {page}");
             assert!(folder.join(&page).is_file(), "{page}");

@@ -3,7 +3,7 @@
 use crate::program::{Ran, World};
 
 #[expect(dead_code, reason = "the tests of the store use the rest")]
-#[path = "../../src/store/tests/server.rs"]
+#[path = "../../../store/src/tests/server.rs"]
 pub(crate) mod server;
 
 use server::TestServer;

@@ -14,7 +14,7 @@ use rustix::net::sockopt::socket_type;
 
 use crate::buffer::Buffer;
 use crate::cancel::{self, Cancel};
-use crate::choice::{BUFFER_BYTES, Kind, is_on_disk, kind};
+use crate::choice::{BUFFER_BYTES, SourceKind, is_on_disk, kind};
 use crate::options::{OnProgress, Progress};
 use crate::{Error, ErrorKind, Result};
 
@@ -57,8 +57,11 @@ impl CopyPlan {
         Ok(CopyPlan {
             methods: methods(input, output),
             can_keep_holes: input.kind.is_file() && to_regular && !output.appends,
-            ends_at_size: input.kind == Kind::InMemory || is_on_disk(&input.stat),
-            waits: matches!(input.kind, Kind::Pipe | Kind::Socket | Kind::Character),
+            ends_at_size: input.kind == SourceKind::InMemory || is_on_disk(&input.stat),
+            waits: matches!(
+                input.kind,
+                SourceKind::Pipe | SourceKind::Socket | SourceKind::Character
+            ),
         })
     }
 
@@ -72,32 +75,35 @@ fn methods(input: &Input<'_>, output: &Output<'_>) -> &'static [CopyMethod] {
     let (from, to) = (input.kind, output.kind);
     // The kernel refuses to splice to a file in append mode (EINVAL), and would split packets
     // anywhere.
-    if output.appends && to != Kind::Pipe || to == Kind::Socket && !is_stream(output.fd) {
+    if output.appends && to != SourceKind::Pipe || to == SourceKind::Socket && !is_stream(output.fd)
+    {
         return &[CopyMethod::ReadWrite];
     }
-    let from_file = matches!(from, Kind::Regular | Kind::InMemory | Kind::Block);
+    let from_file = matches!(from, SourceKind::Regular | SourceKind::InMemory | SourceKind::Block);
     match to {
         // Terminals and similar devices only accept writes; /dev/null takes pages without reading
         // them.
-        Kind::Character if !is_null(&output.stat) => &[CopyMethod::ReadWrite],
+        SourceKind::Character if !is_null(&output.stat) => &[CopyMethod::ReadWrite],
         // One read and one write cost less than a pipe.
-        Kind::Pipe | Kind::Socket | Kind::Character
+        SourceKind::Pipe | SourceKind::Socket | SourceKind::Character
             if input.size_bytes.is_some_and(|n| n < SMALL_BYTES) =>
         {
             &[CopyMethod::ReadWrite]
         }
-        _ if from == Kind::Virtual || from == Kind::Character => &[CopyMethod::ReadWrite],
+        _ if from == SourceKind::Virtual || from == SourceKind::Character => {
+            &[CopyMethod::ReadWrite]
+        }
         // A direct splice holds the lock of the pipe while the kernel looks for pages, and its
         // reader would wait.
-        Kind::Pipe if from_file || from == Kind::Socket => {
+        SourceKind::Pipe if from_file || from == SourceKind::Socket => {
             &[CopyMethod::SpliceThroughPipe, CopyMethod::Splice]
         }
-        _ if from == Kind::Pipe || to == Kind::Pipe => &[CopyMethod::Splice],
-        Kind::Regular | Kind::InMemory if from.is_file() => {
+        _ if from == SourceKind::Pipe || to == SourceKind::Pipe => &[CopyMethod::Splice],
+        SourceKind::Regular | SourceKind::InMemory if from.is_file() => {
             &[CopyMethod::CopyFileRange, CopyMethod::Sendfile]
         }
-        Kind::Character => &[CopyMethod::SpliceThroughPipe],
-        Kind::Socket if from_file => &[CopyMethod::SpliceThroughPipe, CopyMethod::Sendfile],
+        SourceKind::Character => &[CopyMethod::SpliceThroughPipe],
+        SourceKind::Socket if from_file => &[CopyMethod::SpliceThroughPipe, CopyMethod::Sendfile],
         _ if from_file => &[CopyMethod::Sendfile],
         _ => &[CopyMethod::SpliceThroughPipe],
     }
@@ -139,7 +145,7 @@ pub(super) fn refuse_endless(
 pub(crate) struct Input<'fd> {
     pub(crate) fd: BorrowedFd<'fd>,
     pub(crate) stat: Stat,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SourceKind,
     /// Bytes left of a regular file.
     pub(crate) size_bytes: Option<u64>,
 }
@@ -172,7 +178,7 @@ impl<'fd> Input<'fd> {
 pub struct Output<'fd> {
     pub(super) fd: BorrowedFd<'fd>,
     pub(super) stat: Stat,
-    pub(super) kind: Kind,
+    pub(super) kind: SourceKind,
     /// Whether it is in append mode.
     pub(super) appends: bool,
     /// The empty pipe of an earlier copy.

@@ -18,7 +18,7 @@ use self::job::{
 pub use self::job::{CopyMethod, Output};
 use crate::cancel::{self, Cancel};
 #[cfg(target_os = "linux")]
-use crate::choice::Kind;
+use crate::choice::SourceKind;
 use crate::options::{OnProgress, Progress};
 use crate::source::Source;
 use crate::stream::{StreamState, too_large};
@@ -175,7 +175,7 @@ impl CopyOptions {
             // A descriptor that can block is polled before each step.
             waits: plan.waits && self.cancel.is_some(),
             #[cfg(target_os = "linux")]
-            from_socket: input.kind == Kind::Socket,
+            from_socket: input.kind == SourceKind::Socket,
             on_progress: self.on_progress.as_mut(),
             cancel: self.cancel.as_ref(),
         };

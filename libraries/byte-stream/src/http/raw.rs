@@ -13,7 +13,7 @@ use super::settings::Settings;
 use super::url::{Url, find_credentials};
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
-use crate::choice::{BUFFER_BYTES, Cached, Choice, Kind, Strategy};
+use crate::choice::{BUFFER_BYTES, Cached, Choice, SourceKind, Strategy};
 use crate::wait::{self, WaitMode};
 use crate::{Error, ErrorKind, Result};
 
@@ -205,7 +205,7 @@ impl Raw {
     pub(crate) fn choice(&self) -> Choice {
         Choice {
             strategy: Strategy::Receive { buffer_bytes: self.buffer.len() },
-            kind: Kind::Http,
+            kind: SourceKind::Http,
             size_bytes: self.version.size.map(|size| {
                 self.until.map_or(size, |until| size.min(until)).saturating_sub(self.first)
             }),

@@ -6,7 +6,7 @@ use std::io::{BufRead, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use byte_stream::{Address, Cancel, ErrorKind, Kind, Strategy, Stream};
+use byte_stream::{Address, Cancel, ErrorKind, SourceKind, Strategy, Stream};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
@@ -103,7 +103,7 @@ fn an_address_is_a_path_a_url_or_standard_input() {
     }
     assert_eq!(
         Stream::open(File::open("/dev/null").unwrap()).unwrap().choice().kind,
-        Kind::Character
+        SourceKind::Character
     );
 }
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::iter::Peekable;
 use std::num::NonZero;
 
-use super::{FixedFile, IN_FLIGHT, Method, MethodChoice, Ranks, copy, next_below};
+use super::{FetchMethod, FixedFile, IN_FLIGHT, MethodChoice, Ranks, copy, next_below};
 use crate::input::{Advice, FileAccess, FileWindow, PlainFile, Population, advise, map};
 use crate::sink::{Place, Sink};
 use crate::work::ProgressGate;
@@ -72,18 +72,18 @@ impl FixedFile<'_> {
             return Ok(0);
         }
         let limit = match choice.method {
-            Method::Sequential => SEQUENTIAL_BYTES,
+            FetchMethod::Sequential => SEQUENTIAL_BYTES,
             _ => self.len.min(SEQUENTIAL_BYTES as u64) as usize,
         };
-        if choice.method == Method::Mmap {
+        if choice.method == FetchMethod::Mmap {
             return self.walk_map(&map(self.file, choice.density)?, ranks, sink, watch);
         }
         #[cfg(all(feature = "uring", target_os = "linux"))]
-        if choice.method == Method::Uring {
+        if choice.method == FetchMethod::Uring {
             return super::uring::fetch(self, ranks, sink, watch);
         }
         let window = FileWindow::new(FileAccess::Read(self.file), limit);
-        if choice.method == Method::Pread && choice.is_cold {
+        if choice.method == FetchMethod::Pread && choice.is_cold {
             let prefetch = Prefetch::new(self, ranks);
             return self.walk(window, limit, &mut prefetch.peekable(), sink, watch);
         }

@@ -18,7 +18,7 @@ use crate::work::start;
 use crate::{Error, Result};
 pub(crate) use fixed::{count_fixed, fetch_fixed};
 pub(crate) use lines::{LineFile, fetch_lines, fetch_many, probe, threads_for};
-pub use plan::Method;
+pub use plan::FetchMethod;
 pub(crate) use plan::{MethodChoice, MethodFacts, choose};
 pub(crate) use scanned::{CountedRecords, count_scanned, fetch_places};
 

@@ -5,16 +5,16 @@ use crate::input::Density;
 /// The method by which records are fetched.
 ///
 /// ```
-/// use record_sampler::{Format, Method, Population, Sampler};
+/// use record_sampler::{Format, FetchMethod, Population, Sampler};
 /// let mut population = Population::open(["Cargo.toml"], Format::Fixed(1))?;
 /// let mut out = Vec::new();
-/// let stats = Sampler::exactly(3).by(Method::Mmap).write(&mut population, &mut out)?;
-/// assert_eq!(stats.method, Method::Mmap);
+/// let stats = Sampler::exactly(3).by(FetchMethod::Mmap).write(&mut population, &mut out)?;
+/// assert_eq!(stats.method, FetchMethod::Mmap);
 /// # Ok::<(), record_sampler::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Method {
+pub enum FetchMethod {
     /// The method with the least expected cost.
     #[default]
     Auto,
@@ -40,17 +40,17 @@ pub enum Method {
     Stream,
 }
 
-impl std::fmt::Display for Method {
+impl std::fmt::Display for FetchMethod {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Method::Auto => "auto",
-            Method::Pread => "pread",
-            Method::Mmap => "mmap",
-            Method::Sequential => "sequential",
+            FetchMethod::Auto => "auto",
+            FetchMethod::Pread => "pread",
+            FetchMethod::Mmap => "mmap",
+            FetchMethod::Sequential => "sequential",
             #[cfg(all(feature = "uring", target_os = "linux"))]
-            Method::Uring => "uring",
-            Method::Probe { .. } => "probe",
-            Method::Stream => "stream",
+            FetchMethod::Uring => "uring",
+            FetchMethod::Probe { .. } => "probe",
+            FetchMethod::Stream => "stream",
         })
     }
 }
@@ -86,7 +86,7 @@ impl MethodFacts {
 /// The method and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MethodChoice {
-    pub(crate) method: Method,
+    pub(crate) method: FetchMethod,
     pub(crate) reason: String,
     /// Whether requesting reads in advance pays off.
     pub(crate) is_cold: bool,
@@ -149,10 +149,15 @@ pub(crate) fn choose(facts: &MethodFacts) -> MethodChoice {
     let at_once = size * POPULATE_NS_PER_BYTE;
     let faults = one_by_one.min(at_once);
     let mmap = faults + waits + copy + mapped_device;
-    let ways = [(Method::Pread, pread), (Method::Mmap, mmap), (Method::Sequential, sequential)];
+    let ways = [
+        (FetchMethod::Pread, pread),
+        (FetchMethod::Mmap, mmap),
+        (FetchMethod::Sequential, sequential),
+    ];
     let ring = if is_cold { by_ring(facts, copy + device_pages) } else { None };
-    let is_possible = |(method, _): &(Method, f64)| facts.may_map || *method != Method::Mmap;
-    let ways: Vec<(Method, f64)> = ways.into_iter().chain(ring).filter(is_possible).collect();
+    let is_possible =
+        |(method, _): &(FetchMethod, f64)| facts.may_map || *method != FetchMethod::Mmap;
+    let ways: Vec<(FetchMethod, f64)> = ways.into_iter().chain(ring).filter(is_possible).collect();
     let best = ways.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&ways[0]);
     let known = if facts.cached.is_some() { "" } else { " (taken for cached)" };
     let costs: Vec<String> =
@@ -169,13 +174,13 @@ pub(crate) fn choose(facts: &MethodFacts) -> MethodChoice {
 
 /// The cost of a ring of reads besides the device and the copy, if a ring is possible.
 #[cfg(all(feature = "uring", target_os = "linux"))]
-fn by_ring(facts: &MethodFacts, rest: f64) -> Option<(Method, f64)> {
+fn by_ring(facts: &MethodFacts, rest: f64) -> Option<(FetchMethod, f64)> {
     let is_possible = facts.record_bytes <= super::uring::MOST_BYTES && super::uring::is_allowed();
-    is_possible.then_some((Method::Uring, facts.n as f64 * RING_READ_NS + rest))
+    is_possible.then_some((FetchMethod::Uring, facts.n as f64 * RING_READ_NS + rest))
 }
 
 #[cfg(not(all(feature = "uring", target_os = "linux")))]
-fn by_ring(_: &MethodFacts, _: f64) -> Option<(Method, f64)> {
+fn by_ring(_: &MethodFacts, _: f64) -> Option<(FetchMethod, f64)> {
     None
 }
 
@@ -197,13 +202,13 @@ mod tests {
         MethodFacts { n, total, record_bytes: 64, cached, fault_bytes: None, may_map }
     }
 
-    fn check(n: u64, record_bytes: u64, cached: f64, expected: Method) {
+    fn check(n: u64, record_bytes: u64, cached: f64, expected: FetchMethod) {
         let facts = MethodFacts { record_bytes, ..facts(n, cached) };
         let choice = choose(&facts);
         assert_eq!(choice.method, expected, "{n} of {record_bytes}, {cached}: {}", choice.reason);
         let unmapped = choose(&MethodFacts { may_map: false, ..facts });
-        assert!(unmapped.method != Method::Mmap && !unmapped.reason.contains("mmap"));
-        let kept = if expected == Method::Mmap { unmapped.method } else { expected };
+        assert!(unmapped.method != FetchMethod::Mmap && !unmapped.reason.contains("mmap"));
+        let kept = if expected == FetchMethod::Mmap { unmapped.method } else { expected };
         assert_eq!(unmapped.method, kept);
     }
 
@@ -229,7 +234,7 @@ mod tests {
         for (n, cached, fault_bytes, measured) in MEASURED {
             let facts = MethodFacts { fault_bytes: Some(fault_bytes), ..facts(n, cached) };
             let choice = choose(&facts);
-            let ways = [Method::Pread, Method::Mmap, Method::Sequential];
+            let ways = [FetchMethod::Pread, FetchMethod::Mmap, FetchMethod::Sequential];
             let ways = ways.into_iter().zip(measured).filter(|(_, ms)| *ms > 0.0);
             let best = ways.clone().map(|(_, ms)| ms).fold(f64::INFINITY, f64::min);
             let chosen = ways.clone().find(|(method, _)| *method == choice.method);
@@ -244,35 +249,35 @@ mod tests {
     #[test]
     fn few_cached_records_are_read_one_by_one_and_many_through_a_mapping() {
         for n in [0, 1, 10, 1000, 10_000, 50_000] {
-            check(n, 64, 1.0, Method::Pread);
+            check(n, 64, 1.0, FetchMethod::Pread);
         }
         for n in [150_000, 1_000_000] {
-            check(n, 64, 1.0, Method::Mmap);
+            check(n, 64, 1.0, FetchMethod::Mmap);
         }
         // Larger records are further apart, so that more of the file must be mapped.
-        check(100_000, 64, 1.0, Method::Mmap);
-        check(100_000, 1024, 1.0, Method::Pread);
-        check(1000, 4096, 1.0, Method::Pread);
+        check(100_000, 64, 1.0, FetchMethod::Mmap);
+        check(100_000, 1024, 1.0, FetchMethod::Pread);
+        check(1000, 4096, 1.0, FetchMethod::Pread);
     }
 
     #[test]
     fn of_an_uncached_file_many_records_are_cheaper_in_one_pass() {
         for n in [1, 1000, 10_000] {
-            check(n, 64, 0.0, Method::Pread);
+            check(n, 64, 0.0, FetchMethod::Pread);
         }
-        check(10, 1, 0.0, Method::Pread);
-        check(1_000_000, 64, 0.0, Method::Sequential);
-        check(100_000, 8, 0.0, Method::Sequential);
+        check(10, 1, 0.0, FetchMethod::Pread);
+        check(1_000_000, 64, 0.0, FetchMethod::Sequential);
+        check(100_000, 8, 0.0, FetchMethod::Sequential);
     }
 
     #[test]
     fn the_state_of_the_cache_changes_the_choice() {
-        check(1_000_000, 64, 1.0, Method::Mmap);
-        check(1_000_000, 64, 0.5, Method::Sequential);
-        check(1000, 64, 0.97, Method::Pread);
-        check(1000, 64, 0.5, Method::Pread);
-        check(200_000, 64, 1.0, Method::Mmap);
-        check(200_000, 64, 0.0, Method::Sequential);
+        check(1_000_000, 64, 1.0, FetchMethod::Mmap);
+        check(1_000_000, 64, 0.5, FetchMethod::Sequential);
+        check(1000, 64, 0.97, FetchMethod::Pread);
+        check(1000, 64, 0.5, FetchMethod::Pread);
+        check(200_000, 64, 1.0, FetchMethod::Mmap);
+        check(200_000, 64, 0.0, FetchMethod::Sequential);
     }
 
     #[test]

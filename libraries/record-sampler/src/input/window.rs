@@ -110,7 +110,8 @@ pub(crate) enum Density {
 }
 
 /// Maps a file that is not empty. If another process truncates the file while it is mapped, reading
-/// beyond the new end ends this process with SIGBUS; the documentation of `Method::Mmap` says so.
+/// beyond the new end ends this process with SIGBUS; the documentation of `FetchMethod::Mmap` says
+/// so.
 #[expect(unsafe_code, reason = "maps files")]
 pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
     let len = usize::try_from(file.size)

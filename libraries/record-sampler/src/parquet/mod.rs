@@ -14,7 +14,7 @@ pub use self::part::ParquetPart;
 use self::rows::{Destination, writers};
 use self::sources::{ParquetFiles, malformed};
 use crate::draw::{Partition, shares};
-use crate::fetch::{Method, Ranks};
+use crate::fetch::{FetchMethod, Ranks};
 use crate::input::Population;
 use crate::random::Rng;
 use crate::sampler::{Sampler, Stats, Weight};
@@ -105,7 +105,7 @@ impl Sampler {
             && !self.adds_probability
             && self.groups.is_none()
             && !self.keeps_index
-            && self.method == Method::Auto;
+            && self.method == FetchMethod::Auto;
         if is_plain {
             return Ok(());
         }
@@ -164,7 +164,7 @@ fn copy(
         seen: Some(sources.total),
         taken,
         bytes_read: sources.bytes_read(),
-        method: Method::Pread,
+        method: FetchMethod::Pread,
         reason: format!("{reason}{} of {groups} row groups hold a chosen row", copied.groups),
         note: None,
     };

@@ -3,7 +3,7 @@
 
 use super::{Amount, Sampler, Stats, Weight};
 use crate::draw::check_weight;
-use crate::fetch::Method;
+use crate::fetch::FetchMethod;
 use crate::input::{HeaderLine, Picker, Population, Scan, Scanned};
 use crate::part::{Part, PartScan, completed};
 use crate::random_access;
@@ -100,7 +100,7 @@ impl Sampler {
             sink.end(Place { at: 0, len: record.len() as u64 }, false)?;
         }
         let reason = "each record has a number of its own, by which samples can be merged";
-        let (method, reason) = (Method::Stream, reason.to_owned());
+        let (method, reason) = (FetchMethod::Stream, reason.to_owned());
         Ok(Stats { seen: Some(seen), taken: 0, bytes_read, method, reason, note: None })
     }
 
@@ -136,7 +136,7 @@ impl Sampler {
         if self.adds_probability {
             return bad("parts do not know all records, and so no probability of one");
         }
-        if matches!(self.method, Method::Stream | Method::Probe { .. }) {
+        if matches!(self.method, FetchMethod::Stream | FetchMethod::Probe { .. }) {
             return bad("a stream and probing draw without counting, and so without ranks");
         }
         let total = counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
@@ -183,7 +183,7 @@ impl Sampler {
         if let Some(Weight::Function(_)) = self.weight {
             return bad("samples can be merged only if their weights are a column");
         }
-        if !matches!(self.method, Method::Auto | Method::Stream) || self.keeps_index {
+        if !matches!(self.method, FetchMethod::Auto | FetchMethod::Stream) || self.keeps_index {
             return bad("a sample that can be merged is drawn in one pass, without an index");
         }
         Ok(())

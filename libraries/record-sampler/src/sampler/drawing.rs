@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
 use crate::draw::{Partition, Quota, StratumSizes, shares};
-use crate::fetch::{Method, Ranks, fetch_places, probe};
+use crate::fetch::{FetchMethod, Ranks, fetch_places, probe};
 use crate::input::Population;
 use crate::random::Rng;
 use crate::random_access::{self, IndexedPopulation, too_few};
@@ -43,7 +43,7 @@ impl Sampler {
         } else {
             sink
         };
-        let result = if let Method::Probe { min_len } = self.method {
+        let result = if let FetchMethod::Probe { min_len } = self.method {
             self.probe(population, min_len, sink)
         } else if let Some(column) = &self.groups {
             streaming::write_groups(self, population, column, sink)
@@ -164,7 +164,7 @@ impl Sampler {
     fn is_one_pass(&self, population: &Population) -> bool {
         self.key.is_some()
             || self.weight.is_some()
-            || self.method == Method::Stream
+            || self.method == FetchMethod::Stream
             || population.files().is_none() && !self.needs_ranks(population)
     }
 

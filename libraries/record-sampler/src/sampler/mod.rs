@@ -6,7 +6,7 @@ mod drawing;
 
 use std::sync::Arc;
 
-use crate::fetch::Method;
+use crate::fetch::FetchMethod;
 use crate::input::{Column, Population};
 use crate::sink::Probabilities;
 use crate::work::ProgressGate;
@@ -47,7 +47,7 @@ pub struct Sampler {
     pub(crate) key: Option<Column>,
     /// The key of whole groups.
     pub(crate) groups: Option<Column>,
-    pub(crate) method: Method,
+    pub(crate) method: FetchMethod,
     pub(crate) may_map: bool,
     pub(crate) keeps_index: bool,
     pub(crate) memory: u64,
@@ -95,7 +95,7 @@ pub struct Stats {
     /// Bytes that were read, or accessed through a mapping, in all passes.
     pub bytes_read: u64,
     /// The method that was used.
-    pub method: Method,
+    pub method: FetchMethod,
     /// The reason for the method.
     pub reason: String,
     /// A note about the inputs for the user: files that have grown since they were opened.
@@ -135,7 +135,7 @@ impl Sampler {
             weight: None,
             key: None,
             groups: None,
-            method: Method::Auto,
+            method: FetchMethod::Auto,
             may_map: false,
             keeps_index: false,
             memory: MEMORY,
@@ -420,21 +420,21 @@ impl Sampler {
     /// Fetches the records by this method instead of the one with the least expected cost.
     ///
     /// ```
-    /// use record_sampler::{Format, Method, Population, Sampler};
+    /// use record_sampler::{Format, FetchMethod, Population, Sampler};
     /// let mut population = Population::open(["Cargo.toml"], Format::Lines)?;
-    /// let sampler = Sampler::exactly(2).by(Method::Probe { min_len: 1 });
+    /// let sampler = Sampler::exactly(2).by(FetchMethod::Probe { min_len: 1 });
     /// assert_eq!(sampler.records(&mut population)?.len(), 2);
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     #[must_use]
-    pub fn by(mut self, method: Method) -> Sampler {
+    pub fn by(mut self, method: FetchMethod) -> Sampler {
         self.method = method;
         self
     }
 
-    /// Allows [`Method::Auto`] to map a file: faster for many records of a fixed size in a cached
-    /// file. If another process truncates the file meanwhile, this one gets SIGBUS, which ends it
-    /// unless it handles the signal.
+    /// Allows [`FetchMethod::Auto`] to map a file: faster for many records of a fixed size in a
+    /// cached file. If another process truncates the file meanwhile, this one gets SIGBUS, which
+    /// ends it unless it handles the signal.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -504,7 +504,8 @@ impl Sampler {
         self.check_mapping(population)?;
         self.check_probability()?;
         self.check_share(population)?;
-        if self.is_systematic && (self.method == Method::Stream || !population.can_be_reread()) {
+        if self.is_systematic && (self.method == FetchMethod::Stream || !population.can_be_reread())
+        {
             return bad("a systematic sample needs the number of records: give a file");
         }
         population.header.check(population.format)?;
@@ -515,12 +516,12 @@ impl Sampler {
             return bad("only files that are not compressed, and named by a path, have an index");
         }
         #[cfg(all(feature = "uring", target_os = "linux"))]
-        if self.method == Method::Uring
+        if self.method == FetchMethod::Uring
             && (population.format.is_text() || population.files().is_none())
         {
             return bad("a ring of reads is for records of a fixed size in files");
         }
-        if let Method::Probe { min_len } = self.method {
+        if let FetchMethod::Probe { min_len } = self.method {
             let is_lines = population.format.is_lines() && population.files().is_some();
             let is_plain = self.choices().iter().all(|is_asked| !is_asked);
             let is_plain = is_plain && population.header.is_none();
@@ -544,7 +545,7 @@ impl Sampler {
         if is_by_column || self.is_mergeable {
             return bad("a share of all records is drawn plainly: of strata give a probability");
         }
-        if self.method == Method::Stream || !population.can_be_reread() {
+        if self.method == FetchMethod::Stream || !population.can_be_reread() {
             return bad("a share of all records needs their number: give a file");
         }
         Ok(())
@@ -559,7 +560,7 @@ impl Sampler {
             return bad("records drawn by weight or with replacement have no probability that is \
                         known");
         }
-        if matches!(self.method, Method::Probe { .. }) {
+        if matches!(self.method, FetchMethod::Probe { .. }) {
             return bad("probing does not count records, and so knows no probability");
         }
         if self.is_shuffled && self.key.is_some() {
@@ -574,7 +575,7 @@ impl Sampler {
         let is_scanned = weight.is_some() || key.is_some() || groups.is_some();
         let Population { format, .. } = population;
         let is_scanned = is_scanned || format.is_text() && format.lines_each().is_none();
-        if self.method == Method::Mmap && (is_scanned || population.files().is_none()) {
+        if self.method == FetchMethod::Mmap && (is_scanned || population.files().is_none()) {
             let text = "mapping is for lines and records of a fixed size in files that are not \
                         compressed, without weights and keys";
             return Err(Error::new(ErrorKind::BadRequest, text));

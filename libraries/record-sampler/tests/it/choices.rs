@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record_sampler::{Column, Format, Method, Population, Sampler};
+use record_sampler::{Column, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -16,7 +16,8 @@ fn check_fair(draw: impl Fn(u64, u64) -> Sampler, by_probing: bool) {
     for n in [1, 2, 3] {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for seed in 0..REPEATS {
-            let method = if by_probing { Method::Probe { min_len: 2 } } else { Method::Auto };
+            let method =
+                if by_probing { FetchMethod::Probe { min_len: 2 } } else { FetchMethod::Auto };
             let lines = sample(&draw(n, seed).seed(seed).by(method), &path, Format::Lines);
             *counts.entry(lines).or_default() += 1;
         }
@@ -59,7 +60,12 @@ fn several_files_are_one_population() {
     let texts = ["a\n", "b\nc\nd\n", "", "e"];
     let paths: Vec<std::path::PathBuf> =
         (0..).zip(texts).map(|(i, text)| file(dir.path(), &format!("{i}"), text)).collect();
-    for method in [Method::Auto, Method::Mmap, Method::Stream, Method::Probe { min_len: 2 }] {
+    for method in [
+        FetchMethod::Auto,
+        FetchMethod::Mmap,
+        FetchMethod::Stream,
+        FetchMethod::Probe { min_len: 2 },
+    ] {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for seed in 0..REPEATS {
             let lines = sample(&Sampler::exactly(2).seed(seed).by(method), &paths, Format::Lines);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use record_sampler::{Format, Method, Population, Rng, Sampler, Systematic};
+use record_sampler::{FetchMethod, Format, Population, Rng, Sampler, Systematic};
 
 pub(crate) const CSV: Format = Format::Csv { delimiter: b',' };
 
@@ -23,10 +23,10 @@ pub(crate) fn sample(sampler: &Sampler, paths: &[PathBuf], format: Format) -> St
     String::from_utf8(out).unwrap()
 }
 
-fn methods(format: Format) -> Vec<Method> {
-    let mut methods = vec![Method::Auto, Method::Mmap, Method::Stream];
+fn methods(format: Format) -> Vec<FetchMethod> {
+    let mut methods = vec![FetchMethod::Auto, FetchMethod::Mmap, FetchMethod::Stream];
     if let Format::Fixed(_) = format {
-        methods.extend([Method::Pread, Method::Sequential]);
+        methods.extend([FetchMethod::Pread, FetchMethod::Sequential]);
     }
     methods
 }
@@ -102,9 +102,11 @@ fn the_first_record_of_each_file_may_be_a_header() {
         file(dir.path(), "3", "id"),
         file(dir.path(), "4", ""),
     ];
-    for (format, method) in
-        [(Format::Lines, Method::Auto), (Format::Lines, Method::Stream), (CSV, Method::Auto)]
-    {
+    for (format, method) in [
+        (Format::Lines, FetchMethod::Auto),
+        (Format::Lines, FetchMethod::Stream),
+        (CSV, FetchMethod::Auto),
+    ] {
         let mut out = Vec::new();
         let mut population = Population::open(&paths, format).unwrap().with_header();
         let stats = Sampler::exactly(3).by(method).write(&mut population, &mut out).unwrap();
@@ -121,11 +123,11 @@ fn every_method_gives_the_same_records_for_the_same_seed() {
     for n in [1, 10, 1000, 150_000] {
         let expected = sample(&Sampler::exactly(n).seed(n), &path, Format::Fixed(8));
         assert_eq!(expected.lines().count() as u64, n);
-        for method in [Method::Pread, Method::Mmap, Method::Sequential] {
+        for method in [FetchMethod::Pread, FetchMethod::Mmap, FetchMethod::Sequential] {
             let sampler = Sampler::exactly(n).seed(n).by(method);
             assert!(sample(&sampler, &path, Format::Fixed(8)) == expected, "{n} {method}");
         }
-        for method in [Method::Auto, Method::Mmap] {
+        for method in [FetchMethod::Auto, FetchMethod::Mmap] {
             let sampler = Sampler::exactly(n).seed(n).by(method);
             assert!(sample(&sampler, &path, Format::Lines) == expected, "{n} {method}");
         }
@@ -148,8 +150,8 @@ fn a_seed_gives_the_same_sample_for_ever() {
         draw(Sampler::exactly(996).inverted()),
         draw(Sampler::exactly(5).with_replacement()),
         draw(Sampler::probability(0.005)),
-        draw(Sampler::exactly(5).by(Method::Stream)),
-        draw(Sampler::exactly(5).by(Method::Probe { min_len: 2 })),
+        draw(Sampler::exactly(5).by(FetchMethod::Stream)),
+        draw(Sampler::exactly(5).by(FetchMethod::Probe { min_len: 2 })),
         draw(Sampler::exactly(5).weighted_with(|line| line.len() as f64)),
     ];
     assert_eq!(drawn, GOLDEN);
@@ -202,8 +204,8 @@ proptest! {
         let paths: Vec<PathBuf> =
             (0..).zip(&texts).map(|(i, text)| file(dir.path(), &format!("{i}"), text)).collect();
         let lines: Vec<&str> = texts.iter().flat_map(|text| text.split_inclusive('\n')).collect();
-        let method = if is_mapped { Method::Mmap } else { Method::Auto };
-        for method in [method, Method::Stream] {
+        let method = if is_mapped { FetchMethod::Mmap } else { FetchMethod::Auto };
+        for method in [method, FetchMethod::Stream] {
             let sampler = Sampler::at_most(n).seed(seed).by(method);
             let mut population = Population::open(&paths, Format::Lines).unwrap();
             let records = sampler.records(&mut population).unwrap();
@@ -240,7 +242,11 @@ fn a_file_is_mapped_only_if_it_is_allowed() {
     };
     let sampler = Sampler::exactly(50_000);
     let (stats, expected) = run(&sampler);
-    assert!(stats.method != Method::Mmap && !stats.reason.contains("mmap"), "{}", stats.reason);
+    assert!(
+        stats.method != FetchMethod::Mmap && !stats.reason.contains("mmap"),
+        "{}",
+        stats.reason
+    );
     let (stats, out) = run(&sampler.with_mapping());
     assert!(stats.reason.contains("mmap") && out == expected, "{}", stats.reason);
 }

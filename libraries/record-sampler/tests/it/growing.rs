@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -33,12 +33,12 @@ fn a_file_that_grows_gives_the_sample_of_what_was_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = [file(dir.path(), "same", &text)];
     for (format, method, text) in [
-        (Format::Lines, Method::Auto, text.as_str()),
-        (Format::Lines, Method::Mmap, &text),
-        (Format::Lines, Method::Stream, &text),
-        (Format::Fixed(10), Method::Pread, &text[..4_000_000]),
-        (Format::Fixed(10), Method::Sequential, &text[..4_000_000]),
-        (CSV, Method::Auto, &text),
+        (Format::Lines, FetchMethod::Auto, text.as_str()),
+        (Format::Lines, FetchMethod::Mmap, &text),
+        (Format::Lines, FetchMethod::Stream, &text),
+        (Format::Fixed(10), FetchMethod::Pread, &text[..4_000_000]),
+        (Format::Fixed(10), FetchMethod::Sequential, &text[..4_000_000]),
+        (CSV, FetchMethod::Auto, &text),
     ] {
         for is_all in [false, true] {
             let sampler = || {

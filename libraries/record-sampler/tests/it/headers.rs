@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -103,7 +103,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_column() {
     let expected = "w,k\n1,x\n2,y\n3,x\n";
     for sampler in [
         Sampler::exactly(3),
-        Sampler::exactly(3).by(Method::Stream),
+        Sampler::exactly(3).by(FetchMethod::Stream),
         Sampler::exactly(3).weighted_by("w"),
         Sampler::exactly(1).per("w"),
         Sampler::probability(1.0).per("w"),
@@ -118,7 +118,7 @@ fn a_quoted_first_field_after_a_byte_order_mark_is_whole() {
     let text = format!("{BOM}\"one\ntwo\",1\n3,4\n");
     let path = [file(dir.path(), "quoted", &text)];
     let expected = "\"one\ntwo\",1\n3,4\n";
-    for sampler in [Sampler::exactly(2), Sampler::exactly(2).by(Method::Stream)] {
+    for sampler in [Sampler::exactly(2), Sampler::exactly(2).by(FetchMethod::Stream)] {
         assert_eq!(sample(&sampler, &path, CSV), expected);
     }
     let mut shuffled: Vec<u8> = sample(&Sampler::exactly(2).shuffled(), &path, CSV).into_bytes();
@@ -155,9 +155,9 @@ fn a_byte_order_mark_is_no_part_of_a_json_line() {
     let expected = "{\"w\":1}\n{\"w\":2}\n{\"w\":3}\n";
     for sampler in [
         Sampler::exactly(3),
-        Sampler::exactly(3).by(Method::Mmap),
-        Sampler::exactly(3).by(Method::Stream),
-        Sampler::exactly(3).by(Method::Probe { min_len: 1 }),
+        Sampler::exactly(3).by(FetchMethod::Mmap),
+        Sampler::exactly(3).by(FetchMethod::Stream),
+        Sampler::exactly(3).by(FetchMethod::Probe { min_len: 1 }),
         Sampler::exactly(3).weighted_by("w"),
         Sampler::exactly(1).per("w"),
     ] {
@@ -176,7 +176,7 @@ fn a_byte_order_mark_of_plain_lines_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let text = format!("{BOM}a\nb\n");
     let path = [file(dir.path(), "lines", &text)];
-    for sampler in [Sampler::exactly(2), Sampler::exactly(2).by(Method::Stream)] {
+    for sampler in [Sampler::exactly(2), Sampler::exactly(2).by(FetchMethod::Stream)] {
         assert_eq!(sample(&sampler, &path, Format::Lines), text);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file};
 
@@ -24,7 +24,7 @@ fn a_huge_number_of_draws_is_an_error() {
         for format in [Format::Lines, Format::JsonLines, CSV, Format::Fixed(2)] {
             let drawn = || Sampler::exactly(n).with_replacement();
             check(drawn(), Population::stream(&b"a\nb\n"[..], format));
-            check(drawn().by(Method::Stream), Population::open([&path], format).unwrap());
+            check(drawn().by(FetchMethod::Stream), Population::open([&path], format).unwrap());
             let mut population = Population::open([&path], format).unwrap();
             let error = drawn().shuffled().write(&mut population, &mut io::sink()).unwrap_err();
             let text = format!("{n} records in random order need temporary files of about ");

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file};
 
@@ -60,7 +60,7 @@ fn a_stray_quote_is_the_same_error_of_a_file_by_every_choice() {
         Sampler::exactly(0),
         Sampler::exactly(2),
         Sampler::exactly(2).shuffled(),
-        Sampler::exactly(2).by(Method::Stream),
+        Sampler::exactly(2).by(FetchMethod::Stream),
         Sampler::probability(0.5).per(record_sampler::Column::Number(1)),
     ] {
         let mut population = Population::open([&path], CSV).unwrap().with_max_record(1 << 20);
@@ -94,7 +94,7 @@ fn a_record_may_be_as_large_as_the_largest_and_no_larger() {
     let text = "\n\nabc,def\n\r\n\"g\nh\",i\nj";
     let path = file(dir.path(), "records", text);
     for (max, offset) in [(8, None), (7, Some(2)), (6, Some(2)), (1, Some(2))] {
-        for method in [Method::Auto, Method::Stream] {
+        for method in [FetchMethod::Auto, FetchMethod::Stream] {
             let mut population = Population::open([&path], CSV).unwrap().with_max_record(max);
             let result = Sampler::exactly(3).by(method).records(&mut population);
             let found = result.err().map(|error| error.to_string());

@@ -1,7 +1,7 @@
 //! So many lines that several threads fetch them: they are those that are drawn, in order.
 
 use record_sampler::{
-    Error, ErrorKind, Exactly, Format, Method, Population, Rng, Sampler, WithReplacement,
+    Error, ErrorKind, Exactly, FetchMethod, Format, Population, Rng, Sampler, WithReplacement,
 };
 
 use crate::files::{file, sample};
@@ -34,7 +34,8 @@ fn lines_come_in_order_and_as_often_as_they_are_drawn() {
         file(dir.path(), "a", lines[..half].concat()),
         file(dir.path(), "b", lines[half..].concat()),
     ];
-    for (seed, method) in [(1, Method::Pread), (2, Method::Mmap), (3, Method::Auto)] {
+    for (seed, method) in [(1, FetchMethod::Pread), (2, FetchMethod::Mmap), (3, FetchMethod::Auto)]
+    {
         let sampler = Sampler::exactly(N).seed(seed).by(method);
         let expected = chosen(&lines, Exactly::new(Rng::new(seed), N, LINES));
         assert!(sample(&sampler, &paths, Format::Lines) == expected, "{method}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -28,7 +28,7 @@ fn every_way_reads_files_that_were_closed_meanwhile() {
             || Sampler::exactly(1000),
             || Sampler::exactly(1000).shuffled(),
             || Sampler::probability(1.0).shuffled(),
-            || Sampler::exactly(1000).by(Method::Stream),
+            || Sampler::exactly(1000).by(FetchMethod::Stream),
             || Sampler::exactly(1000).weighted_with(|line| line.len() as f64),
             || Sampler::exactly(1000).with_replacement(),
         ] {
@@ -36,7 +36,7 @@ fn every_way_reads_files_that_were_closed_meanwhile() {
             assert!(sample(&sampler(), &paths, format) == expected, "{format:?}");
         }
     }
-    let probe = Sampler::exactly(50).by(Method::Probe { min_len: 2 });
+    let probe = Sampler::exactly(50).by(FetchMethod::Probe { min_len: 2 });
     let expected = sample(&probe, &[whole], Format::Lines);
     assert_eq!(sample(&probe, &paths, Format::Lines), expected);
     let mut population = Population::open(&paths, CSV).unwrap().with_header();

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use record_sampler::{ErrorKind, Format, Method, Part, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Part, Population, Sampler};
 
 use crate::files::{CSV, file};
 
@@ -92,7 +92,7 @@ fn what_has_no_ranks_is_refused() {
         (one().per("k"), "ranks are drawn without columns"),
         (one().mergeable(), "ranks are drawn without columns"),
         (one().shuffled(), "ranks are in the order of the files: shuffle the records"),
-        (one().by(Method::Stream), "a stream and probing draw without counting"),
+        (one().by(FetchMethod::Stream), "a stream and probing draw without counting"),
     ] {
         let error = sampler.ranks(&[2, 3]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadRequest);

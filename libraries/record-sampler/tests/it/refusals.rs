@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record_sampler::{ErrorKind, Format, Method, Population, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Format, Population, Sampler};
 
 use crate::files::{CSV, file, sample};
 
@@ -32,7 +32,7 @@ fn too_few_records_are_counted() {
         let replaced = Sampler::exactly(1).with_replacement();
         check(&replaced, &empty, format, few, "1 records were requested, but there are 0");
     }
-    let probe = Sampler::exactly(3).by(Method::Probe { min_len: 1 });
+    let probe = Sampler::exactly(3).by(FetchMethod::Probe { min_len: 1 });
     let mut population = Population::open([&two], Format::Lines).unwrap();
     assert_eq!(probe.records(&mut population).unwrap_err().kind(), few);
     let mut population = Population::open([&empty], Format::Lines).unwrap();
@@ -43,7 +43,12 @@ fn too_few_records_are_counted() {
 fn one_record_is_a_population() {
     let dir = tempfile::tempdir().unwrap();
     let one = [file(dir.path(), "one", "a\n")];
-    for method in [Method::Auto, Method::Stream, Method::Mmap, Method::Probe { min_len: 1 }] {
+    for method in [
+        FetchMethod::Auto,
+        FetchMethod::Stream,
+        FetchMethod::Mmap,
+        FetchMethod::Probe { min_len: 1 },
+    ] {
         assert_eq!(sample(&Sampler::exactly(1).by(method), &one, Format::Lines), "a\n");
     }
 }
@@ -57,7 +62,7 @@ fn what_is_not_of_the_format_is_reported_with_its_place() {
     let text = "FILE: its size of 7 bytes is not a multiple of 3: 1 bytes are left at offset 6";
     check(&one, &path, Format::Fixed(3), malformed, text);
     let text = "FILE: the last record has 1 bytes instead of 3, it begins at offset 6";
-    check(&Sampler::exactly(1).by(Method::Stream), &path, Format::Fixed(3), malformed, text);
+    check(&Sampler::exactly(1).by(FetchMethod::Stream), &path, Format::Fixed(3), malformed, text);
     let text = "FILE: a quote is never closed, it is opened at offset 4";
     check(&one, &path, CSV, malformed, text);
     let json = file(dir.path(), "json", "{\"w\":1}\n{\"w\":-1}\n{\"v\":1}\n[");
@@ -74,7 +79,7 @@ fn garbage_is_kept_as_it_is() {
     let bytes: Vec<u8> =
         (0..100_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let path = file(dir.path(), "garbage", &bytes);
-    for method in [Method::Auto, Method::Mmap, Method::Stream] {
+    for method in [FetchMethod::Auto, FetchMethod::Mmap, FetchMethod::Stream] {
         let mut population = Population::open([&path], Format::Lines).unwrap();
         let records = Sampler::at_most(u64::MAX).by(method).records(&mut population).unwrap();
         assert!(records.concat() == bytes);
@@ -128,11 +133,11 @@ fn a_file_that_changes_while_it_is_read_is_reported() {
     };
     for change in [cut, rewrite] {
         for (format, method) in [
-            (Format::Lines, Method::Auto),
-            (Format::Lines, Method::Stream),
-            (Format::Fixed(10), Method::Pread),
-            (Format::Fixed(10), Method::Sequential),
-            (CSV, Method::Auto),
+            (Format::Lines, FetchMethod::Auto),
+            (Format::Lines, FetchMethod::Stream),
+            (Format::Fixed(10), FetchMethod::Pread),
+            (Format::Fixed(10), FetchMethod::Sequential),
+            (CSV, FetchMethod::Auto),
         ] {
             let path = file(dir.path(), "changing", "123456789\n".repeat(2_000_000));
             let writer = File::options().append(true).open(&path).unwrap();
@@ -171,9 +176,9 @@ fn a_full_disk_and_a_closed_pipe_are_errors_of_the_writer() {
 fn a_stop_ends_every_way_of_reading() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines", "1234567\n".repeat(1000));
-    for method in [Method::Auto, Method::Mmap, Method::Stream] {
+    for method in [FetchMethod::Auto, FetchMethod::Mmap, FetchMethod::Stream] {
         for format in [Format::Lines, Format::Fixed(8), CSV] {
-            if method == Method::Mmap && format == CSV {
+            if method == FetchMethod::Mmap && format == CSV {
                 continue;
             }
             let mut population = Population::open([&path], format).unwrap();
@@ -197,8 +202,8 @@ fn conflicting_options_are_refused() {
     check(&Sampler::probability(0.5).with_replacement(), &path, Format::Lines, bad, text);
     let text = "mapping is for lines and records of a fixed size in files that are not \
                 compressed, without weights and keys";
-    check(&Sampler::exactly(1).by(Method::Mmap), &path, CSV, bad, text);
-    check(&Sampler::exactly(1).per("a").by(Method::Mmap), &path, Format::JsonLines, bad, text);
+    check(&Sampler::exactly(1).by(FetchMethod::Mmap), &path, CSV, bad, text);
+    check(&Sampler::exactly(1).per("a").by(FetchMethod::Mmap), &path, Format::JsonLines, bad, text);
     let text = "weights, strata, groups, replacement, inversion and systematic samples do not go \
                 together";
     check(&Sampler::exactly(1).per("a").weighted_by("b"), &path, CSV, bad, text);
@@ -206,11 +211,17 @@ fn conflicting_options_are_refused() {
     let text = "a systematic sample has a number of records, not a probability";
     check(&Sampler::probability(0.5).systematic(), &path, Format::Lines, bad, text);
     let text = "a systematic sample needs the number of records: give a file";
-    check(&Sampler::exactly(1).systematic().by(Method::Stream), &path, Format::Lines, bad, text);
+    check(
+        &Sampler::exactly(1).systematic().by(FetchMethod::Stream),
+        &path,
+        Format::Lines,
+        bad,
+        text,
+    );
     let text = "only files of lines have an index";
     check(&Sampler::exactly(1).with_index(), &path, CSV, bad, text);
     let text = "probing gives exactly n lines of files without header, and nothing else";
-    let probe = Method::Probe { min_len: 1 };
+    let probe = FetchMethod::Probe { min_len: 1 };
     check(&Sampler::probability(0.5).by(probe), &path, Format::Lines, bad, text);
     check(&Sampler::exactly(1).by(probe), &path, CSV, bad, text);
     let text = "a record must have at least 1 byte";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use record_sampler::{Format, Method, Population, Sampler};
+use record_sampler::{FetchMethod, Format, Population, Sampler};
 
 /// Two files of 20 MB, with records of all lengths, one of them too long for a bucket; the last
 /// line of each has no end.
@@ -75,7 +75,7 @@ fn mapped_files_have_the_order_of_copied_records() {
             assert!(drawn(&ours, format, &sized) == expected, "{format:?} {memory}");
             // Other formats are not mapped by request.
             if format != csv {
-                let mapped = ours.by(Method::Mmap);
+                let mapped = ours.by(FetchMethod::Mmap);
                 assert!(drawn(&mapped, format, &sized) == expected, "{format:?} {memory} mapped");
             }
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 
 use proptest::prelude::*;
-use record_sampler::{ErrorKind, Format, Method, Part, Population, Rng, Sampler, Sketch};
+use record_sampler::{ErrorKind, FetchMethod, Format, Part, Population, Rng, Sampler, Sketch};
 
 use crate::files::{CSV, file};
 
@@ -245,7 +245,7 @@ fn what_cannot_be_merged_or_divided_is_refused() {
         (one().systematic(), "is drawn plainly"),
         (one().weighted_with(|_| 1.0), "only if their weights are a column"),
         (one().with_index(), "in one pass, without an index"),
-        (one().by(Method::Mmap), "in one pass, without an index"),
+        (one().by(FetchMethod::Mmap), "in one pass, without an index"),
     ] {
         let error = sampler.sketch(&part).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadRequest);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use byte_stream::parse_bytes;
 use clap::{ArgGroup, Args, ValueEnum};
-use record_sampler::{Column, Format, HeaderRule, Layout, Method, Sampler};
+use record_sampler::{Column, FetchMethod, Format, HeaderRule, Layout, Sampler};
 
 #[derive(Args)]
 #[command(after_help = AFTER)]
@@ -198,14 +198,14 @@ impl SampleArgs {
             _ => Sampler::probability(1.0),
         };
         let method = match self.method {
-            MethodFlag::Auto => Method::Auto,
-            MethodFlag::Pread => Method::Pread,
-            MethodFlag::Mmap => Method::Mmap,
-            MethodFlag::Sequential => Method::Sequential,
-            MethodFlag::Probe => Method::Probe { min_len: self.min_length },
+            MethodFlag::Auto => FetchMethod::Auto,
+            MethodFlag::Pread => FetchMethod::Pread,
+            MethodFlag::Mmap => FetchMethod::Mmap,
+            MethodFlag::Sequential => FetchMethod::Sequential,
+            MethodFlag::Probe => FetchMethod::Probe { min_len: self.min_length },
             #[cfg(target_os = "linux")]
-            MethodFlag::Uring => Method::Uring,
-            MethodFlag::Stream => Method::Stream,
+            MethodFlag::Uring => FetchMethod::Uring,
+            MethodFlag::Stream => FetchMethod::Stream,
         };
         // `sigbus` handles the signal.
         sampler = sampler.seed(seed).by(method).with_mapping();

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use analysis::Analysis;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use lab::analyze::Analysis;
-use lab::run::Run;
+use model::run::Run;
 use tools::atomic_file::AtomicFile;
 
 use super::definition::Failures;
@@ -17,8 +17,8 @@ use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SES
 use crate::commands::output::{OutputArgs, TableArgs, own_metrics};
 use crate::commands::path;
 use crate::console;
-use crate::report::TableOptions;
-use crate::report::export::{self, ExportFormat, ExportOptions};
+use report::TableOptions;
+use report::export::{self, ExportFormat, ExportOptions};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::io;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use lab::experiment::LeftProcesses;
+use measure::experiment::LeftProcesses;
 
 use super::args::BenchArgs;
 use super::definition::{AtRevision, BenchMethod, Failures, Script};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use lab::experiment::LeftProcesses;
-use lab::template::escape;
+use measure::experiment::LeftProcesses;
+use model::template::escape;
 
 /// The experiment of the typed commands, before it becomes text.
 #[derive(Default)]

@@ -8,15 +8,15 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, absolute};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use lab::clock;
-use lab::launch::{Stop, is_read_once};
-use lab::path_text::{from_path, to_path};
+use measure::clock;
+use measure::launch::{Stop, is_read_once};
+use model::path_text::{from_path, to_path};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
 use super::args::BenchArgs;
 use crate::commands::note;
-use crate::experiments::TemporaryFolder;
+use experiments::TemporaryFolder;
 
 /// A larger one is not copied.
 const COPIED_MAX_BYTES: u64 = 1 << 30;
@@ -53,7 +53,7 @@ impl StandardInput {
         let copy = folder.path.join("input");
         copied(Path::new(&*to_path(&path)), &copy, stop)
             .with_context(|| format!("--input {given}"))?;
-        let path = absolute_path("--input", &lab::path_text::from_path(&copy))?;
+        let path = absolute_path("--input", &model::path_text::from_path(&copy))?;
         Ok(StandardInput { path: Some(path), _copy: Some(folder) })
     }
 }
@@ -100,7 +100,7 @@ fn copied(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
         ensure!(
             size_bytes <= COPIED_MAX_BYTES,
             "it can be read only once and has more than {}: write it to a file first",
-            lab::param::bytes(COPIED_MAX_BYTES)
+            model::param::bytes(COPIED_MAX_BYTES)
         );
         copy.write_all(&buffer[..n])?;
     }

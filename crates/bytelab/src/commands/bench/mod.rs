@@ -11,12 +11,12 @@ mod programs;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use analysis::{Analysis, analyze};
 use anstream::ColorChoice;
 use anyhow::{Result, anyhow, ensure};
-use lab::analyze::{Analysis, analyze};
-use lab::launch::Stop;
-use lab::param::Point;
-use lab::run::{REVISIONS, Run, Warning};
+use measure::launch::Stop;
+use model::param::Point;
+use model::run::{REVISIONS, Run, Warning};
 
 pub(crate) use self::args::BenchArgs;
 use self::args::{Exports, OutputStyle, RunsArgs};
@@ -29,8 +29,8 @@ use super::output::print;
 use super::run::measure;
 use super::{Context, exit};
 use crate::console;
-use crate::experiments::{Catalogue, custom};
 use crate::measuring::{MethodFailed, ProgressMode, RunRequest, TimeLimit};
+use experiments::{Catalogue, custom};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let RunsArgs { min_runs, max_runs, .. } = &args.runs;

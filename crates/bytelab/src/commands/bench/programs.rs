@@ -8,15 +8,15 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use lab::launch::{self, RunError, Stop};
-use lab::path_text::to_path;
-use lab::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
+use measure::launch::{self, RunError, Stop};
+use model::path_text::to_path;
+use model::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
 use sha2::{Digest, Sha256};
 
 use super::args::RevisionArgs;
 use super::definition::{AtRevision, BenchDefinition, BenchMethod, Script};
-use crate::experiments::TemporaryFolder;
 use crate::git::describe;
+use experiments::TemporaryFolder;
 
 /// Further commands of one program are counted instead of named.
 const NAMED_MAX: usize = 4;
@@ -355,7 +355,7 @@ fn ended<T>(ended: Result<T, RunError>) -> Result<T> {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use lab::experiment::LeftProcesses;
+    use measure::experiment::LeftProcesses;
 
     use super::*;
     use crate::commands::bench::definition::Failures;

@@ -1,17 +1,17 @@
 //! The bench on which the self-test measures, and the results of its checks.
 
 use anyhow::{Context as _, Result};
-use lab::clock;
-use lab::launch::{Launcher, Stop};
-use lab::measure::{MeasureJob, Record, RunProgress, measure};
-use lab::param::Point;
-use lab::run::{CacheState, Cell, Design, Plan, Run};
-use lab::timeline::{Timeline, trace};
+use measure::clock;
+use measure::launch::{Launcher, Stop};
+use measure::timeline::{Timeline, trace};
+use measure::{MeasureJob, Record, RunProgress, measure};
+use model::param::Point;
+use model::run::{CacheState, Cell, Design, Plan, Run};
 
-use crate::experiments::self_test::experiment;
 use crate::measuring::{
     NewRun, PreparedRun, ProgressDisplay, ProgressMode, RunOrigin, prepare_run,
 };
+use experiments::self_test::experiment;
 
 /// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);
@@ -137,7 +137,7 @@ pub(super) fn show(value: Option<f64>) -> String {
 /// Appends the reason why a method was not measured.
 pub(super) fn or_why(found: String, run: &Run, method: &str) -> String {
     match find(run, method).map(|cell| &cell.status) {
-        Some(lab::run::Status::Skipped(why) | lab::run::Status::Failed(why)) => {
+        Some(model::run::Status::Skipped(why) | model::run::Status::Failed(why)) => {
             format!("{found}: {why}")
         }
         _ => found,

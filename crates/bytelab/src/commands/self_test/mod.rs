@@ -8,19 +8,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use analysis::{Comparison, Verdict, analyze};
 use anyhow::{Context as _, Result};
 use clap::{ArgGroup, Args};
-use lab::analyze::{Comparison, Verdict, analyze};
-use lab::clock;
-use lab::launch::Stop;
-use lab::run::{CacheState, Run, Warning};
-use lab::timeline::{Category, Timeline};
+use measure::clock;
+use measure::launch::Stop;
+use measure::timeline::{Category, Timeline};
+use model::run::{CacheState, Run, Warning};
 
 use self::bench::{Bench, CheckOutcome, Effort, SelfTestCheck, find, median, or_why, show};
 use self::pairs::{PairKind, Pairs};
 use super::{Context, exit};
 use crate::console;
-use crate::experiments::self_test::{
+use experiments::self_test::{
     ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
     TOUCHED_BYTES, method_with_more, percents,
 };

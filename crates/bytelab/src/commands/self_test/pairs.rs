@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use analysis::{Allowed, Comparison, Outcome, Verdict, analyze, check as held_against};
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
-use lab::analyze::{self, Allowed, Comparison, Outcome, Verdict, analyze, check as held_against};
-use lab::launch::{ServerProcess, Stop};
-use lab::run::{CacheState, Run};
+use measure::launch::{ServerProcess, Stop};
+use model::run::{CacheState, Run};
 
 use super::bench::{AA, Bench, Effort, SelfTestCheck};
-use crate::experiments::self_test::{BURN, OTHERS, method_with_more};
+use experiments::self_test::{BURN, OTHERS, method_with_more};
 
 /// The rate of false alarms of a correct test.
 const FALSE_ALARMS: f64 = 0.05;
@@ -316,7 +316,7 @@ pub(super) fn repeat_check(bench: &Bench, times: u32) -> Result<SelfTestCheck> {
         let baseline = measure()?;
         let mut now = vec![measure()?];
         let outcome = |now: &[Run]| {
-            let request = analyze::Check {
+            let request = analysis::Check {
                 baseline: &baseline,
                 now,
                 before: &[],

@@ -16,7 +16,7 @@ use super::head::Response;
 use super::raw::{Raw, ResourceVersion, changed};
 use super::settings::Settings;
 use crate::cancel::{self, Cancel};
-use crate::choice::{Cached, Choice, Kind, Strategy};
+use crate::choice::{Cached, Choice, SourceKind, Strategy};
 use crate::wait::{WaitMode, now};
 use crate::{Error, ErrorKind, Result};
 
@@ -299,7 +299,7 @@ impl RangePlan {
         let RangePlan { part_bytes, connections, size, first, .. } = *self;
         Choice {
             strategy: Strategy::Ranges { part_bytes: part_bytes as usize, connections },
-            kind: Kind::Http,
+            kind: SourceKind::Http,
             size_bytes: Some(size - first),
             cached: Cached::Unknown,
         }

@@ -1,0 +1,460 @@
+//! The warnings about a run's samples: each is one line with a doubt and a remedy. One kind of
+//! doubt about many methods is one warning.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::noise::{self, Findings, percent, warn};
+use super::unusable::LeftRunning;
+use super::values::{sessions_needed, sessions_since};
+use super::wait::{WAIT_SHARE, has_time_without_wait, wait_share};
+use super::{Comparison, Family, Verdict};
+use crate::stats::{self, LOOKS};
+use model::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
+use model::run::{
+    CacheState, Cell, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED,
+    Sample, Status, Warning, WarningKind,
+};
+
+/// The name of the experiment that is made of typed commands.
+const BENCH: &str = "bench";
+
+/// From this number of families on, chance alone is likely to give a false verdict.
+const FAMILIES_MANY: usize = 10;
+/// The quota of the control group is a cause of waits from this share of its periods on in which it
+/// was used up.
+const THROTTLED_SHARE: f64 = 0.05;
+/// A note is added if a hypervisor takes more than this share of the CPU time.
+const STEAL_SHARE: f64 = 0.01;
+/// A note is added if the wall time in the counting pass differs by more than this share, and by
+/// more than sessions differ.
+const COUNTING_SHARE: f64 = 0.02;
+
+pub(crate) fn warnings(
+    run: &Run,
+    wrong: &[Option<String>],
+    families: &[Family],
+    comparisons: &[Comparison],
+) -> Vec<Warning> {
+    let mut notes = Vec::new();
+    imported(run, &mut notes);
+    let wrong = wrong.iter().enumerate().filter_map(|(i, why)| Some((i, why.clone()?))).collect();
+    let advice = "it does another job: do not use its times";
+    warn(run, &WarningKind::WrongAnswer, advice, wrong, &mut notes);
+    not_measured(run, &mut notes);
+    replaced_references(run, families, &mut notes);
+    not_counted(run, &mut notes);
+    failed_runs(run, &mut notes);
+    left_running(run, &mut notes);
+    no_interval(run, comparisons, &mut notes);
+    notes.extend(undecided(run, comparisons));
+    waiting(run, families, &mut notes);
+    steal(run, &mut notes);
+    counting_disturbs(run, &mut notes);
+    noise::warnings(run, families, &mut notes);
+    chance(families, &mut notes);
+    notes.sort_by(|a, b| a.kind.cmp(&b.kind));
+    notes
+}
+
+fn imported(run: &Run, notes: &mut Vec<Warning>) {
+    let Some(Imported { tool, file }) = &run.plan.imported else { return };
+    let machine =
+        if run.environment.fingerprint.is_empty() { "the machine is not known; " } else { "" };
+    let text = format!(
+        "bytelab did not measure this, {tool} did; imported from {file}. {machine}methods were not \
+         measured in rounds, so that there is no verdict between them: import five such files a side, \
+         and compare the labels"
+    );
+    notes.push(Warning::new(WarningKind::Imported, text));
+}
+
+/// Methods that were skipped or failed for the same reason share a note.
+fn not_measured(run: &Run, notes: &mut Vec<Warning>) {
+    let mut reasons: BTreeMap<(WarningKind, &str), Findings> = BTreeMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        let kind = match &cell.status {
+            Status::Measured => continue,
+            Status::Skipped(reason) => WarningKind::Skipped(reason.clone()),
+            Status::Failed(reason) => WarningKind::Failed(reason.clone()),
+        };
+        let advice =
+            if cell.has_figures() { "its samples until then count" } else { "it has no verdict" };
+        reasons.entry((kind, advice)).or_default().push((i, String::new()));
+    }
+    for ((kind, advice), found) in reasons {
+        warn(run, &kind, advice, found, notes);
+    }
+}
+
+fn replaced_references(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
+    let mut seen = Vec::new();
+    for family in families {
+        let contender = |i: &&usize| run.cells[**i].role == Role::Contender;
+        let (Some(first), Some(now)) = (family.cells.iter().find(contender), family.reference)
+        else {
+            continue;
+        };
+        if *first == now || seen.contains(&(*first, now)) {
+            continue;
+        }
+        seen.push((*first, now));
+        let [first, now] = [*first, now].map(|cell| run.cells[cell].method.as_str());
+        let point = (families.len() > 1).then(|| family.point.clone());
+        let text = format!("the reference cannot be compared with; {now} takes its place");
+        let warning = Warning::new(WarningKind::Reference, text).of_method(first);
+        notes.push(Warning { point, ..warning });
+    }
+}
+
+/// Samples that do not count and that no other one of their round replaces. An interrupted session
+/// is measured again when the run is resumed.
+fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
+    let is_interrupted = |sample: &Sample| sample.not_counted.as_deref() == Some(INTERRUPTED);
+    let mut only_pauses = true;
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let timed = |sample: &&Sample| {
+            sample.pass == Pass::Timing && !sample.warm_up && !is_interrupted(sample)
+        };
+        let taken = || cell.samples.iter().filter(timed);
+        if taken().all(|sample| sample.not_counted.is_none()) {
+            return None;
+        }
+        let round = |sample: &Sample| (sample.session, sample.round);
+        let counted: HashSet<(u32, u32)> = taken().filter(|s| s.counts()).map(round).collect();
+        let lost = taken().filter(|sample| !counted.contains(&round(sample)));
+        let reasons: Vec<&str> = lost.filter_map(|s| s.not_counted.as_deref()).collect();
+        let first = reasons.first()?;
+        only_pauses &= reasons.iter().all(|reason| [STOPPED, SUSPENDED].contains(reason));
+        Some((i, format!("{} of {}, {first}", reasons.len(), taken().count())))
+    });
+    let found: Findings = found.collect();
+    let advice = match run.plan.cache {
+        _ if only_pauses => "they are kept, but in no number shown",
+        CacheState::Warm => {
+            "they are kept, but in no number shown; free memory, or measure with --cache as-is"
+        }
+        CacheState::Cold => "they are kept, but in no number shown; measure with --cache as-is",
+        CacheState::AsIs => "they are kept, but in no number shown",
+    };
+    warn(run, &WarningKind::NotCounted, advice, found, notes);
+}
+
+/// Runs that failed and count. What was imported has notes of its own.
+fn failed_runs(run: &Run, notes: &mut Vec<Warning>) {
+    if run.plan.imported.is_some() {
+        return;
+    }
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let codes: Vec<i64> = cell.counted(EXIT_CODE).map(|(_, code)| code as i64).collect();
+        let failed: Vec<i64> = codes.iter().copied().filter(|code| *code != 0).collect();
+        let first = failed.first()?;
+        let others = if failed.iter().any(|code| code != first) { " and others" } else { "" };
+        Some((i, format!("{} of {}, exit code {first}{others}", failed.len(), codes.len())))
+    });
+    let advice = "they count, as the definition of the command says";
+    warn(run, &WarningKind::FailedRuns, advice, found.collect(), notes);
+}
+
+/// Commands that leave processes running.
+fn left_running(run: &Run, notes: &mut Vec<Warning>) {
+    let found = |kept| {
+        let cells = run.cells.iter().enumerate();
+        let left = cells.filter_map(|(i, cell)| Some((i, LeftRunning::from_cell(cell)?)));
+        left.filter(move |(_, left)| left.kept == kept).map(|(i, left)| (i, left.to_string()))
+    };
+    let advice =
+        "--wait-for-all measures until they have ended, --keep-running compares without them";
+    warn(run, &WarningKind::LeftRunning, advice, found(false).collect(), notes);
+    let advice = "the verdict is about what stands in the foreground";
+    warn(run, &WarningKind::LeftRunning, advice, found(true).collect(), notes);
+}
+
+fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) {
+    if !run.in_rounds() {
+        return;
+    }
+    let found = comparisons
+        .iter()
+        .filter(|c| c.decides && c.ratio.is_some() && c.low.is_none())
+        .filter_map(|c| Some((c.cell, c.reason.clone()?)));
+    warn(run, &WarningKind::NoVerdict, &more_sessions(run), found.collect(), notes);
+}
+
+/// How to get the sessions that a verdict takes: by the number that limited them, or by more time.
+fn more_sessions(run: &Run) -> String {
+    if !run.complete {
+        return "the run was stopped: resume it".to_owned();
+    }
+    let needed = sessions_needed(run);
+    let Plan { sessions, rounds, design, .. } = run.plan;
+    if sessions as usize >= needed {
+        return "give more --time".to_owned();
+    }
+    // One more than needed makes the intervals a third shorter.
+    let enough = needed.max(LOOKS[0]);
+    let is_of_bench = run.experiment == BENCH;
+    match design {
+        Design::Fixed if is_of_bench => format!("give -r {enough}"),
+        Design::Fixed if rounds == 1 => format!("give --rounds {enough}"),
+        Design::Fixed => format!("give --sessions {enough}"),
+        Design::Sequential if is_of_bench => format!("give --max-runs {enough}"),
+        Design::Sequential => format!("give --max-sessions {enough}"),
+    }
+}
+
+/// The wait for a CPU: subtracted where that is possible for most methods of a table, else part of
+/// the wall time.
+fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
+    let (mut taken_out, mut left_in) = (Findings::new(), Findings::new());
+    for (i, cell) in run.cells.iter().enumerate() {
+        let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
+        let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);
+        let out = has_time_without_wait(cell) && without.clone().any(|f| f.cells.contains(&i));
+        if !out && without.any(|f| f.compared.contains(&i) && !f.by_wall.contains(&i)) {
+            // It has no ratio, for which there is a reason.
+            continue;
+        }
+        let list = if out { &mut taken_out } else { &mut left_in };
+        list.push((i, waited(share)));
+    }
+    let advice = "verdicts take this wait out (wall_less_wait_ns)";
+    warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
+    let quota =
+        run.environment.facts.get("cgroup_throttled_share").and_then(serde_json::Value::as_f64);
+    let (kind, advice) = if quota.is_some_and(|share| share > THROTTLED_SHARE) {
+        let advice = "the quota of its control group is used up, and what it holds waits for the next \
+                      period; give it a larger quota";
+        (WarningKind::Throttled, advice)
+    } else {
+        let advice = "the wait is in the wall time, which decides what no wait can explain; measure on a \
+                      quieter machine";
+        (WarningKind::Waited, advice)
+    };
+    warn(run, &kind, advice, left_in, notes);
+}
+
+/// A thread cannot wait longer than the job takes: a larger value is that of several threads or,
+/// where the wait is read from outside, includes the time around the job.
+fn waited(share: f64) -> String {
+    if share <= 1.0 {
+        return format!("{} of its wall time", percent(share));
+    }
+    format!("{share:.1} times its wall time, in several threads or also before and after the job")
+}
+
+fn steal(run: &Run, notes: &mut Vec<Warning>) {
+    let share = run.environment.facts.get("steal_share").and_then(serde_json::Value::as_f64);
+    if let Some(share) = share.filter(|share| *share > STEAL_SHARE) {
+        let text = format!(
+            "the hypervisor took {} of the CPU time (steal): wall times hold it; measure at \
+             another time, or on a machine that is not shared",
+            percent(share)
+        );
+        notes.push(Warning::new(WarningKind::Steal, text));
+    }
+}
+
+/// Counting took time, or the method worked differently in the counting pass: the difference is
+/// larger than that between sessions.
+fn counting_disturbs(run: &Run, notes: &mut Vec<Warning>) {
+    let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
+    let alpha = noise::ALPHA / counted.count().max(1) as f64;
+    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+        let sessions = noise::by_session(&noise::logs_of(cell, WALL));
+        let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+        let counting = noise::by_session(&noise::logs_of(cell, COUNTING_WALL)).concat();
+        let (difference, p) = stats::another_session(&sessions, &counting)?;
+        let change = difference.exp_m1();
+        let differs = p < alpha && change.is_finite() && change.abs() > COUNTING_SHARE;
+        differs.then(|| (i, format!("{:+.0} % wall time", 100.0 * change)))
+    });
+    let advice = "counts are taken in it, times are not";
+    warn(run, &WarningKind::CountingSpeed, advice, found.collect(), notes);
+}
+
+fn chance(families: &[Family], notes: &mut Vec<Warning>) {
+    let n = families.iter().filter(|family| family.compared.len() > 1).count();
+    if n >= FAMILIES_MANY {
+        let text = format!(
+            "{n} points were compared: chance alone gives a false verdict at about {:.0} of them; \
+             measure a surprising one again",
+            (n as f64 * 0.05).ceil()
+        );
+        notes.push(Warning::new(WarningKind::Chance, text));
+    }
+}
+
+// What a run could have shown of the methods that it leaves undecided, and what it takes to show
+// less.
+
+/// The number of methods that are named.
+const NAMED_MAX: usize = 6;
+
+/// A run of more sessions than these is not proposed.
+pub const SESSIONS_MAX: u64 = 1000;
+
+/// One warning about all comparisons that have an interval and decide nothing.
+pub(crate) fn undecided(run: &Run, comparisons: &[Comparison]) -> Option<Warning> {
+    let open = comparisons.iter().filter(|c| c.decides && c.verdict == Verdict::Undecided);
+    let mut open: Vec<(f64, &Comparison)> = open
+        .filter(|c| c.low.is_some() && c.reason.is_none())
+        .filter_map(|c| Some((c.found_percent.filter(|percent| percent.is_finite())?, c)))
+        .collect();
+    open.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if open.is_empty() {
+        return None;
+    }
+    let session_ns = session_ns(run);
+    let name = |comparison: &Comparison| {
+        let alike = open.iter().filter(|(_, other)| other.method == comparison.method).count();
+        let at = if alike > 1 { format!(" ({})", comparison.point) } else { String::new() };
+        format!("{}{at}", comparison.method)
+    };
+    let of = |(found, comparison): &(f64, &Comparison)| {
+        let digits = usize::from(*found < 9.5);
+        let sessions = comparison.sessions_for_1_percent.unwrap_or(u64::MAX);
+        let takes = takes(run, sessions, session_ns);
+        format!("{} {found:.digits$} % ({takes})", name(comparison))
+    };
+    let mut said: Vec<String> = open.iter().take(NAMED_MAX).map(of).collect();
+    if open.len() > NAMED_MAX {
+        said.push(format!("{} more", open.len() - NAMED_MAX));
+    }
+    let text = format!(
+        "undecided; the difference that would have been found 4 times out of 5, and what 1 % takes: {}",
+        said.join(", ")
+    );
+    Some(Warning::new(WarningKind::Undecided, text))
+}
+
+/// What finding 1 % takes.
+fn takes(run: &Run, sessions: u64, session_ns: Option<f64>) -> String {
+    if sessions > SESSIONS_MAX {
+        return "not on this machine".to_owned();
+    }
+    let last = LOOKS[LOOKS.len() - 1] as u64;
+    let look = LOOKS.iter().map(|look| *look as u64).find(|look| *look >= sessions);
+    let sessions = if run.plan.design.is_fixed() { Some(sessions) } else { look };
+    let Some(sessions) = sessions else { return format!("over {last} sessions") };
+    let time = session_ns.map(|ns| duration(ns * sessions as f64 / 1e9));
+    match (time, run.plan.design.is_fixed()) {
+        (None, _) => format!("{sessions} sessions"),
+        (Some(time), true) => format!("{sessions} sessions, about {time}"),
+        (Some(time), false) => format!("about --time {time}"),
+    }
+}
+
+/// A time as `--time` takes it, with two digits at most.
+fn duration(seconds: f64) -> String {
+    let of = |value: f64, unit: &str| format!("{:.0}{unit}", value.ceil());
+    match seconds {
+        s if s <= 100.0 => of(s.max(1.0), "s"),
+        s if s <= 6000.0 => of(s / 60.0, "m"),
+        s if s <= 360_000.0 => of(s / 3600.0, "h"),
+        s => of(s / 86_400.0, "d"),
+    }
+}
+
+/// The mean time of a session of the methods that are there to the end, as far as it is in samples
+/// and between them; none where there are none.
+fn session_ns(run: &Run) -> Option<f64> {
+    let between = run.environment.facts.get("between_samples_ns");
+    let between_ns = between.and_then(serde_json::Value::as_f64).unwrap_or_default();
+    let of_cell = |cell: &Cell| {
+        let walls = cell.values.get(WALL)?;
+        let timed = cell.samples.iter().zip(walls);
+        let timed = timed.filter(|(s, ns)| s.pass == Pass::Timing && ns.is_finite());
+        let ns: f64 = timed.map(|(s, ns)| ns * s.ops as f64 + between_ns).sum();
+        let mut sessions: Vec<u32> = cell.counted(WALL).map(|(s, _)| s.session).collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        (!sessions.is_empty()).then(|| ns / sessions.len() as f64)
+    };
+    let cells = run.cells.iter().zip(sessions_since(run));
+    let stays = cells.filter(|(_, since)| since.is_some_and(|sessions| sessions <= 1));
+    stays.filter_map(|(cell, _)| of_cell(cell)).reduce(|a, b| a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Pair;
+    use crate::tests::{cell, point, run};
+
+    #[test]
+    fn a_duration_is_rounded_up_in_the_unit_that_has_two_digits() {
+        let table = [(0.0, "1s"), (99.2, "100s"), (101.0, "2m"), (6000.0, "100m"), (6001.0, "2h")];
+        for (seconds, expected) in table.into_iter().chain([(360_000.0, "100h"), (360_001.0, "5d")])
+        {
+            assert_eq!(duration(seconds), expected, "{seconds}");
+        }
+    }
+
+    /// Undecided comparisons of methods at the size of a point, with what they would have found.
+    fn open(all: &[(&str, u64, f64)]) -> (Run, Vec<Comparison>) {
+        let cells = all.iter().map(|(method, size, _)| {
+            let mut cell = cell(method, []);
+            cell.point = point(&[("size", *size)]);
+            cell
+        });
+        let run = run(cells.collect());
+        let comparison = |(i, (_, _, found)): (usize, &(&str, u64, f64))| {
+            let point = &run.cells[i].point;
+            let pair = Pair { run: &run, point, cell: i, reference: 0, alpha: 0.05 };
+            Comparison {
+                low: Some(0.9),
+                high: Some(1.1),
+                reason: None,
+                found_percent: Some(*found),
+                sessions_for_1_percent: Some(10),
+                ..pair.without_ratio(Verdict::Undecided, String::new())
+            }
+        };
+        let comparisons = all.iter().enumerate().map(comparison).collect();
+        (run, comparisons)
+    }
+
+    fn said(run: &Run, comparisons: &[Comparison]) -> Option<String> {
+        let text = undecided(run, comparisons)?.to_string();
+        Some(text.split_once("1 % takes: ").unwrap().1.to_owned())
+    }
+
+    #[test]
+    fn a_point_is_named_where_its_method_is_undecided_at_several() {
+        let (run, found) = open(&[("a", 1, 9.5), ("b", 1, 2.0), ("a", 2, 9.4), ("c", 1, 12.0)]);
+        let expected = "b 2.0 % (10 sessions), a (size=2) 9.4 % (10 sessions), \
+                        a (size=1) 10 % (10 sessions), c 12 % (10 sessions)";
+        assert_eq!(said(&run, &found).as_deref(), Some(expected));
+        assert_eq!(said(&run, &found[1..2]).as_deref(), Some("b 2.0 % (10 sessions)"));
+    }
+
+    #[test]
+    fn from_the_seventh_on_they_are_counted() {
+        let all = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|method| (method, 1, 2.0));
+        let more = |n: usize| {
+            let (run, found) = open(&all[..n]);
+            said(&run, &found).unwrap().split_once("f 2.0 % (10 sessions)").unwrap().1.to_owned()
+        };
+        assert_eq!([6, 7, 8].map(more), ["", ", 1 more", ", 2 more"]);
+    }
+
+    #[test]
+    fn what_has_no_interval_or_a_reason_is_not_said_to_be_open() {
+        let (run, mut found) = open(&[("a", 1, 2.0), ("b", 1, 2.0), ("c", 1, f64::INFINITY)]);
+        found[0].low = None;
+        found[1].reason = Some("a method waited".to_owned());
+        assert_eq!(said(&run, &found), None);
+    }
+
+    #[test]
+    fn a_session_takes_its_operations_and_the_time_between_samples() {
+        // Of 20 samples in two sessions one is not known: 19 of four operations of 100 ns and 50
+        // ns between them.
+        let mut cell = cell("a", [100.0; 20]);
+        cell.samples.iter_mut().for_each(|sample| sample.ops = 4);
+        cell.values.get_mut(WALL).unwrap()[0] = f64::INFINITY;
+        let mut run = run(vec![cell]);
+        run.environment.facts.insert("between_samples_ns".to_owned(), 50.into());
+        assert_eq!(session_ns(&run), Some(19.0 * 450.0 / 2.0));
+    }
+}

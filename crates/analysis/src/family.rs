@@ -1,0 +1,575 @@
+//! The cells of one point: which cells are compared, with which other cell, by which metric, which
+//! methods are best, and which no other one beats.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+
+use super::compare::Pair;
+use super::unusable::Unusable;
+use super::values::sessions_since;
+use super::wait::{computes_alone, has_time_without_wait};
+use super::{ALPHA, Comparison, Family, Verdict};
+use crate::stats::{self, nearest_rank};
+use model::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
+use model::param::Point;
+use model::run::{Cell, Design, Measure, Pass, Role, Run, Sample, Status};
+
+/// The tables of a run, with what is known about the best of each.
+pub(crate) struct Tables {
+    pub families: Vec<Family>,
+    pub comparisons: Vec<Comparison>,
+    pub best: Vec<Best>,
+}
+
+impl Family {
+    /// The metric that decides between two of its cells.
+    pub(crate) fn metric_between(&self, cells: [usize; 2]) -> &'static str {
+        if cells.iter().any(|cell| self.by_wall.contains(cell)) { WALL } else { self.metric }
+    }
+}
+
+/// A pair of cells that is in several families is compared in the first of them.
+pub(crate) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
+    let mut families = families(run, wrong);
+    let mut all_best = Vec::new();
+    let mut comparisons: Vec<Comparison> = Vec::new();
+    let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for family in &mut families {
+        let mut own = Vec::new();
+        for pair in pairs(run, family) {
+            let indices = of_pair.entry((pair.cell, pair.reference)).or_insert_with(|| {
+                let start = comparisons.len();
+                comparisons.extend(compare(&pair, family, wrong));
+                (start..comparisons.len()).collect()
+            });
+            own.extend_from_slice(indices);
+        }
+        correct(&mut comparisons, &own);
+        let own = own.iter().map(|i| &comparisons[*i]);
+        let best = best(run, family, &own.collect::<Vec<_>>());
+        family.best.clone_from(&best.winners);
+        family.undecided.clone_from(&best.undecided);
+        all_best.push(best);
+    }
+    Tables { families, comparisons, best: all_best }
+}
+
+/// By point, with the measure of each.
+pub(crate) fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
+    let stay = stay(run);
+    let families = run.points.iter().map(|point| family(run, wrong, &stay, point));
+    let mut families: Vec<Family> = families.collect();
+    choose_measures(run, &mut families);
+    families
+}
+
+/// The measure by which each point is compared.
+pub(crate) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
+    let name = |cell: &usize| run.cells[*cell].method.clone();
+    let measure = |family: Family| Measure {
+        metric: family.metric.to_owned(),
+        by_wall: family.by_wall.iter().map(name).collect(),
+        why: family.why,
+    };
+    families(run, wrong).into_iter().map(measure).collect()
+}
+
+fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> Family {
+    let cells: Vec<usize> =
+        (0..run.cells.len()).filter(|i| run.cells[*i].point.is_part_of(point)).collect();
+    let comparable = |i: &usize| {
+        let cell = &run.cells[*i];
+        cell.role == Role::Contender
+            && cell.has_figures()
+            && wrong[*i].is_none()
+            && Unusable::from_cell(cell).is_none()
+            && cell.counted(WALL).next().is_some()
+    };
+    let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
+    // A method that died, or has left, shares few rounds with the others.
+    let measured = || compared.iter().filter(|i| run.cells[**i].status == Status::Measured);
+    let staying = measured().find(|i| stay[**i]);
+    let whole = staying.or_else(|| measured().next());
+    Family {
+        point: point.clone(),
+        cells,
+        reference: whole.or(compared.first()).copied(),
+        metric: WALL,
+        compared,
+        ..Family::default()
+    }
+}
+
+/// By cell, whether it has not left a run of sequential design. It may lack the newest session,
+/// which may have been interrupted.
+fn stay(run: &Run) -> Vec<bool> {
+    let stays = |since: Option<u32>| since.is_some_and(|sessions| sessions <= 1);
+    let is_fixed = run.plan.design.is_fixed();
+    sessions_since(run).into_iter().map(|since| is_fixed || stays(since)).collect()
+}
+
+/// One measure for a family, and for families that share a cell, because a pair is compared only
+/// once.
+fn choose_measures(run: &Run, families: &mut [Family]) {
+    let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
+    let choices = by_group(
+        &compared,
+        |i| vec![&run.cells[i]],
+        |points, cells| choice(run, families, points, cells),
+    );
+    for (family, choice) in families.iter_mut().zip(choices) {
+        let by_wall = |cell: &&usize| choice.by_wall.contains(&run.cells[**cell].method);
+        family.by_wall = family.compared.iter().filter(by_wall).copied().collect();
+        (family.metric, family.why) = (choice.metric, choice.why);
+        family.pareto = pareto(run, &family.compared, family.metric);
+    }
+}
+
+/// The metric that decides between methods, and why it was chosen.
+#[derive(Clone)]
+pub(crate) struct MeasureChoice {
+    metric: &'static str,
+    why: String,
+    /// The methods that are compared by wall time all the same.
+    by_wall: Vec<String>,
+}
+
+impl MeasureChoice {
+    fn of_all(metric: &'static str, why: String) -> MeasureChoice {
+        MeasureChoice { metric, why, by_wall: Vec::new() }
+    }
+
+    /// The metric by which this method is compared.
+    pub(crate) fn metric_of(&self, method: &str) -> &'static str {
+        if self.by_wall.iter().any(|name| name == method) { WALL } else { self.metric }
+    }
+}
+
+/// The measure of the families of these points, whose cells are these: the one that the run has
+/// stored, or one that is chosen now.
+pub(crate) fn choice(
+    run: &Run,
+    families: &[Family],
+    points: &[usize],
+    cells: &[&Cell],
+) -> MeasureChoice {
+    let references = points.iter().filter_map(|point| families[*point].reference);
+    let references: Vec<&Cell> = references.map(|cell| &run.cells[cell]).collect();
+    if !run.in_rounds() {
+        // What another program measured has no verdict.
+        return MeasureChoice::of_all(WALL, String::new());
+    }
+    kept(run, points, cells, &references).unwrap_or_else(|| chosen(cells, &references))
+}
+
+/// The measure that the run has stored for these points; none for a run that has stored nothing. In
+/// a fixed design a method that turned out to lack it is compared by wall time. In a sequential one
+/// it decides in any case: another measure after a look would be another test.
+fn kept(
+    run: &Run,
+    points: &[usize],
+    cells: &[&Cell],
+    references: &[&Cell],
+) -> Option<MeasureChoice> {
+    let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
+    let first = (*kept.peek()?).clone();
+    let Some(measure) = kept.find(|measure| measure.metric == WALL_LESS_WAIT) else {
+        return Some(MeasureChoice::of_all(WALL, first.why));
+    };
+    let mut by_wall = measure.by_wall.clone();
+    if run.plan.design.is_fixed() {
+        let lacks = |cell: &&&Cell| !has_time_without_wait(cell);
+        if let Some(cell) = references.iter().find(lacks) {
+            return Some(MeasureChoice::of_all(WALL, why_not(cell)));
+        }
+        by_wall.extend(
+            measured(cells).filter(|c| !has_time_without_wait(c)).map(|c| c.method.clone()),
+        );
+    }
+    Some(MeasureChoice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
+}
+
+/// The measure of each of these sets of items, where each item represents some cells. Sets that
+/// share an item have the same measure, which is that of the cells of all of them.
+pub(crate) fn measures<'a>(
+    sets: &[Vec<usize>],
+    cells: impl Fn(usize) -> Vec<&'a Cell>,
+) -> Vec<&'static str> {
+    by_group(sets, cells, |_, cells| measure(cells))
+}
+
+/// The decision for each of these sets, made from all sets with which it shares an item, directly
+/// or indirectly: from the indices of these sets and their cells.
+pub(crate) fn by_group<'a, T>(
+    sets: &[Vec<usize>],
+    cells: impl Fn(usize) -> Vec<&'a Cell>,
+    decide: impl Fn(&[usize], &[&'a Cell]) -> T,
+) -> Vec<T> {
+    let mut group: Vec<usize> = (0..sets.len()).collect();
+    let mut of_item: HashMap<usize, usize> = HashMap::new();
+    for (i, set) in sets.iter().enumerate() {
+        for item in set {
+            let (from, to) = (group[i], group[*of_item.entry(*item).or_insert(i)]);
+            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        }
+    }
+    let of_group = |of_this: &usize| {
+        let all: Vec<usize> = (0..sets.len()).filter(|i| group[*i] == *of_this).collect();
+        let items = all.iter().flat_map(|i| &sets[*i]);
+        let cells: Vec<&Cell> = items.flat_map(|i| cells(*i)).collect();
+        decide(&all, &cells)
+    };
+    group.iter().map(of_group).collect()
+}
+
+/// The measure by which all of these cells are compared: the time without the wait, where that is
+/// the time that each takes alone; else the wall time. A cell without a sample that counts is
+/// ignored.
+pub(crate) fn measure(cells: &[&Cell]) -> &'static str {
+    let all = measured(cells).next().is_some() && lacking(cells).next().is_none();
+    if all { WALL_LESS_WAIT } else { WALL }
+}
+
+/// The measure of these cells, which follows from what kind of methods they are: the time without
+/// the wait, where that is the time that the references and more than half of all cells take
+/// alone. The others are compared by wall time.
+fn chosen(cells: &[&Cell], references: &[&Cell]) -> MeasureChoice {
+    let lack: Vec<&Cell> = lacking(cells).collect();
+    let of_reference = lacking(references).next();
+    if let Some(cell) = of_reference.or(lack.first().copied())
+        && (of_reference.is_some() || 2 * lack.len() >= measured(cells).count())
+    {
+        return MeasureChoice::of_all(WALL, why_not(cell));
+    }
+    let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
+    let why = "the waits for a CPU are known and taken out".to_owned();
+    MeasureChoice { metric: WALL_LESS_WAIT, why, by_wall }
+}
+
+fn why_not(cell: &Cell) -> String {
+    let method = &cell.method;
+    if has_time_without_wait(cell) {
+        return format!("{method} also waits for something else than a CPU");
+    }
+    format!("{method} has no known time without its waits for a CPU")
+}
+
+/// Whether the time without the wait is known for all of these cells that have samples that count.
+pub(crate) fn all_have_it(cells: &[&Cell]) -> bool {
+    measured(cells).all(has_time_without_wait)
+}
+
+/// Those of these cells for which the time without the wait is not known, or not the time that they
+/// take alone.
+fn lacking<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+    measured(cells).filter(|cell| !computes_alone(cell))
+}
+
+/// Those of these cells that have samples that count.
+fn measured<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+    cells.iter().copied().filter(|cell| cell.counted(WALL).next().is_some())
+}
+
+/// Every contender except the reference, paired with the reference. The level is such that all
+/// intervals of the family hold together.
+fn pairs<'a>(run: &'a Run, family: &'a Family) -> Vec<Pair<'a>> {
+    let Some(reference) = family.reference else { return Vec::new() };
+    let alpha = alpha(family);
+    let others = family.cells.iter().copied().filter(|cell| *cell != reference);
+    others
+        .filter(|cell| run.cells[*cell].role == Role::Contender)
+        .map(|cell| Pair { run, point: &family.point, cell, reference, alpha })
+        .collect()
+}
+
+fn alpha(family: &Family) -> f64 {
+    ALPHA / family.compared.len().saturating_sub(1).max(1) as f64
+}
+
+fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Comparison> {
+    if family.compared.contains(&pair.cell) {
+        return pair.comparisons(family.metric_between([pair.cell, pair.reference]));
+    }
+    let missing = |reason: &str| vec![pair.without_ratio(Verdict::Missing, reason.to_owned())];
+    match &pair.run.cells[pair.cell].status {
+        Status::Skipped(reason) => missing(&format!("skipped: {reason}")),
+        Status::Failed(reason) => missing(&format!("failed: {reason}")),
+        Status::Measured => match &wrong[pair.cell] {
+            Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
+            None => match Unusable::from_cell(&pair.run.cells[pair.cell]) {
+                Some(why) => missing(&format!("{} {why}", pair.run.cells[pair.cell].method)),
+                None => missing(pair.run.cells[pair.cell].without_samples()),
+            },
+        },
+    }
+}
+
+/// Holm's correction, for each metric over the comparisons of a family.
+fn correct(comparisons: &mut [Comparison], family: &[usize]) {
+    for metric in [WALL, WALL_LESS_WAIT, CPU] {
+        let tests: Vec<(usize, f64)> = family
+            .iter()
+            .filter(|i| comparisons[**i].metric == metric)
+            .filter_map(|i| Some((*i, comparisons[*i].p?)))
+            .collect();
+        let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
+        for ((i, _), p) in tests.iter().zip(stats::holm(&p)) {
+            // For a pair that is in several families, the more conservative value.
+            let before = comparisons[*i].p_holm.unwrap_or_default();
+            comparisons[*i].p_holm = Some(before.max(p));
+        }
+    }
+}
+
+// The best methods of a table: the winner, and those not shown slower.
+
+#[derive(Default)]
+pub(crate) struct Best {
+    /// The winner, then the methods not shown slower.
+    pub(crate) winners: Vec<usize>,
+    /// Methods that are not shown slower either, but about which too little is known.
+    pub undecided: Vec<usize>,
+    /// In a run of sequential design, the methods that are shown slower than another.
+    pub beaten: Vec<usize>,
+    /// Whether some of the others may still be shown to differ.
+    pub is_open: bool,
+}
+
+/// The best methods of a table, from its comparisons with the reference and between all others.
+pub(crate) fn best(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    match run.plan.design {
+        Design::Fixed => once(run, family, comparisons),
+        Design::Sequential => at_looks(run, family, comparisons),
+    }
+}
+
+/// The comparison that decides between two methods of a table, at the level at which all of its
+/// pairs hold together.
+fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Comparison {
+    let k = family.compared.len() as f64;
+    let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
+    let pair = Pair { run, point: &family.point, cell, reference, alpha };
+    pair.decision(family.metric_between([cell, reference]))
+}
+
+/// With an upper bound from this value on, too little is known to call a method as fast as the
+/// winner.
+const MAY_TAKE: f64 = 2.0;
+
+/// The winner and the methods not shown slower than it; then those for which too little is known in
+/// comparison with it. The winner is the method with the smallest ratio of those shown faster than
+/// the reference, or the reference. Which of several equal methods wins is chance, so that each of
+/// the pairs has its share of the level.
+fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    let Some(reference) = family.reference else { return Best::default() };
+    let decided = comparisons.iter().copied().filter(|c| c.decides && c.ratio.is_some());
+    let ratio = |c: &&Comparison| c.ratio.unwrap_or(f64::INFINITY);
+    let faster = decided.clone().filter(|c| c.verdict == Verdict::Faster);
+    let smallest = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let winner = smallest.map_or(reference, |c| c.cell);
+    // Ratios by different metrics say nothing about each other.
+    let is_alike = |c: &Comparison| smallest.is_none_or(|winner| winner.metric == c.metric);
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted() && is_alike(c));
+    let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
+    let others = std::iter::once((reference, Some((1.0, 1.0))))
+        .chain(decided.map(|c| (c.cell, bounds(c))))
+        .filter(|(cell, _)| *cell != winner);
+    let (mut best, mut undecided) = (vec![winner], Vec::new());
+    for (cell, bounds) in others {
+        // By the intervals of both relative to the reference, which hold together.
+        let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
+        match beside_winner(run, family, winner, cell, beside_reference) {
+            Some(Verdict::Slower) => {}
+            Some(_) => best.push(cell),
+            None => undecided.push(cell),
+        }
+    }
+    Best { winners: best, undecided, ..Best::default() }
+}
+
+/// The verdict on a cell in comparison with the winner, none where too little is known. It is
+/// decided by the sessions that both share, else by the comparisons of both with the reference.
+fn beside_winner(
+    run: &Run,
+    family: &Family,
+    winner: usize,
+    cell: usize,
+    beside_reference: Option<(f64, f64)>,
+) -> Option<Verdict> {
+    let direct = &directly(run, family, [cell, winner]);
+    // A doubtful direct comparison is not replaced by one that would be equally doubtful.
+    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
+    let is_slower =
+        direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
+    if is_slower {
+        return Some(Verdict::Slower);
+    }
+    let bounds = direct.low.zip(direct.high).or(beside_reference);
+    bounds.filter(|(_, high)| *high <= MAY_TAKE).map(|_| Verdict::Undecided)
+}
+
+/// What is shown slower than any other method is not the best, and this does not change when it has
+/// left. The winner is the one of the others with the smallest ratio that is shown faster than the
+/// reference, or the reference.
+fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+    let Some(reference) = family.reference else { return Best::default() };
+    let cells = &family.compared;
+    let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
+    let pairs: Vec<Comparison> = pairs.map(|pair| directly(run, family, pair)).collect();
+    let beaten: Vec<usize> = pairs.iter().filter_map(slower_one).collect();
+    let beaten: Vec<usize> = cells.iter().copied().filter(|cell| beaten.contains(cell)).collect();
+    let may_win = |cell: usize| !beaten.contains(&cell);
+
+    let ratio = |c: &&&Comparison| c.ratio.unwrap_or(f64::INFINITY);
+    let faster = comparisons.iter().filter(|c| c.decides && c.verdict == Verdict::Faster);
+    let smallest = |of: &dyn Fn(usize) -> bool| {
+        let all = faster.clone().filter(|c| of(c.cell));
+        all.min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|c| c.cell)
+    };
+    let any_faster = || smallest(&|_| true).filter(|_| !may_win(reference));
+    let winner = smallest(&may_win).or_else(any_faster).unwrap_or(reference);
+
+    let mut found = Best { winners: vec![winner], beaten: beaten.clone(), ..Best::default() };
+    let is_between = |c: &&Comparison, a: usize, b: usize| {
+        [[a, b], [b, a]].contains(&[c.cell, c.reference_cell])
+    };
+    for cell in cells.iter().copied().filter(|cell| *cell != winner && may_win(*cell)) {
+        let direct = pairs.iter().find(|c| is_between(c, cell, winner));
+        let high =
+            direct.and_then(|c| if c.cell == cell { c.high } else { c.low.map(|low| 1.0 / low) });
+        if high.is_some_and(|high| high <= MAY_TAKE) {
+            found.winners.push(cell);
+        } else {
+            found.undecided.push(cell);
+        }
+    }
+    let goes_on = |cell: usize| may_win(cell) && run.cells[cell].status == Status::Measured;
+    found.is_open = pairs
+        .iter()
+        .any(|c| c.verdict == Verdict::Undecided && goes_on(c.cell) && goes_on(c.reference_cell));
+    found
+}
+
+/// The slower one of a pair, where that is shown.
+fn slower_one(pair: &Comparison) -> Option<usize> {
+    match pair.verdict {
+        Verdict::Slower => Some(pair.cell),
+        Verdict::Faster => Some(pair.reference_cell),
+        _ => None,
+    }
+}
+
+// The methods that no other one of the table beats in time, CPU time and peak memory at once.
+
+/// The limits of what counts as equal in time and in memory. The peak of a small process varies by
+/// some pages between starts.
+const EQUAL_TIME: f64 = 0.01;
+const EQUAL_MEMORY: f64 = 0.05;
+
+/// The methods for which no other is at least as good in all metrics and better in one, by the p50
+/// of the sessions that both have: what the machine did in the others is no difference between
+/// them. A method that lacks a metric of another one is not among them, and beats no method that
+/// has it.
+pub(crate) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
+    let metrics = [(time, EQUAL_TIME), (CPU, EQUAL_TIME), (PEAK_RSS, EQUAL_MEMORY)];
+    let all: Vec<ParetoCandidate> = compared
+        .iter()
+        .map(|cell| ParetoCandidate::from_cell(&run.cells[*cell], metrics.map(|(name, _)| name)))
+        .collect();
+    let is_beaten = |one: &ParetoCandidate| {
+        let by = |other: &ParetoCandidate| {
+            let orders: Vec<Ordering> = (metrics.iter().enumerate())
+                .map(|(m, (_, equal))| order(one.middle(m, other), other.middle(m, one), *equal))
+                .collect();
+            orders.contains(&Ordering::Greater) && !orders.contains(&Ordering::Less)
+        };
+        all.iter().any(by)
+    };
+    let is_known = |one: &ParetoCandidate| {
+        let is_lacked = |m: usize, method: &ParetoCandidate| method.metrics[m].is_empty();
+        (0..metrics.len())
+            .all(|m| !is_lacked(m, one) || all.iter().all(|other| is_lacked(m, other)))
+    };
+    let unbeaten = compared.iter().zip(&all).filter(|(_, one)| is_known(one) && !is_beaten(one));
+    unbeaten.map(|(cell, _)| *cell).collect()
+}
+
+/// The values of a contender in the metrics that decide which contenders no other one beats.
+struct ParetoCandidate {
+    sessions: BTreeSet<u32>,
+    /// By metric, the values in ascending order with their sessions; none for a value of the
+    /// counting pass, which follows all sessions.
+    metrics: [Vec<(Option<u32>, f64)>; 3],
+}
+
+impl ParetoCandidate {
+    fn from_cell(cell: &Cell, metrics: [&str; 3]) -> ParetoCandidate {
+        let values = |metric: &str| {
+            let session = |sample: &Sample| match sample.pass {
+                Pass::Timing => Some(sample.session),
+                Pass::Counting => None,
+            };
+            let values = cell.counted(metric).map(|(sample, value)| (session(sample), value));
+            let mut values: Vec<(Option<u32>, f64)> = values.collect();
+            values.sort_by(|a, b| a.1.total_cmp(&b.1));
+            values
+        };
+        let timed = cell.samples.iter().filter(|sample| sample.counts());
+        ParetoCandidate {
+            sessions: timed.map(|s| s.session).collect(),
+            metrics: metrics.map(values),
+        }
+    }
+
+    /// The p50 of the sessions that the other one has, too.
+    fn middle(&self, metric: usize, other: &ParetoCandidate) -> Option<f64> {
+        let is_shared = |session: &Option<u32>| session.is_none_or(|s| other.sessions.contains(&s));
+        let all = &self.metrics[metric];
+        if self.sessions == other.sessions {
+            return Some(all[nearest_rank(all.len(), 50.0)? - 1].1);
+        }
+        let shared = || all.iter().filter(|(session, _)| is_shared(session));
+        let middle = nearest_rank(shared().count(), 50.0)? - 1;
+        shared().nth(middle).map(|(_, value)| *value)
+    }
+}
+
+fn order(one: Option<f64>, other: Option<f64>, equal: f64) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) if (one - other).abs() <= equal * other.abs() => Ordering::Equal,
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (Some(_), None) => Ordering::Less,
+        (None, _) => Ordering::Equal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_that_share_an_item_directly_or_not_are_decided_together() {
+        let sets = [vec![0, 1], vec![2], vec![3], vec![1, 2]];
+        let groups = by_group(&sets, |_| Vec::new(), |sets, _| sets.to_vec());
+        let together = vec![0, 1, 3];
+        assert_eq!(groups, [together.clone(), together.clone(), vec![2], together]);
+    }
+}
+
+#[cfg(test)]
+mod best_tests {
+    use super::*;
+    use crate::family::families;
+    use crate::tests::{cell, close, run};
+    use crate::unusable::wrong_answers;
+
+    #[test]
+    fn the_level_is_shared_by_all_pairs_of_a_table() {
+        for (methods, pairs) in [(2, 1.0), (3, 3.0), (4, 6.0)] {
+            let cells = (0..methods).map(|i| cell(&format!("m{i}"), [1.0; 10]));
+            let run = run(cells.collect());
+            let family = families(&run, &wrong_answers(&run)).remove(0);
+            close(Some(directly(&run, &family, [1, 0]).level), 1.0 - ALPHA / pairs, 1e-12);
+        }
+    }
+}

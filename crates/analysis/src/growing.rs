@@ -1,0 +1,213 @@
+//! Decisions about a run that is still being measured: which methods may leave it, when it ends,
+//! and the figures that are shown meanwhile.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::analysis::decision;
+use super::compare::Pair;
+use super::family::{self, Best, Tables, compare_all};
+use super::unusable::{answer, wrong_answers};
+use super::values::{self, sessions_since};
+use super::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
+use crate::stats::LOOKS;
+use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
+use model::run::{Cell, Role, Run, Status};
+
+// Which methods may leave a run of sequential design, and when it ends.
+
+/// The number of sessions of a method without a rival.
+const ALONE: usize = 22;
+
+/// Which methods may leave a run of sequential design, and whether it may end, by its samples
+/// until now.
+#[derive(Clone, Debug, Default)]
+pub struct StoppingDecision {
+    /// By cell, whether it may leave: it has a verdict, and is shown slower than another method. A
+    /// yardstick, which has none, leaves once it has the sessions of the first look.
+    pub leaves: Vec<bool>,
+    /// Whether the run may end: every method has a verdict, and those that may be the best are
+    /// shown to differ from each other, or to be the same.
+    pub all: bool,
+    /// The tables with their best methods, and the comparisons, as in the analysis of the run.
+    pub families: Vec<Family>,
+    pub comparisons: Vec<Comparison>,
+}
+
+impl StoppingDecision {
+    /// The comparison that decides between a cell and its family's reference; none for the
+    /// reference itself and for yardsticks.
+    pub fn decision(&self, family: &Family, cell: usize) -> Option<&Comparison> {
+        decision(&self.comparisons, family, cell)
+    }
+}
+
+/// Whether a cell that took part in the newest session has as many sessions as a look needs, so
+/// that verdicts may have changed.
+pub fn is_look(run: &Run) -> bool {
+    let mut cells = run.cells.iter().zip(sessions_since(run));
+    cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
+}
+
+/// The decision by the samples until now.
+pub fn stopping_decision(run: &Run) -> StoppingDecision {
+    let tables = compare_all(run, &wrong_answers(run));
+    let of_cell = |cell: usize| {
+        let own = tables.families.iter().zip(&tables.best).filter(|(f, _)| f.cells.contains(&cell));
+        let mut own = own.peekable();
+        run.cells[cell].status == Status::Measured
+            && own.peek().is_some()
+            && (is_measured_yardstick(&run.cells[cell])
+                || own.all(|(family, best)| leaves(&tables, family, best, cell)))
+    };
+    let leaves = (0..run.cells.len()).map(of_cell).collect();
+    let mut tables_of_points = tables.families.iter().zip(&tables.best);
+    let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
+    let Tables { families, comparisons, .. } = tables;
+    StoppingDecision { leaves, all, families, comparisons }
+}
+
+fn is_measured_yardstick(cell: &Cell) -> bool {
+    cell.role == Role::Yardstick && sessions(cell) >= LOOKS[0]
+}
+
+/// The reference never leaves: it is never compared with itself.
+fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
+    best.beaten.contains(&cell)
+        && family.reference != Some(cell)
+        && verdict(tables, family, cell).is_some_and(|verdict| !is_open(verdict))
+}
+
+fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool {
+    if let [cell] = &family.compared[..] {
+        let died = run.cells[*cell].status != Status::Measured;
+        return died || sessions(&run.cells[*cell]) >= ALONE;
+    }
+    // A method that died takes no more samples.
+    let goes_on = |cell: &usize| {
+        run.cells[*cell].status == Status::Measured
+            && verdict(tables, family, *cell).is_some_and(is_open)
+    };
+    !best.is_open && !family.compared.iter().any(goes_on)
+}
+
+/// Whether further samples may give a verdict: also to a method that lacks the measure until now.
+fn is_open(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Undecided | Verdict::Missing)
+}
+
+fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
+    decision(&tables.comparisons, family, cell).map(|comparison| comparison.verdict)
+}
+
+/// The number of sessions in which the cell has a sample that counts.
+fn sessions(cell: &Cell) -> usize {
+    cell.counted(WALL).map(|(sample, _)| sample.session).collect::<BTreeSet<u32>>().len()
+}
+
+// The figures of a run while it is measured: the medians until now, and the verdicts of the last
+// look. No interval is computed, so that this is cheap.
+
+const METRICS: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
+
+/// Before the first look the comparisons have the ratio of the medians, and neither an interval nor
+/// a verdict.
+///
+/// While no sample of a method counts, its last warm-up sample is used instead, so that figures are
+/// shown as soon as anything is measured.
+pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
+    let run = &*with_estimates(run);
+    let wrong = wrong_answers(run);
+    let families = match look {
+        Some(look) => look.families.clone(),
+        None => family::families(run, &wrong),
+    };
+    let of_cell = |(cell, wrong): (usize, &Option<String>)| CellSummary {
+        cell,
+        metrics: METRICS.iter().filter_map(|name| median(&run.cells[cell], name)).collect(),
+        not_counted: 0,
+        pareto: families.iter().any(|family| family.pareto.contains(&cell)),
+        answer: answer(&run.cells[cell]).map(str::to_owned),
+        wrong_answer: wrong.is_some(),
+    };
+    let cells: Vec<CellSummary> = wrong.iter().enumerate().map(of_cell).collect();
+    let comparisons = match look {
+        Some(look) => look.comparisons.clone(),
+        None => families.iter().flat_map(|family| ratios(run, family)).collect(),
+    };
+    Analysis {
+        cells,
+        families,
+        comparisons,
+        param_effects: Vec::new(),
+        overall: Vec::new(),
+        custom_metrics: Vec::new(),
+        thresholds: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// The run in which the estimate of a cell counts where no other sample of it does.
+fn with_estimates(run: &Run) -> Cow<'_, Run> {
+    let estimate = |cell: &Cell| cell.estimate().filter(|_| cell.status == Status::Measured);
+    if !run.cells.iter().any(|cell| estimate(cell).is_some()) {
+        return Cow::Borrowed(run);
+    }
+    let mut run = run.clone();
+    for cell in &mut run.cells {
+        if let Some(index) = estimate(cell) {
+            cell.samples[index].warm_up = false;
+        }
+    }
+    Cow::Owned(run)
+}
+
+/// The median as the only percentile; none without a sample that counts.
+fn median(cell: &Cell, metric: &str) -> Option<Summary> {
+    let value = values::middle(cell, metric)?;
+    let sessions: BTreeSet<u32> = cell.counted(metric).map(|(sample, _)| sample.session).collect();
+    Some(Summary {
+        metric: metric.to_owned(),
+        unit: unit(metric),
+        n: cell.counted(metric).count(),
+        sessions: sessions.len(),
+        ops: values::most_ops(cell, metric),
+        percentiles: vec![Percentile { p: 50.0, value, low: None, high: None }],
+        constant: false,
+    })
+}
+
+fn ratios(run: &Run, family: &Family) -> Vec<Comparison> {
+    let Some(reference) = family.reference else { return Vec::new() };
+    let middle = |cell: usize, metric| values::middle(&run.cells[cell], metric);
+    let of_reference = middle(reference, family.metric);
+    let by_wall = if family.metric == WALL { of_reference } else { middle(reference, WALL) };
+    let others = family.compared.iter().copied().filter(|cell| *cell != reference);
+    let ratio = |cell: usize| {
+        let pair = Pair { run, point: &family.point, cell, reference, alpha: 1.0 };
+        let metric = family.metric_between([cell, reference]);
+        let of_reference = if metric == family.metric { of_reference } else { by_wall };
+        let ratio = middle(cell, metric).zip(of_reference).map(|(own, reference)| own / reference);
+        let mut comparison = pair.without_ratio(Verdict::Undecided, String::new());
+        comparison.ratio = ratio.filter(|ratio| ratio.is_finite());
+        comparison.reason = None;
+        metric.clone_into(&mut comparison.metric);
+        comparison
+    };
+    others.map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{cell, noisy, run, times};
+
+    #[test]
+    fn the_deciding_comparison_is_found_and_no_method_leaves_a_run_of_a_fixed_design() {
+        let slow = times(&noisy(2, 0.01), 2.0);
+        let found = stopping_decision(&run(vec![cell("a", noisy(1, 0.01)), cell("b", slow)]));
+        let verdict = |cell| found.decision(&found.families[0], cell).map(|found| found.verdict);
+        assert_eq!([0, 1].map(verdict), [None, Some(Verdict::Slower)]);
+        assert_eq!(found.leaves, [false, false]);
+    }
+}

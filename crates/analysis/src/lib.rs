@@ -1,0 +1,86 @@
+//! Derives from a `Run` what a report shows: summaries, comparisons, verdicts, notes. Pure: it
+//! reads no clock, file or environment.
+
+mod analysis;
+mod between_runs;
+mod check;
+mod claim;
+mod compare;
+mod diagnostics;
+mod family;
+mod fleet;
+mod further_comparisons;
+mod growing;
+mod history;
+pub mod latency;
+mod noise;
+pub mod size_sweep;
+pub mod stats;
+mod unusable;
+mod values;
+mod wait;
+
+use self::analysis::ALPHA;
+pub use self::analysis::{
+    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
+    ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
+};
+pub use self::between_runs::{
+    Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
+    compare_sides, gate, refusal,
+};
+pub use self::check::{
+    Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, detectable_effects, detectable_effects_of_pairs,
+};
+pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
+pub use self::compare::margin_percent;
+pub use self::diagnostics::SESSIONS_MAX;
+use self::family::Tables;
+pub use self::fleet::{CorrelatedFacts, Disagreement, PooledRatio};
+pub use self::fleet::{
+    Fleet, FleetMethod, FleetPoint, GROUPS_TESTED, GroupRatio, RunGroup, compare_groups,
+};
+pub use self::growing::{StoppingDecision, is_look, preview, stopping_decision};
+pub use self::history::{
+    AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
+    Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
+};
+pub use self::unusable::{LeftRunning, Unusable};
+use model::run::{Measure, Run};
+
+/// Summaries of all cells, comparisons within each family, and the doubts about them.
+pub fn analyze(run: &Run) -> Analysis {
+    let wrong = unusable::wrong_answers(run);
+    let Tables { families, comparisons, .. } = family::compare_all(run, &wrong);
+    let cells: Vec<CellSummary> = (0..run.cells.len())
+        .map(|cell| {
+            let pareto = families.iter().any(|family| family.pareto.contains(&cell));
+            values::cell_summary(run, cell, wrong[cell].is_some(), pareto)
+        })
+        .collect();
+    let mut notes = run.notes.clone();
+    notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
+    let param_effects = further_comparisons::param_effects(run, &wrong, &families);
+    let thresholds = claim::check_thresholds(run, &cells, &families, &comparisons);
+    let overall = further_comparisons::overall(run, &families);
+    let custom_metrics = further_comparisons::custom_metrics(run, &families);
+    Analysis {
+        cells,
+        families,
+        comparisons,
+        param_effects,
+        overall,
+        custom_metrics,
+        thresholds,
+        notes,
+    }
+}
+
+/// The measures by which the methods of each point are compared, chosen from the available samples.
+pub fn choose_measures(run: &Run) -> Vec<Measure> {
+    family::choose(run, &unusable::wrong_answers(run))
+}
+
+#[cfg(test)]
+mod tests;

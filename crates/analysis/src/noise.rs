@@ -1,0 +1,559 @@
+//! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
+//! in the round or of the method that ran before.
+
+use std::collections::BTreeMap;
+
+use super::Family;
+use super::compare::RELEVANT_PERCENT;
+use super::wait::has_time_without_wait;
+use crate::stats;
+use model::metric::{WALL, WALL_LESS_WAIT};
+use model::random::SplitMix64;
+use model::run::{Cell, Cells, Pass, Run, Sample, Warning, WarningKind};
+
+/// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
+/// of a run. This is half of the 2 % that are promised, because real noise has heavier tails than
+/// that of the tests.
+pub(crate) const ALPHA: f64 = 0.01;
+
+/// From this number of sessions on, a trend is searched for from session to session. With fewer
+/// sessions it is searched for within them: differences between processes are not a trend.
+const TREND_SESSIONS: usize = 10;
+
+/// A test of the logs of a cell's samples, at a level: the text of the doubt, if chance produces it
+/// less often than the level.
+type NoiseCheck = fn(&[(&Sample, f64)], f64) -> Option<String>;
+
+pub(crate) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
+    let series: Vec<Vec<(&Sample, f64)>> = run
+        .cells
+        .iter()
+        .enumerate()
+        .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
+        .collect();
+    let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
+    let look = |doubt: NoiseCheck| -> Findings {
+        let found = series.iter().enumerate();
+        found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
+    };
+    let advice = if run.in_rounds() {
+        "its first samples count; mark more rounds with --warm-up"
+    } else {
+        "its first samples count; have it measured with more warm-up"
+    };
+    warn(run, &WarningKind::WarmUp, advice, look(warm_up), notes);
+    let advice = if run.in_rounds() {
+        "ratios are taken within rounds and hold, percentiles mix what changed; measure longer, or \
+         with more --warm-up"
+    } else {
+        "percentiles and ratios mix what changed; measure longer, or with more warm-up"
+    };
+    warn(run, &WarningKind::Drift, advice, look(drift), notes);
+    let advice = "p50 can jump from one to the other; read all --percentiles, compare --sessions";
+    warn(run, &WarningKind::Modes, advice, look(modes), notes);
+    slot_effect(&series, notes);
+    let advice = "the figures are of this mix of methods; measure the two in runs of their own";
+    warn(run, &WarningKind::Predecessor, advice, effects_of_predecessors(run, &series), notes);
+}
+
+/// The metric by which a cell is judged and checked for noise.
+fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
+    let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
+    if out && has_time_without_wait(cell) { WALL_LESS_WAIT } else { WALL }
+}
+
+/// The values of the samples that count and have a logarithm.
+pub(crate) fn logs_of<'a>(cell: &'a Cell, metric: &str) -> Vec<(&'a Sample, f64)> {
+    let positive = cell.counted(metric).filter(|(_, y)| *y > 0.0 && y.is_finite());
+    positive.map(|(sample, y)| (sample, y.ln())).collect()
+}
+
+fn logs(series: &[(&Sample, f64)]) -> Vec<f64> {
+    series.iter().map(|(_, log)| *log).collect()
+}
+
+/// The logs of each session.
+pub(crate) fn by_session(series: &[(&Sample, f64)]) -> Vec<Vec<f64>> {
+    series.chunk_by(|a, b| a.0.session == b.0.session).map(logs).collect()
+}
+
+fn warm_up(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+    let sessions = by_session(series);
+    let found = stats::start(&sessions.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+    (found.p < alpha && found.excess > (RELEVANT_PERCENT / 100.0).ln_1p()).then(|| {
+        let more = percent(found.excess.exp_m1());
+        format!("the first samples of its processes take {more} more time than the rest")
+    })
+}
+
+fn drift(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+    let sessions = by_session(series);
+    let (trend, values, what) = if sessions.len() < TREND_SESSIONS {
+        let within: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+        (stats::trend_within(&within), logs(series), "samples")
+    } else {
+        let medians: Vec<f64> = sessions.iter().map(|logs| stats::median(logs)).collect();
+        (stats::trend(&medians), medians, "sessions")
+    };
+    if trend.p >= alpha {
+        return None;
+    }
+    let direction = if trend.tau > 0.0 { "slower" } else { "faster" };
+    let steady = match stats::steady_from(&values) {
+        Some(start) if start > 0 => format!("steady after {start} of {} {what}", values.len()),
+        _ => "not steady to the end".to_owned(),
+    };
+    Some(format!("it gets {direction} (τ {:.2}), {steady}", trend.tau))
+}
+
+/// A gap that chance alone leaves in fewer runs than [`ALPHA`], determined by simulation.
+fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
+    let modes = stats::two_modes(&logs(series))?;
+    let (share, factor) = (percent(modes.upper_share), modes.distance.exp());
+    Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
+}
+
+/// Whether the second half of a round differs from the first, over all methods: each sample
+/// compared with the median of its cell.
+fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
+    let mut samples = Vec::with_capacity(series.iter().map(Vec::len).sum());
+    for cell in series {
+        let center = stats::median(&logs(cell));
+        let of_cell = cell.iter().map(|(s, log)| ((s.session, s.round), (s.slot, log - center)));
+        samples.extend(of_cell);
+    }
+    // Those of a cell are in order already.
+    samples.sort_by_key(|(round, _)| *round);
+    let half_difference = |round: &[(_, (u32, f64))]| {
+        let mut slots: Vec<(u32, f64)> = round.iter().map(|(_, slot)| *slot).collect();
+        stats::half_difference(&mut slots)
+    };
+    let rounds = samples.chunk_by(|(one, _), (other, _)| one == other);
+    let halves: Vec<f64> = rounds.filter_map(half_difference).collect();
+    let Some(shift) = stats::hodges_lehmann(&halves, ALPHA) else { return };
+    let Some((low, high)) = shift.interval else { return };
+    let relevant = shift.estimate.abs() > (RELEVANT_PERCENT / 100.0).ln_1p();
+    if relevant && (low > 0.0 || high < 0.0) {
+        let [estimate, low, high] = [shift.estimate, low, high].map(|x| 100.0 * x.exp_m1());
+        let text = format!(
+            "slot effect: in the second half of a round samples take {estimate:+.1} % \
+             ({low:+.1} … {high:+.1}); random order keeps it out of the ratios, more rounds make \
+             up for the noise it adds"
+        );
+        notes.push(Warning::new(WarningKind::SlotEffect, text));
+    }
+}
+
+// What one method does to the next one, such as a command that evicts the file that another one
+// reads, or leaves it dirty pages to write.
+
+/// The probability that chance alone gives any of the findings of a run.
+const PREDECESSOR_ALPHA: f64 = 0.02;
+
+/// From this number of rounds on. With fewer, too few of their orders are as telling.
+const ROUNDS_MIN: usize = 10;
+
+/// In a run of more methods and points nothing is looked for.
+const CELLS_MAX: usize = 30;
+
+/// Of so many redrawn orders that give as much, it is certain enough how rare they are.
+const AS_LARGE: usize = 10;
+
+/// A pair whose statistic is fewer standard deviations above its mean is not looked at closely.
+const Z_MIN: f64 = 2.5;
+
+/// The slot of each cell in one round; none if it did not run.
+type Slots = Vec<Option<u32>>;
+
+/// The cells that take longer where another one has run since their own last run, each with the
+/// text of the finding. With two methods there is none: each runs after the other one, and the
+/// slot effect says more.
+pub(crate) fn effects_of_predecessors(
+    run: &Run,
+    series: &[Vec<(&Sample, f64)>],
+) -> Vec<(usize, String)> {
+    let rounds = rounds(run);
+    let cells: Vec<usize> = (0..series.len()).filter(|i| !series[*i].is_empty()).collect();
+    // At more, the level of a pair is so low that drawing takes long.
+    if !(3..=CELLS_MAX).contains(&cells.len()) || rounds.len() < ROUNDS_MIN {
+        return Vec::new();
+    }
+    let alpha = PREDECESSOR_ALPHA / (cells.len() * (cells.len() - 1)) as f64;
+    let of_cell = |cell: usize| {
+        let others = cells.iter().copied().filter(|other| *other != cell);
+        let found = others.filter_map(|other| {
+            let runs = runs(&rounds, &series[cell], cell, other);
+            let shift = shift(&runs)?;
+            is_unlikely(&runs, alpha, run.plan.seed).then_some((other, shift))
+        });
+        let (other, shift) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let more = percent(shift.exp_m1());
+        let name = &run.cells[other].method;
+        Some((cell, format!("it takes {more} more time where {name} has run since its last run")))
+    };
+    cells.iter().filter_map(|cell| of_cell(*cell)).collect()
+}
+
+/// The rounds in the order in which they were measured. A session of several rounds begins with new
+/// processes, so that its first round follows no other.
+fn rounds(run: &Run) -> Vec<((u32, u32), Slots)> {
+    let mut rounds: BTreeMap<(u32, u32), Slots> = BTreeMap::new();
+    let timed = |cell: &'_ Cell| -> Vec<(u32, u32, u32)> {
+        let samples = cell.samples.iter().filter(|s| s.pass == Pass::Timing && !s.warm_up);
+        samples.map(|s| (s.session, s.round, s.slot)).collect()
+    };
+    for (i, cell) in run.cells.iter().enumerate() {
+        for (session, round, slot) in timed(cell) {
+            let places =
+                rounds.entry((session, round)).or_insert_with(|| vec![None; run.cells.len()]);
+            places[i] = Some(slot);
+        }
+    }
+    rounds.into_iter().collect()
+}
+
+/// A sample of a method that has an earlier one in the round before.
+struct RepeatedRun {
+    session: u32,
+    log: f64,
+    /// Whether the other method ran before it, in its round and in the round before.
+    was_before: bool,
+    is_before: bool,
+}
+
+impl RepeatedRun {
+    /// How often the other one ran since the last run.
+    fn exposure(&self) -> f64 {
+        exposure(self.was_before, self.is_before)
+    }
+}
+
+fn exposure(was_before: bool, is_before: bool) -> f64 {
+    f64::from(u8::from(!was_before) + u8::from(is_before))
+}
+
+fn runs(
+    rounds: &[((u32, u32), Slots)],
+    series: &[(&Sample, f64)],
+    cell: usize,
+    other: usize,
+) -> Vec<RepeatedRun> {
+    let logs: BTreeMap<(u32, u32), f64> =
+        series.iter().map(|(sample, log)| ((sample.session, sample.round), *log)).collect();
+    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+    for ((session, _), _) in rounds {
+        *sizes.entry(*session).or_default() += 1;
+    }
+    let is_alone = |session: u32| sizes.get(&session) == Some(&1);
+    let is_before = |places: &Slots| Some(places[other]? < places[cell]?);
+    let of_two = |two: &[((u32, u32), Slots)]| {
+        let [(earlier, before), (key, now)] = two else { return None };
+        let follows = earlier.0 == key.0 || is_alone(earlier.0) && is_alone(key.0);
+        Some(RepeatedRun {
+            session: if earlier.0 == key.0 { key.0 } else { 0 },
+            log: *logs.get(key)?,
+            was_before: is_before(before)?,
+            is_before: is_before(now)?,
+        })
+        .filter(|_| follows)
+    };
+    rounds.windows(2).filter_map(of_two).collect()
+}
+
+/// The difference of the medians of the logs of those after which the other one ran, and of the
+/// rest, if it is relevant.
+fn shift(runs: &[RepeatedRun]) -> Option<f64> {
+    let logs = |ran: bool| -> Vec<f64> {
+        runs.iter().filter(|one| (one.exposure() > 0.0) == ran).map(|one| one.log).collect()
+    };
+    let (after, rest) = (logs(true), logs(false));
+    if after.len() < 2 || rest.len() < 2 {
+        return None;
+    }
+    let shift = stats::median(&after) - stats::median(&rest);
+    (shift > (RELEVANT_PERCENT / 100.0).ln_1p()).then_some(shift)
+}
+
+/// Whether redrawn orders of the two methods give at least this sum of ranks times exposure less
+/// often than `alpha`. The ranks are those within a session.
+fn is_unlikely(runs: &[RepeatedRun], alpha: f64, seed: u64) -> bool {
+    if runs.len() + 1 < ROUNDS_MIN {
+        return false;
+    }
+    let ranks = ranks(runs);
+    let found: f64 = ranks.iter().zip(runs).map(|(rank, one)| rank * one.exposure()).sum();
+    // Each of the two orders of a run is heads or tails; neighbours share one.
+    let variance: f64 = ranks.iter().map(|rank| rank * rank / 2.0).sum();
+    if found < Z_MIN * variance.sqrt() {
+        return false;
+    }
+    let redraws = (AS_LARGE as f64 / alpha) as usize - 1;
+    let mut random = SplitMix64(seed);
+    let mut as_large = 0;
+    for _ in 0..redraws {
+        let mut was_before = random.below(2) == 1;
+        let mut drawn = 0.0;
+        for rank in &ranks {
+            let is_before = random.below(2) == 1;
+            drawn += rank * exposure(was_before, is_before);
+            was_before = is_before;
+        }
+        as_large += usize::from(drawn >= found - 1e-9);
+        if as_large >= AS_LARGE {
+            return false;
+        }
+    }
+    true
+}
+
+/// The ranks of the logs within each session, less their mean.
+fn ranks(runs: &[RepeatedRun]) -> Vec<f64> {
+    let rank = |one: &RepeatedRun| {
+        let own = || runs.iter().filter(|other| other.session == one.session);
+        let below = own().filter(|other| other.log < one.log).count() as f64;
+        let equal = own().filter(|other| other.log.total_cmp(&one.log).is_eq()).count() as f64;
+        let mean = own().count() as f64 / 2.0;
+        below + equal / 2.0 - mean
+    };
+    runs.iter().map(rank).collect()
+}
+
+// Converts findings in cells to warnings.
+
+/// Cells with what was found in each.
+pub(crate) type Findings = Vec<(usize, String)>;
+
+/// Up to this number of cells, there is a warning for each.
+const SINGLE_MAX: usize = 3;
+
+/// One warning per cell, or a single one if there are many cells.
+pub(crate) fn warn(
+    run: &Run,
+    kind: &WarningKind,
+    advice: &str,
+    findings: Findings,
+    warnings: &mut Vec<Warning>,
+) {
+    let new = |detail| Warning { advice: advice.to_owned(), ..Warning::new(kind.clone(), detail) };
+    if findings.len() > SINGLE_MAX {
+        let mut methods: Vec<String> = Vec::new();
+        for (cell, _) in &findings {
+            let name = &run.cells[*cell].method;
+            if !methods.contains(name) {
+                methods.push(name.clone());
+            }
+        }
+        let cells = Some(Cells { n: findings.len(), methods });
+        warnings.push(Warning { cells, ..new(String::new()) });
+        return;
+    }
+    for (index, detail) in findings {
+        let cell = &run.cells[index];
+        let several = run.cells.iter().filter(|other| other.method == cell.method).count() > 1;
+        let point = several.then(|| cell.point.clone());
+        warnings.push(Warning { point, ..new(detail).of_method(&cell.method) });
+    }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{cell, waited};
+
+    /// Samples with these logs, in sessions of this number of rounds.
+    fn series(logs: &[f64], rounds: u32, check: impl Fn(&[(&Sample, f64)])) {
+        let mut cell = cell("a", logs.iter().copied());
+        for (i, sample) in (0..).zip(&mut cell.samples) {
+            (sample.session, sample.round) = (i / rounds, i % rounds);
+        }
+        check(&cell.samples.iter().zip(logs.iter().copied()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn only_numbers_above_0_have_a_logarithm() {
+        let cell = cell("a", [1.0, 0.0, f64::INFINITY, -1.0]);
+        let logs: Vec<f64> = logs_of(&cell, WALL).into_iter().map(|(_, log)| log).collect();
+        assert_eq!(logs, [0.0]);
+    }
+
+    #[test]
+    fn a_cell_is_judged_without_the_wait_where_its_table_is_and_it_is_known() {
+        let family =
+            |metric, cells: &[usize]| Family { cells: cells.to_vec(), metric, ..Family::default() };
+        let known = waited(cell("a", [1.0; 10]));
+        let table = [family(WALL_LESS_WAIT, &[0])];
+        assert_eq!(time_metric(&known, 0, &table), WALL_LESS_WAIT);
+        assert_eq!(time_metric(&cell("a", [1.0; 10]), 0, &table), WALL);
+        let others = [family(WALL, &[0]), family(WALL_LESS_WAIT, &[1])];
+        assert_eq!(time_metric(&known, 0, &others), WALL);
+    }
+
+    #[test]
+    fn a_slow_start_is_noted_where_it_is_unlikely_and_relevant() {
+        let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+        let of = |first: f64, expected: &[bool; 2]| {
+            let logs: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { first } else { 0.0 }).collect();
+            series(&logs, 3, |series| {
+                let sessions = by_session(series);
+                let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
+                let p = stats::start(&sessions).unwrap().p;
+                let noted = [p, 2.0 * p].map(|alpha| warm_up(series, alpha).is_some());
+                assert_eq!(&noted, expected, "{first}");
+            });
+        };
+        of(limit, &[false, false]);
+        of(1.01 * limit, &[false, true]);
+    }
+
+    #[test]
+    fn a_drift_of_sessions_ends_where_the_rest_is_steady() {
+        // Ten values that fall and twenty equal ones: S is -(45 + 200) of 435 pairs. The last of
+        // the ten and the twenty have S = -20 with a variance of (19740 - 17100) / 18, a p of 0.12;
+        // the last two -41 with one of (22638 - 17100) / 18, a p of 0.02.
+        let logs: Vec<f64> = (0..30).map(|i: u32| f64::from(10u32.saturating_sub(i))).collect();
+        series(&logs, 1, |series| {
+            let text = "it gets faster (τ -0.56), steady after 9 of 30 sessions";
+            assert_eq!(drift(series, ALPHA).as_deref(), Some(text));
+        });
+    }
+
+    #[test]
+    fn a_drift_in_each_of_few_sessions_is_not_steady_to_the_end() {
+        // Each session rises; of the six pairs of sessions four fall and two rise, so that all
+        // samples together have S = 180 - 200, which is no trend.
+        let levels = [2, 3, 0, 1].into_iter();
+        let logs: Vec<f64> =
+            levels.flat_map(|level| (0..10).map(move |i| f64::from(20 * level + i))).collect();
+        series(&logs, 10, |series| {
+            let text = "it gets slower (τ 1.00), not steady to the end";
+            assert_eq!(drift(series, ALPHA).as_deref(), Some(text));
+        });
+    }
+
+    /// The note on ten rounds of two methods that take turns to be second, where the logs of the
+    /// second ones are higher by these effects. All logs of one method are higher by `offset`.
+    fn slot_note(effects: [f64; 10], offset: f64) -> Option<String> {
+        let mut cells = ["a", "b"].map(|name| cell(name, [1.0; 10]));
+        for (cell, first) in cells.iter_mut().zip([0, 1]) {
+            for sample in &mut cell.samples {
+                sample.slot = (sample.round + first) % 2;
+            }
+        }
+        let logs = |(cell, offset): (&Cell, f64)| -> Vec<f64> {
+            let slots = cell.samples.iter().map(|sample| f64::from(sample.slot));
+            slots.zip(effects).map(|(slot, effect)| offset + slot * effect).collect()
+        };
+        let logs: Vec<Vec<f64>> = cells.iter().zip([0.0, offset]).map(logs).collect();
+        let series: Vec<Vec<(&Sample, f64)>> = cells
+            .iter()
+            .zip(logs)
+            .map(|(cell, logs)| cell.samples.iter().zip(logs).collect())
+            .collect();
+        let mut notes = Vec::new();
+        slot_effect(&series, &mut notes);
+        notes.pop().map(|note| note.to_string())
+    }
+
+    #[test]
+    fn a_slot_effect_is_noted_in_both_directions_if_all_of_the_interval_is() {
+        let begins = |note: Option<String>, with: &str| note.unwrap().starts_with(with);
+        // e^-0.1 is 0.905, e^0.1 is 1.105.
+        let text = "slot effect: in the second half of a round samples take";
+        assert!(begins(slot_note([-0.1; 10], 5.0), &format!("{text} -9.5 % (-9.5 … -9.5);")));
+        assert!(begins(slot_note([0.1; 10], 5.0), &format!("{text} +10.5 % (+10.5 … +10.5);")));
+        // Ten of the averages of two rounds are 0: the interval ends there.
+        let some =
+            |effect: f64| [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(|x| x * effect);
+        assert_eq!([0.1, -0.1].map(|effect| slot_note(some(effect), 5.0)), [None, None]);
+        // An effect of as much as is relevant is none.
+        let limit = (RELEVANT_PERCENT / 100.0).ln_1p();
+        assert_eq!(slot_note([limit; 10], 0.0), None);
+        assert!(slot_note([1.01 * limit; 10], 0.0).is_some());
+    }
+}
+
+#[cfg(test)]
+mod predecessor_tests {
+    use super::*;
+    use crate::noise::logs_of;
+    use crate::tests::{cell, run};
+    use model::metric::WALL;
+
+    /// What is found where the first of these methods makes the last one's next run slower by a
+    /// factor. Each round is a session.
+    fn of(methods: usize, rounds: u32, factor: f64, seed: u64) -> Vec<(usize, String)> {
+        let names = ["dd", "cat big2", "cat big", "d", "e"];
+        let mut cells: Vec<Cell> =
+            names[..methods].iter().map(|name| cell(name, vec![1.0; rounds as usize])).collect();
+        let (from, to) = (0, methods - 1);
+        let mut is_evicted = false;
+        let (mut noise, mut orders) = (SplitMix64(seed), SplitMix64(seed + 1000));
+        for round in 0..rounds {
+            let mut order: Vec<usize> = (0..methods).collect();
+            orders.shuffle(&mut order);
+            for (slot, method) in (0..).zip(order) {
+                let sample = &mut cells[method].samples[round as usize];
+                (sample.session, sample.round, sample.slot) = (round, 0, slot);
+                is_evicted |= method == from;
+                let slower = if method == to && is_evicted { factor } else { 1.0 };
+                is_evicted &= method != to;
+                let noise = 1.0 + noise.below(1000) as f64 * 1e-4;
+                cells[method].values.get_mut(WALL).unwrap()[round as usize] = slower * noise;
+            }
+        }
+        let run = run(cells);
+        let series: Vec<Vec<(&Sample, f64)>> =
+            run.cells.iter().map(|cell| logs_of(cell, WALL)).collect();
+        effects_of_predecessors(&run, &series)
+    }
+
+    #[test]
+    fn a_command_that_evicts_the_file_of_another_one_is_named() {
+        let found = of(3, 24, 1.67, 3);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let (cell, text) = &found[0];
+        assert_eq!(*cell, 2);
+        assert!(text.ends_with(" more time where dd has run since its last run"), "{text}");
+    }
+
+    #[test]
+    fn two_methods_few_rounds_and_no_effect_give_nothing() {
+        assert_eq!(of(2, 60, 1.67, 3), []);
+        assert_eq!(of(3, 9, 1.67, 3), []);
+        let false_findings = (0..200).filter(|seed| !of(4, 30, 1.0, *seed).is_empty()).count();
+        // 2 % of 200 are 4; more than 10 has a probability of 0.3 %.
+        assert!(false_findings <= 10, "{false_findings}");
+    }
+}
+
+#[cfg(test)]
+mod findings_tests {
+    use super::*;
+    use crate::tests::{cell, point, run};
+
+    #[test]
+    fn a_point_is_shown_where_the_method_has_several() {
+        let mut run = run(["a", "a", "b"].map(|name| cell(name, [])).to_vec());
+        run.cells[1].point = point(&[("size", 1)]);
+        let found = |cells: &[usize]| {
+            let findings = cells.iter().map(|cell| (*cell, "slow".to_owned())).collect();
+            let mut warnings = Vec::new();
+            warn(&run, &WarningKind::Drift, "", findings, &mut warnings);
+            let of = |found: Warning| (found.method.unwrap(), found.point, found.detail);
+            warnings.into_iter().map(of).collect::<Vec<_>>()
+        };
+        let expected = |method: &str, point| (method.to_owned(), point, "slow".to_owned());
+        let at = Some(point(&[("size", 1)]));
+        assert_eq!(found(&[1, 2]), [expected("a", at), expected("b", None)]);
+    }
+
+    #[test]
+    fn a_share_has_two_digits() {
+        let shares = [0.004, 0.012, 0.0999, 0.1, 0.25].map(percent);
+        assert_eq!(shares, ["0.4 %", "1.2 %", "10.0 %", "10 %", "25 %"]);
+    }
+}

@@ -1,0 +1,529 @@
+//! The counting pass: after all times are taken, it takes some samples per cell in fresh processes
+//! and counts what costs time to count. A failure in this pass loses the counts of a cell and
+//! nothing else.
+//!
+//! A sample that counts is taken while no other one is. What comes before it (the start, the
+//! warm-up, the traced sample) and after it (the allocations) is done for several cells at the same
+//! time where none of them can see what another does.
+
+mod counted_method;
+
+use std::cmp::Reverse;
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Scope};
+
+use self::counted_method::{CountedAs, CountedMethod, CountingTask, Rules, Step, values};
+use super::context::{Interrupted, MeasureContext, Position, RunProgress, order, reason};
+use super::schedule;
+use crate::clock;
+use crate::count::{ALLOCATION_METRICS, Sources};
+use crate::launch::RunError;
+use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
+use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
+
+/// All samples have numbers of four digits, because a worker that reads its orders byte by byte
+/// then makes the same number of system calls for each.
+const FIRST_NUMBER: u64 = 1000;
+
+/// Counts what the plan requires and the run does not have yet, but begins nothing after `ends_ns`.
+pub(super) fn pass(context: &mut MeasureContext<'_>, ends_ns: u64) -> Result<(), Interrupted> {
+    if (0..context.run.cells.len()).all(|cell| samples_left(context.run, cell) == 0) {
+        return Ok(());
+    }
+    let sources = Sources::look();
+    let earlier = context.run.cells.iter().flat_map(|cell| &cell.samples);
+    let session = earlier.filter(|s| s.pass == Pass::Counting).map(|s| s.session + 1).max();
+    let cells = context.run.cells.iter().map(|_| CountingState::Idle).collect();
+    let session = session.unwrap_or(0);
+    let samples_ns = samples_ns(context.run);
+    let time_limit_ns = context.run.plan.time_limit_ns;
+    let slow = schedule::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
+    let at_once = context.most_at_once();
+    Counting { context, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
+}
+
+fn samples_left(run: &Run, index: usize) -> usize {
+    let cell = &run.cells[index];
+    if cell.status != Status::Measured || cell.n(Pass::Timing) == 0 {
+        return 0;
+    }
+    let taken = cell.n(Pass::Counting);
+    if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
+}
+
+/// Whether the time is over after this number of rounds: less than half of another one fits into
+/// it. The first one is always taken.
+fn is_too_late(rounds: u64, spent_ns: u64, limit_ns: u64) -> bool {
+    spent_ns.checked_div(rounds).is_some_and(|round_ns| spent_ns + round_ns / 2 > limit_ns)
+}
+
+/// By cell, how long its first sample took that counts.
+fn samples_ns(run: &Run) -> Vec<u64> {
+    let samples_ns = run.cells.iter().map(|cell| {
+        let mut walls =
+            cell.counted("wall_ns").map(|(sample, wall_ns)| wall_ns * sample.ops as f64);
+        walls.next().unwrap_or_default() as u64
+    });
+    samples_ns.collect()
+}
+
+struct Counting<'a, 'b> {
+    context: &'a mut MeasureContext<'b>,
+    ends_ns: u64,
+    sources: Sources,
+    session: u32,
+    /// By cell of the run.
+    samples_ns: Vec<u64>,
+    /// By cell of the run: whether it took part once per session. It is counted only once, because
+    /// its counts would take minutes.
+    slow: Vec<bool>,
+    /// The number of cells that may be worked on at the same time.
+    at_once: usize,
+    /// By cell of the run.
+    cells: Vec<CountingState>,
+}
+
+/// The state of a cell of the run in this pass.
+enum CountingState {
+    /// The cell is not counted, or a task has it.
+    Idle,
+    Counting(CountedMethod),
+    /// Counting of the cell has ended, for this reason.
+    Lost(String),
+}
+
+impl Counting<'_, '_> {
+    fn run(mut self) -> Result<(), Interrupted> {
+        self.warm_up()?;
+        self.rounds()?;
+        self.explain();
+        for state in &mut self.cells {
+            if let CountingState::Counting(method) = state {
+                method.runner.bye();
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all cells that are to be counted and takes what comes before their first samples.
+    fn warm_up(&mut self) -> Result<(), Interrupted> {
+        let cells = 0..self.context.run.cells.len();
+        let cells = cells.filter(|cell| samples_left(self.context.run, *cell) > 0);
+        let (mut shared, alone): (Vec<usize>, Vec<usize>) =
+            cells.partition(|cell| self.shares_the_machine(*cell));
+        // The longest first, so that none of them is left at the end.
+        shared.sort_by_key(|cell| Reverse(self.samples_ns[*cell]));
+        self.each_at_once(shared, Step::WarmUp, Counting::start)?;
+        for cell in alone {
+            if let Some(task) = self.start(cell)? {
+                self.keep(task.step(Step::WarmUp))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether other cells may be started and warmed up while this one is. What a command or a hook
+    /// of the user does is not known.
+    fn shares_the_machine(&self, cell: usize) -> bool {
+        let Ok((method, point)) = self.context.method(cell) else { return false };
+        self.at_once > 1 && method.execution.is_one_process() && self.context.allows_several(point)
+    }
+
+    /// Starts the process of a cell. None where there is no time left, or where it cannot be
+    /// started.
+    fn start(&mut self, cell: usize) -> Result<Option<CountingTask>, Interrupted> {
+        self.context.check_stop()?;
+        // A sample that cannot end in time is not begun.
+        if clock::now_ns().saturating_add(self.samples_ns[cell]) >= self.ends_ns {
+            let why = "no time was left; give more --time, or choose fewer methods";
+            self.cells[cell] = CountingState::Lost(why.to_owned());
+            return Ok(None);
+        }
+        self.context.preparing(cell);
+        match self.started(cell) {
+            Ok(method) => {
+                let position = Position { round: 0, slot: 0, warm_up: true };
+                Ok(Some(CountingTask::new(cell, position, method)))
+            }
+            Err(ended) => {
+                self.cells[cell] = lost(ended)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn started(&mut self, cell: usize) -> Result<CountedMethod, RunError> {
+        let (method, point) = self.context.method(cell)?;
+        let experiment = self.context.job.experiment.name;
+        let has_digest = self.context.has_digest(cell);
+        let launch = &mut self.context.launch;
+        let runner = launch.start_counting(experiment, method, &self.sources, has_digest)?;
+        let is_cold = self.context.run.plan.cache == CacheState::Cold;
+        let rules = Rules {
+            counts_syscalls: self.sources.counts_syscalls(),
+            counted_as: match method.execution.is_command() {
+                _ if self.slow[cell] => CountedAs::Slow,
+                true => CountedAs::Command,
+                false => CountedAs::Process,
+            },
+            is_fresh: self.context.run.plan.fresh,
+            cold_files: if is_cold { self.context.data[point].files.clone() } else { Vec::new() },
+        };
+        Ok(CountedMethod {
+            runner,
+            arguments: self.context.arguments(method, point),
+            ops: self.context.ops(cell),
+            n: FIRST_NUMBER,
+            rules,
+            is_traced: false,
+            untraced: None,
+        })
+    }
+
+    fn rounds(&mut self) -> Result<(), Interrupted> {
+        let left: Vec<usize> = (0..self.context.run.cells.len())
+            .map(|cell| samples_left(self.context.run, cell))
+            .collect();
+        let at_most = |cell: usize, left: usize| if self.slow[cell] { left.min(1) } else { left };
+        let left: Vec<usize> =
+            left.into_iter().enumerate().map(|(cell, left)| at_most(cell, left)).collect();
+        let rounds = left.iter().max().copied().unwrap_or_default();
+        let last = self.context.run.cells.iter().flat_map(|cell| &cell.samples);
+        let last = last.filter(|s| s.counts_in(Pass::Counting)).map(|s| s.round).max();
+        let first = last.map_or(1, |last| last + 1);
+        let start_ns = clock::now_ns();
+        let limit_ns = self.ends_ns.saturating_sub(start_ns);
+        let limit_ns = limit_ns.min(self.context.run.plan.time_limit_ns);
+        for i in 0..rounds {
+            if is_too_late(i as u64, clock::now_ns() - start_ns, limit_ns) {
+                break;
+            }
+            let round = first + i as u32;
+            let progress = RunProgress::Counting { round: i as u32, rounds: rounds as u32 };
+            self.context.record.progress(self.context.run, &progress);
+            // The sessions of the timing pass are numbered from 0.
+            let order = order(self.context.run.plan.seed, u32::MAX, round, left.len());
+            let takes_part =
+                |cell: &usize| left[*cell] > i && samples_left(self.context.run, *cell) > 0;
+            self.round(round, order.into_iter().filter(takes_part).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Takes a sample of each of these cells, in this order.
+    fn round(&mut self, round: u32, cells: Vec<usize>) -> Result<(), Interrupted> {
+        let mut counted = Vec::new();
+        for (slot, cell) in cells.into_iter().enumerate() {
+            self.context.check_stop()?;
+            if self.is_over() {
+                break;
+            }
+            let Some(method) = self.take_method(cell) else { continue };
+            let position = Position { round, slot: slot as u32, warm_up: false };
+            let task = CountingTask::new(cell, position, method).step(Step::Count);
+            if self.shares_the_machine(cell) {
+                counted.push(task);
+            } else {
+                self.keep(task.step(Step::Complete))?;
+            }
+        }
+        counted.sort_by_key(|task| Reverse(self.samples_ns[task.cell]));
+        self.each_at_once(counted, Step::Complete, |counting, mut task| {
+            counting.context.check_stop()?;
+            if !counting.is_over() {
+                return Ok(Some(task));
+            }
+            // Without its further samples it is none.
+            task.counted = None;
+            counting.keep(task)?;
+            Ok(None)
+        })
+    }
+
+    fn take_method(&mut self, cell: usize) -> Option<CountedMethod> {
+        match mem::replace(&mut self.cells[cell], CountingState::Idle) {
+            CountingState::Counting(method) => Some(method),
+            other => {
+                self.cells[cell] = other;
+                None
+            }
+        }
+    }
+
+    /// Takes this step of each item's task, as soon as a thread is free for it, and then puts what
+    /// it has taken into the run.
+    fn each_at_once<T>(
+        &mut self,
+        items: Vec<T>,
+        step: Step,
+        mut task_of: impl FnMut(&mut Self, T) -> Result<Option<CountingTask>, Interrupted>,
+    ) -> Result<(), Interrupted> {
+        let n = self.at_once.min(items.len());
+        thread::scope(|scope| {
+            let Threads { tasks, results } =
+                Threads::start(scope, n, move |task: CountingTask| task.step(step));
+            for item in items {
+                let Some(task) = task_of(self, item)? else { continue };
+                if tasks.send(task).is_err() {
+                    break;
+                }
+                results.try_iter().try_for_each(|task| self.keep(task))?;
+            }
+            drop(tasks);
+            results.iter().try_for_each(|task| self.keep(task))
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.context.run.plan.limits_all && clock::now_ns() >= self.ends_ns
+    }
+
+    /// Puts the samples of a task into the run.
+    fn keep(&mut self, task: CountingTask) -> Result<(), Interrupted> {
+        let CountingTask { cell, position, method, counted, calls, ended, .. } = task;
+        self.cells[cell] = match ended {
+            Ok(()) => CountingState::Counting(method),
+            Err(ended) => lost(ended)?,
+        };
+        let mut values = counted.as_ref().map(values).unwrap_or_default();
+        if let Some(calls) = calls {
+            if !self.sources.counts_syscalls() {
+                values.retain(|(name, _)| *name != SYSCALLS);
+                values.push((SYSCALLS, calls.all));
+            }
+            self.context.run.cells[cell].syscalls_by_name = Some(calls.by_name);
+            self.context.changed(cell)?;
+        }
+        if let Some(counted) = &counted {
+            let sample = position.sample(Pass::Counting, self.session, &counted.done);
+            self.context.push(cell, sample, &values)?;
+        }
+        Ok(())
+    }
+}
+
+fn lost(ended: RunError) -> Result<CountingState, Interrupted> {
+    reason(ended).map(CountingState::Lost)
+}
+
+// Threads that work on several cells at the same time.
+
+/// The ends of the threads that the owner of the run keeps. The threads end when `tasks` is
+/// dropped, and `results` ends with them.
+struct Threads<T> {
+    /// Takes a task when a thread is free for it, so that no started process waits for one. It is
+    /// closed if all threads have panicked.
+    tasks: SyncSender<T>,
+    results: Receiver<T>,
+}
+
+impl<T: Send> Threads<T> {
+    fn start<'scope, 'env: 'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        n: usize,
+        step: impl Fn(T) -> T + Clone + Send + 'scope,
+    ) -> Threads<T>
+    where
+        T: 'scope,
+    {
+        let (tasks, queue) = sync_channel(0);
+        let (done, results) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..n {
+            let (queue, done, step) = (Arc::clone(&queue), done.clone(), step.clone());
+            scope.spawn(move || work(&queue, &done, step));
+        }
+        Threads { tasks, results }
+    }
+}
+
+/// Takes one task after the other, until there are no more or the receiver of the results is gone.
+fn work<T>(queue: &Mutex<Receiver<T>>, done: &Sender<T>, step: impl Fn(T) -> T) {
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(task) = next() {
+        if done.send(step(task)).is_err() {
+            break;
+        }
+    }
+}
+
+// Why a metric of the counting pass is missing.
+
+impl Counting<'_, '_> {
+    /// Adds a note with the reason for each metric that a cell lacks.
+    fn explain(&mut self) {
+        let hardware = self.sources.missing().clone();
+        for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
+            self.context.note_missing(None, metric, why);
+        }
+        let metrics: Vec<&str> = std::iter::once(SYSCALLS)
+            .chain(ALLOCATION_METRICS)
+            .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS))
+            .collect();
+        for (index, state) in self.cells.iter().enumerate() {
+            let (lost, missing, untraced) = match state {
+                CountingState::Idle => continue,
+                CountingState::Lost(why) => {
+                    let why = format!("the counting pass failed: {why}");
+                    (Some(why.clone()), vec![(PEAK_RSS, why)], None)
+                }
+                CountingState::Counting(method) => {
+                    (None, method.runner.missing(), method.untraced.clone())
+                }
+            };
+            let method = self.context.run.cells[index].method.clone();
+            for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
+                if self.context.run.cells[index].counted(metric).next().is_none() {
+                    self.context.note_missing(Some(&method), metric, why);
+                }
+            }
+            for metric in &metrics {
+                if has(&self.context.run.cells[index], metric) {
+                    continue;
+                }
+                let own = missing.iter().find(|(known, _)| known == metric);
+                let own = own.map(|(_, why)| why.clone());
+                let why = lost.clone().or(own).or_else(|| {
+                    let general = hardware.get(metric).cloned().filter(|_| *metric == SYSCALLS);
+                    let both = [general, untraced.clone()].into_iter().flatten();
+                    Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
+                });
+                let is_reported = |known: &&str| has(&self.context.run.cells[index], known);
+                let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
+                let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
+                    "the method reports its own allocations, but not this"
+                } else if ALLOCATION_METRICS.contains(metric) {
+                    "the program was built without the allocator that counts"
+                } else {
+                    "the counter was shared with others"
+                };
+                let why = why.unwrap_or_else(|| unknown.to_owned());
+                self.context.note_missing(Some(&method), metric, &why);
+            }
+            if let Some(why) = lost.filter(|_| has(&self.context.run.cells[index], SYSCALLS)) {
+                self.context.note_missing(Some(&method), FEWER_COUNTS, &why);
+            }
+            let cell = &self.context.run.cells[index];
+            let is_unnamed = has(cell, SYSCALLS) && cell.syscalls_by_name.is_none();
+            if let Some(why) = untraced.filter(|_| is_unnamed) {
+                self.context.note_missing(Some(&method), CALLS_BY_NAME, &why);
+            }
+        }
+        forget_known_peaks(self.context.run);
+        let user_only = self.sources.without_kernel().join(", ");
+        if !user_only.is_empty() {
+            let text = "what the kernel does for a method is left out; see \
+                        kernel.perf_event_paranoid";
+            self.context.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
+        }
+    }
+}
+
+/// The timing pass cannot measure the peak of processes that a method starts, and notes the reason.
+/// Where this pass has the peak at all points of the method, the note is removed.
+fn forget_known_peaks(run: &mut Run) {
+    run.notes.retain(|note| {
+        let of = |cell: &&Cell| Some(cell.method.as_str()) == note.method.as_deref();
+        let cells = || run.cells.iter().filter(of).filter(|cell| cell.n(Pass::Timing) > 0);
+        let known = cells().any(|cell| has(cell, PEAK_RSS))
+            && cells().all(|cell| cell.counted(PEAK_RSS).next().is_some());
+        !(known && note.missing_metric().is_some_and(|(metric, _)| metric == PEAK_RSS))
+    });
+}
+
+// When the counting pass has enough samples of a cell.
+
+/// What differs between samples that do the same.
+const VARYING: [&str; 2] = [COUNTING_WALL, PEAK_RSS];
+
+/// Whether the last sample that counts has the same counts as the one before it, or as the warm-up
+/// right before it: then more samples add nothing. Times and the peak of a process vary between all
+/// samples; a peak that only this pass measures is not that of one sample alone.
+fn agree(cell: &Cell) -> bool {
+    let of_pass = |sample: &Sample| sample.pass == Pass::Counting && sample.not_counted.is_none();
+    let samples = cell.samples.iter().enumerate().filter(|(_, sample)| of_pass(sample));
+    let mut latest = samples.rev();
+    let Some((last, _)) = latest.next().filter(|(_, sample)| !sample.warm_up) else { return false };
+    let warm_up = latest.clone().next().filter(|(_, s)| s.warm_up && !has(cell, PEAK_RSS));
+    let before = latest.find(|(_, sample)| !sample.warm_up);
+    let is_alike = |(other, _): (usize, &Sample)| have_same_counts(cell, last, other);
+    warm_up.is_some_and(is_alike) || before.is_some_and(is_alike)
+}
+
+fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
+    let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
+    let same = |column: &Vec<f64>| match (column.get(a), column.get(b)) {
+        (Some(a), Some(b)) => a.to_bits() == b.to_bits(),
+        _ => true,
+    };
+    counts.map(|(_, column)| column).all(same)
+}
+
+/// Whether the pass has a value of the metric for the cell.
+fn has(cell: &Cell, metric: &str) -> bool {
+    let column = cell.values.get(metric).into_iter().flatten();
+    let mut values = cell.samples.iter().zip(column);
+    values.any(|(sample, value)| sample.counts_in(Pass::Counting) && !value.is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_of_which_half_does_not_fit_into_the_time_is_not_begun() {
+        assert!(!is_too_late(2, 100, 125));
+        assert!(is_too_late(2, 100, 124));
+        assert!(!is_too_late(0, 1, 0), "the first one is taken in any case");
+    }
+}
+
+#[cfg(test)]
+mod agreement_tests {
+    use super::*;
+    use crate::context::Position;
+    use crate::launch::RawSample;
+    use model::metric::SYSCALLS;
+    use model::param::Point;
+
+    /// Samples of the pass: whether each warms up, and its system calls.
+    fn cell(samples: &[(bool, f64)], peak_bytes: Option<f64>) -> Cell {
+        let mut cell = Cell::new("a", Point::default());
+        for (n, (warm_up, calls)) in samples.iter().enumerate() {
+            let position = Position { round: 0, slot: 0, warm_up: *warm_up };
+            let sample = position.sample(Pass::Counting, 0, &RawSample::default().done);
+            let mut values = vec![(SYSCALLS, *calls), (COUNTING_WALL, n as f64)];
+            values.extend(peak_bytes.map(|bytes| (PEAK_RSS, bytes + n as f64)));
+            cell.push(sample, &values);
+        }
+        cell
+    }
+
+    #[test]
+    fn two_equal_samples_are_enough_and_one_of_them_may_be_the_warm_up() {
+        let (warm_up, counted) = (true, false);
+        let check = |samples: &[(bool, f64)], expected: bool| {
+            assert_eq!(agree(&cell(samples, None)), expected, "{samples:?}");
+        };
+        check(&[], false);
+        check(&[(warm_up, 5.0)], false);
+        check(&[(warm_up, 5.0), (counted, 5.0)], true);
+        check(&[(warm_up, 6.0), (counted, 5.0)], false);
+        check(&[(warm_up, 6.0), (counted, 5.0), (counted, 5.0)], true);
+        check(&[(warm_up, 5.0), (counted, 6.0), (counted, 5.0)], false);
+        check(&[(counted, 5.0)], false);
+        // A run that was resumed has started another process.
+        check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0)], false);
+        check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0), (counted, 5.0)], true);
+    }
+
+    #[test]
+    fn a_peak_is_not_that_of_one_sample() {
+        let samples = [(true, 5.0), (false, 5.0), (false, 5.0)];
+        assert!(!agree(&cell(&samples[..2], Some(1e6))));
+        assert!(agree(&cell(&samples, Some(1e6))));
+    }
+}

@@ -1,0 +1,254 @@
+//! The time limits of a run: when it is over, and the announcements where its time is too short for
+//! a verdict.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{FIRST_LOOKS, Schedule};
+use crate::clock;
+use crate::context::{MeasureContext, RunProgress};
+use analysis::stats::{LOOKS, SESSIONS_NEEDED};
+use model::run::{Design, Plan, Run, Warning};
+
+/// The whole run, including the counting pass, takes at most this multiple of a limit for its
+/// rounds.
+pub(super) const TIMES_AT_MOST: u64 = 3;
+/// The counting pass has at least and at most these parts of a limit for the whole run.
+const COUNTING_PARTS: [u64; 2] = [10, 4];
+
+/// The maximum duration of a run. Where the limit is one for its rounds, those that a verdict takes
+/// may take longer.
+pub fn at_most_ns(plan: &Plan) -> u64 {
+    plan.time_limit_ns.saturating_mul(times(plan.limits_all))
+}
+
+fn times(limits_all: bool) -> u64 {
+    if limits_all { 1 } else { TIMES_AT_MOST }
+}
+
+impl Schedule {
+    /// A run of at least this number of sessions.
+    pub(crate) fn with_least(self, sessions: u32) -> Schedule {
+        Schedule { least: sessions.saturating_sub(self.had), ..self }
+    }
+
+    /// Records how long a step that sets up the first session took, and whether each later session
+    /// has it as well.
+    pub(crate) fn set_up(&mut self, ns: u64, again: bool) {
+        self.set_up_ns = self.set_up_ns.saturating_add(ns);
+        self.set_up_again_ns = self.set_up_again_ns.saturating_add(if again { ns } else { 0 });
+    }
+
+    /// Records how long a sample took. Those of the first session show how long the command takes.
+    pub(crate) fn sampled(&mut self, ns: u64) {
+        if self.is_first() {
+            self.longest_ns = self.longest_ns.max(ns);
+        }
+    }
+
+    /// The maximum duration of what is left of the plan, whose own limit is this.
+    pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
+        if plan.limits_all { limit_ns } else { at_most_ns(plan) }
+    }
+
+    pub(super) fn times_at_most(&self) -> u64 {
+        times(self.limits_all)
+    }
+
+    /// Whether a limit for the whole run does not allow another sample, or a sample took so long
+    /// that without such a limit there is no other.
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
+        self.begun > self.least
+            && (self.limits_all && self.at_most_left_ns(now_ns) == 0 || self.is_too_long())
+    }
+
+    /// Whether a sample took so long that a run without a limit of the user's takes no other.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.long_sample_ns.is_some_and(|long_ns| self.longest_ns >= long_ns)
+    }
+
+    /// Whether the first session has time for a whole round: where a limit for the whole run has
+    /// none for it, the samples that warm up are all there is.
+    pub(crate) fn has_time_for_round(&self, now_ns: u64) -> bool {
+        !self.limits_all
+            || self.begun > 1
+            || self.begun <= self.least
+            || self.is_left(now_ns, self.pace_ns().saturating_add(self.slow_ns))
+    }
+
+    /// Whether this much time remains of the maximum duration of the run.
+    pub(super) fn is_left(&self, now_ns: u64, ns: u64) -> bool {
+        ns <= self.at_most_left_ns(now_ns)
+    }
+
+    pub(super) fn at_most_left_ns(&self, now_ns: u64) -> u64 {
+        let began_ns = self.began_ns.unwrap_or(now_ns);
+        let taken_ns = now_ns.saturating_sub(began_ns);
+        self.at_most_ns.saturating_add(self.past_limit_ns()).saturating_sub(taken_ns)
+    }
+
+    /// The time that the run takes beyond its limit: to set up, and for its first look.
+    pub(crate) fn past_limit_ns(&self) -> u64 {
+        self.extra_ns.saturating_add(self.set_up_ns)
+    }
+
+    /// A run without a limit for all of it goes on until it has the sessions of its first look,
+    /// whether there is time for the counting pass or not.
+    pub(super) fn make_time_for_first_look(&mut self, now_ns: u64) {
+        let first = FIRST_LOOKS[0];
+        let goes_on = self.had + self.sessions >= first && !self.limits_all && !self.is_too_long();
+        let missing = first.saturating_sub(self.had + self.begun);
+        if !goes_on || missing == 0 || self.round_ns.is_none() {
+            return;
+        }
+        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        let sessions_ns = session_ns.saturating_mul(u64::from(missing));
+        let lacks_ns = sessions_ns.saturating_sub(self.at_most_left_ns(now_ns));
+        if lacks_ns > 0 && self.extra_ns == 0 {
+            self.announce_ns = Some(sessions_ns);
+        }
+        self.extra_ns = self.extra_ns.saturating_add(lacks_ns);
+    }
+
+    /// Leaves time for the counting pass in a limit for the whole run, of what the sessions of a
+    /// verdict leave: it starts two processes of each method, and takes two samples
+    /// where one is counted, and three more before that.
+    pub(super) fn leave_time_for_counting(&mut self, round_ns: u64, now_ns: u64) {
+        if self.counting > 0 {
+            let samples = 2 * u64::from(self.counting) + 3;
+            let pass_ns = round_ns.saturating_mul(samples);
+            let start_ns = self.start_ns.unwrap_or_default().saturating_mul(2);
+            self.counting_ns = pass_ns.saturating_add(start_ns);
+        }
+        if self.limits_all {
+            let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| self.limit_ns / part));
+            let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
+            self.at_most_ns = self.at_most_ns.saturating_sub(counting_ns.min(left_ns));
+        }
+    }
+
+    /// Leaves out warm-up rounds for which a limit for the whole run has no time, if it also has to
+    /// hold the sessions of a verdict. Cells with a process per sample are warmed up once.
+    pub(super) fn leave_out_warm_ups(&mut self, now_ns: u64) {
+        let round_ns = self.pace_ns();
+        if !self.limits_all || round_ns == 0 || !self.all_process_per_sample() {
+            return;
+        }
+        let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
+        let fit = u32::try_from(left_ns / round_ns).unwrap_or(u32::MAX);
+        self.warm_up = self.warm_up.min(fit.saturating_add(1));
+    }
+
+    /// The number of sessions that a verdict takes.
+    fn sessions_of_verdict(&self) -> u32 {
+        match self.design {
+            Design::Fixed => SESSIONS_NEEDED as u32,
+            Design::Sequential => LOOKS[0] as u32,
+        }
+    }
+
+    /// The time of the sessions that a verdict takes if the run has this number of them.
+    fn verdict_ns(&self, had: u32) -> u64 {
+        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        session_ns.saturating_mul(u64::from(self.sessions_of_verdict().saturating_sub(had)))
+    }
+
+    /// The time of the counting pass, between these bounds.
+    fn counting_of(&self, [least_ns, most_ns]: [u64; 2]) -> u64 {
+        if self.counting > 0 { self.counting_ns.clamp(least_ns, most_ns) } else { 0 }
+    }
+
+    /// After the first samples of each cell, the same as [`Schedule::too_short`] where the rest of
+    /// the time will not suffice; once.
+    pub(crate) fn will_be_too_short(
+        &mut self,
+        had: u32,
+        now_ns: u64,
+    ) -> Option<(u32, Option<u64>)> {
+        let lacks_time = self.at_most_left_ns(now_ns) < self.verdict_ns(had);
+        let is_new = !self.announced_short && (lacks_time || self.is_too_long());
+        let short =
+            self.too_short(had, now_ns).filter(|(_, limit_ns)| is_new && limit_ns.is_some());
+        self.announced_short |= short.is_some();
+        short
+    }
+
+    /// Where the time ended the run before a verdict, after only this number of sessions: the
+    /// number of sessions that a verdict takes, and a limit for the whole run that would suffice,
+    /// if it can be estimated.
+    pub(crate) fn too_short(&self, had: u32, now_ns: u64) -> Option<(u32, Option<u64>)> {
+        let needed = self.sessions_of_verdict();
+        let ends_early = self.limits_all || self.is_too_long();
+        if !ends_early || had >= needed || self.had + self.sessions < needed {
+            return None;
+        }
+        let taken_ns = now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns));
+        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        // One more, because sessions differ.
+        let rounds_ns = taken_ns
+            .saturating_sub(self.set_up_ns)
+            .saturating_add(self.verdict_ns(had))
+            .saturating_add(session_ns);
+        let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| rounds_ns / (part - 1)));
+        let limit_ns = rounds_ns.saturating_add(counting_ns);
+        Some((needed, (session_ns > 0).then_some(limit_ns)))
+    }
+}
+
+/// Announces once that the run will exceed its limit, because it is too short for its first look.
+pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+    if let Some(ns) = schedule.announce_ns.take() {
+        let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
+        context.record.progress(context.run, &longer);
+    }
+}
+
+/// Announces once, as soon as it is known, that the time is too short for a verdict, and which
+/// limit would suffice.
+pub(crate) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+    let had = sessions_of_two(context.run);
+    let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
+        return;
+    };
+    let limit_ns = limit_ns.unwrap_or_default();
+    let short = RunProgress::Short { sessions, limit_ns, given_ns: given_ns(context.run) };
+    context.record.progress(context.run, &short);
+}
+
+/// The limit of the user; none where the plan has one of its own.
+fn given_ns(run: &Run) -> Option<u64> {
+    run.plan.limits_all.then_some(run.plan.time_limit_ns)
+}
+
+/// Adds a note where the time was too short for a verdict, with a limit that would suffice.
+pub(crate) fn note_short_time(run: &mut Run, schedule: &Schedule) {
+    let had = sessions_of_two(run);
+    let Some((needed, limit_ns)) = schedule.too_short(had, clock::now_ns()) else { return };
+    let enough = match limit_ns {
+        Some(ns) => format!("--time {}s would do", ns.div_ceil(1_000_000_000)),
+        None => "give more --time".to_owned(),
+    };
+    let why = match given_ns(run) {
+        Some(ns) => format!(
+            "in {} s there was time for {had} of the {needed} sessions that one takes",
+            ns as f64 / 1e9
+        ),
+        None => format!(
+            "one takes {needed} sessions, and runs of a minute or more are not repeated by \
+             themselves"
+        ),
+    };
+    let what = if run.cells.len() == 1 { "interval" } else { "verdict" };
+    run.notes.push(Warning::noted(format!("no {what}: {why}; {enough}")));
+}
+
+/// The number of sessions in which more than one cell has a sample that counts, or the only one.
+fn sessions_of_two(run: &Run) -> u32 {
+    let mut cells: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for (i, cell) in run.cells.iter().enumerate() {
+        for sample in cell.samples.iter().filter(|sample| sample.counts()) {
+            cells.entry(sample.session).or_default().insert(i);
+        }
+    }
+    let least = run.cells.len().min(2);
+    cells.values().filter(|cells| cells.len() >= least).count() as u32
+}

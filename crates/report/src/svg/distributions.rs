@@ -1,0 +1,241 @@
+//! The distribution of the samples of the methods at one point: cumulative, as boxes, and in their
+//! order; and the ratios to the reference.
+
+use model::metric::unit;
+
+use super::canvas::{
+    self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+};
+use crate::views::charts::{
+    ChartCell, ChartColumn, ChartMetric, ChartPoint, Charts, P0, P25, P50, P75, P100,
+};
+use crate::views::units;
+
+const WIDTH: f64 = 640.0;
+/// The lower edge of a line chart, above its ticks and legend.
+const LINES_BOTTOM: f64 = 330.0;
+
+/// More methods than these in one line chart cannot be distinguished; boxes have room for more.
+const LINES_MAX: usize = 10;
+const BOXES_MAX: usize = 40;
+
+/// More samples than these are not drawn individually.
+const DOTS_MAX: usize = 500;
+
+struct DrawnSeries<'a> {
+    name: String,
+    cell: &'a ChartCell,
+    column: &'a ChartColumn,
+    stroke: Stroke,
+}
+
+fn series<'a>(
+    charts: &'a Charts,
+    point: &ChartPoint,
+    metric: &ChartMetric,
+    most: usize,
+) -> Vec<DrawnSeries<'a>> {
+    let cells = point.cells.iter().take(most).enumerate();
+    cells
+        .filter_map(|(number, at)| {
+            let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
+            Some(DrawnSeries { name: charts.label(*at), cell, column, stroke: Stroke::new(number) })
+        })
+        .collect()
+}
+
+fn axis(series: &[DrawnSeries<'_>], pixels: [f64; 2]) -> Axis {
+    let values: Vec<f64> =
+        series.iter().flat_map(|one| [one.column.p[P0], one.column.p[P100]]).collect();
+    Axis::by_range(&values, pixels)
+}
+
+fn title(metric: &ChartMetric, point: &ChartPoint, what: &str) -> String {
+    let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at) };
+    format!("{}{at}: {what}", metric.title)
+}
+
+fn finished(
+    mut canvas: Canvas,
+    point: &ChartPoint,
+    series: &[DrawnSeries<'_>],
+    title: &str,
+) -> String {
+    let left_out = point.cells.len().saturating_sub(LINES_MAX);
+    let mut entries: Vec<(String, Stroke)> =
+        series.iter().map(|one| (one.name.clone(), one.stroke)).collect();
+    if left_out > 0 {
+        entries.push((
+            format!("({left_out} more are not drawn)"),
+            Stroke { width: 0.0, ..Stroke::new(0) },
+        ));
+    }
+    let height = canvas::legend(&mut canvas, &entries, [24.0, LINES_BOTTOM + 58.0], WIDTH - 40.0);
+    canvas.into_file([WIDTH, LINES_BOTTOM + 58.0 + height], title)
+}
+
+pub(super) fn ecdf(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
+    let series = series(charts, point, metric, LINES_MAX);
+    if series.is_empty() {
+        return None;
+    }
+    let plane = Plane { left: 70.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
+    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
+    let ticks = [0.0, 25.0, 50.0, 75.0, 100.0].map(|p| (p, format!("{p}"))).to_vec();
+    let y = Scale::with(Axis::exact(0.0, 100.0, plane.y()), "share of samples [%]", ticks, 5);
+    let mut canvas = Canvas::new();
+    canvas::draw_frame(&mut canvas, &plane, &x, &y);
+    for one in &series {
+        let mut points: Vec<[f64; 2]> = Vec::new();
+        let mut before = 0.0;
+        for (value, share) in one.column.drawn.steps(one.column.n) {
+            let at = x.axis.position(value);
+            points.push([at, y.axis.position(before)]);
+            before = 100.0 * share;
+            points.push([at, y.axis.position(before)]);
+        }
+        canvas.polyline(&points, one.stroke);
+    }
+    let title = title(metric, point, "share of the samples that are no greater");
+    Some(finished(canvas, point, &series, &title))
+}
+
+pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
+    let series = series(charts, point, metric, LINES_MAX);
+    let longest = series.iter().max_by_key(|one| one.column.n)?;
+    let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
+    let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
+    let n = longest.column.n as f64;
+    let axis = Axis::exact(0.0, n + 1.0, plane.x());
+    let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
+    let x = Scale::with(axis, "sample, in the order in which they were taken", ticks, 12);
+    let mut canvas = Canvas::new();
+    canvas::draw_frame(&mut canvas, &plane, &x, &y);
+    let starts = longest.cell.sessions.iter().skip(1);
+    for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
+        let at = x.axis.position(*start as f64 + 0.5);
+        canvas.line(
+            [at, plane.top],
+            [at, plane.bottom],
+            Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+        );
+    }
+    for one in &series {
+        let drawn = &one.column.drawn;
+        let at = |i: usize| {
+            x.axis.position(((i as f64 + 0.5) * drawn.of as f64 + 0.5).min(one.column.n as f64))
+        };
+        if drawn.of > 1 {
+            let upper =
+                drawn.greatest.iter().enumerate().map(|(i, v)| [at(i), y.axis.position(*v)]);
+            let lower =
+                drawn.least.iter().enumerate().rev().map(|(i, v)| [at(i), y.axis.position(*v)]);
+            canvas.area(&upper.chain(lower).collect::<Vec<_>>(), one.stroke.colour);
+            let middle = drawn.middle.iter().enumerate().map(|(i, v)| [at(i), y.axis.position(*v)]);
+            canvas.polyline(&middle.collect::<Vec<_>>(), one.stroke);
+            continue;
+        }
+        for (i, value) in drawn.middle.iter().enumerate() {
+            canvas.dot([at(i), y.axis.position(*value)], 1.6, one.stroke.colour, 0.6);
+        }
+    }
+    let title = title(metric, point, "samples in their order");
+    Some(finished(canvas, point, &series, &title))
+}
+
+pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
+    let series = series(charts, point, metric, BOXES_MAX);
+    if series.is_empty() {
+        return None;
+    }
+    let widest = series.iter().map(|one| text_width(&one.name)).fold(0.0, f64::max);
+    let plane = rows_plane(widest, series.len());
+    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
+    let mut canvas = Canvas::new();
+    canvas::draw_frame(
+        &mut canvas,
+        &plane,
+        &x,
+        &rows(&plane, series.iter().map(|one| one.name.clone())),
+    );
+    for (row, one) in series.iter().enumerate() {
+        let (middle, p) = (row_middle(&plane, row), one.column.p);
+        let at = |i: usize| x.axis.position(p[i]);
+        let stroke = Stroke { dash: "none", width: 1.0, ..one.stroke };
+        if one.column.drawn.of == 1 && one.column.n <= DOTS_MAX {
+            for (i, value) in one.column.drawn.middle.iter().enumerate() {
+                // Spread by the golden ratio: evenly, and the same each time.
+                let spread = (i as f64 * 0.618_034).fract() - 0.5;
+                canvas.dot(
+                    [x.axis.position(*value), middle + spread * 14.0],
+                    1.2,
+                    stroke.colour,
+                    0.35,
+                );
+            }
+        }
+        canvas.line([at(P0), middle], [at(P25), middle], stroke);
+        canvas.line([at(P75), middle], [at(P100), middle], stroke);
+        canvas.rect([at(P25), middle - 7.0], [at(P75), middle + 7.0], stroke);
+        canvas.line(
+            [at(P50), middle - 7.0],
+            [at(P50), middle + 7.0],
+            Stroke { width: 2.0, ..stroke },
+        );
+    }
+    let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
+    Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &title(metric, point, what)))
+}
+
+pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
+    let mut ratios: Vec<_> = point.ratios.iter().take(BOXES_MAX).collect();
+    let reference = &ratios.first()?.reference;
+    ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let names: Vec<String> = ratios.iter().map(|ratio| charts.label(ratio.cell)).collect();
+    let widest = names.iter().map(|name| text_width(name)).fold(0.0, f64::max);
+    let plane = rows_plane(widest, ratios.len());
+    let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
+    let values: Vec<f64> = bounds.chain([1.0]).collect();
+    let x =
+        Scale::new(Axis::new(&values, true, plane.x()), &format!("time / time of {reference}"), "");
+    let mut canvas = Canvas::new();
+    canvas::draw_frame(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
+    let one = x.axis.position(1.0);
+    canvas.line([one, plane.top], [one, plane.bottom], Stroke { dash: "4 3", ..Stroke::thin(INK) });
+    for (row, ratio) in ratios.iter().enumerate() {
+        let middle = row_middle(&plane, row);
+        if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+            let ends = [low, high].map(|value| [x.axis.position(value), middle]);
+            canvas.line(ends[0], ends[1], Stroke { width: 1.5, ..Stroke::thin(SOFT) });
+        }
+        let decided = matches!(ratio.verdict, "faster" | "slower");
+        let at = [x.axis.position(ratio.ratio), middle];
+        canvas.dot(at, 4.0, INK, 1.0);
+        if !decided {
+            canvas.dot(at, 2.8, "#ffffff", 1.0);
+        }
+        let words = format!("{} {}", units::ratio(ratio.ratio, 2), ratio.verdict);
+        canvas.text([WIDTH - 6.0, middle + FONT * 0.35], Anchor::End, SOFT, &words);
+    }
+    let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at) };
+    Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &format!("ratios to {reference}{at}")))
+}
+
+const ROW: f64 = 24.0;
+
+fn rows_plane(widest: f64, rows: usize) -> Plane {
+    let left = (widest + 16.0).min(WIDTH / 2.0);
+    Plane { left, right: WIDTH - 110.0, top: 8.0, bottom: 8.0 + ROW * rows as f64 }
+}
+
+fn rows(plane: &Plane, names: impl Iterator<Item = String>) -> Scale {
+    let ticks: Vec<(f64, String)> =
+        names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
+    let axis = Axis::exact(ticks.len() as f64, 0.0, [plane.bottom, plane.top]);
+    let len = ticks.len();
+    Scale::with(axis, "", ticks, len.max(1))
+}
+
+fn row_middle(plane: &Plane, row: usize) -> f64 {
+    plane.top + ROW * (row as f64 + 0.5)
+}

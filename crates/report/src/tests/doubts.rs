@@ -1,0 +1,246 @@
+//! What a page reports about cells that were not measured, or not measured well.
+
+use analysis::Verdict;
+use insta::assert_snapshot;
+use model::run::{Status, Warning, WarningKind};
+
+use super::fixture::{self, Fixture};
+use super::*;
+
+#[test]
+fn what_was_not_measured_is_listed_with_its_reason() {
+    let mut f = Fixture::reading();
+    f.measured("cheat", [1.0, 1.0, 1.0]).wrong(Some("dead"));
+    f.measured("shuffle", [2.0, 1.0, 1.0]).wrong(Some("9f1c"));
+    f.measured("dice", [3.0, 1.0, 1.0]).wrong(None);
+    f.cell(
+        "io-uring",
+        Status::Skipped(
+            "io_uring_setup: Operation not permitted (EPERM); see kernel.io_uring_disabled"
+                .to_owned(),
+        ),
+    );
+    f.cell("python", Status::Failed("died of signal 9, stderr:\n\tMemoryError\r\n".to_owned()));
+    f.cell("silent", Status::Failed(" ".to_owned()));
+    f.note(Some("mmap"), None, "two modes: 9.6 ms and 11 ms");
+    f.note(None, None, "the load was 3.2: close other programs");
+    assert_snapshot!(shown(&f, 80), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 9.16 s of
+    samples · size=128Mi
+
+                     wall p50           CPU   RSS  ratio 95 %
+      method           ms ±      GB/s    ms   MiB        interval     verdict
+    ──────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 ±1.2%  14.1  9.51  4.50  0.690 0.664–0.716  faster
+      mmap           9.71 ±1.2%  13.8  9.68   133  0.704 0.689–0.718  faster
+      pread-threads  13.2 ±1.2%  10.2  25.0  2.30  0.970 0.900–1.040  undecided
+      read           13.8 ±1.2%  9.73  13.7  2.10  1.000              reference
+      buf-reader     13.9 ±1.2%  9.66  13.8  2.10  1.002 0.995–1.008  same
+      read-4k        16.2 ±1.2%  8.29  16.1  2.10  1.174 1.160–1.188  slower
+      cheat          1.00 ±1.2%   134  1.00  1.00                     wrong answer
+      shuffle        2.00 ±1.2%  67.1  1.00  1.00                     wrong answer
+      dice           3.00 ±1.2%  44.7  1.00  1.00                     wrong answer
+    ──────────────────────────────────────────────────────────────────────────────
+      memory         9.23 ±1.2%  14.5  9.20   130                     yardstick
+
+    Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
+    4.5 MiB of memory; not shown slower: mmap. Out, for a wrong answer: cheat,
+    shuffle, dice.
+
+    wrong answer: cheat: its answer is dead, that of read is 9f1c
+    wrong answer: shuffle: it handed over other bytes than most methods
+    wrong answer: dice: its samples do not agree with each other or with the rest
+    skipped: io-uring — io_uring_setup: Operation not permitted (EPERM); see
+      kernel.io_uring_disabled
+    failed: python — died of signal 9, stderr: MemoryError
+    failed: silent — no reason given
+    note: mmap: two modes: 9.6 ms and 11 ms
+    note: the load was 3.2: close other programs
+
+    * not beaten in time, CPU and peak RSS at once. Figures are p50. ± the longer
+    half of the 95 % interval. ratio: time divided by that of the reference, in the
+    same round; its intervals hold at 95 % for all of a table together.
+    ");
+}
+
+#[test]
+fn too_few_samples_say_so() {
+    let mut f = Fixture::new();
+    f.measured("read", [13.8, 13.7, 2.1]).metric("wall_ns", 13.8e6, 1);
+    f.measured("mmap", [9.7, 9.7, 130.0]).metric("wall_ns", 9.7e6, 1);
+    f.versus(Verdict::Undecided, [0.70, NAN, NAN]);
+    f.comparison().reason = Some("1 round, an interval needs 6".to_owned());
+    f.cell("uncounted", Status::Measured).versus(Verdict::Missing, [NAN; 3]);
+    f.comparison().reason = Some("no rounds in common".to_owned());
+    f.last().0.samples.push(fixture::sample(0));
+    f.last().0.samples[0].not_counted = Some("not cached".to_owned());
+    f.cell("empty", Status::Measured);
+    assert_snapshot!(shown(&f, 80), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.35 s of
+    samples · size=128Mi
+
+                 wall p50          CPU   RSS  ratio 95 %
+      method       ms 95 %  GB/s    ms   MiB        interval  verdict
+    ───────────────────────────────────────────────────────────────────
+      mmap       9.70 ?     13.8  9.70   130   0.70 ?         undecided
+      read       13.8 ?     9.73  13.7  2.10   1.00           reference
+      uncounted     —          —     —     —      —           missing
+      empty         —          —     —     —                  missing
+
+    No difference to read can be shown: 1 round, an interval needs 6.
+
+    — wall, throughput, CPU, peak RSS of uncounted: no sample counts (not cached)
+    — wall, throughput, CPU, peak RSS of empty: no sample was taken
+    — ratio of uncounted: no rounds in common
+
+    Figures are p50. ratio: time divided by that of the reference, in the same
+    round; its intervals hold at 95 % for all of a table together. ? no interval: n
+    is too small, or there are fewer than 5 sessions.
+    ");
+}
+
+#[test]
+fn a_metric_that_cannot_be_had_is_never_0() {
+    let mut f = Fixture::reading();
+    for cell in &mut f.analysis.cells {
+        cell.metrics.retain(|metric| metric.metric != "peak_rss_bytes");
+    }
+    f.cell_mut(1).1.metrics.retain(|metric| metric.metric != "cpu_ns");
+    f.note(None, None, "peak_rss_bytes: permission denied (EACCES)");
+    f.note(Some("mmap"), None, "slow at the start: warm up longer");
+    assert_snapshot!(shown(&f, 80), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
+    samples · size=128Mi
+
+                     wall p50               CPU  RSS  ratio 95 %
+      method           ms 95 %       GB/s    ms             interval     verdict
+    ──────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63  14.1  9.51    —  0.690 0.664–0.716  faster
+      mmap           9.71 9.61–9.83  13.8     —    —  0.704 0.689–0.718  faster
+      pread-threads  13.2 13.1–13.4  10.2  25.0    —  0.970 0.900–1.040  undecided
+      read           13.8 13.7–14.0  9.73  13.7    —  1.000              reference
+      buf-reader     13.9 13.8–14.1  9.66  13.8    —  1.002 0.995–1.008  same
+      read-4k        16.2 16.0–16.4  8.29  16.1    —  1.174 1.160–1.188  slower
+    ──────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34  14.5  9.20    —                     yardstick
+
+    Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %);
+    not shown slower: mmap.
+
+    — CPU of mmap: not available here
+    — peak RSS: permission denied (EACCES)
+    note: mmap: slow at the start: warm up longer
+
+    * not beaten in time, CPU and peak RSS at once. Figures are p50. ratio: time
+    divided by that of the reference, in the same round; its intervals hold at 95 %
+    for all of a table together.
+    ");
+}
+
+#[test]
+fn a_job_without_payload_has_no_throughput() {
+    let mut f = Fixture::reading();
+    for cell in &mut f.analysis.cells {
+        cell.metrics.retain(|metric| metric.metric != "throughput_bytes_per_s");
+    }
+    let text = shown(&f, 80);
+    assert!(!text.contains("GB/s") && !text.contains("throughput"), "{text}");
+}
+
+#[test]
+fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
+    let mut f = Fixture::new();
+    f.family().metric = "wall_less_wait_ns";
+    f.measured("read", [13.8, 9.0, 2.1]).metric("wall_less_wait_ns", 9.1e6, 100);
+    f.measured("mmap", [14.9, 8.0, 130.0]).metric("wall_less_wait_ns", 8.1e6, 100);
+    f.versus(Verdict::Faster, [0.89, 0.885, 0.895]);
+    f.comparison().metric = "wall_less_wait_ns".to_owned();
+    assert_snapshot!(shown(&f, 80), @r"
+    reading: What is the fastest way to hand every byte of a file to the program?
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of
+    samples · size=128Mi
+
+              −wait p50        wall         CPU   RSS  ratio 95 %
+      method     ms 95 %         ms  GB/s    ms   MiB        interval     verdict
+    ───────────────────────────────────────────────────────────────────────────────
+      mmap     8.10 8.02–8.20  14.9  9.01  8.00   130  0.890 0.885–0.895  faster
+      read     9.10 9.01–9.21  13.8  9.73  9.00  2.10  1.000              reference
+
+    Fastest here: mmap — 11.0 % less time than read (95 % interval 10.5–11.5 %,
+    run-queue wait left out), in 130 MiB of memory.
+
+    Figures are p50. ratio: time (wall less run-queue wait) divided by that of the
+    reference, in the same round; its intervals hold at 95 % for all of a table
+    together.
+    ");
+}
+
+/// The notes below a table, and the line that says how many more there are.
+fn few_notes(f: &Fixture, width: usize) -> String {
+    let text =
+        text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
+    let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
+    let warning = Warning::new(kind, detail);
+    Warning {
+        advice: "and what to do about it".to_owned(),
+        method: method.map(Into::into),
+        ..warning
+    }
+}
+
+#[test]
+fn of_many_notes_three_that_could_change_the_answer_are_shown_each_on_a_line() {
+    let mut f = Fixture::reading();
+    assert_eq!(few_notes(&f, 80), "");
+    let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times hold it";
+    let few = "3 sessions, an interval needs 5";
+    let no_verdict = |method| Warning {
+        advice: "give more --time".to_owned(),
+        ..warning(WarningKind::NoVerdict, Some(method), few)
+    };
+    f.analysis.notes = vec![
+        warning(WarningKind::Drift, Some("read"), "it gets slower (τ 0.20)"),
+        warning(WarningKind::WaitTakenOut, Some("read"), "12 % of its wall time"),
+        warning(WarningKind::Modes, Some("mmap"), "10 % of the samples take 2.00 times as long"),
+        warning(WarningKind::Steal, None, steal),
+        no_verdict("mmap"),
+        no_verdict("read-4k"),
+        warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
+        Warning::missing("cpu_ns", "has no line of its own"),
+    ];
+    assert_snapshot!(few_notes(&f, 80), @r"
+    note: no verdict on mmap, read-4k: give more --time
+    note: pread-threads waited for a CPU: measure on a quieter machine
+    note: the hypervisor took 5.0 % of the CPU time: measure at another time
+    3 more notes: --notes
+    ");
+    // Several methods are counted where their names would not fit.
+    assert_snapshot!(few_notes(&f, 40), @r"
+    note: no verdict on 2 methods: give more
+    note: 1 method waited for a CPU: measure
+    note: the hypervisor took 5.0 % of the
+    3 more notes: --notes
+    ");
+}
+
+#[test]
+fn what_was_recorded_about_the_whole_run_is_never_shortened() {
+    let mut f = Fixture::reading();
+    let lost = "another program keeps the store locked: measure again with bytelab run --resume 7";
+    f.analysis.notes.push(Warning::noted(lost));
+    let text = text(
+        &f.run,
+        &f.analysis,
+        TextOptions::default(),
+        &PageLayout { width: 200, colour: false },
+    );
+    assert!(text.contains(&format!("note: {lost}\n")), "{text}");
+    assert!(!text.contains("--notes"), "{text}");
+}

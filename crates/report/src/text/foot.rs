@@ -1,0 +1,560 @@
+//! The text below the tables: what the commands print themselves, each method at another word of a
+//! param, the thresholds, what was not measured and why, wrong answers, the notes, and the meaning
+//! of the marks.
+
+use std::collections::BTreeMap;
+
+use analysis::stats::{LOOKS, SESSIONS_NEEDED};
+use analysis::{
+    Analysis, Change, CustomMetricComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict,
+    Verdict,
+};
+use model::metric::{heading, short_heading, unit};
+use model::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
+use unicode_width::UnicodeWidthStr;
+
+use super::results::{Omitted, TOO_SMALL};
+use super::{Page, PageLayout};
+use crate::views::VaryingParams;
+use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
+use crate::views::table::Style;
+use crate::views::units::{self, NONE};
+
+pub(crate) struct Footnotes<'a> {
+    pub run: &'a Run,
+    pub analysis: &'a Analysis,
+    pub all: &'a [Rows<'a>],
+    pub varying: &'a VaryingParams<'a>,
+    pub left: &'a [Omitted],
+    /// Whether a point has a table of its own, with ratios; not only sweeps.
+    pub(crate) has_points: bool,
+    /// Whether all notes are written, and not only those that could change the answer.
+    pub all_notes: bool,
+}
+
+impl Footnotes<'_> {
+    pub(crate) fn write(&self, page: &mut Page) {
+        self.wrong_answers(page);
+        self.not_measured(page);
+        self.notes(page);
+        self.legend(page);
+    }
+
+    /// The notes that explain a figure, and those that could change the answer.
+    fn notes(&self, page: &mut Page) {
+        if self.all_notes {
+            self.explain(page);
+            all_notes(page, &self.analysis.notes, self.varying);
+            return;
+        }
+        let mut hidden = Page::new(&PageLayout { width: usize::MAX / 2, colour: false });
+        self.explain(&mut hidden);
+        let more = some_notes(page, &self.analysis.notes, self.varying)
+            + hidden.into_text().lines().count();
+        if more > 0 {
+            let plural = if more == 1 { "" } else { "s" };
+            page.paragraph(Style::Dim, "", &format!("{more} more note{plural}: --notes"));
+        }
+    }
+
+    /// Why figures are missing, and what some of them stand for.
+    fn explain(&self, page: &mut Page) {
+        self.not_available(page);
+        self.start_up(page);
+        self.largest(page);
+        self.not_compared(page);
+        self.measured_for(page);
+    }
+
+    fn wrong_answers(&self, page: &mut Page) {
+        for index in self.analysis.wrong_answers() {
+            let Some(cell) = self.run.cells.get(index) else { continue };
+            let family = self.all.iter().find(|rows| rows.get(index).is_some());
+            let reference = family.and_then(Rows::reference);
+            let own = rows::summary(self.analysis, index).and_then(|own| own.answer.as_deref());
+            let right =
+                reference.and_then(|row| Some((row.name(), row.summary?.answer.as_deref()?)));
+            let text = match (own, right) {
+                (Some(own), Some((name, right))) if own != right => {
+                    format!("its answer is {own}, that of {name} is {right}")
+                }
+                (Some(_), _) => "it handed over other bytes than most methods".to_owned(),
+                (None, _) => "its samples do not agree with each other or with the rest".to_owned(),
+            };
+            let text =
+                format!("{}{}: {text}", cell.method, self.varying.in_parentheses(&cell.point));
+            page.paragraph(Style::Red, "wrong answer: ", &text);
+        }
+    }
+
+    /// A line per method and reason, with the points to which it applies, unless it applies to all.
+    fn not_measured(&self, page: &mut Page) {
+        let mut found: Vec<(&Status, &str, Vec<String>)> = Vec::new();
+        for cell in &self.run.cells {
+            if cell.status == Status::Measured {
+                continue;
+            }
+            let at = self.varying.in_parentheses(&cell.point);
+            let same = |(status, method, _): &&mut (&Status, &str, Vec<String>)| {
+                (*status, *method) == (&cell.status, cell.method.as_str())
+            };
+            match found.iter_mut().find(same) {
+                Some((.., points)) => points.push(at),
+                None => found.push((&cell.status, &cell.method, vec![at])),
+            }
+        }
+        for (status, method, points) in found {
+            let at = match points.as_slice() {
+                [at] => at.clone(),
+                several => format!(" (at {} points)", several.len()),
+            };
+            let style = if matches!(status, Status::Failed(_)) { Style::Red } else { Style::Dim };
+            let reason = status.reason().filter(|reason| !reason.trim().is_empty());
+            let reason = reason.unwrap_or("no reason given");
+            let word = format!("{}: ", status.word());
+            page.paragraph(style, &word, &format!("{method}{at} — {reason}"));
+        }
+    }
+
+    /// Why figures of the tables are missing: a line per reason, with its methods.
+    fn not_available(&self, page: &mut Page) {
+        let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
+        let first = || self.all.first().into_iter();
+        let counts =
+            first().flat_map(|rows| rows.counts.iter().map(|name| (*name, short_heading(name))));
+        let always = ALWAYS.into_iter().filter(|name| !self.without_payload(name));
+        let more = first().flat_map(|rows| rows.options.more.iter().map(|more| more.metric()));
+        let columns = always.chain(more).map(|name| (name, heading(name)));
+        for (name, heading) in columns.chain(counts) {
+            let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+            for row in self.rows().filter(|row| row.p50(name).is_none()) {
+                let methods = methods.entry(self.why(row, name)).or_default();
+                if !methods.contains(&row.name()) {
+                    methods.push(row.name());
+                }
+            }
+            lacking.extend(methods.into_iter().map(|(why, methods)| (heading, why, methods)));
+        }
+        while let Some((_, why, methods)) = lacking.first().cloned() {
+            let same = |(_, w, m): &(&str, String, Vec<&str>)| *w == why && *m == methods;
+            let headings: Vec<&str> = lacking.iter().filter(|l| same(l)).map(|l| l.0).collect();
+            lacking.retain(|l| !same(l));
+            let all = self.rows().all(|row| methods.contains(&row.name()));
+            let of = if all { String::new() } else { format!(" of {}", methods.join(", ")) };
+            let text = format!("{}{of}: {why}", headings.join(", "));
+            page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+        }
+    }
+
+    /// For several processes, the peak memory is not that of all of them together.
+    fn largest(&self, page: &mut Page) {
+        let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
+        if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
+            let text =
+                "that of the largest process of a plain command, not of all of them together";
+            page.paragraph(Style::Dim, "peak RSS: ", text);
+        }
+    }
+
+    /// The share of a plain command's wall time that is the start and the end of a process.
+    fn start_up(&self, page: &mut Page) {
+        let timed: Vec<f64> =
+            self.rows().filter_map(|row| row.p50("noop_ns")).map(|p50| p50.value).collect();
+        let Some(least) = timed.iter().copied().reduce(f64::min) else { return };
+        let most = timed.iter().copied().fold(least, f64::max);
+        let range = if least < most {
+            format!("{} to {}", units::ns(least), units::ns(most))
+        } else {
+            units::ns(least)
+        };
+        let text = format!(
+            "{range} for a process that does nothing (noop, p50), which is in the wall of each plain command"
+        );
+        page.paragraph(Style::Dim, "start-up: ", &text);
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
+        self.all.iter().flat_map(Rows::iter)
+    }
+
+    /// A job without payload has no throughput, which is then not missing.
+    fn without_payload(&self, name: &str) -> bool {
+        name == THROUGHPUT && !self.rows().any(|row| row.p50(name).is_some())
+    }
+
+    fn why(&self, row: &Row<'_>, name: &str) -> String {
+        let samples = &row.cell.samples;
+        if samples.is_empty() {
+            return "no sample was taken".to_owned();
+        }
+        if !samples.iter().any(Sample::counts) {
+            let reason = samples.iter().find_map(|sample| sample.not_counted.as_deref());
+            return format!("no sample counts ({})", reason.unwrap_or("they are warm-up"));
+        }
+        missing(self.analysis)
+            .filter(|(_, method, _)| method.is_none_or(|method| method == row.name()))
+            .find(|(metric, ..)| *metric == name)
+            .map_or("not available here", |(.., why)| why)
+            .to_owned()
+    }
+
+    fn not_compared(&self, page: &mut Page) {
+        for rows in self.all {
+            for row in rows.contenders.iter().filter(|row| !row.wrong()) {
+                let Some(comparison) = row.comparison.filter(|c| c.ratio.is_none()) else {
+                    continue;
+                };
+                let at = self.varying.in_parentheses(&rows.family.point);
+                let reason = comparison.reason.as_deref().unwrap_or("not available here");
+                let text = format!("ratio of {}{at}: {reason}", row.name());
+                page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+            }
+        }
+    }
+
+    fn measured_for(&self, page: &mut Page) {
+        if let Some(text) = measured_for(self.run, self.analysis, self.varying) {
+            page.paragraph(Style::Dim, "measured: ", &text);
+        }
+    }
+
+    fn legend(&self, page: &mut Page) {
+        if self.rows().next().is_none() {
+            return;
+        }
+        page.blank();
+        if !self.has_points {
+            self.left_out(page);
+            return;
+        }
+        let mut said = Vec::new();
+        if self.rows().any(|row| row.pareto) {
+            said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
+        }
+        said.push("Figures are p50.".to_owned());
+        for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
+            let short = short_heading(name);
+            if !self.left.iter().any(|left| left.columns.contains(&short)) {
+                said.push(format!("{short}: {}.", heading(name)));
+            }
+        }
+        if self.left.iter().any(|left| left.half_widths) {
+            said.push("± the longer half of the 95 % interval.".to_owned());
+        }
+        if self.rows().any(|row| row.comparison.is_some()) {
+            let less_wait = self.all.iter().filter(|rows| rows.less_wait()).count();
+            let metric = match self.all.len() - less_wait {
+                _ if less_wait == 0 => "",
+                0 => " (wall less run-queue wait)",
+                _ => " (wall less run-queue wait in the tables that show it, else wall)",
+            };
+            said.push(format!(
+                "ratio: time{metric} divided by that of the reference, in the same round; its \
+                 intervals hold at 95 % for all of a table together."
+            ));
+        }
+        if self.rows().any(Row::lacks_interval) {
+            let is_fixed = self.run.plan.design.is_fixed();
+            let needed = if is_fixed { SESSIONS_NEEDED } else { LOOKS[0] };
+            said.push(format!(
+                "{TOO_SMALL} no interval: n is too small, or there are fewer than {needed} sessions."
+            ));
+        }
+        page.paragraph(Style::Plain, "", &said.join(" "));
+        self.left_out(page);
+    }
+
+    fn left_out(&self, page: &mut Page) {
+        let mut columns: Vec<&str> =
+            self.left.iter().flat_map(|left| left.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        if !columns.is_empty() {
+            let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
+            page.paragraph(Style::Plain, "Left out to fit the width: ", &text);
+        }
+        let mut names: Vec<&(String, String)> =
+            self.left.iter().flat_map(|left| &left.names).collect();
+        names.sort();
+        names.dedup();
+        for (short, full) in names {
+            page.paragraph(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
+        }
+    }
+}
+
+/// The metrics that a table always has columns of.
+const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
+
+// The notes below the tables: at most three short ones, of those that could change the answer;
+// or all of them as they are.
+
+const SHOWN_MAX: usize = 3;
+/// More methods than these are counted instead of named.
+const NAMED_MAX: usize = 2;
+const MARK: &str = "note: ";
+
+pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) {
+    for note in notes.iter().filter(|note| !stands_above(note)) {
+        let about = match about(note, varying) {
+            about if about.is_empty() => about,
+            about => format!("{about}: "),
+        };
+        page.paragraph(Style::Dim, MARK, &format!("{about}{note}"));
+    }
+}
+
+/// Writes the most important ones, and returns the number of the others.
+pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) -> usize {
+    let all = notes.iter().filter(|note| !stands_above(note)).count();
+    let mut short: Vec<ShortNote> = Vec::new();
+    for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
+        match short.iter_mut().find(|old| old.is_like(&new)) {
+            Some(old) => old.add(new),
+            None => short.push(new),
+        }
+    }
+    short.sort_by_key(|short| short.rank);
+    short.truncate(SHOWN_MAX);
+    for short in &short {
+        page.paragraph(Style::Dim, MARK, &short.text(page.width() - MARK.width()));
+    }
+    all.saturating_sub(short.iter().map(|short| short.notes).sum())
+}
+
+/// The method and the point that it concerns.
+fn about(note: &Warning, varying: &VaryingParams<'_>) -> String {
+    let at = note.point.as_ref().map(|point| varying.shown(point)).unwrap_or_default();
+    match (note.method.as_deref(), at.as_str()) {
+        (Some(method), "") => method.to_owned(),
+        (Some(method), at) => format!("{method} ({at})"),
+        (None, at) => at.to_owned(),
+    }
+}
+
+/// Whether the page already has a line for it, for each cell separately.
+fn stands_above(note: &Warning) -> bool {
+    match note.kind {
+        WarningKind::WrongAnswer | WarningKind::Failed(_) | WarningKind::Skipped(_) => true,
+        _ => note.missing_metric().is_some(),
+    }
+}
+
+/// Notes of one kind in few words: what was found, in which methods, and what to do.
+struct ShortNote {
+    /// The smaller, the more it may change the answer.
+    rank: u8,
+    before: String,
+    methods: Vec<String>,
+    after: String,
+    /// The number of notes that it stands for.
+    notes: usize,
+}
+
+impl ShortNote {
+    /// `None` for a note that cannot change a verdict.
+    fn new(note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
+        let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
+        let advice = format!(": {}", note.advice);
+        let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
+        let not_counted = format!(" do not count{}", what_to_do.unwrap_or_default());
+        let (rank, before, after) = match &note.kind {
+            WarningKind::Noted if note.method.is_none() => (0, whole(note, varying), ""),
+            WarningKind::Imported => {
+                let text =
+                    "bytelab did not measure this: no verdict; import five such files a side";
+                (1, text.to_owned(), "")
+            }
+            WarningKind::FailedRuns => (1, whole(note, varying), ""),
+            WarningKind::NoVerdict => (2, "no verdict on ".to_owned(), advice.as_str()),
+            WarningKind::Reference => (3, whole(note, varying), "; or name a --reference"),
+            WarningKind::NotCounted => (4, "samples of ".to_owned(), not_counted.as_str()),
+            WarningKind::Throttled => {
+                (5, String::new(), " waited for a CPU: give its control group a larger quota")
+            }
+            WarningKind::Waited => {
+                (5, String::new(), " waited for a CPU: measure on a quieter machine")
+            }
+            WarningKind::Steal => (6, detail(" (steal)"), ": measure at another time"),
+            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), ": add --warm-up"),
+            WarningKind::Chance => (8, detail(":"), ": measure a surprising verdict again"),
+            WarningKind::Predecessor => (9, whole(note, varying), ""),
+            WarningKind::Modes => (9, "two modes of ".to_owned(), ": look at --percentiles"),
+            WarningKind::Noted => (10, whole(note, varying), ""),
+            _ => return None,
+        };
+        let is_sentence = !before.is_empty() && !before.ends_with(' ');
+        let methods = match &note.cells {
+            _ if is_sentence => Vec::new(),
+            Some(cells) => cells.methods.clone(),
+            None => vec![about(note, varying)],
+        };
+        Some(ShortNote { rank, before, methods, after: after.to_owned(), notes: 1 })
+    }
+
+    fn is_like(&self, other: &ShortNote) -> bool {
+        (self.rank, &self.before) == (other.rank, &other.before)
+    }
+
+    fn add(&mut self, other: ShortNote) {
+        self.methods.extend(other.methods);
+        self.notes += other.notes;
+    }
+
+    /// On one line of this width, unless it is a sentence that was recorded while measuring.
+    fn text(&self, width: usize) -> String {
+        let ShortNote { before, methods, after, .. } = self;
+        let named = format!("{before}{}{after}", methods.join(", "));
+        if methods.len() <= NAMED_MAX && named.width() <= width || methods.is_empty() {
+            return named;
+        }
+        let plural = if methods.len() == 1 { "" } else { "s" };
+        format!("{before}{} method{plural}{after}", methods.len())
+    }
+}
+
+fn whole(note: &Warning, varying: &VaryingParams<'_>) -> String {
+    match about(note, varying) {
+        about if about.is_empty() => note.to_string(),
+        about => format!("{about}: {note}"),
+    }
+}
+
+// Below the tables: what the commands print themselves, against the reference, one line each.
+
+/// Further lines are only counted.
+const OWN_MANY: usize = 24;
+
+pub(crate) fn custom_metrics(
+    page: &mut Page,
+    analysis: &Analysis,
+    metrics: &[String],
+    varying: &VaryingParams<'_>,
+) {
+    let lines: Vec<&CustomMetricComparison> =
+        analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
+    let mut heading = ("", "");
+    for own in lines.iter().take(OWN_MANY) {
+        if heading != (own.metric.as_str(), own.reference.as_str()) {
+            heading = (&own.metric, &own.reference);
+            page.blank();
+            page.paragraph(Style::Bold, "", &format!("{}, against {}:", heading.0, heading.1));
+        }
+        custom_metric_line(page, own, varying);
+    }
+    if let Some(left) = lines.len().checked_sub(OWN_MANY).filter(|left| *left > 0) {
+        page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
+    }
+}
+
+fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &VaryingParams<'_>) {
+    let ratio = match (own.ratio, own.low, own.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            let decimals = if high - low < 0.05 { 3 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
+            format!("{} ({} to {}) ", all[0], all[1], all[2])
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    };
+    let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
+    let what = format!("  {}{}: ", own.method, varying.in_parentheses(&own.point));
+    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
+}
+
+// Below the tables: each method compared with itself at another word or path of a param, one
+// line each.
+
+/// If there are more lines than this, only those that show a difference are printed.
+const MANY: usize = 24;
+
+pub(crate) fn param_effects(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
+    // A ladder of sizes has hundreds of lines.
+    let all = analysis.param_effects.len();
+    let lines = analysis.param_effects.iter().filter(|effect| all <= MANY || is_shown(effect));
+    let (mut heading, mut left) = (("", ""), all);
+    for effect in lines.take(MANY) {
+        left -= 1;
+        if heading != (effect.param.as_str(), effect.reference_value.as_str()) {
+            heading = (&effect.param, &effect.reference_value);
+            page.blank();
+            let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
+            page.paragraph(Style::Bold, "", &text);
+        }
+        param_effect_line(page, effect, varying);
+    }
+    if left > 0 {
+        let text = format!("  … and {left} more, --json has all");
+        page.paragraph(Style::Dim, "", &text);
+    }
+}
+
+fn is_shown(effect: &ParamComparison) -> bool {
+    matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
+}
+
+fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &VaryingParams<'_>) {
+    let comparison = &effect.comparison;
+    let (verdict, style) = match comparison.verdict {
+        Verdict::Faster => (Verdict::Faster, Style::Green),
+        Verdict::Slower => (Verdict::Slower, Style::Red),
+        Verdict::Same => (Verdict::Same, Style::Plain),
+        _ => (Verdict::Undecided, Style::Dim),
+    };
+    let word = verdict.word();
+    let ratio = match (comparison.ratio, comparison.low, comparison.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            // A file system in memory takes a hundredth of the time of a device.
+            let decimals = if ratio < 0.1 { 4 } else { 2 };
+            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
+            format!("{} ({} to {}) ", all[0], all[1], all[2])
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    };
+    let what = format!("  {}{}: ", comparison.method, varying.in_parentheses(&comparison.point));
+    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
+}
+
+/// The thresholds of the run, a line for each method and point.
+pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
+    if analysis.thresholds.is_empty() {
+        return;
+    }
+    page.blank();
+    for outcome in &analysis.thresholds {
+        let (style, word) = match outcome.verdict {
+            ThresholdVerdict::Kept => (Style::Plain, "threshold kept: "),
+            ThresholdVerdict::Exceeded => (Style::Red, "threshold exceeded: "),
+            ThresholdVerdict::Undecided => (Style::Red, "threshold undecided: "),
+        };
+        let text = format!(
+            "{}{}, {}",
+            outcome.method,
+            varying.in_parentheses(&outcome.point),
+            threshold_figures(outcome)
+        );
+        page.paragraph(style, word, &text);
+    }
+}
+
+fn threshold_figures(outcome: &ThresholdOutcome) -> String {
+    let amount = |value: f64| match outcome.metric.as_str() {
+        RATIO => units::ratio(value, 2),
+        metric => units::amount(unit(metric), value),
+    };
+    let mut text = outcome.metric.clone();
+    if let Some(value) = outcome.value {
+        text = format!("{text} {}", amount(value));
+    }
+    if let (Some(low), Some(high)) = (outcome.low, outcome.high)
+        && low < high
+    {
+        text = format!("{text} ({}–{})", amount(low), amount(high));
+    }
+    text = format!("{text}, allowed {}", amount(outcome.max));
+    match &outcome.reason {
+        Some(reason) => format!("{text}: {reason}"),
+        None => text,
+    }
+}

@@ -1,0 +1,116 @@
+//! The lists of the experiments, of the params and methods of one of them, and of published
+//! results.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::grid::{self, HeadingStyle};
+use super::{Page, PageLayout};
+use crate::published::{PREFIX, Published, Study};
+use crate::views::table::{Style, Table, TableColumn, TooWide};
+use crate::views::units::{NONE, amount};
+use crate::views::words::escape_controls;
+
+const LAYOUT: PageLayout = PageLayout { width: 80, colour: false };
+
+/// The names of experiments, each with its question.
+pub fn experiments(entries: Vec<[String; 2]>) -> String {
+    let mut page = Page::new(&LAYOUT);
+    section(&mut page, "", 0, entries);
+    page.into_text()
+}
+
+/// An experiment with its params, methods and languages, each with what it is.
+pub struct ListedExperiment<'a> {
+    pub name: &'a str,
+    pub question: &'a str,
+    pub params: Vec<[String; 2]>,
+    pub methods: Vec<[String; 2]>,
+    pub languages: Vec<[String; 2]>,
+}
+
+pub fn methods(entries: ListedExperiment<'_>) -> String {
+    let ListedExperiment { name, question, params, methods, languages } = entries;
+    let mut page = Page::new(&LAYOUT);
+    page.paragraph(Style::Plain, &format!("{name}: "), question);
+    let names = params.iter().chain(&methods).map(|[name, _]| escape_controls(name).width());
+    let width = names.max().unwrap_or_default();
+    section(&mut page, "Params:", width, params);
+    section(&mut page, "Methods:", width, methods);
+    let heading = "Other languages (--language NAME,… takes all methods in these):";
+    section(&mut page, heading, width, languages);
+    page.into_text()
+}
+
+/// Names of at least this width, each followed by its description over as many lines as needed.
+fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2]>) {
+    if entries.is_empty() {
+        return;
+    }
+    if !heading.is_empty() {
+        page.blank();
+        page.line(&[(Style::Plain, heading)]);
+    }
+    let column = |width_min, too_wide| TableColumn {
+        heading: Vec::new(),
+        width_min,
+        too_wide,
+        ..TableColumn::left("")
+    };
+    let columns = vec![column(width, TooWide::Stay), column(0, TooWide::Wrap)];
+    let mut table = Table::new(columns);
+    for entry in entries {
+        table.row(Style::Plain, entry);
+    }
+    grid::write(page, &table, HeadingStyle::Styled(Style::Plain));
+}
+
+/// The figures of one published result.
+pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
+    let mut page = Page::new(layout);
+    let name = format!("{PREFIX}{} · {}", published.name, published.machine);
+    page.paragraph(Style::Bold, "", &name);
+    page.paragraph(Style::Plain, "", published.title);
+    page.paragraph(Style::Plain, "source: ", published.source);
+    page.paragraph(Style::Plain, "known against it: ", published.caveat);
+    page.blank();
+    let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
+    let mut table = Table::plain(&heads, false);
+    for figure in &published.figures {
+        let shown = |p: f64| {
+            let found = figure.percentiles.iter().find(|(known, _)| (known - p).abs() < 0.01);
+            found.map_or(NONE.to_owned(), |(_, value)| amount(figure.unit, *value))
+        };
+        let mut cells = vec![figure.method.clone(), figure.metric.clone()];
+        cells.extend([0.0, 25.0].map(shown));
+        cells.push(amount(figure.unit, figure.p50));
+        cells.extend([75.0, 90.0, 99.0, 100.0].map(shown));
+        cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
+        table.row(Style::Plain, cells);
+    }
+    grid::write(&mut page, &table, HeadingStyle::Ruled);
+    page.into_text()
+}
+
+/// All published results, each with its source and its known defects, and the studies.
+pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
+    let mut page = Page::new(layout);
+    for published in all {
+        let name = format!("{PREFIX}{}", published.name);
+        page.line(&[(Style::Bold, &name)]);
+        let about = format!(
+            "{}, on: {}; to stand beside a run of {}",
+            published.title, published.machine, published.experiment
+        );
+        page.hanging("  ", &about);
+        page.hanging("  source: ", published.source);
+        page.hanging("  known against it: ", published.caveat);
+    }
+    page.blank();
+    page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");
+    for study in studies {
+        let claims = study.claims.len();
+        let about = format!("{}; a verdict on {claims} claims", study.title);
+        page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
+    }
+    page.into_text()
+}

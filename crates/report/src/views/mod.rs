@@ -1,0 +1,74 @@
+//! The parts that all kinds of text share: the rows of a run and their words, units, tables and
+//! charts as data.
+
+pub(crate) mod answer;
+pub(crate) mod charts;
+pub(crate) mod compare;
+pub(crate) mod fleet;
+pub(crate) mod history;
+pub(crate) mod numbers;
+pub(crate) mod rows;
+pub(crate) mod study;
+pub(crate) mod sweep;
+pub(crate) mod table;
+pub(crate) mod units;
+pub(crate) mod words;
+
+use model::param::{ParamValue, Point};
+use model::run::Run;
+
+/// How the figures of a run are shown. A stored run contains only the name of its experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// A table for each point or sweep, with verdicts.
+    Tables,
+    /// The same, but points that differ by a size are combined.
+    SizeSweep,
+    /// A line for each point, and no verdicts.
+    Rows,
+}
+
+pub fn view(run: &Run) -> View {
+    match run.experiment.as_str() {
+        model::numbers::EXPERIMENT => View::Rows,
+        "memory" => View::SizeSweep,
+        _ => View::Tables,
+    }
+}
+
+/// The params that distinguish the points of a run.
+pub(crate) struct VaryingParams<'a> {
+    pub names: Vec<&'a str>,
+}
+
+impl<'a> VaryingParams<'a> {
+    pub(crate) fn of_run(run: &'a Run) -> VaryingParams<'a> {
+        VaryingParams::of_points(&run.points.iter().collect::<Vec<_>>())
+    }
+
+    pub(crate) fn of_points(points: &[&'a Point]) -> VaryingParams<'a> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in points.iter().flat_map(|point| point.iter()) {
+            let first: Option<&ParamValue> = points.first().and_then(|point| point.get(name));
+            if !names.contains(&name) && points.iter().any(|p| p.get(name) != first) {
+                names.push(name);
+            }
+        }
+        VaryingParams { names }
+    }
+
+    /// `buffer=64Ki`: the values of the point that vary in the run; empty if none varies.
+    pub(crate) fn shown(&self, point: &Point) -> String {
+        units::point(&point.only(|name| self.names.contains(&name)))
+    }
+
+    /// ` (buffer=64Ki)`, to follow a method's name; empty if none varies.
+    pub(crate) fn in_parentheses(&self, point: &Point) -> String {
+        let shown = self.shown(point);
+        if shown.is_empty() { shown } else { format!(" ({shown})") }
+    }
+
+    pub(crate) fn fixed(&self, point: &Point) -> String {
+        units::point(&point.only(|name| !self.names.contains(&name)))
+    }
+}

@@ -1,0 +1,695 @@
+//! A published study beside runs of ours: each line of its table with the methods that answer the
+//! same, what differs, and the verdict on each claim. The figures of other machines decide nothing.
+
+pub(crate) mod words;
+
+use std::collections::BTreeMap;
+
+use analysis::stats::nearest_rank;
+use analysis::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim};
+use model::metric::{CPU, WALL};
+use model::param::{ParamValue, bytes};
+use model::run::{Role, Run};
+
+use super::VaryingParams;
+use super::rows::{metric, percentile};
+use crate::published::{Claim, Drawing, Published, Study, StudyRow, Test};
+use crate::views::charts;
+use model::numbers;
+
+/// A run of ours with its analysis.
+pub(crate) type Analyzed<'a> = (&'a Run, &'a Analysis);
+
+pub struct StudyReport<'a> {
+    pub study: &'a Study,
+    /// The published results, one for each machine.
+    pub published: &'a [Published],
+    pub runs: Vec<Analyzed<'a>>,
+    /// Methods that cannot be measured on this machine, each with the reason.
+    pub absent: &'a BTreeMap<String, String>,
+}
+
+/// The origin of the figures of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureOrigin<'a> {
+    /// The machine of the author.
+    Author(&'a str),
+    /// A method that measures the same quantity by the same means.
+    Same(&'a str),
+    /// A method that does the same job in the same way.
+    InItsPlace(&'a str),
+}
+
+/// A line of figures below the label of a row.
+pub struct StudyLine<'a> {
+    pub whose: FigureOrigin<'a>,
+    /// The p50 of each column of the study.
+    pub figures: Vec<Option<f64>>,
+    /// To the first row of the same quantity, on the same machine.
+    pub ratio: Option<f64>,
+}
+
+pub struct Block<'a> {
+    pub key: &'a str,
+    pub label: &'a str,
+    pub lines: Vec<StudyLine<'a>>,
+}
+
+/// A cell of one of the runs.
+#[derive(Clone, Copy)]
+struct CellIndex {
+    run: usize,
+    cell: usize,
+}
+
+impl<'a> StudyReport<'a> {
+    /// The rows of the author, in the author's order.
+    pub fn blocks(&self) -> Vec<Block<'a>> {
+        self.study.rows.iter().map(|row| self.block(row)).collect()
+    }
+
+    fn block(&self, row: &'a StudyRow) -> Block<'a> {
+        let author =
+            self.published.iter().map(|published| FigureOrigin::Author(&published.machine));
+        let own = row.method.iter().map(|method| FigureOrigin::Same(method));
+        let stand_in = row.stand_in.iter().map(|method| FigureOrigin::InItsPlace(method));
+        let lines = author.chain(own).chain(stand_in).filter_map(|whose| self.line(row, whose));
+        Block { key: &row.key, label: row.label(), lines: lines.collect() }
+    }
+
+    /// `None` if the line has no figure at all.
+    fn line(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<StudyLine<'a>> {
+        let columns = self.study.columns.iter();
+        let figures = columns.map(|column| self.figure(row, whose, column));
+        let figures: Vec<Option<f64>> = figures.collect();
+        figures.iter().any(Option::is_some).then(|| {
+            let ratio = self.ratio(row, whose);
+            StudyLine { whose, figures, ratio }
+        })
+    }
+
+    fn figure(&self, row: &StudyRow, whose: FigureOrigin<'_>, column: &str) -> Option<f64> {
+        match whose {
+            FigureOrigin::Author(machine) => {
+                let own = self.published.iter().find(|published| published.machine == machine)?;
+                row.figure(own, column)
+            }
+            FigureOrigin::Same(method) | FigureOrigin::InItsPlace(method) => {
+                let cell_index = self.find_cell(row, method).ok().filter(|_| row.shows(column))?;
+                self.p50(cell_index, row.metric(column))
+            }
+        }
+    }
+
+    fn p50(&self, cell_index: CellIndex, name: &str) -> Option<f64> {
+        let (_, analysis) = self.runs[cell_index.run];
+        let summary = analysis.cells.iter().find(|summary| summary.cell == cell_index.cell);
+        let p50 = percentile(metric(summary, name)?, 50)?.value;
+        Some(p50).filter(|value| value.is_finite())
+    }
+
+    /// Of the first time among the row's columns, or else of their first one. Rows of other
+    /// quantities, and rows without a group, have none.
+    fn ratio(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<f64> {
+        let columns = &self.study.columns;
+        let is_shown = |column: &&String| row.shows(column);
+        let is_time = |column: &&String| [WALL, CPU].contains(&column.as_str());
+        let time = columns.iter().filter(is_shown).find(is_time);
+        let column = time.or_else(|| columns.iter().find(is_shown))?;
+        let mut group = self.study.rows.iter().filter(|other| other.group == row.group);
+        let first = group.find_map(|other| {
+            let same = match whose {
+                FigureOrigin::Author(_) => Some(whose),
+                FigureOrigin::InItsPlace(_) if other.stand_in.is_some() => {
+                    other.stand_in.as_deref().map(FigureOrigin::InItsPlace)
+                }
+                _ => other.method.as_deref().map(FigureOrigin::Same),
+            };
+            self.figure(other, same?, column)
+        })?;
+        let own = self.figure(row, whose, column)?;
+        Some(own / first).filter(|ratio| ratio.is_finite() && !row.group.is_empty())
+    }
+
+    /// The cells of the runs that belong to no row of the study, with the params that vary.
+    pub fn alone(&self) -> Vec<(String, Vec<Option<f64>>)> {
+        let mut found = Vec::new();
+        for (at, (run, analysis)) in self.runs.iter().enumerate() {
+            let varying = VaryingParams::of_run(run);
+            for summary in &analysis.cells {
+                let cell = &run.cells[summary.cell];
+                let cell_index = CellIndex { run: at, cell: summary.cell };
+                if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(cell_index)
+                {
+                    continue;
+                }
+                let figures = self.study.columns.iter().map(|column| self.p50(cell_index, column));
+                let figures: Vec<Option<f64>> = figures.collect();
+                let title = cell.point.text("row").ok().and_then(numbers::row);
+                let name = title.map_or_else(
+                    || format!("{}{}", cell.method, varying.in_parentheses(&cell.point)),
+                    |row| row.title.trim().to_owned(),
+                );
+                if figures.iter().any(Option::is_some) {
+                    found.push((name, figures));
+                }
+            }
+        }
+        found
+    }
+
+    fn has_row(&self, cell_index: CellIndex) -> bool {
+        self.study.rows.iter().any(|row| {
+            let mut methods = row.method.iter().chain(&row.stand_in);
+            methods.any(|method| {
+                self.find_cell(row, method)
+                    .is_ok_and(|found| (found.run, found.cell) == (cell_index.run, cell_index.cell))
+            })
+        })
+    }
+
+    /// The cell of a method at the values of a row, or why there is none.
+    fn find_cell(&self, row: &StudyRow, method: &str) -> Result<CellIndex, String> {
+        let experiment = self.study.experiment(row);
+        let mut reason = None;
+        for (at, (run, analysis)) in self.runs.iter().enumerate() {
+            if run.experiment != experiment {
+                continue;
+            }
+            let mut cells: Vec<usize> =
+                (0..run.cells.len()).filter(|cell| is_at(run, *cell, row, method)).collect();
+            cells.sort_by_key(|cell| !self.is_theirs(run, *cell));
+            for cell in cells {
+                let wrong = analysis.cells.iter().any(|s| s.cell == cell && s.wrong_answer);
+                let status = &run.cells[cell].status;
+                if !run.cells[cell].has_figures() {
+                    reason = reason.or(status.reason().map(str::to_owned));
+                } else if wrong {
+                    reason = Some("its answer is not that of most methods".to_owned());
+                } else {
+                    return Ok(CellIndex { run: at, cell });
+                }
+            }
+        }
+        let second = row.at.iter().find(|(_, value)| **value == ParamValue::from(SECOND));
+        let needs = second.map(|(name, _)| format!("it needs two values of --{name}"));
+        let absent = self.absent.get(method).cloned();
+        Err(reason.or(absent).or(needs).unwrap_or_else(|| NOT_IN_THE_RUN.to_owned()))
+    }
+
+    /// Whether the cell is at the author's values.
+    fn is_theirs(&self, run: &Run, cell: usize) -> bool {
+        let part = self.study.parts.iter().find(|part| part.experiment == run.experiment);
+        let point = &run.cells[cell].point;
+        part.is_none_or(|part| {
+            part.theirs.iter().all(|(name, value)| point.get(name).is_none_or(|own| own == value))
+        })
+    }
+
+    /// The methods of the study that were not measured, by reason; none where only published
+    /// results are compared.
+    pub fn not_measured(&self) -> Vec<(String, Vec<&'a str>)> {
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+        let only_published = self.runs.is_empty() && self.absent.is_empty();
+        for row in self.study.rows.iter().filter(|_| !only_published) {
+            for method in row.method.iter().chain(&row.stand_in) {
+                let Err(reason) = self.find_cell(row, method) else { continue };
+                let at = found.iter().position(|(known, _)| *known == reason);
+                let at = at.unwrap_or_else(|| {
+                    found.push((reason, Vec::new()));
+                    found.len() - 1
+                });
+                if !found[at].1.contains(&method.as_str()) {
+                    found[at].1.push(method);
+                }
+            }
+        }
+        found
+    }
+
+    /// The differences between the study and the runs, the amount of work first.
+    pub fn differs(&self) -> Vec<String> {
+        let mut found = self.other_work();
+        if !self.runs.is_empty() {
+            found.push(format!("replicates: {}", self.study.replicates));
+            found.extend(self.study.differs.iter().cloned());
+        }
+        found
+    }
+
+    /// The params at which a run did another amount of work than the author's programs.
+    pub fn other_work(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (run, _) in &self.runs {
+            let part = self.study.parts.iter().find(|part| part.experiment == run.experiment);
+            for (name, theirs) in part.iter().flat_map(|part| &part.theirs) {
+                let mut here = distinct(run, name);
+                here.retain(|value| *value != theirs);
+                if !here.is_empty() {
+                    let here: Vec<String> = here.into_iter().map(|v| shown(name, v)).collect();
+                    found.push(format!(
+                        "{name}: {} here, {} there; times, counts and memory are not those of the same work",
+                        here.join(" and "),
+                        shown(name, theirs)
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The reason of a method that could have been measured.
+const NOT_IN_THE_RUN: &str = "not measured in this run";
+
+/// The words that stand for the first and for the second value of a param in a run.
+const FIRST: &str = "#1";
+const SECOND: &str = "#2";
+
+fn is_at(run: &Run, cell: usize, row: &StudyRow, method: &str) -> bool {
+    let cell = &run.cells[cell];
+    let fits = |(name, value): (&String, &ParamValue)| {
+        let nth = |n: usize| distinct(run, name).get(n).copied();
+        let wanted = match value {
+            ParamValue::Text(word) if word == FIRST => nth(0),
+            ParamValue::Text(word) if word == SECOND => match nth(1) {
+                Some(second) => Some(second),
+                None => return false,
+            },
+            _ => Some(value),
+        };
+        // A param that the method does not read has no influence on it.
+        cell.point.get(name).is_none_or(|own| wanted.is_none_or(|wanted| own == wanted))
+    };
+    cell.method == method && row.at.iter().all(fits)
+}
+
+/// The values of a param, in the order of the run's points.
+fn distinct<'a>(run: &'a Run, name: &str) -> Vec<&'a ParamValue> {
+    let mut values = Vec::new();
+    for value in run.points.iter().filter_map(|point| point.get(name)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+/// `512 MB`, `8 MiB`, `1000`.
+fn shown(name: &str, value: &ParamValue) -> String {
+    let is_bytes = ["size", "buffer"].contains(&name);
+    match value {
+        ParamValue::Number(n) if is_bytes && *n > 0 && n.is_multiple_of(1_000_000) => {
+            format!("{} MB", n / 1_000_000)
+        }
+        ParamValue::Number(n) if is_bytes => {
+            let text = bytes(*n);
+            let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            let (number, unit) = text.split_at(digits);
+            format!("{number} {}", if unit.is_empty() { "B" } else { unit })
+        }
+        value => value.to_string(),
+    }
+}
+
+// The data of the figures of a study: the author's and our own, in the form that the author drew.
+
+/// The percentiles that the curves join.
+const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
+
+/// Each p in percent, with its value.
+pub(crate) type Curve = Vec<(f64, f64)>;
+
+/// The curves of one machine.
+pub(crate) struct Curves {
+    pub title: String,
+    /// The number of the study's row, and its curve.
+    pub lines: Vec<(usize, Curve)>,
+}
+
+/// A panel of distributions.
+pub(crate) struct Boxes {
+    pub title: String,
+    /// The value of the param at the axis, and the box of the samples at it.
+    pub(crate) boxes: Vec<(String, Spread)>,
+}
+
+/// The quartiles, the ends of the whiskers, and the samples beyond them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) quartiles: [f64; 3],
+    /// The last samples within 1.5 times the distance of the quartiles.
+    pub(crate) whiskers: [f64; 2],
+    pub outliers: Vec<f64>,
+}
+
+impl Spread {
+    pub(crate) fn from_samples(mut samples: Vec<f64>) -> Option<Spread> {
+        samples.retain(|value| value.is_finite());
+        samples.sort_unstable_by(f64::total_cmp);
+        let at = |p: f64| nearest_rank(samples.len(), p).map(|rank| samples[rank - 1]);
+        let quartiles = [at(25.0)?, at(50.0)?, at(75.0)?];
+        let reach = 1.5 * (quartiles[2] - quartiles[0]);
+        let [low, high] = [quartiles[0] - reach, quartiles[2] + reach];
+        let within = |value: &&f64| (low..=high).contains(*value);
+        let mut inner = samples.iter().filter(within);
+        let first = *inner.next()?;
+        let whiskers = [first, inner.next_back().copied().unwrap_or(first)];
+        let outliers = samples.iter().filter(|value| !within(value)).copied().collect();
+        Some(Spread { quartiles, whiskers, outliers })
+    }
+}
+
+impl<'a> StudyReport<'a> {
+    /// One for each machine of the author, one for the methods of here, and one for those in the
+    /// place of the author's.
+    pub(crate) fn curves(&self, metric: &str) -> Vec<Curves> {
+        let own: fn(&StudyRow) -> Option<&str> = |row| row.method.as_deref();
+        let other: fn(&StudyRow) -> Option<&str> = |row| row.stand_in.as_deref();
+        let machines = self.published.iter().map(|published| {
+            let line = |row: &StudyRow| {
+                let mut of_row = published
+                    .figures
+                    .iter()
+                    .filter(|figure| figure.method == row.published && figure.metric == metric);
+                of_row.next().map(|figure| figure.percentiles.clone())
+            };
+            self.curves_of(published.machine.clone(), &line)
+        });
+        let here = [("here", own), ("here, in their place", other)].map(|(title, method)| {
+            let line = |row: &StudyRow| {
+                let cell_index = self.find_cell(row, method(row)?).ok()?;
+                let samples = self.samples(cell_index, row.metric(metric));
+                let at = |p: f64| Some((p, samples[nearest_rank(samples.len(), p)? - 1]));
+                PERCENTILES.into_iter().map(at).collect()
+            };
+            self.curves_of(title.to_owned(), &line)
+        });
+        machines.chain(here).filter(|curves| !curves.lines.is_empty()).collect()
+    }
+
+    fn curves_of(&self, title: String, line: &dyn Fn(&StudyRow) -> Option<Curve>) -> Curves {
+        let rows = self.study.rows.iter().enumerate();
+        let lines = rows.filter_map(|(at, row)| Some((at, line(row)?)));
+        Curves { title, lines: lines.filter(|(_, line)| !line.is_empty()).collect() }
+    }
+
+    /// In order.
+    fn samples(&self, cell_index: CellIndex, metric: &str) -> Vec<f64> {
+        let cell = &self.runs[cell_index.run].0.cells[cell_index.cell];
+        let mut samples: Vec<f64> = cell.counted(metric).map(|(_, value)| value).collect();
+        samples.sort_unstable_by(f64::total_cmp);
+        samples
+    }
+
+    /// Our own distributions at each value of a param, a panel for each combination of the others.
+    pub(crate) fn distributions(&self, drawing: &Drawing) -> Vec<Boxes> {
+        let mut panels: Vec<Boxes> = Vec::new();
+        for (run, _) in &self.runs {
+            let cells = run.cells.iter().filter(|cell| cell.role == Role::Contender);
+            for cell in cells.filter(|cell| cell.has_figures()) {
+                let Some(at) = cell.point.get(&drawing.by) else { continue };
+                let of_panel = drawing.panels.iter().filter_map(|name| cell.point.get(name));
+                let words = of_panel.map(charts::value).chain([cell.method.clone()]);
+                let title = words.collect::<Vec<String>>().join(" · ");
+                let samples = cell.counted(&drawing.metric).map(|(_, value)| value).collect();
+                let Some(spread) = Spread::from_samples(samples) else { continue };
+                let entry = (label(at), spread);
+                match panels.iter_mut().find(|panel| panel.title == title) {
+                    Some(panel) => panel.boxes.push(entry),
+                    None => panels.push(Boxes { title, boxes: vec![entry] }),
+                }
+            }
+        }
+        panels
+    }
+
+    /// The bars of one metric: the label of each row, and whose value each bar is.
+    pub(crate) fn bars(&self, metric: &str) -> Vec<(&'a str, Vec<(FigureOrigin<'a>, f64)>)> {
+        let Some(column) = self.study.columns.iter().position(|column| column == metric) else {
+            return Vec::new();
+        };
+        let of_block = |block: Block<'a>| {
+            let lines = block.lines.iter();
+            let bars = lines.filter_map(|line| Some((line.whose, line.figures[column]?)));
+            (block.label, bars.collect::<Vec<_>>())
+        };
+        let all = self.blocks().into_iter().map(of_block);
+        all.filter(|(_, bars)| !bars.is_empty()).collect()
+    }
+}
+
+/// A number as the author writes it.
+fn label(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Number(n) => super::units::count(*n as f64),
+        ParamValue::Text(_) => charts::value(value),
+    }
+}
+
+// The verdict on each claim of a study: by the methods that its author measured, and where these
+// cannot be measured, by those that stand in their place.
+
+/// The probability that any verdict of a study is wrong.
+const ALPHA: f64 = 0.05;
+
+pub(crate) struct JudgedClaim<'a> {
+    pub claim: &'a Claim,
+    pub own: ClaimOutcome<'a>,
+    /// The outcome by methods that replace the author's; `None` if the author's were measured.
+    pub in_their_place: Option<ClaimOutcome<'a>>,
+}
+
+pub(crate) enum ClaimOutcome<'a> {
+    /// The reason.
+    NotHere(String),
+    Judged {
+        verdict: Claimed,
+        tests: Vec<TestResult<'a>>,
+        missing: Vec<String>,
+    },
+}
+
+/// A test of a claim with its result.
+pub(crate) struct TestResult<'a> {
+    pub test: &'a Test,
+    /// The methods that were measured, or the name of what the first one is divided by.
+    pub names: [String; 2],
+    pub verdict: Claimed,
+    pub found: Ratio,
+}
+
+/// Which methods of the rows are meant.
+#[derive(Clone, Copy)]
+enum RowMethods {
+    Own,
+    InTheirPlace,
+}
+
+/// A test whose cells were found.
+struct MeasuredTest<'a> {
+    test: &'a Test,
+    names: [String; 2],
+    run: usize,
+    of: CellMetric<'a>,
+    to: Basis<'a>,
+}
+
+impl MeasuredTest<'_> {
+    fn is_same(&self, other: &MeasuredTest<'_>) -> bool {
+        (self.run, self.of, self.to) == (other.run, other.of, other.to)
+    }
+}
+
+/// The tests of a claim, and why the others cannot be made.
+struct TestPlan<'a> {
+    found: Vec<MeasuredTest<'a>>,
+    missing: Vec<String>,
+}
+
+impl<'a> StudyReport<'a> {
+    pub(crate) fn judgements(&self) -> Vec<JudgedClaim<'a>> {
+        let claims = self.study.claims.iter();
+        let plans = claims.map(|claim| (claim, self.plans(claim))).collect::<Vec<_>>();
+        let all = plans.iter().flat_map(|(_, (own, other))| own.iter().chain(other));
+        let tests: usize = all.map(|plan| plan.found.len()).sum();
+        let alpha = ALPHA / tests.max(1) as f64;
+        let judged = plans.into_iter().map(|(claim, (own, other))| JudgedClaim {
+            claim,
+            own: own.map_or_else(
+                || ClaimOutcome::NotHere(claim.not_here.clone()),
+                |plan| self.outcome(claim, plan, alpha),
+            ),
+            in_their_place: other.map(|plan| self.outcome(claim, plan, alpha)),
+        });
+        judged.collect()
+    }
+
+    /// The tests by the author's methods, and those by their replacements if no test by the
+    /// author's is possible.
+    fn plans(&self, claim: &'a Claim) -> (Option<TestPlan<'a>>, Option<TestPlan<'a>>) {
+        if !claim.not_here.is_empty() {
+            return (None, None);
+        }
+        let own = self.plan(&claim.tests, RowMethods::Own);
+        let tests = claim.stand_in_tests.as_ref().unwrap_or(&claim.tests);
+        let other = own.found.is_empty().then(|| self.plan(tests, RowMethods::InTheirPlace));
+        // A method without a replacement is named once.
+        let other = other.filter(|plan| !plan.found.is_empty());
+        (Some(own), other)
+    }
+
+    fn plan(&self, tests: &'a [Test], kind: RowMethods) -> TestPlan<'a> {
+        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new() };
+        for test in tests {
+            match self.found(test, kind) {
+                // One method may replace two methods of the author.
+                Ok(found) if plan.found.iter().any(|known| known.is_same(&found)) => {}
+                Ok(found) => plan.found.push(found),
+                Err(reason) if plan.missing.contains(&reason) => {}
+                Err(reason) => plan.missing.push(reason),
+            }
+        }
+        plan
+    }
+
+    fn found(&self, test: &'a Test, kind: RowMethods) -> Result<MeasuredTest<'a>, String> {
+        let (row, name, of) = self.cell_of(&test.of, kind)?;
+        let quantity = |row: &'a StudyRow, cell_index: CellIndex, metric: &'a str| CellMetric {
+            cell: cell_index.cell,
+            metric: row.metric(metric),
+        };
+        let of_quantity = quantity(row, of, &test.metric);
+        let (basis, basis_name) = match (&test.to, &test.to_param) {
+            (Some(to), _) => {
+                let (row, name, cell_index) = self.cell_of(to, kind)?;
+                if cell_index.run != of.run {
+                    return Err("its methods are of two runs".to_owned());
+                }
+                let metric = test.to_metric.as_ref().unwrap_or(&test.metric);
+                (Basis::Of(quantity(row, cell_index, metric)), name)
+            }
+            (None, Some(param)) => {
+                let point = &self.runs[of.run].0.cells[of.cell].point;
+                let value = point.number(param).ok().filter(|value| *value > 0);
+                let value = value.ok_or_else(|| format!("{name} has no --{param}"))?;
+                (Basis::Value(value as f64), param.clone())
+            }
+            (None, None) => (Basis::Value(1.0), String::new()),
+        };
+        Ok(MeasuredTest {
+            test,
+            names: [name, basis_name],
+            run: of.run,
+            of: of_quantity,
+            to: basis,
+        })
+    }
+
+    fn cell_of(
+        &self,
+        key: &str,
+        kind: RowMethods,
+    ) -> Result<(&'a StudyRow, String, CellIndex), String> {
+        let row = self.study.row(key).ok_or_else(|| format!("there is no row {key}"))?;
+        let method = match kind {
+            RowMethods::Own => row.method.as_deref(),
+            RowMethods::InTheirPlace => row.stand_in.as_deref().or(row.method.as_deref()),
+        };
+        let why = if row.not_here.is_empty() { &self.study.not_here } else { &row.not_here };
+        let method = method.ok_or_else(|| why.clone())?;
+        let cell_index = self.find_cell(row, method).map_err(|reason| match reason.as_str() {
+            NOT_IN_THE_RUN => format!("{method} was not measured"),
+            _ => reason,
+        })?;
+        // Rows of one method at several points are distinguished by their labels.
+        let shared = self.study.rows.iter().filter(|other| {
+            other.method.as_deref() == Some(method) || other.stand_in.as_deref() == Some(method)
+        });
+        let is_shared = shared.filter(|other| other.at != row.at).count() > 0;
+        let name = match (is_shared, method) {
+            (false, method) => method.to_owned(),
+            (true, "row") => row.label().to_owned(),
+            (true, method) => format!("{method} ({})", row.label()),
+        };
+        Ok((row, name, cell_index))
+    }
+
+    fn outcome(&self, claim: &Claim, plan: TestPlan<'a>, alpha: f64) -> ClaimOutcome<'a> {
+        if plan.found.is_empty() {
+            return ClaimOutcome::NotHere(plan.missing.join("; "));
+        }
+        let tests = plan.found.into_iter().map(|found| {
+            let MeasuredTest { test, names, run, of, to } = found;
+            let (verdict, found) = judge_claim(self.runs[run].0, of, to, test.range(), alpha);
+            TestResult { test, names, verdict, found }
+        });
+        let tests: Vec<TestResult<'_>> = tests.collect();
+        let is_whole = plan.missing.is_empty();
+        let verdicts: Vec<Claimed> = tests.iter().map(|tested| tested.verdict).collect();
+        let verdict = combined(claim.any, is_whole, &verdicts);
+        ClaimOutcome::Judged { verdict, tests, missing: plan.missing }
+    }
+}
+
+/// All tests are needed, or one of them; those that are missing are open.
+fn combined(any: bool, is_whole: bool, tests: &[Claimed]) -> Claimed {
+    let (decides, needs_all) = if any {
+        (Claimed::Confirmed, Claimed::Refuted)
+    } else {
+        (Claimed::Refuted, Claimed::Confirmed)
+    };
+    if tests.contains(&decides) {
+        decides
+    } else if is_whole && tests.iter().all(|verdict| *verdict == needs_all) {
+        needs_all
+    } else {
+        Claimed::Undecided
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod figures_tests {
+    use super::*;
+
+    #[test]
+    fn outliers_are_beyond_one_and_a_half_times_the_distance_of_the_quartiles() {
+        let samples = (1..=8).map(f64::from).chain([11.0, 12.1, f64::NAN]).collect();
+        let spread = Spread::from_samples(samples).unwrap();
+        // Quartiles 3 and 8: the whiskers end at most at 15.5 and at -4.5.
+        let expected =
+            Spread { quartiles: [3.0, 5.0, 8.0], whiskers: [1.0, 12.1], outliers: Vec::new() };
+        assert_eq!(spread, expected);
+        let samples = [5.0, 1.0, 6.0, 5.5, 9.0, 5.2].to_vec();
+        let spread = Spread::from_samples(samples).unwrap();
+        let expected =
+            Spread { quartiles: [5.0, 5.2, 6.0], whiskers: [5.0, 6.0], outliers: vec![1.0, 9.0] };
+        assert_eq!(spread, expected);
+        assert_eq!(Spread::from_samples(vec![f64::NAN]), None);
+        assert!(Spread::from_samples(vec![2.0]).is_some());
+    }
+}
+
+#[cfg(test)]
+mod verdicts_tests {
+    use Claimed::{Confirmed, Refuted, Undecided};
+
+    use super::*;
+
+    #[test]
+    fn a_claim_needs_all_of_its_tests_or_one() {
+        let all = |whole, tests: &[Claimed]| combined(false, whole, tests);
+        assert_eq!(all(true, &[Confirmed, Confirmed]), Confirmed);
+        assert_eq!(all(false, &[Confirmed, Confirmed]), Undecided);
+        assert_eq!(all(true, &[Confirmed, Undecided]), Undecided);
+        assert_eq!(all(false, &[Undecided, Refuted]), Refuted);
+        let any = |whole, tests: &[Claimed]| combined(true, whole, tests);
+        assert_eq!(any(true, &[Refuted, Refuted]), Refuted);
+        assert_eq!(any(false, &[Refuted, Refuted]), Undecided);
+        assert_eq!(any(false, &[Refuted, Confirmed]), Confirmed);
+        assert_eq!(any(true, &[Refuted, Undecided]), Undecided);
+    }
+}
