@@ -57,7 +57,7 @@ pub fn size_sweep(run: &Run) -> Option<SizeSweep<'_>> {
 
 fn is_of_sweep(point: &Point) -> bool {
     let latency = ParamValue::from("latency");
-    point.get("job") == Some(&latency) && point.get("size").is_some()
+    point.get("job").is_none_or(|job| *job == latency) && point.get("size").is_some()
 }
 
 fn sizes(run: &Run) -> Vec<u64> {

@@ -2,6 +2,7 @@
 //! its environment, and the rows of `bytelab numbers`. Nothing here reads a clock, a file or the
 //! environment, or prints.
 
+pub mod descriptor;
 pub mod facts;
 pub mod metric;
 pub mod numbers;

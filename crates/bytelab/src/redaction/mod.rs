@@ -124,7 +124,7 @@ impl Redactor<'_> {
     }
 
     fn definition(&self, definition: Definition) -> Definition {
-        let Definition { file, text, thresholds } = definition;
+        let Definition { file, text, thresholds, primary_metrics, view } = definition;
         let threshold = |Threshold { methods, metric, max }: Threshold| Threshold {
             methods: methods.iter().map(|method| self.method(method)).collect(),
             metric: self.metric(&metric),
@@ -134,6 +134,8 @@ impl Redactor<'_> {
             file: if file.is_empty() { file } else { self.path(&file) },
             text: self.name("command", &text),
             thresholds: thresholds.into_iter().map(threshold).collect(),
+            primary_metrics: primary_metrics.iter().map(|name| self.metric(name)).collect(),
+            view,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use measure::experiment::{Execution, Experiment, Method};
+use model::descriptor::View;
 use model::param::{Param, ParamKind, Point};
 use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
@@ -65,8 +66,13 @@ impl Marks {
 
     fn plan(&mut self, is_own: bool) -> Plan {
         let threshold = Threshold { methods: vec![self.next()], metric: self.next(), max: 1.0 };
-        let definition =
-            Definition { file: self.next(), text: self.next(), thresholds: vec![threshold] };
+        let definition = Definition {
+            file: self.next(),
+            text: self.next(),
+            thresholds: vec![threshold],
+            primary_metrics: vec![self.next()],
+            view: View::default(),
+        };
         Plan {
             rounds: 1,
             time_limit_ns: 1,

@@ -384,3 +384,37 @@ fn the_work_of_a_child_is_the_work_of_its_command() {
     assert_eq!(without_wait.is_some(), of("shell", "cpu_delay_ns").is_some(), "{json}");
     assert!(without_wait.is_none_or(|ns| ns > direct / 2.0), "{json}");
 }
+
+const SIZES: &str = r#"
+primary_metrics = ["user_ns", "wall_ns"]
+view = "size-sweep"
+
+[[param]]
+name = "size"
+kind = "bytes"
+default = "1,2,4,8,16,32"
+
+[[method]]
+name = "a"
+command = "true {size}"
+"#;
+
+#[test]
+fn an_experiment_of_ones_own_has_primary_metrics_and_a_sweep_of_sizes() {
+    let world = World::new();
+    let ran = world.own(SIZES, &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("by size"), "{}", ran.stdout);
+    let tables = SIZES.replace("size-sweep", "tables");
+    let ran = world.own(&tables, &["--size", "1"]);
+    let head = ran.stdout.lines().find(|line| line.contains("wall p50")).unwrap();
+    assert_eq!(head.matches(" user ").count(), 1, "{}", ran.stdout);
+    assert_eq!(head.matches("wall").count(), 1, "{}", ran.stdout);
+    let wrong = world.own(&SIZES.replace("user_ns", "usr_ns"), &[]);
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("there is no metric usr_ns; did you mean user_ns"),
+        "{}",
+        wrong.stderr
+    );
+}

@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use byte_stream::parse_bytes;
 use measure::experiment::{Answer, Experiment, Method};
+use model::descriptor::View;
+use model::metric;
 use model::run::{RATIO, Threshold};
 
 use super::data::{DataHooks, DataSource};
 use super::file::{
     AnswerSource, At, CacheWord, Content, DataTable, File, HooksTable, PlanTable, Scalar,
-    ThresholdTable, Words,
+    ThresholdTable, ViewWord, Words,
 };
 use super::location::{Mistake, suggestion};
 use super::methods;
@@ -21,6 +23,8 @@ use model::pattern::matches;
 pub(super) struct Checked {
     pub(super) experiment: Experiment,
     pub(super) thresholds: Vec<Threshold>,
+    pub(super) primary_metrics: Vec<String>,
+    pub(super) view: View,
     pub(super) defaults: Vec<(&'static str, String)>,
 }
 
@@ -45,6 +49,11 @@ pub(super) fn check(
         }
     }
     let thresholds = thresholds(&file.threshold, &methods)?;
+    let primary_metrics = primary_metrics(&file)?;
+    let view = match file.view {
+        ViewWord::Tables => View::Tables,
+        ViewWord::SizeSweep => View::SizeSweep,
+    };
     let defaults = defaults(&file.plan)?;
     let origin = if file_origin.file.is_empty() {
         "Typed on the command line.".to_owned()
@@ -62,7 +71,21 @@ pub(super) fn check(
         dir: Some(file_origin.dir.clone()),
         data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
     };
-    Ok(Checked { experiment, thresholds, defaults })
+    Ok(Checked { experiment, thresholds, primary_metrics, view, defaults })
+}
+
+/// The metrics that have a column.
+fn primary_metrics(file: &File) -> Result<Vec<String>, Mistake> {
+    let own = || file.metrics.keys().map(String::as_str);
+    let known = || metric::METRICS.iter().map(|metric| metric.name).chain(own());
+    let checked = |At { value, span }: &At<String>| {
+        if known().any(|name| name == value) {
+            return Ok(value.clone());
+        }
+        let text = format!("there is no metric {value}{}", suggestion(value, known()));
+        Err(Mistake::at(span, text))
+    };
+    file.primary_metrics.iter().map(checked).collect()
 }
 
 fn name(

@@ -40,6 +40,12 @@ pub(super) struct File {
     /// first group is the value
     #[serde(default)]
     pub(super) metrics: BTreeMap<String, At<String>>,
+    /// Metrics that have a column in its tables, besides the time and the memory that all have
+    #[serde(default)]
+    pub(super) primary_metrics: Vec<At<String>>,
+    /// How its figures are shown [default: tables]
+    #[serde(default)]
+    pub(super) view: ViewWord,
     /// Commands around the measuring, which are not timed
     #[serde(default)]
     pub(super) hooks: HooksTable,
@@ -78,6 +84,18 @@ pub(super) enum KindWord {
     Count,
     Path,
     Word,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ViewWord {
+    /// A table for each combination of values, with verdicts
+    #[default]
+    Tables,
+    /// The same, but the times of combinations that differ by the param `size` (six values or more)
+    /// are one table
+    SizeSweep,
 }
 
 #[derive(Debug, Deserialize)]

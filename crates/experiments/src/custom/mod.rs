@@ -16,6 +16,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::experiment::Experiment;
 use model::run::Definition;
 
+use self::check::Checked;
 use self::names::FileOrigin;
 pub use self::names::{PROGRAM, ReservedNames};
 
@@ -115,8 +116,9 @@ fn declared(
         .and_then(|file| check::check(file, file_origin, taken));
     let checked = understood.map_err(|mistake| anyhow!(mistake.located(name, &text)))?;
     let file = file_origin.file.clone();
-    let definition = Definition { file, text, thresholds: checked.thresholds };
-    Ok(LoadedExperiment { experiment: checked.experiment, definition, defaults: checked.defaults })
+    let Checked { experiment, thresholds, primary_metrics, view, defaults } = checked;
+    let definition = Definition { file, text, thresholds, primary_metrics, view };
+    Ok(LoadedExperiment { experiment, definition, defaults })
 }
 
 fn read(path: &Path) -> Result<String> {

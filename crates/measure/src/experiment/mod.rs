@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow, ensure};
 use regex_lite::Regex;
 
 use crate::stop::Stop;
+use model::descriptor::JOB_PARAMS;
 use model::metric;
 use model::param::{Param, ParamKind, ParamValue, Point};
 use model::run::Role;
@@ -81,9 +82,6 @@ pub struct Method {
     /// the method competes at every point.
     pub job: Option<&'static str>,
 }
-
-/// The params whose words are jobs.
-const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl Experiment {
     /// The condition under which the method competes, with the names of the params: `input=file

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::descriptor::View;
 pub use crate::metric::Pass;
 use crate::param::Point;
 pub use crate::warning::{Cells, Warning, WarningKind};
@@ -167,6 +168,11 @@ pub struct Definition {
     pub file: String,
     pub text: String,
     pub thresholds: Vec<Threshold>,
+    /// The metrics that have a column in its tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub primary_metrics: Vec<String>,
+    #[serde(default, skip_serializing_if = "View::is_default")]
+    pub view: View,
 }
 
 /// A limit for one metric, or for the ratio to the reference.

@@ -234,7 +234,11 @@ fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
 pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
     let Some(SizeSweep { sizes, columns }) = sweep::size_sweep_of(run) else { return };
     page.blank();
-    page.line(&[(Style::Bold, "ns per load, p10 of all samples, by the size of the set")]);
+    let heading = match run.plan.definition {
+        None => "ns per load, p10 of all samples, by the size of the set",
+        Some(_) => "ns per operation, p10 of all samples, by size",
+    };
+    page.line(&[(Style::Bold, heading)]);
     let new_column = |heading: &str, unit: &str, width_min| table::TableColumn {
         gap: 0,
         width_min,

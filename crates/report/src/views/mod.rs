@@ -14,26 +14,13 @@ pub(crate) mod table;
 pub(crate) mod units;
 pub(crate) mod words;
 
+use model::descriptor::Descriptor;
+pub use model::descriptor::View;
 use model::param::{ParamValue, Point};
 use model::run::Run;
 
-/// How the figures of a run are shown. A stored run contains only the name of its experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    /// A table for each point or sweep, with verdicts.
-    Tables,
-    /// The same, but points that differ by a size are combined.
-    SizeSweep,
-    /// A line for each point, and no verdicts.
-    Rows,
-}
-
 pub fn view(run: &Run) -> View {
-    match run.experiment.as_str() {
-        model::numbers::EXPERIMENT => View::Rows,
-        "memory" => View::SizeSweep,
-        _ => View::Tables,
-    }
+    Descriptor::of(run).view
 }
 
 /// The params that distinguish the points of a run.

@@ -6,6 +6,7 @@ use analysis::{
     Analysis, CellSummary, Comparison, Family, Percentile, Summary, Unusable, Verdict,
     margin_percent,
 };
+use model::descriptor::Descriptor;
 pub(crate) use model::metric::{
     ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
 };
@@ -25,7 +26,7 @@ pub(crate) struct Rows<'a> {
     pub counts: Vec<&'static str>,
     pub options: TableOptions<'a>,
     /// The metrics that the experiment is about, of those that a row has.
-    pub about: Vec<&'static str>,
+    pub about: Vec<&'a str>,
     /// While the run is measured: by cell of the run, whether it has left.
     pub left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
@@ -93,16 +94,8 @@ impl ExtraColumn {
     }
 }
 
-/// The metrics that an experiment is about besides the time and the memory that all have.
-const ABOUT: [(&str, &[&str]); 4] = [
-    ("copying", &["user_ns", "system_ns"]),
-    ("decoding", &["size_bytes"]),
-    ("files", &["create_ns", "write_ns", "close_ns", "sync_ns"]),
-    (
-        "threads",
-        &["create_ns", "start_ns", "end_ns", "join_ns", "procedure_ns", "wake_ns", "switch_ns"],
-    ),
-];
+/// The metrics that have a column in all tables.
+const EVERYWHERE: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
 
 /// The columns of counts.
 pub(crate) const COUNTS: [&str; 2] = [SYSCALLS, ALLOCATIONS];
@@ -128,12 +121,13 @@ pub(crate) fn all<'a>(run: &'a Run, analysis: &'a Analysis) -> Vec<Rows<'a>> {
             || missing(analysis).any(|(metric, _, _)| metric == *count)
     };
     let counts: Vec<&str> = COUNTS.into_iter().filter(had).collect();
-    let about = ABOUT.iter().find(|(name, _)| *name == run.experiment);
-    let about = about.map_or(&[][..], |(_, metrics)| *metrics);
+    let about = Descriptor::of(run).primary_metrics;
     for rows in &mut all {
         rows.counts.clone_from(&counts);
         let is_there = |name: &&str| rows.iter().any(|row| row.p50(name).is_some());
-        rows.about = about.iter().copied().filter(is_there).collect();
+        let has_column = |name: &&str| EVERYWHERE.contains(name) || COUNTS.contains(name);
+        rows.about =
+            about.iter().copied().filter(|name| is_there(name) && !has_column(name)).collect();
     }
     all
 }

@@ -1,5 +1,6 @@
 //! What every store must do, whatever the storage.
 
+use model::descriptor::View;
 use model::param::Point;
 use model::run::Threshold;
 use model::run::{
@@ -47,6 +48,8 @@ pub fn new_run(experiment: &str) -> Run {
                 metric: "wall_ns".to_owned(),
                 max: 0.1,
             }],
+            primary_metrics: vec!["user_ns".to_owned()],
+            view: View::SizeSweep,
         }),
         measures: Vec::new(),
         limits_all: true,

@@ -63,7 +63,7 @@ fn an_unknown_key_is_reported_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
         "1: qestion: there is no such key; did you mean question? allowed are name, dir, env, question, \
-         param, data, plan, answer, metrics, hooks, method, threshold",
+         param, data, plan, answer, metrics, primary_metrics, view, hooks, method, threshold",
     );
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),

@@ -1,0 +1,73 @@
+//! What a table needs to know of an experiment besides its samples: of a built-in one by its name,
+//! of one of the user's from its definition.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numbers;
+use crate::run::Run;
+
+/// How the figures of a run are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// A table for each point or sweep, with verdicts.
+    #[default]
+    Tables,
+    /// The same, but the latencies of points that differ by the param `size` are combined.
+    SizeSweep,
+    /// A line for each row of `bytelab numbers`, and no verdicts.
+    Rows,
+}
+
+impl View {
+    /// Whether this is the view of a definition that names none.
+    pub fn is_default(&self) -> bool {
+        *self == View::default()
+    }
+}
+
+/// What an experiment is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor<'a> {
+    /// The metrics that have a column, besides the time and the memory that all have.
+    pub primary_metrics: Vec<&'a str>,
+    pub view: View,
+}
+
+/// Of the built-in experiments whose descriptor is not the default: the name, the primary metrics
+/// and the view.
+const BUILT_IN: [(&str, &[&str], View); 6] = [
+    ("copying", &["user_ns", "system_ns"], View::Tables),
+    ("decoding", &["size_bytes"], View::Tables),
+    ("files", &["create_ns", "write_ns", "close_ns", "sync_ns"], View::Tables),
+    ("memory", &[], View::SizeSweep),
+    (numbers::EXPERIMENT, &[], View::Rows),
+    (
+        "threads",
+        &["create_ns", "start_ns", "end_ns", "join_ns", "procedure_ns", "wake_ns", "switch_ns"],
+        View::Tables,
+    ),
+];
+
+/// The params whose words are jobs: methods compete only where these are the same.
+pub const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
+
+impl<'a> Descriptor<'a> {
+    /// ```
+    /// use model::descriptor::{Descriptor, View};
+    /// use model::run::Run;
+    ///
+    /// let run = Run { experiment: "memory".to_owned(), ..Run::default() };
+    /// assert_eq!(Descriptor::of(&run).view, View::SizeSweep);
+    /// ```
+    pub fn of(run: &'a Run) -> Descriptor<'a> {
+        if let Some(definition) = &run.plan.definition {
+            let primary_metrics = definition.primary_metrics.iter().map(String::as_str).collect();
+            return Descriptor { primary_metrics, view: definition.view };
+        }
+        let known = BUILT_IN.iter().find(|(name, ..)| *name == run.experiment);
+        let (metrics, view) =
+            known.map_or((&[][..], View::Tables), |(_, metrics, view)| (metrics, *view));
+        Descriptor { primary_metrics: metrics.to_vec(), view }
+    }
+}
