@@ -1,9 +1,8 @@
 //! The results of a run. They are derived and never stored.
 
-use serde::Serialize;
-
 use model::param::Point;
 use model::run::Warning;
+use serde::Serialize;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {

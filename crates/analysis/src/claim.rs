@@ -1,15 +1,15 @@
 //! Whether what is stated about a run holds: the claim that somebody published, and the limits that
 //! its definition sets.
 
+use model::metric::{self, WALL, is_counting_metric};
+use model::param::Point;
+use model::run::{Cell, Pass, RATIO, Role, Run, Sample, Status, Threshold};
 use serde::Serialize;
 
 use super::compare::{Pair, at_level, too_few};
 use super::values::{absolute, compared_metrics, of_samples, sessions, sessions_needed};
 use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, Unusable};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median, percentile_interval};
-use model::metric::{self, WALL, is_counting_metric};
-use model::param::Point;
-use model::run::{Cell, Pass, RATIO, Role, Run, Sample, Status, Threshold};
 
 // Judges a claim about a run: whether the ratio of two quantities, of any cells and metrics, lies
 // in a range. The intervals are those of the verdicts: round by round, a session is one value.

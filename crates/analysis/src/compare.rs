@@ -1,12 +1,13 @@
 //! Compares one cell with another in one metric, round by round.
 
+use model::metric::{CPU, WALL, WALL_LESS_WAIT};
+use model::param::Point;
+use model::run::{Design, Plan, Run, Sample};
+
 use super::values::{self, Compared, Rounds, of_samples, sessions_needed};
 use super::wait::{blocks, bounds, knows_delays, waited};
 use super::{ALPHA, Comparison, Doubt, Verdict};
 use crate::stats::{self, Shift, median};
-use model::metric::{CPU, WALL, WALL_LESS_WAIT};
-use model::param::Point;
-use model::run::{Design, Plan, Run, Sample};
 
 /// A smaller difference, in percent, is not relevant.
 pub(crate) const RELEVANT_PERCENT: f64 = 1.0;

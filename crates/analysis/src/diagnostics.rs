@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use model::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
+use model::run::{
+    CacheState, Cell, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED,
+    Sample, Status, Warning, WarningKind,
+};
+
 use super::noise::{self, Findings, percent, warn};
 use super::unusable::LeftRunning;
 use super::values::{sessions_needed, sessions_since};
 use super::wait::{WAIT_SHARE, has_time_without_wait, wait_share};
 use super::{Comparison, Family, Verdict};
 use crate::stats::{self, LOOKS};
-use model::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
-use model::run::{
-    CacheState, Cell, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED,
-    Sample, Status, Warning, WarningKind,
-};
 
 /// The name of the experiment that is made of typed commands.
 const BENCH: &str = "bench";

@@ -4,15 +4,16 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
+use model::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
+use model::param::Point;
+use model::run::{Cell, Design, Measure, Pass, Role, Run, Sample, Status};
+
 use super::compare::Pair;
 use super::unusable::Unusable;
 use super::values::sessions_since;
 use super::wait::{computes_alone, has_time_without_wait};
 use super::{ALPHA, Comparison, Family, Verdict};
 use crate::stats::{self, nearest_rank};
-use model::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
-use model::param::Point;
-use model::run::{Cell, Design, Measure, Pass, Role, Run, Sample, Status};
 
 /// The tables of a run, with what is known about the best of each.
 pub(crate) struct Tables {

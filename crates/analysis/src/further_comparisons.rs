@@ -3,6 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use model::metric::{WALL, is_known};
+use model::param::{ParamValue, Point};
+use model::run::{Cell, Run};
+
 use super::compare::Pair;
 use super::family::{by_group, choice};
 use super::values::{at_last_look, numbered_log_ratios};
@@ -10,9 +14,6 @@ use super::{
     ALPHA, Change, Comparison, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
 };
 use crate::stats::{self, pseudomedian};
-use model::metric::{WALL, is_known};
-use model::param::{ParamValue, Point};
-use model::run::{Cell, Run};
 
 // Compares a method with itself at another value of a param that is a word or a path: the same job
 // in another directory, or with another placement. Numeric params are not compared, because their

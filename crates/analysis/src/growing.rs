@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
+use model::run::{Cell, Role, Run, Status};
+
 use super::analysis::decision;
 use super::compare::Pair;
 use super::family::{self, Best, Tables, compare_all};
@@ -11,8 +14,6 @@ use super::unusable::{answer, wrong_answers};
 use super::values::{self, sessions_since};
 use super::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
 use crate::stats::LOOKS;
-use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
-use model::run::{Cell, Role, Run, Status};
 
 // Which methods may leave a run of sequential design, and when it ends.
 

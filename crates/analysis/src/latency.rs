@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::stats::moments;
 use model::numbers::Quantity;
 use model::run::{Cell, Run, Sample};
+
+use crate::stats::moments;
 
 /// All values in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]

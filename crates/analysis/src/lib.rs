@@ -20,6 +20,8 @@ mod unusable;
 mod values;
 mod wait;
 
+use model::run::{Measure, Run};
+
 use self::analysis::ALPHA;
 pub use self::analysis::{
     Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
@@ -47,7 +49,6 @@ pub use self::history::{
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
 pub use self::unusable::{LeftRunning, Unusable};
-use model::run::{Measure, Run};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {

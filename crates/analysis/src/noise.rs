@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use model::metric::{WALL, WALL_LESS_WAIT};
+use model::random::SplitMix64;
+use model::run::{Cell, Cells, Pass, Run, Sample, Warning, WarningKind};
+
 use super::Family;
 use super::compare::RELEVANT_PERCENT;
 use super::wait::has_time_without_wait;
 use crate::stats;
-use model::metric::{WALL, WALL_LESS_WAIT};
-use model::random::SplitMix64;
-use model::run::{Cell, Cells, Pass, Run, Sample, Warning, WarningKind};
 
 /// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
 /// of a run. This is half of the 2 % that are promised, because real noise has heavier tails than

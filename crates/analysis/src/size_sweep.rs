@@ -1,9 +1,10 @@
 //! The latency of memory as a function of the size of the data set, and its plateaus, named after
 //! the caches that the system reports.
 
-use crate::stats::{Plateau, plateaus};
 use model::param::{ParamValue, Point};
 use model::run::{Cell, Run};
+
+use crate::stats::{Plateau, plateaus};
 
 /// Fewer sizes are not a sweep.
 const LEAST_SIZES: usize = 6;

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use model::metric::{METRICS, WALL, is_known, unit};
+use model::run::{Cell, Pass, Run, Sample};
+
 use super::unusable::{Unusable, answer};
 use super::{ALPHA, CellSummary, Percentile, Summary};
 use crate::stats::{
     LOOKS, Pooled, RUNS_A_SIDE, SESSIONS_NEEDED, last_look, median, nearest_rank, pseudomedian,
 };
-use model::metric::{METRICS, WALL, is_known, unit};
-use model::run::{Cell, Pass, Run, Sample};
 
 /// The same number as the sessions of a worker have.
 const ROUNDS_OF_A_BLOCK: usize = 5;

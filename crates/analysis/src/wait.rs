@@ -1,10 +1,11 @@
 //! How long a method waited for a CPU, as far as it is known, of what methods that can be
 //! subtracted, and the bounds of a wall time where it is known only as a sum.
 
-use super::values::{Compared, Rounds, compared_rounds};
-use crate::stats::{self, median};
 use model::metric::{CPU, CPU_DELAY, LONGEST_TASK_CPU, STEAL, WALL, WALL_LESS_WAIT};
 use model::run::{Cell, Pass, Run, Sample};
+
+use super::values::{Compared, Rounds, compared_rounds};
+use crate::stats::{self, median};
 
 /// A method that neither runs nor waits for a CPU in more than this share of its wall time waits
 /// for something else.

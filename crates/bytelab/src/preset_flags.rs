@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Arg, Command};
+use experiments::workers;
 use measure::experiment::{Experiment, Method};
 use model::pattern;
+use report::published::{PREFIX, Study, StudyRun};
 
 use crate::measuring::RunRequest;
-use experiments::workers;
-use report::published::{PREFIX, Study, StudyRun};
 
 /// The flag that names the page of a study.
 pub(crate) const PAGE: &str = "report";

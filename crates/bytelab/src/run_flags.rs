@@ -12,9 +12,12 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use experiments::Catalogue;
+use experiments::custom::{self, ReservedNames};
 use measure::experiment::Experiment;
 use model::param::{Param, ParamKind, ParamValue, Point, bytes};
 use model::path_text::{from_os, to_path};
+use report::published::{self, Study};
 use tools::cat::CatArgs;
 
 use crate::cli::{Cli, CliCommand};
@@ -24,9 +27,6 @@ use crate::commands::output::OutputArgs;
 use crate::commands::run::{ProgressArgs, StudyRequest};
 use crate::console;
 use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
-use experiments::Catalogue;
-use experiments::custom::{self, ReservedNames};
-use report::published::{self, Study};
 
 /// The typed words; those that are not UTF-8 are replaced by text that stands for them.
 fn as_text(words: &[OsString]) -> Vec<OsString> {

@@ -3,16 +3,16 @@
 
 use std::thread::available_parallelism;
 
+use analysis::StoppingDecision;
 use anyhow::Result;
+use model::param::Point;
+use model::random::SplitMix64;
+use model::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 use crate::cache;
 use crate::experiment::{Data, Execution, Experiment, Method};
 use crate::launch::{Launch, RunError, Stop};
 use crate::protocol::Done;
-use analysis::StoppingDecision;
-use model::param::Point;
-use model::random::SplitMix64;
-use model::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 // The state that the three passes over a run (the sessions, the counting, the timeline) share.
 

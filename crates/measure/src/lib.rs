@@ -23,7 +23,13 @@ pub mod worker;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use analysis::{choose_measures, is_look, stopping_decision};
 use anyhow::{Result, bail};
+use model::metric;
+use model::param::Point;
+use model::run::{
+    CacheState, Cell, Design, INTERRUPTED, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
+};
 
 pub use self::context::{Interrupted, order, reason};
 pub(crate) use self::context::{MeasureContext, unless_stopped};
@@ -36,12 +42,6 @@ pub use self::values::values;
 use crate::environment::{Noise, Shares};
 use crate::experiment::{Data, Experiment, Method};
 use crate::launch::{Launch, Stop};
-use analysis::{choose_measures, is_look, stopping_decision};
-use model::metric;
-use model::param::Point;
-use model::run::{
-    CacheState, Cell, Design, INTERRUPTED, Pass, Plan, Role, Run, SCHEMA, Sample, Status, Warning,
-};
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,

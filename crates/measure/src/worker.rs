@@ -3,6 +3,8 @@
 use std::io::{self, BufRead, Write};
 
 use anyhow::{Context, Result, bail};
+use model::metric;
+use model::param::{Param, ParamKind, ParamValue, Point};
 
 use crate::clock::{self, Cpu, TreeUsage, Usage};
 use crate::count::{self, CountingAllocator, JobMark, OwnCounts};
@@ -10,8 +12,6 @@ use crate::counters::{OwnWait, is_nearly_all};
 use crate::experiment::{Execution, Method, Skip, Task};
 use crate::phases;
 use crate::protocol::{DIGEST_VARIABLE, Done, FRESH_VARIABLE, JOB_START, Order, Reply, Totals};
-use model::metric;
-use model::param::{Param, ParamKind, ParamValue, Point};
 
 /// Answers orders from standard input until `bye`, the end of the input or the death of the lab.
 /// `language` is that of the code that does the job.

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use model::path_text::to_path;
+use model::pattern;
 use model::run::{Listed, Run};
 
 pub use self::interface::{
@@ -22,7 +23,6 @@ pub use self::interface::{
     is_imported, mark_imported, uuid_of,
 };
 use self::sqlite::Sqlite;
-use model::pattern;
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde::Serialize;
-
-use crate::unusable::{answer, wrong_answers};
 use model::metric::METRICS;
 use model::param::{ParamValue, Point};
 use model::run::{Cell, Role, Run, Status};
+use serde::Serialize;
+
+use crate::unusable::{answer, wrong_answers};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {

@@ -1,12 +1,13 @@
 //! Whether side b of stored runs is slower than side a by more than is allowed, by the intervals of
 //! the comparison itself. Nothing is measured again, so that nothing is confirmed either.
 
-use super::{Effect, MetricChange, RunComparison, sign};
-use crate::check::{is_time, log_limit, outcome};
-use crate::{Allowed, CheckLine, Checked, Outcome, Verdict};
 use model::metric::WALL;
 use model::param::Point;
 use model::run::Role;
+
+use super::{Effect, MetricChange, RunComparison, sign};
+use crate::check::{is_time, log_limit, outcome};
+use crate::{Allowed, CheckLine, Checked, Outcome, Verdict};
 
 /// Checks every contender that side a has with the right answer, in every metric that has a limit.
 /// Times are compared relative to the reference; those of the reference are compared absolutely,

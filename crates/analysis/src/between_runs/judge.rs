@@ -1,5 +1,8 @@
 //! How a change from side a to side b is judged: of one line, and of a method over all points.
 
+use model::metric::WALL;
+use model::param::Point;
+use model::run::Role;
 use serde::Serialize;
 
 use super::cells::{InRun, Match};
@@ -7,9 +10,6 @@ use crate::compare::{RELEVANT_PERCENT, verdict};
 use crate::stats::{self, RUNS_A_SIDE, Shift};
 use crate::values::{absolute, mean, relative};
 use crate::{ALPHA, Verdict};
-use model::metric::WALL;
-use model::param::Point;
-use model::run::Role;
 
 /// The change from side a to side b.
 #[derive(Clone, Debug, PartialEq, Serialize)]

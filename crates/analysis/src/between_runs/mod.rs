@@ -8,6 +8,9 @@ mod judge;
 
 use std::collections::HashMap;
 
+use model::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
+use model::param::Point;
+use model::run::{Cell, Role, Run};
 use serde::Serialize;
 
 use self::cells::{InRun, Match, matches};
@@ -19,9 +22,6 @@ use super::family::{all_have_it, measures};
 use super::values::{self, Sessions};
 use super::{ALPHA, Percentile};
 use crate::stats::Pooled;
-use model::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
-use model::param::Point;
-use model::run::{Cell, Role, Run};
 
 /// Two sides of one experiment. Derived, never stored.
 #[derive(Clone, Debug, Serialize)]

@@ -1,8 +1,9 @@
+use model::param::ParamValue;
+use model::run::{CacheState, Cell, Status};
+
 use super::*;
 use crate::Verdict;
 use crate::tests::{answering, cell, close, noisy, point, run, times, waited, with};
-use model::param::ParamValue;
-use model::run::{CacheState, Cell, Status};
 
 /// Runs of `read` and `mmap`, on a machine that is `slow` times slower in each of them.
 fn side(seed: u64, slow: &[f64], mmap: f64) -> Vec<Run> {

@@ -1,6 +1,9 @@
 //! The smallest slowdown that a check would find in four of five cases, estimated from the noise of
 //! past runs on this machine.
 
+use model::metric::WALL;
+use model::param::Point;
+use model::run::{Cell, OLD_SUFFIX, Run};
 use serde::Serialize;
 
 use super::judge::{ALPHA, Evidence, log_limit};
@@ -10,9 +13,6 @@ use super::{
 use crate::family::measure;
 use crate::stats;
 use crate::values::{log_ratios, mean};
-use model::metric::WALL;
-use model::param::Point;
-use model::run::{Cell, OLD_SUFFIX, Run};
 
 /// The minimum sessions and rounds of a check of old and new in the same rounds.
 pub const SESSIONS: u32 = 10;

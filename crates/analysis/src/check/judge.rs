@@ -1,13 +1,13 @@
 //! The lines of a check, and how one is decided: by the bounds of an interval, and `slower` only if
 //! each of two runs shows it.
 
+use model::param::Point;
+use model::run::Cell;
 use serde::Serialize;
 
 use crate::between_runs::sign;
 use crate::stats::{self, Shift};
 use crate::values;
-use model::param::Point;
-use model::run::Cell;
 
 /// The α of the interval by which a line is ok, and of all lines together for one to be slower or
 /// faster.

@@ -6,6 +6,8 @@ mod judge;
 
 use std::collections::HashSet;
 
+use model::metric::{WALL, unit};
+use model::run::{Cell, OLD_SUFFIX, Pass, Role, Run, Status};
 use serde::Serialize;
 
 pub use self::detectable_effect::{
@@ -18,8 +20,6 @@ use super::family::measure;
 use super::unusable::{answer, contradiction, wrong_answers};
 use super::{Unusable, values};
 use crate::stats;
-use model::metric::{WALL, unit};
-use model::run::{Cell, OLD_SUFFIX, Pass, Role, Run, Status};
 
 /// The change for the worse that is allowed for a metric.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::metric::WALL;
+use model::param::Point;
+use model::random::SplitMix64;
+use model::run::{Cell, Role, Run, Status};
 use serde::Serialize;
 use serde_json::Value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -12,10 +16,6 @@ use super::unusable::{answer, wrong_answers};
 use super::values::{mean, relative};
 use super::{ALPHA, Unusable};
 use crate::stats::{self, GroupEffect, RUNS_A_SIDE, RandomEffects, SESSIONS_NEEDED, moments};
-use model::metric::WALL;
-use model::param::Point;
-use model::random::SplitMix64;
-use model::run::{Cell, Role, Run, Status};
 
 /// Runs that have something in common, such as their machine.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
+use model::random::SplitMix64;
+
 use super::*;
 use crate::tests::{answering, cell, close, noisy, point, run, times};
-use model::random::SplitMix64;
 
 /// A machine on which `mmap` takes this part of `read`, with this many runs.
 fn machine(seed: u64, mmap: f64, runs: u64, vendor: &str) -> RunGroup {

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use model::param::Point;
+use model::run::{CacheState, Cell, MeasuredRevision, ProjectCommit, Run, Status};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::unusable::wrong_answers;
 use super::values;
 use crate::stats::{self, LEAST_FOR_CHANGE, median};
-use model::param::Point;
-use model::run::{CacheState, Cell, MeasuredRevision, ProjectCommit, Run, Status};
 
 /// What must be equal for two values to belong to one series.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,6 +1,7 @@
+use model::run::Run;
+
 use super::*;
 use crate::tests::{answering, cell, noisy, run};
-use model::run::Run;
 
 fn at(day: u32, level: f64) -> Run {
     let mut run = run(vec![cell("read", noisy(u64::from(day), 0.001).iter().map(|x| x * level))]);

@@ -1,10 +1,10 @@
 //! Series of values over runs, sizes or rounds: where they change their level, where they are
 //! level, and whether they drift.
 
+use model::random::SplitMix64;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::median;
-use model::random::SplitMix64;
 
 // Where a series changes its level: circular binary segmentation (Olshen, Venkatraman, Lucito and
 // Wigler 2004) of the ranks. It uses ranks, because one outlier is not a change; permutations,

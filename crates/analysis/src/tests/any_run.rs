@@ -1,11 +1,11 @@
 //! Every run can be analyzed, whatever it contains, and the results are consistent.
 
+use model::metric::{CPU, WALL, WALL_LESS_WAIT};
+use model::run::Design;
 use proptest::prelude::*;
 
 use super::*;
 use crate::compare::Pair;
-use model::metric::{CPU, WALL, WALL_LESS_WAIT};
-use model::run::Design;
 
 fn any_value() -> impl Strategy<Value = f64> {
     prop_oneof![

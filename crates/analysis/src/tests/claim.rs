@@ -1,5 +1,6 @@
-use super::*;
 use model::run::Design;
+
+use super::*;
 
 const ALPHA: f64 = 0.05;
 

@@ -1,7 +1,8 @@
 //! What a wall time with waits for a CPU decides: rules, and simulations of them on a busy machine.
 
-use super::*;
 use model::run::Design;
+
+use super::*;
 
 /// A tree whose wall time is 60 ms times a factor, with noise; it computes and waits for these
 /// shares of it.

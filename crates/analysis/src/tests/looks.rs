@@ -1,8 +1,9 @@
 //! A run whose results decide when it ends: verdicts change only at looks.
 
+use model::run::Design;
+
 use super::*;
 use crate::stats::last_look;
-use model::run::Design;
 
 /// A run of two methods that has these numbers of sessions of ten rounds.
 fn sequential(sessions: usize, factor: f64) -> Run {

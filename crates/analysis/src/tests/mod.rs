@@ -1,7 +1,8 @@
-use super::*;
 use model::param::{ParamValue, Point};
 use model::random::SplitMix64;
 use model::run::{CacheState, Cell, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status};
+
+use super::*;
 
 mod any_run;
 mod best;

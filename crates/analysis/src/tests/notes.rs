@@ -1,7 +1,8 @@
 //! A doubt is noted where there is a reason, and only there.
 
-use super::*;
 use model::run::{Design, INTERRUPTED, Warning, WarningKind};
+
+use super::*;
 
 /// The doubts: that a method is undecided is none.
 fn notes(run: &Run) -> Vec<String> {

@@ -1,8 +1,9 @@
 //! Thresholds are decided by session, and together for the whole run.
 
-use super::*;
 use model::run::Definition;
 use model::run::{RATIO, Threshold};
+
+use super::*;
 
 fn with_thresholds(cells: Vec<Cell>, thresholds: &[(&str, f64)]) -> Run {
     let mut run = run(cells);

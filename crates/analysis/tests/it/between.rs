@@ -1,7 +1,8 @@
 //! False alarms between runs: a part of what the benchmark `gate` simulates in full.
 
-use crate::gate::{Checked, MACHINES, checks, detectable_factor, pairs, sides};
 use analysis::ROUNDS;
+
+use crate::gate::{Checked, MACHINES, checks, detectable_factor, pairs, sides};
 
 /// The correct share is 5 % for two comparisons at 2.5 %; with 200 sets it varies.
 #[test]

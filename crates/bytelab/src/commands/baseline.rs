@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Subcommand};
+use store::Baseline;
 
 use super::Context;
 use super::check::ensure_repeatable;
 use crate::console;
-use store::Baseline;
 
 #[derive(Args)]
 pub(crate) struct BaselineArgs {

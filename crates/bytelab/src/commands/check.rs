@@ -12,12 +12,14 @@ use analysis::{
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use experiments::{Catalogue, custom};
 use measure::MeasureJob;
 use measure::experiment::{BaselineSide, Data, Ending, Execution, Experiment, MakeData, Method};
 use measure::launch::{Launch, Launcher, RunError, Stop};
 use model::param::Point;
 use model::path_text::{from_path, to_path};
 use model::run::{OLD_SUFFIX, Plan, Role, Run};
+use store::Store;
 
 use super::comparing::{allowed, ensure_once};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
@@ -27,8 +29,6 @@ use crate::console;
 use crate::measuring::{
     self, NewRun, RunRequest, Selection, TimeLimit, choose, launcher, measure_new, plan,
 };
-use experiments::{Catalogue, custom};
-use store::Store;
 
 /// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:

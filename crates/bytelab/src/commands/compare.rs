@@ -13,6 +13,12 @@ use model::metric;
 use model::numbers;
 use model::path_text::to_path;
 use model::run::{Listed, Role, Run};
+use report::beside::SideFigures;
+use report::compare::{self, Side};
+use report::published::{self, Figure, PREFIX, Published, Study};
+use report::study::StudyReport;
+use report::{PageLayout, View, beside as documents, fleet, view};
+use store::{Store, is_machine};
 
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
 use super::import::read_marked;
@@ -20,12 +26,6 @@ use super::run::{absent, published_results};
 use super::{Context, layout};
 use super::{exit, readable};
 use crate::console;
-use report::beside::SideFigures;
-use report::compare::{self, Side};
-use report::published::{self, Figure, PREFIX, Published, Study};
-use report::study::StudyReport;
-use report::{PageLayout, View, beside as documents, fleet, view};
-use store::{Store, is_machine};
 
 #[derive(Args)]
 #[command(

@@ -10,10 +10,10 @@ use measure::experiment::Experiment;
 use model::metric;
 use model::param::ParamKind;
 use model::run::Run;
+use report::fleet::{FleetReport, is_lasting};
 use serde_json::Value;
 
 use super::{Context, note, readable};
-use report::fleet::{FleetReport, is_lasting};
 
 const SHORT: [(&str, &str); 6] = [
     ("wall", "wall_ns"),

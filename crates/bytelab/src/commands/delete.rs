@@ -10,11 +10,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use model::param::bytes;
 use model::run::Listed;
+use store::{Store, Unreadable};
 
 use super::Context;
 use super::history::date;
 use crate::{console, measuring};
-use store::{Store, Unreadable};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 use measure::count::Sources;
 use measure::counters::Counters;
 use measure::environment::Noise;
@@ -22,7 +23,6 @@ use serde::Serialize;
 use super::Context;
 use crate::console;
 use crate::measuring::launcher;
-use experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 
 /// How long the noise is observed.
 const WATCH_NS: u64 = 500_000_000;

@@ -9,9 +9,9 @@ use anyhow::Error;
 use measure::launch::Stop;
 use model::metric::WALL;
 use model::run::{Cell, Run, Status};
+use report::{View, view};
 
 use crate::console;
-use report::{View, view};
 
 /// Also used if answers differ.
 const DID_NOT_RUN: u8 = 1;

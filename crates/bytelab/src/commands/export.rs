@@ -8,16 +8,16 @@ use analysis::analyze;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use experiments::custom;
 use model::run::{Cell, Run};
+use report::TableOptions;
+use report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
 use tools::atomic_file;
 
 use super::output::own_metrics;
 use super::{Context, path};
 use crate::redaction::Redaction;
 use crate::{console, measuring};
-use experiments::custom;
-use report::TableOptions;
-use report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {

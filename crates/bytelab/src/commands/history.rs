@@ -10,14 +10,13 @@ use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use measure::clock;
 use model::run::{Listed, Run};
+use report::alert::{self, Alert};
+use report::history::{HistoryEntry, flags};
+use store::{Store, StoredPlan, has_label, is_machine};
 
 use super::comparing::metric_named;
 use super::{Context, exit, layout, note, readable};
 use crate::console;
-
-use report::alert::{self, Alert};
-use report::history::{HistoryEntry, flags};
-use store::{Store, StoredPlan, has_label, is_machine};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]

@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use model::run::Run;
+use report::import::{self, FORMATS, FolderFiles, ImportFormat, ImportedFile};
+use store::mark_imported;
 
 use super::{Context, note, path};
 use crate::console;
-use report::import::{self, FORMATS, FolderFiles, ImportFormat, ImportedFile};
-use store::mark_imported;
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use experiments::custom::{EXAMPLE, SCHEMA, is_file_name};
 use tools::atomic_file;
 
 use super::{Context, path};
 use crate::console;
-use experiments::custom::{EXAMPLE, SCHEMA, is_file_name};
 
 #[derive(Args)]
 pub(crate) struct InitArgs {

@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use experiments::custom;
+use experiments::workers::{self, Language};
 use measure::experiment::{Execution, Experiment, Method};
 use model::param::Param;
 use model::path_text::to_path;
 use model::run::Role;
+use report::published;
 
 use super::{Context, layout};
 use crate::console;
-use experiments::custom;
-use experiments::workers::{self, Language};
-use report::published;
 
 #[derive(Args)]
 pub(crate) struct ListArgs {

@@ -11,10 +11,10 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use model::param::Point;
 use model::run::{CacheState, Definition};
+use store::Server;
 
 use super::path;
 use crate::measuring::{ProgressMode, RunRequest, Selection, TimeLimit};
-use store::Server;
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;

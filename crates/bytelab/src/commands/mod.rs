@@ -30,15 +30,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use experiments::Catalogue;
 use measure::experiment::Experiment;
 use model::path_text::to_path;
 use model::run::Run;
+use store::{LocalStore, OmittedRuns, Server, Store};
 
 use crate::console;
 use crate::measuring::RunRequest;
 use ::report::{PageLayout, escape_controls};
-use experiments::Catalogue;
-use store::{LocalStore, OmittedRuns, Server, Store};
 
 /// The context that every command receives besides its arguments.
 pub(crate) struct Context {

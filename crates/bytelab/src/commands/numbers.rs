@@ -11,6 +11,7 @@ use measure::experiment::Experiment;
 use model::numbers;
 use model::param::{ParamValue, Point};
 use model::run::{CacheState, Run};
+use report::numbers::{COLUMNS, NumbersColumn};
 
 use super::measure_args::{KeepArgs, MOST_ROUNDS};
 use super::output::{OutputArgs, TableArgs, print};
@@ -18,7 +19,6 @@ use super::run::measure;
 use super::{Context, layout};
 use crate::console;
 use crate::measuring::{ProgressMode, RunRequest, TimeLimit};
-use report::numbers::{COLUMNS, NumbersColumn};
 
 #[derive(Args)]
 pub(crate) struct NumbersArgs {

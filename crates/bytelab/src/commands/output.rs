@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use analysis::{Analysis, analyze};
 use anyhow::Result;
 use clap::Args;
+use experiments::custom;
 use model::run::Run;
+use report::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 
 use super::{Context, layout};
 use crate::console;
-use experiments::custom;
-use report::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 
 #[derive(Args, Clone)]
 pub(crate) struct OutputArgs {

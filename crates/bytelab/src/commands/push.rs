@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use model::run::{Cell, Listed, Run};
+use report::escape_controls;
+use store::{LocalStore, Server, Store};
 
 use super::measure_args::ServerUrl;
 use super::{Context, note};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
-use report::escape_controls;
-use store::{LocalStore, Server, Store};
 
 /// Which runs.
 #[derive(Args)]

@@ -8,13 +8,13 @@ use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use model::run::Run;
+use report::fleet;
+use store::Store;
 use tools::atomic_file;
 
 use super::comparing::{GroupBy, RunGroups, path_params};
 use super::{Context, note, path};
 use crate::console;
-use report::fleet;
-use store::Store;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {

@@ -9,18 +9,18 @@ use std::process::ExitCode;
 use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
+use experiments::workers;
 use measure::experiment::Method;
 use measure::launch::Stop;
 use model::run::Run;
+use report::published::{self, Published, Study};
+use report::study::StudyReport;
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print};
 use super::{Context, exit, layout, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
-use experiments::workers;
-use report::published::{self, Published, Study};
-use report::study::StudyReport;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {

@@ -24,6 +24,9 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use measure::launch::Stop;
 use model::run::{Listed, Run};
+use report::served::{self, Filter, RunList, policy};
+use report::{PageLayout, escape_controls};
+use store::{NoRun, OmittedRuns, Store, has_label, is_machine};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -34,9 +37,6 @@ use super::comparing::{metric_named, path_params};
 use super::exit;
 use super::report::ensure_same_experiment;
 use crate::console;
-use report::served::{self, Filter, RunList, policy};
-use report::{PageLayout, escape_controls};
-use store::{NoRun, OmittedRuns, Store, has_label, is_machine};
 
 #[derive(Args)]
 #[command(

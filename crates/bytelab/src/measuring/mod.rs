@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use analysis::stats::LOOKS;
 use anyhow::{Context, Result, bail, ensure};
+use experiments::workers;
+use experiments::{Catalogue, custom};
 use measure::MeasureJob;
 use measure::environment;
 use measure::experiment::{Experiment, Method};
@@ -20,6 +22,7 @@ use measure::launch::Stop;
 use model::param::Point;
 use model::path_text::to_path;
 use model::run::{Definition, Design, Plan, Role, Run};
+use store::{LocalStore, Store};
 
 pub(crate) use self::plan::{RunRequest, Selection, TimeLimit, built_in, cache_dir, choose, plan};
 use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of, seed};
@@ -30,9 +33,6 @@ pub(crate) use self::record::{MethodFailed, RunOutcome};
 use self::record::{RunOutput, TraceFile, at_most, record};
 pub(crate) use self::run_lock::{holder, mark};
 use crate::console;
-use experiments::workers;
-use experiments::{Catalogue, custom};
-use store::{LocalStore, Store};
 
 /// Measures what is requested. If there is a store, the run is stored while it grows.
 pub(crate) fn run(

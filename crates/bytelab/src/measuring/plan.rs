@@ -7,19 +7,18 @@ use std::time::Duration;
 
 use analysis::stats::LOOKS;
 use anyhow::{Context, Result, bail, ensure};
+use experiments::workers::{self, Languages};
 use measure::clock;
 use measure::experiment::{Execution, Experiment, Method};
 use model::param::Point;
 use model::path_text::from_path;
+use model::pattern::{closest, matches};
 use model::run::OLD_SUFFIX;
 use model::run::{CacheState, Definition, Design, Plan, Role, Run, Warning};
 use serde_json::Value;
+use store::Server;
 
 use super::progress::ProgressMode;
-
-use experiments::workers::{self, Languages};
-use model::pattern::{closest, matches};
-use store::Server;
 
 /// The number of rounds of a fixed design if the request gives none.
 const ROUNDS: u32 = 100;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use experiments::workers::{self, ToolchainVersion};
 use measure::experiment::{Data, Method};
 use measure::launch::{Launcher, Orphans, Stop};
 use measure::{MeasureJob, new_run, prepare_data};
@@ -14,8 +15,6 @@ use model::run::{Plan, Run, Warning};
 
 use super::progress::ProgressDisplay;
 use crate::console;
-
-use experiments::workers::{self, ToolchainVersion};
 
 /// The origin of the run.
 pub(crate) enum RunOrigin {

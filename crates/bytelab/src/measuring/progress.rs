@@ -11,10 +11,10 @@ use measure::RunProgress;
 use measure::clock;
 use model::metric::WALL;
 use model::run::{Cell, Pass, Run};
+use report::{PageLayout, live};
 use unicode_width::UnicodeWidthChar;
 
 use crate::console;
-use report::{PageLayout, live};
 
 /// The kind of progress that a command shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::{fmt, fs};
 
 use analysis::stats::LOOKS;
 use anyhow::{Context, Result};
+use experiments::workers::ToolchainVersion;
 use measure::clock;
 use measure::experiment::Data;
 use measure::launch::{HOOK, Orphans, Stop};
@@ -16,6 +17,7 @@ use measure::timeline::{Timeline, trace};
 use measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
 use model::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use serde_json::Value;
+use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use tools::atomic_file::AtomicFile;
 
 use super::plan::built_in;
@@ -25,8 +27,6 @@ use super::run_lock;
 use crate::console;
 use crate::git::{describe, head};
 use crate::redaction::Redaction;
-use experiments::workers::ToolchainVersion;
-use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 
 /// How long the end of a run waits for a locked store before it prints a message.
 const SHORT: Duration = Duration::from_millis(10);

@@ -6,6 +6,7 @@ use byte_stream::parse_bytes;
 use measure::experiment::{Answer, Experiment, Method};
 use model::descriptor::View;
 use model::metric;
+use model::pattern::matches;
 use model::run::{RATIO, Threshold};
 
 use super::data::{DataHooks, DataSource};
@@ -18,7 +19,6 @@ use super::methods;
 use super::names::{
     self, DIR, FILE, FileOrigin, HERE, METHOD, PROGRAM, Placeholders, ReservedNames, leak,
 };
-use model::pattern::matches;
 
 pub(super) struct Checked {
     pub(super) experiment: Experiment,

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use model::pattern::closest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use model::pattern::closest;
 
 /// A mistake in the file.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use anyhow::{Context, Result, ensure};
 use measure::cache::available_bytes;
 use measure::experiment::{Data, Execution, Experiment, Method, Task, Work, skip};
 use measure::stop::Stop;
+use model::numbers::{EXPERIMENT, NumbersRow, ROWS, row};
 use model::param::{Param, ParamKind, ParamValue, Point};
 
 use super::measuring::MEASURING;
 use super::memory::announced;
-use model::numbers::{EXPERIMENT, NumbersRow, ROWS, row};
 
 /// Each row is a separate point: rows do different things and are not compared with each other.
 pub(crate) fn experiment() -> Experiment {

@@ -10,10 +10,10 @@ use byte_stream::decode::Encoding;
 use measure::clock::Cpu;
 use measure::experiment::{Build, Method, Task, Work, skip};
 use model::param::Point;
+use record_sampler::{Format, Layout, Population, Stats};
 
 use super::check::{Promise, SampleProperties};
 use super::data::{self, is_plain, layout, population};
-use record_sampler::{Format, Layout, Population, Stats};
 
 /// The sample that is drawn: its input and its size.
 pub(super) struct Request {

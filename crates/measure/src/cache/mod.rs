@@ -10,9 +10,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use model::run::CacheState;
 
 use crate::stop::Stop;
-use model::run::CacheState;
 
 /// How many pages of a file are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@ pub mod tree;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use model::metric::SYSCALLS;
 use syscalls::Sysno;
 
 pub use self::allocations::{Allocations, CountingAllocator};
@@ -25,7 +26,6 @@ pub use self::process_events::mark;
 pub(crate) use self::process_events::{OwnCounts, ProcessCounters};
 pub(crate) use self::tracer::{TraceScope, Tracer};
 pub use self::tree::settle;
-use model::metric::SYSCALLS;
 
 /// The metrics that perf events can count on this machine, and why the others cannot be counted.
 #[derive(Clone, Debug, Default)]

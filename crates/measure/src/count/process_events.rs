@@ -2,11 +2,12 @@
 //! counted from outside.
 #![expect(unsafe_code, reason = "a mark is a system call that does nothing, which no crate offers")]
 
+use model::metric::SYSCALLS;
+
 use super::event::{CountedEvent, EventCounter};
 use super::{EventTarget, Sources, tree};
 use crate::clock;
 use crate::protocol::COUNTING_VARIABLE;
-use model::metric::SYSCALLS;
 
 // The process of a built-in method counts its own events, directly around the job, so that nothing
 // of the protocol and of the worker is in the numbers.

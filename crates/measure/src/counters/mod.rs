@@ -12,19 +12,18 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::no_taskstats::TaskEnds;
 pub use self::reading::Reading;
 pub use self::reading::TaskTree;
 pub(crate) use self::reading::is_nearly_all;
 pub use self::reading::overlap_ns;
 use self::reading::{parse_io, parse_schedstat, parse_stat, parse_status};
+#[cfg(target_os = "linux")]
+pub(crate) use self::taskstats::TaskEnds;
 use crate::clock::{self, CpuClock};
 use crate::proc_fs;
 use crate::protocol::Totals;
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) use self::no_taskstats::TaskEnds;
-#[cfg(target_os = "linux")]
-pub(crate) use self::taskstats::TaskEnds;
 
 /// The maximum time that a reading waits for the process to come to rest.
 const REST_LIMIT_NS: u64 = 20_000_000;

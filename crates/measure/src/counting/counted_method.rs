@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::path::PathBuf;
 
+use model::metric::{COUNTING_WALL, SYSCALLS, is_counting_metric, per_operation};
+use model::param::Point;
+
 use crate::cache;
 use crate::clock;
 use crate::context::Position;
 use crate::count::ALLOCATION_METRICS;
 use crate::launch::{CountedSample, CountingRunner, RunError, TracedSample};
-use model::metric::{COUNTING_WALL, SYSCALLS, is_counting_metric, per_operation};
-use model::param::Point;
 
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;

@@ -14,15 +14,16 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
+use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
+use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
+
 use self::counted_method::{CountedAs, CountedMethod, CountingTask, Rules, Step, values};
 use super::context::{Interrupted, MeasureContext, Position, RunProgress, order, reason};
 use super::schedule;
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, Sources};
 use crate::launch::RunError;
-use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
-use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
-use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
 /// All samples have numbers of four digits, because a worker that reads its orders byte by byte
 /// then makes the same number of system calls for each.

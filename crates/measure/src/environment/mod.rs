@@ -10,11 +10,12 @@ mod tree;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use model::facts::{Facts, fingerprint};
+use model::run::Environment;
+
 pub use self::noise::{Noise, Shares};
 pub use self::system::optimised;
 use self::tree::Tree;
-use model::facts::{Facts, fingerprint};
-use model::run::Environment;
 
 /// All facts at present, including those of the file system and the device that hold the file, if
 /// one is named.

@@ -1,11 +1,11 @@
 //! Other activity on the machine: load, pressure, and the CPU time that other programs used
 //! meanwhile.
 
+use model::facts::Facts;
 use serde_json::Value;
 
 use super::system::Quota;
 use super::tree::Tree;
-use model::facts::Facts;
 
 /// A reading of the CPU times of the machine, with which a later one is compared.
 pub struct Noise {

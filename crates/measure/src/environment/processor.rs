@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use model::facts::{Facts, digest};
+
 use super::tree::{Tree, count_of, field, value};
 use crate::clock;
-use model::facts::{Facts, digest};
 
 const CPU: &str = "sys/devices/system/cpu";
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use model::facts::Facts;
 use serde_json::Value;
 
 use super::tree::Tree;
-use model::facts::Facts;
 
 /// Files of a block device's queue.
 const QUEUE: &[(&str, &str)] = &[

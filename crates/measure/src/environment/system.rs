@@ -5,13 +5,13 @@ use std::ffi::CStr;
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
+use model::facts::{Facts, digest};
 use rustix::process::Resource;
 use serde_json::Value;
 
 use super::storage::Mount;
 use super::tree::{Tree, count_of, field, number};
 use crate::clock;
-use model::facts::{Facts, digest};
 
 // Facts of the kernel and the system around it, and of what this process may do.
 

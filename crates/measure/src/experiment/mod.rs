@@ -5,13 +5,13 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
-use regex_lite::Regex;
-
-use crate::stop::Stop;
 use model::descriptor::JOB_PARAMS;
 use model::metric;
 use model::param::{Param, ParamKind, ParamValue, Point};
 use model::run::Role;
+use regex_lite::Regex;
+
+use crate::stop::Stop;
 
 /// An experiment answers one question. The first method is the reference.
 pub struct Experiment {

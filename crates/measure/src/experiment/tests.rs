@@ -1,5 +1,6 @@
-use super::*;
 use model::param::ParamKind;
+
+use super::*;
 
 fn method(name: &str, job: Option<&'static str>, reads: &[&'static str]) -> Method {
     let execution = Execution::Command(Command::default());

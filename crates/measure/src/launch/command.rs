@@ -5,6 +5,8 @@ use std::iter;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use model::metric::{COPIES_PER_S, EXIT_CODE, PEAK_RSS};
+use model::param::Point;
 use regex_lite::Regex;
 use rustix::process::Pid;
 
@@ -18,8 +20,6 @@ use crate::clock::{self, TreeUsage};
 use crate::counters::{Counters, Reading};
 use crate::experiment::{Command, ExitCodes, LeftProcesses, PrintedMetric};
 use crate::protocol::Done;
-use model::metric::{COPIES_PER_S, EXIT_CODE, PEAK_RSS};
-use model::param::Point;
 
 pub(super) struct CommandRunner {
     command: Command,

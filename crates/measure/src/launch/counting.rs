@@ -6,6 +6,9 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use model::metric::{PEAK_RSS, SYSCALLS};
+use model::param::Point;
+
 use super::expanded::{ExpandedCommand, Output, input};
 use super::orphans::{self, EarlierProcesses};
 use super::process::{ChildStdio, Process, describe};
@@ -16,8 +19,6 @@ use crate::count::{self, Calls, ProcessCounters, Shim, Sources, TraceScope, Trac
 use crate::counters::Counters;
 use crate::experiment::{Command, LeftProcesses};
 use crate::protocol::{COUNTING_VARIABLE, Done};
-use model::metric::{PEAK_RSS, SYSCALLS};
-use model::param::Point;
 
 /// A built-in method counts its own events, directly around its job, and reports the counts as its
 /// metrics.

@@ -7,14 +7,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use model::param::Point;
+use model::path_text::to_path;
+use model::template::fill;
 use regex_lite::Regex;
 use sha2::{Digest, Sha256};
 
 use super::{Limits, RunError};
 use crate::experiment::{Answer, Command, Destination, ExitCodes, PrintedMetric};
-use model::param::Point;
-use model::path_text::to_path;
-use model::template::fill;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ExpandedCommand {

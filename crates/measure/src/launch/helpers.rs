@@ -7,6 +7,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
+use model::param::Point;
+use model::path_text::to_os;
+
 use super::expanded::{ExpandedCommand, input};
 use super::process::{ChildStdio, Process, describe, new_command};
 use super::{
@@ -15,8 +18,6 @@ use super::{
 };
 use crate::clock::{self, Cpu};
 use crate::experiment::{Command, Hooks, Method};
-use model::param::Point;
-use model::path_text::to_os;
 
 // Commands that are run to their end and not measured: those that build a worker, and hooks.
 

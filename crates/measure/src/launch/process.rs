@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
+use model::path_text::to_os;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process, kill_process_group};
@@ -22,7 +23,6 @@ use super::{Limits, RunError};
 use crate::clock::{self, TreeUsage};
 use crate::counters::{OwnWait, TaskEnds, TaskTree, overlap_ns};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE, FRESH_VARIABLE};
-use model::path_text::to_os;
 
 /// The length of the end of a child's standard error that is kept, to quote it if the child dies.
 const TAIL_BYTES: usize = 2 << 10;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use model::param::Point;
+
 use crate::count::Sources;
 use crate::counters::{Reading, TaskTree};
 use crate::experiment::Method;
 use crate::protocol::{Done, PhaseMark};
 use crate::stop::Stop;
-use model::param::Point;
 
 /// Starts methods. The real implementation is [`super::Launcher`]; the tests of the rounds use
 /// another.

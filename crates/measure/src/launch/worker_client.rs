@@ -5,13 +5,14 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStdin, ChildStdout};
 
+use model::metric;
+use model::param::Point;
+
 use super::process::{ChildStdio, Process, set_nonblocking};
 use super::{BUILT_IN, Child, ColdStart, Limits, RawSample, Ready, RunError, Runner, TracedRunner};
 use crate::clock;
 use crate::counters::{Counters, Reading};
 use crate::protocol::{Done, FRESH_VARIABLE, LINE_LIMIT_BYTES, Order, PhaseMark, Reply, quote};
-use model::metric;
-use model::param::Point;
 
 /// The step of the coarsest clocks that languages offer, with a margin.
 const COARSE_CLOCK_NS: u64 = 20_000_000;

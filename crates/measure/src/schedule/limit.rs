@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::stats::{LOOKS, SESSIONS_NEEDED};
+use model::run::{Design, Plan, Run, Warning};
+
 use super::{FIRST_LOOKS, Schedule};
 use crate::clock;
 use crate::context::{MeasureContext, RunProgress};
-use analysis::stats::{LOOKS, SESSIONS_NEEDED};
-use model::run::{Design, Plan, Run, Warning};
 
 /// The whole run, including the counting pass, takes at most this multiple of a limit for its
 /// rounds.

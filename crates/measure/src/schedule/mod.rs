@@ -4,8 +4,9 @@
 
 pub(super) mod limit;
 
-use crate::context::RunProgress;
 use model::run::{Design, Plan};
+
+use crate::context::RunProgress;
 
 /// The minimum number of counted rounds of a session, because each session also costs its warm-up
 /// rounds.

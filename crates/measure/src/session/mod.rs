@@ -6,6 +6,9 @@ mod preparing;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use model::metric::{STEAL, WALL};
+use model::param::Point;
+use model::run::{CacheState, Cell, INTERRUPTED, Pass, Role, STOPPED, SUSPENDED, Sample, Status};
 
 use super::context::{Interrupted, MeasureContext, Position, order};
 use super::schedule::Schedule;
@@ -16,9 +19,6 @@ use crate::experiment::Data;
 use crate::launch::{RawSample, RunError, Runner};
 use crate::stop::was_stopped_meanwhile;
 use crate::{cache, clock};
-use model::metric::{STEAL, WALL};
-use model::param::Point;
-use model::run::{CacheState, Cell, INTERRUPTED, Pass, Role, STOPPED, SUSPENDED, Sample, Status};
 
 /// How many times a sample is taken again that found its file not in the page cache. Another
 /// program, or the machine that a virtual one runs on, may take memory at any moment.

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::thread::available_parallelism;
 
+use model::metric;
+use model::run::{CacheState, Role, Status};
+
 use super::{RunningMethod, Session};
 use crate::clock;
 use crate::context::{Interrupted, Position, RunProgress, order};
 use crate::launch::{RunError, Runner};
-use model::metric;
-use model::run::{CacheState, Role, Status};
 
 /// A process that was started, or why it could not be.
 pub(super) type StartedRunner = Result<Box<dyn Runner>, RunError>;

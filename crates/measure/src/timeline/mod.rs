@@ -14,6 +14,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
+use model::run::{Pass, Run, Status};
+use model::warning::TIMELINE;
 
 use self::perf::PerfRecorder;
 use self::poll::RecorderState;
@@ -28,8 +30,6 @@ use crate::protocol::JOB_START;
 use crate::{
     Interrupted, MeasureContext, MeasureJob, Record, RunProgress, order, reason, unless_stopped,
 };
-use model::run::{Pass, Run, Status};
-use model::warning::TIMELINE;
 
 // The recorded round: after all times and counts are taken, every method runs once more in a
 // fresh process, while the activity of its threads is recorded. None of it is a sample of the

@@ -1,11 +1,12 @@
 //! Computes the values of the metrics from what a sample used, and the reasons why others are
 //! missing.
 
-use crate::counters::is_nearly_all;
-use crate::launch::{ColdStart, RawSample};
 use model::metric::{
     CPU, CPU_DELAY, KEPT, LEFT, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT,
 };
+
+use crate::counters::is_nearly_all;
+use crate::launch::{ColdStart, RawSample};
 
 /// All values of a sample of the timing pass: values that the method reports itself replace those
 /// seen from outside.

@@ -1,10 +1,9 @@
 //! A row per sample, with the columns of CSV, but typed: a text, a whole number, a number or a
 //! flag, each of which may be absent from a sample.
 
-use super::{ExportFormat, FormatKind};
-
 #[cfg(feature = "parquet")]
 pub(super) use self::with_the_library::write;
+use super::{ExportFormat, FormatKind};
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "parquet",

@@ -2,13 +2,13 @@
 
 use analysis::Analysis;
 use analysis::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
+use model::numbers::{NumbersRow, row};
 use model::run::{self, Run, Warning, WarningKind};
 
 use super::table::{self, CellKind, Style, Table, TableCell};
 use super::units::{NONE, Unit, amount};
 use super::words::minute;
 use crate::published::published_values;
-use model::numbers::{NumbersRow, row};
 
 pub(crate) fn legend(columns: &[NumbersColumn]) -> String {
     columns.iter().filter_map(|column| column.legend()).collect::<Vec<&str>>().join(" ")

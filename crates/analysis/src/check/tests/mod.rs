@@ -1,8 +1,9 @@
 mod pairs;
 
+use model::run::{Pass, Role, Sample, Status};
+
 use super::*;
 use crate::tests::{answering, cell, noisy, run, times, waited, with};
-use model::run::{Pass, Role, Sample, Status};
 
 /// 10 sessions of 10 rounds of `read` and `mmap`; `mmap` takes the share `mmap` of the time of
 /// `read`.

@@ -9,6 +9,8 @@ use analysis::Analysis;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use model::run::Run;
+use report::TableOptions;
+use report::export::{self, ExportFormat, ExportOptions};
 use tools::atomic_file::AtomicFile;
 
 use super::definition::Failures;
@@ -17,8 +19,6 @@ use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SES
 use crate::commands::output::{OutputArgs, TableArgs, own_metrics};
 use crate::commands::path;
 use crate::console;
-use report::TableOptions;
-use report::export::{self, ExportFormat, ExportOptions};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, absolute};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use experiments::TemporaryFolder;
 use measure::clock;
 use measure::launch::{Stop, is_read_once};
 use model::path_text::{from_path, to_path};
@@ -16,7 +17,6 @@ use rustix::fs::OFlags;
 
 use super::args::BenchArgs;
 use crate::commands::note;
-use experiments::TemporaryFolder;
 
 /// A larger one is not copied.
 const COPIED_MAX_BYTES: u64 = 1 << 30;

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use analysis::{Analysis, analyze};
 use anstream::ColorChoice;
 use anyhow::{Result, anyhow, ensure};
+use experiments::{Catalogue, custom};
 use measure::launch::Stop;
 use model::param::Point;
 use model::run::{REVISIONS, Run, Warning};
@@ -30,7 +31,6 @@ use super::run::measure;
 use super::{Context, exit};
 use crate::console;
 use crate::measuring::{MethodFailed, ProgressMode, RunRequest, TimeLimit};
-use experiments::{Catalogue, custom};
 
 pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let RunsArgs { min_runs, max_runs, .. } = &args.runs;

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use experiments::TemporaryFolder;
 use measure::launch::{self, RunError, Stop};
 use model::path_text::to_path;
 use model::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
@@ -16,7 +17,6 @@ use sha2::{Digest, Sha256};
 use super::args::RevisionArgs;
 use super::definition::{AtRevision, BenchDefinition, BenchMethod, Script};
 use crate::git::describe;
-use experiments::TemporaryFolder;
 
 /// Further commands of one program are counted instead of named.
 const NAMED_MAX: usize = 4;

@@ -1,6 +1,7 @@
 //! The bench on which the self-test measures, and the results of its checks.
 
 use anyhow::{Context as _, Result};
+use experiments::self_test::experiment;
 use measure::clock;
 use measure::launch::{Launcher, Stop};
 use measure::timeline::{Timeline, trace};
@@ -11,7 +12,6 @@ use model::run::{CacheState, Cell, Design, Plan, Run};
 use crate::measuring::{
     NewRun, PreparedRun, ProgressDisplay, ProgressMode, RunOrigin, prepare_run,
 };
-use experiments::self_test::experiment;
 
 /// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);

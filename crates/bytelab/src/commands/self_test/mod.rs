@@ -11,6 +11,10 @@ use std::process::ExitCode;
 use analysis::{Comparison, Verdict, analyze};
 use anyhow::{Context as _, Result};
 use clap::{ArgGroup, Args};
+use experiments::self_test::{
+    ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
+    TOUCHED_BYTES, method_with_more, percents,
+};
 use measure::clock;
 use measure::launch::Stop;
 use measure::timeline::{Category, Timeline};
@@ -20,10 +24,6 @@ use self::bench::{Bench, CheckOutcome, Effort, SelfTestCheck, find, median, or_w
 use self::pairs::{PairKind, Pairs};
 use super::{Context, exit};
 use crate::console;
-use experiments::self_test::{
-    ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
-    TOUCHED_BYTES, method_with_more, percents,
-};
 
 /// The maximum for a race of the same program twice and one that does 5 % more.
 const MOST_SESSIONS: u32 = 160;

@@ -9,11 +9,11 @@ use std::path::Path;
 use analysis::{Allowed, Comparison, Outcome, Verdict, analyze, check as held_against};
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
+use experiments::self_test::{BURN, OTHERS, method_with_more};
 use measure::launch::{ServerProcess, Stop};
 use model::run::{CacheState, Run};
 
 use super::bench::{AA, Bench, Effort, SelfTestCheck};
-use experiments::self_test::{BURN, OTHERS, method_with_more};
 
 /// The rate of false alarms of a correct test.
 const FALSE_ALARMS: f64 = 0.05;

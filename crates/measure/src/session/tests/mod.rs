@@ -3,12 +3,13 @@ mod played;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use model::param::Point;
+
 use super::preparing::{StartedRunner, start_each, times_as_many};
 use super::*;
 use crate::experiment::Data;
 use crate::launch::{Child, RawSample, Ready};
 use crate::session::preparing::{Batch, shared_ops};
-use model::param::Point;
 
 /// The result for a file of 1000 bytes of which `payload_bytes` are delivered, if that is known.
 fn disproved(

@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use analysis::stopping_decision;
+use model::run::{Design, Plan, Run};
+
 use super::*;
 use crate::count::Sources;
 use crate::experiment::{Execution, Experiment, Method};
 use crate::launch::{CountedSample, CountingRunner, Launch, Stop, TracedRunner, TracedSample};
 use crate::protocol::Done;
 use crate::{MeasureJob, Record, RunProgress, measure, new_run};
-use analysis::stopping_decision;
-use model::run::{Design, Plan, Run};
 
 /// Starts processes that are played: the function makes each sample, from its pass and the number
 /// of its operations. Each process begins with a copy of the function.

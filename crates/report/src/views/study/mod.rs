@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use analysis::stats::nearest_rank;
 use analysis::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim};
 use model::metric::{CPU, WALL};
+use model::numbers;
 use model::param::{ParamValue, bytes};
 use model::run::{Role, Run};
 
@@ -15,7 +16,6 @@ use super::VaryingParams;
 use super::rows::{metric, percentile};
 use crate::published::{Claim, Drawing, Published, Study, StudyRow, Test};
 use crate::views::charts;
-use model::numbers;
 
 /// A run of ours with its analysis.
 pub(crate) type Analyzed<'a> = (&'a Run, &'a Analysis);
