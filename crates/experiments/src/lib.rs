@@ -1,4 +1,5 @@
-//! The built-in experiments: one folder each, and one line here.
+//! The experiments: those of bytelab, a folder and a line here for each; those in files (`custom`);
+//! and what builds methods in other languages (`workers`).
 
 pub mod copying;
 pub mod custom;

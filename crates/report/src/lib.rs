@@ -1,7 +1,6 @@
-//! What a reader sees: text generated from runs and analyses. Pure: reads no clock, file or
-//! environment.
-//!
-//! `views` has what all kinds of text share; the other folders have a kind of text each.
+//! What a reader of a run sees. `views` has what all kinds of text share, as data; `text`, `json`,
+//! `html`, `svg` and `export` have a kind of text each. `import` makes runs of what other programs
+//! measured, and `published` has what others published. Pure: reads no clock, file or environment.
 
 pub mod export;
 mod html;
