@@ -1,30 +1,8 @@
 //! What a table needs to know of an experiment besides its samples: of a built-in one by its name,
 //! of one of the user's from its definition.
 
-use serde::{Deserialize, Serialize};
-
 use crate::numbers;
-use crate::run::Run;
-
-/// How the figures of a run are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum View {
-    /// A table for each point or sweep, with verdicts.
-    #[default]
-    Tables,
-    /// The same, but the latencies of points that differ by the param `size` are combined.
-    SizeSweep,
-    /// A line for each row of `bytelab numbers`, and no verdicts.
-    Rows,
-}
-
-impl View {
-    /// Whether this is the view of a definition that names none.
-    pub fn is_default(&self) -> bool {
-        *self == View::default()
-    }
-}
+use crate::run::{Run, View};
 
 /// What an experiment is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,9 +31,11 @@ const BUILT_IN: [(&str, &[&str], View); 6] = [
 pub const JOB_PARAMS: [&str; 3] = ["job", "source", "kind"];
 
 impl<'a> Descriptor<'a> {
+    /// That of the experiment of this run.
+    ///
     /// ```
-    /// use model::descriptor::{Descriptor, View};
-    /// use model::run::Run;
+    /// use model::descriptor::Descriptor;
+    /// use model::run::{Run, View};
     ///
     /// let run = Run { experiment: "memory".to_owned(), ..Run::default() };
     /// assert_eq!(Descriptor::of(&run).view, View::SizeSweep);

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use measure::experiment::{Execution, Experiment, Method};
-use model::descriptor::View;
 use model::param::{Param, ParamKind, Point};
 use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
-    Role, Run, SCHEMA, Sample, Status, Threshold, Warning,
+    Role, Run, SCHEMA, Sample, Status, Threshold, View, Warning,
 };
 use serde_json::Value;
 

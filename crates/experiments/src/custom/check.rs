@@ -4,10 +4,9 @@ use std::rc::Rc;
 
 use byte_stream::parse_bytes;
 use measure::experiment::{Answer, Experiment, Method};
-use model::descriptor::View;
 use model::metric;
 use model::pattern::matches;
-use model::run::{RATIO, Threshold};
+use model::run::{RATIO, Threshold, View};
 
 use super::data::{DataHooks, DataSource};
 use super::file::{

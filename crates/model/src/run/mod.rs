@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::descriptor::View;
 pub use crate::metric::Pass;
 use crate::param::Point;
 pub use crate::warning::{Cells, Warning, WarningKind};
@@ -173,6 +172,26 @@ pub struct Definition {
     pub primary_metrics: Vec<String>,
     #[serde(default, skip_serializing_if = "View::is_default")]
     pub view: View,
+}
+
+/// How the figures of a run are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// A table for each point or sweep, with verdicts.
+    #[default]
+    Tables,
+    /// The same, but the latencies of points that differ by the param `size` are combined.
+    SizeSweep,
+    /// A line for each row of `bytelab numbers`, and no verdicts.
+    Rows,
+}
+
+impl View {
+    /// Whether this is the view of a definition that names none.
+    pub fn is_default(&self) -> bool {
+        *self == View::default()
+    }
 }
 
 /// A limit for one metric, or for the ratio to the reference.

@@ -15,9 +15,9 @@ pub(crate) mod units;
 pub(crate) mod words;
 
 use model::descriptor::Descriptor;
-pub use model::descriptor::View;
 use model::param::{ParamValue, Point};
 use model::run::Run;
+pub use model::run::View;
 
 pub fn view(run: &Run) -> View {
     Descriptor::of(run).view

@@ -1,11 +1,9 @@
 //! What every store must do, whatever the storage.
 
-use model::descriptor::View;
 use model::param::Point;
-use model::run::Threshold;
 use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Machine, Pass, Plan, Role, Run,
-    SCHEMA, Sample, Status, Warning,
+    SCHEMA, Sample, Status, Threshold, View, Warning,
 };
 
 use crate::Store;
