@@ -1,4 +1,5 @@
-//! The built-in experiments: one folder each, and one line here.
+//! The experiments: each built-in one has a folder; `custom` reads those in files. `workers` builds
+//! the methods in other languages.
 
 pub mod copying;
 pub mod custom;

@@ -1,5 +1,6 @@
-//! The rounds: each round measures every method once, in a new random order, and appends every
-//! sample to the run. A run that was interrupted is resumed by whole sessions.
+//! Measures the methods of an experiment: reads clocks, counters and the environment, starts the
+//! processes, and takes the samples. Each round measures every method once, in a new random order,
+//! and appends every sample to the run. A run that was interrupted is resumed by whole sessions.
 
 pub mod cache;
 pub mod clock;

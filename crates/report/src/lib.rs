@@ -1,7 +1,9 @@
-//! What a reader sees: text generated from runs and analyses. Pure: reads no clock, file or
-//! environment.
+//! What a reader sees: text generated from runs and analyses; and results of other programs and of
+//! published studies. Pure: reads no clock, file or environment.
 //!
-//! `views` has what all kinds of text share; the other folders have a kind of text each.
+//! `views` has what all kinds of text share. `text`, `html`, `svg`, `json` and `export` have a kind
+//! of text each. `import` converts results of other programs to runs; `published` has the published
+//! results and studies.
 
 pub mod export;
 mod html;
