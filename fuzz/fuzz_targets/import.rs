@@ -3,9 +3,9 @@
 //! own document.
 #![no_main]
 
-use report::import::{self, FORMATS, ImportFormat, ImportedFile};
-use model::run::Run;
 use libfuzzer_sys::fuzz_target;
+use model::run::Run;
+use report::import::{self, FORMATS, ImportFormat, ImportedFile};
 
 const SOURCE: ImportedFile<'static> = ImportedFile { file: "f", written: "2026-01-02T03:04:05Z" };
 

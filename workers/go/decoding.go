@@ -1,5 +1,5 @@
 // From bytes to values by encoding/json, into `any`. The jobs and their answers are those of
-// `experiments/decoding/jobs.rs` in bytelab.
+// `crates/experiments/src/decoding/jobs.rs` in bytelab.
 package main
 
 import (
@@ -222,7 +222,7 @@ func (d *decoding) digest() string {
 	return fmt.Sprintf("%016x", digestOf(doc))
 }
 
-// digestOf is the digest of `experiments/decoding/jobs.rs`.
+// digestOf is the digest of `crates/experiments/src/decoding/jobs.rs`.
 func digestOf(value any) uint64 {
 	switch value := value.(type) {
 	case bool:

@@ -1,5 +1,5 @@
-// From bytes to values by JSON.parse. The jobs and their answers are those of `experiments/decoding/jobs.rs` in
-// bytelab.
+// From bytes to values by JSON.parse. The jobs and their answers are those of
+// `crates/experiments/src/decoding/jobs.rs` in bytelab.
 "use strict";
 const fs = require("node:fs");
 
@@ -129,7 +129,7 @@ function mark(value) {
   return value === null ? 0n : 1n;
 }
 
-// The digest of `experiments/decoding/jobs.rs`.
+// The digest of `crates/experiments/src/decoding/jobs.rs`.
 function digest(value) {
   if (value === null) return 1n;
   if (typeof value === "boolean") return value ? 3n : 2n;

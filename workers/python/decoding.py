@@ -1,5 +1,5 @@
 """From bytes to values in Python: JSON by the standard library or by orjson, and MessagePack. The jobs and their answers
-are those of `experiments/decoding/jobs.rs` in bytelab."""
+are those of `crates/experiments/src/decoding/jobs.rs` in bytelab."""
 import json
 import os
 import struct
@@ -202,7 +202,10 @@ def mark(found):
 
 
 def digest(value, known):
-    """The digest of `experiments/decoding/jobs.rs`. Texts that were met are kept in `known`."""
+    """The digest of `crates/experiments/src/decoding/jobs.rs`.
+
+    Texts that were met are kept in `known`.
+    """
     if value is None:
         return 1
     if isinstance(value, bool):

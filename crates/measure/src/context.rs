@@ -211,7 +211,7 @@ pub struct MeasureJob<'a> {
     pub least_sessions: u32,
 }
 
-/// Receives the run as it grows; implemented by the store and the progress line. The default
+/// Receives the run as it grows, for example to store it or to show its progress. The default
 /// methods do nothing.
 pub trait Record {
     /// The run has its cells and no samples yet; the implementation sets its id.

@@ -1,5 +1,5 @@
 //! The rows of `bytelab numbers`, as plain data: the experiment, method and point of each row, and
-//! which metric is shown. Other modules measure and print them.
+//! which metric is shown. Other crates measure and print them.
 
 use self::Quantity::{Metric, PerMebibyte, Time};
 

@@ -1,5 +1,5 @@
-// What the decoders in C++ share: the jobs and answers of `experiments/decoding/jobs.rs` in bytelab. A
-// `Decoder` has:
+// What the decoders in C++ share: the jobs and answers of
+// `crates/experiments/src/decoding/jobs.rs` in bytelab. A `Decoder` has:
 //
 //   using Doc, using Value                    a parsed document, which owns its memory, and a value in it
 //   Decoder(std::string_view text)            keeps the text as the library wants to have it

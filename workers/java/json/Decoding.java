@@ -1,5 +1,5 @@
 // From bytes to values by Jackson, into its tree: `Decoding decoding jackson` speaks the line protocol. The jobs and
-// their answers are those of `experiments/decoding/jobs.rs` in bytelab.
+// their answers are those of `crates/experiments/src/decoding/jobs.rs` in bytelab.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -174,7 +174,7 @@ public final class Decoding implements Protocol.Task {
         return value.isNull() ? 0 : 1;
     }
 
-    /** The digest of `experiments/decoding/jobs.rs`. */
+    /** The digest of `crates/experiments/src/decoding/jobs.rs`. */
     private static long digest(JsonNode value) {
         if (value.isTextual()) {
             return digest(5, value.textValue());

@@ -129,7 +129,7 @@ pub enum Design {
     #[default]
     Fixed,
     /// The results: the sessions are analysed after numbers that are fixed beforehand
-    /// ([`analysis::stats::LOOKS`]), a method leaves when it is decided (a yardstick at the first
+    /// (`analysis::stats::LOOKS`), a method leaves when it is decided (a yardstick at the first
     /// of these), and the run ends when all is.
     Sequential,
 }

@@ -207,7 +207,7 @@ impl SampleArgs {
             MethodFlag::Uring => FetchMethod::Uring,
             MethodFlag::Stream => FetchMethod::Stream,
         };
-        // `sigbus` handles the signal.
+        // `report_sigbus` handles the signal.
         sampler = sampler.seed(seed).by(method).with_mapping();
         if let Some(weight) = &self.weight {
             sampler = sampler.weighted_by(column(weight, layout));
