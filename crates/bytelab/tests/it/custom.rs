@@ -405,11 +405,6 @@ fn an_experiment_of_ones_own_has_primary_metrics_and_a_sweep_of_sizes() {
     let ran = world.own(SIZES, &[]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("by size"), "{}", ran.stdout);
-    let tables = SIZES.replace("size-sweep", "tables");
-    let ran = world.own(&tables, &["--size", "1"]);
-    let head = ran.stdout.lines().find(|line| line.contains("wall p50")).unwrap();
-    assert_eq!(head.matches(" user ").count(), 1, "{}", ran.stdout);
-    assert_eq!(head.matches("wall").count(), 1, "{}", ran.stdout);
     let wrong = world.own(&SIZES.replace("user_ns", "usr_ns"), &[]);
     assert_eq!(wrong.code, 2, "{}", wrong.stderr);
     assert!(

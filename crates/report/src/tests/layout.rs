@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::Status;
+use model::run::{Definition, Status};
 
 use super::fixture::Fixture;
 use super::*;
@@ -381,4 +381,17 @@ fn wide_and_combining_characters_keep_the_columns() {
     that of the reference, in the same round; its intervals hold at 95 % for all of
     a table together.
     ");
+}
+
+#[test]
+fn the_primary_metrics_of_a_definition_have_a_column_once() {
+    let mut f = Fixture::new();
+    f.measured("read", [13.8, 9.0, 2.1]);
+    f.count(0, "user_ns", 8e6, false);
+    assert!(!shown(&f, 100).contains(" user "), "{}", shown(&f, 100));
+    let primary_metrics = ["user_ns", "wall_ns"].map(str::to_owned).to_vec();
+    f.run.plan.definition = Some(Definition { primary_metrics, ..Definition::default() });
+    let text = shown(&f, 100);
+    let head = text.lines().find(|line| line.contains("wall p50")).unwrap();
+    assert_eq!([head.matches("wall").count(), head.matches(" user").count()], [1, 1], "{text}");
 }
