@@ -1,6 +1,6 @@
 //! Measures the methods of an experiment, whichever it is. Each round measures every method once,
-//! in a new random order, and appends every sample to the run; a run that was interrupted is resumed
-//! by whole sessions. What is read from the machine is here as well: the clock, counters of
+//! in a new random order, and appends every sample to the run; a run that was interrupted is
+//! resumed by whole sessions. What is read from the machine is here as well: the clock, counters of
 //! processes, the state of the page cache, the environment.
 
 pub mod cache;
