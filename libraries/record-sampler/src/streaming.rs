@@ -5,8 +5,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::draw::{
-    Bernoulli, Partition, Quota, ReplacementSlots, Reservoir, Strata, StratumSizes,
-    WeightedReservoir, key_seed, random_shares,
+    Bernoulli, PartShares, Partition, Quota, ReplacementSlots, Reservoir, Strata, StratumSizes,
+    WeightedReservoir, key_seed,
 };
 use crate::fetch::{FetchMethod, fetch_places};
 use crate::input::{Column, Picker, Population, Scan, Scanned};
@@ -117,10 +117,11 @@ pub(crate) fn split_strata(
     outputs: &mut [Output<'_>],
 ) -> Result<Stats> {
     let counts = sizes(sampler, population, column)?.into_counts();
+    let shares = PartShares::new(weights);
     let mut partitions: HashMap<Box<[u8]>, Partition> = HashMap::with_capacity(counts.len());
     for (key, count) in counts {
         let mut rng = Rng::new(sampler.seed ^ key_seed(&key));
-        let sizes = random_shares(&mut rng, count, weights);
+        let sizes = shares.divide(&mut rng, count);
         partitions.insert(key, Partition::new(rng, sizes));
     }
     let mut scan = Scan::new(population, sampler.watch.clone())?;
@@ -252,6 +253,10 @@ impl Chooser<'_> {
             strata.offer(&key, || K::keep(&record));
         }
         let least = self.sampler.least_of_each();
+        if self.sampler.draws_shares() {
+            self.probabilities = self.sampler.inclusion(scan.rank());
+            return strata.into_items(column, least);
+        }
         if !self.sampler.adds_probability {
             return strata.into_items(column, least);
         }

@@ -1,5 +1,6 @@
 //! What `bytelab sample` draws, and in which order, as a user chooses it.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::Stdio;
 
@@ -167,6 +168,30 @@ fn formats_have_names_and_headers_have_rules() {
     let ran = run("a.bed", &["-n", "1", "--format", "plink-bed"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("a.fam: it has the samples of the PLINK file"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_share_of_small_strata_reaches_each_of_them() {
+    let rows = (0..10).flat_map(|key| ["a", "b", "c"].map(|id| format!("{id}{key},k{key}\n")));
+    let (world, path) = world(&("id,k\n".to_owned() + &rows.collect::<String>()));
+    for choice in ["--per k=10%", "-n 3 --stratify k", "-p 0.1 --stratify k"] {
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for seed in 0..40 {
+            let line = format!("sample {path} {choice} --with-probability --seed {seed}");
+            let args: Vec<&str> = line.split(' ').chain(["--format", "csv", "--header"]).collect();
+            let ran = world.run(&args);
+            assert_eq!(ran.code, 0, "{line}: {}", ran.stderr);
+            for record in ran.stdout.lines().skip(1) {
+                let [_, key, probability] = record.split(',').collect::<Vec<_>>()[..] else {
+                    panic!("{record}")
+                };
+                assert_eq!(probability, "0.1");
+                *counts.entry(key.to_owned()).or_default() += 1;
+            }
+        }
+        assert_eq!(counts.len(), 10, "{choice}: {counts:?}");
+        assert_eq!(counts.values().sum::<u32>(), 120, "{choice}: {counts:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ pub use ranks::{Bernoulli, Exactly, Systematic, WithReplacement};
 pub(crate) use ranks::{ReplacementSlots, UndrawnRanks};
 pub(crate) use reservoir::check_weight;
 pub use reservoir::{Reservoir, WeightedReservoir};
-pub(crate) use strata::{Partition, Quota, Strata, StratumSizes, key_seed, random_shares, shares};
+pub(crate) use strata::{
+    PartShares, Partition, Quota, RecordShare, Strata, StratumSizes, key_seed, shares,
+};
 
 /// Reserves memory for `n` items. As `n` comes from the user, it may exceed the memory, which is an
 /// error.
@@ -25,4 +27,4 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, n: u64) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

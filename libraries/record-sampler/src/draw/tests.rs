@@ -19,6 +19,34 @@ fn chi_square(observed: &[u64], expected: f64) -> f64 {
     observed.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum()
 }
 
+/// How probable it is that the number of successes is at least as far from what is expected, in its
+/// direction, of trials that each succeed with the probability `p`: twice the exact tail.
+pub(crate) fn binomial_p_value(successes: u64, trials: u64, p: f64) -> f64 {
+    let (mut lower, mut upper) = (0.0, 0.0);
+    let mut ln_term = trials as f64 * (1.0 - p).ln();
+    for k in 0..=trials {
+        let term = ln_term.exp();
+        if k <= successes {
+            lower += term;
+        }
+        if k >= successes {
+            upper += term;
+        }
+        ln_term += ((trials - k) as f64 / (k + 1) as f64 * p / (1.0 - p)).ln();
+    }
+    2.0 * f64::min(lower, upper)
+}
+
+#[test]
+fn a_binomial_tail_is_exact() {
+    let close = |got: f64, expected: f64| assert!((got - expected).abs() < 1e-12, "{got}");
+    // Of ten coins: none, one, and at most three heads.
+    close(binomial_p_value(0, 10, 0.5), 2.0 / 1024.0);
+    close(binomial_p_value(9, 10, 0.5), 22.0 / 1024.0);
+    close(binomial_p_value(3, 10, 0.5), 2.0 * 176.0 / 1024.0);
+    close(binomial_p_value(2, 2, 0.1), 0.02);
+}
+
 /// The ranks for a seed, n and N.
 type Draw = fn(u64, u64, u64) -> Vec<u64>;
 

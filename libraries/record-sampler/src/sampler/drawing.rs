@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Amount, Sampler, Stats};
-use crate::draw::{Partition, Quota, StratumSizes, shares};
+use crate::draw::{Partition, Quota, RecordShare, StratumSizes, shares};
 use crate::fetch::{FetchMethod, Ranks, fetch_places, probe};
 use crate::input::Population;
 use crate::random::Rng;
@@ -206,20 +206,22 @@ impl Sampler {
     pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<StratumSizes>) -> Result<Quota> {
         match self.amount {
             Amount::Exactly(n) | Amount::AtMost(n) if !self.is_proportional => Ok(Quota::Each(n)),
-            Amount::Share(p) => {
-                let sizes = sizes()?;
-                let n = (p * sizes.total() as f64).round() as u64;
-                Ok(sizes.quota(n))
-            }
+            Amount::Share(p) => Ok(sizes()?.quota(self.seed, RecordShare::from_probability(p))),
             Amount::Exactly(n) | Amount::AtMost(n) => {
                 let sizes = sizes()?;
                 let total = sizes.total();
                 if n > total && self.amount.least() > 0 {
                     return Err(too_few(n, total));
                 }
-                Ok(sizes.quota(n.min(total)))
+                Ok(sizes.quota(self.seed, RecordShare::from_number(n, total)))
             }
         }
+    }
+
+    /// Whether each stratum has its share of the sample, so that all records have the same
+    /// probability.
+    pub(crate) fn draws_shares(&self) -> bool {
+        self.is_proportional || matches!(self.amount, Amount::Share(_))
     }
 
     /// It is an error if a stratum has fewer records than this.

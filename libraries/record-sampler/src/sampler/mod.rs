@@ -341,7 +341,8 @@ impl Sampler {
     }
 
     /// Draws this many records of each stratum: of the records with the same text in this column.
-    /// With `probability`, that share of each stratum in whole records.
+    /// With `probability`, that share of each stratum in whole records: rounded down or up at
+    /// random, so that each record has exactly this probability, also in a stratum of one record.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -358,8 +359,10 @@ impl Sampler {
     }
 
     /// Like [`per`](Self::per), with the number of records of all strata together: each stratum has
-    /// its share of them in whole records, by the largest remainders. With [`split`](Self::split),
-    /// each stratum is divided by the shares, and its remainder at random.
+    /// its share of them in whole records, rounded down or up at random, so that each of N records
+    /// has the probability n/N. Which strata get one more depends on nothing but the seed and the
+    /// sizes of the strata. With [`split`](Self::split), each stratum is divided by the shares, and
+    /// its remainder at random.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};
@@ -399,9 +402,15 @@ impl Sampler {
     /// Adds to each record the probability with which it is in the sample: to CSV as a last column,
     /// to JSON Lines as a last member, to lines behind a tab, named `inclusion_probability`. The
     /// sum of a value divided by it is an estimate of its total over all records without bias
-    /// (Horvitz and Thompson, 1952). It is that of its stratum, or of its group. Records drawn by
-    /// weight have probabilities without a closed form, and those drawn with replacement are not in
-    /// a sample once: both are errors.
+    /// (Horvitz and Thompson, 1952). With a number of records [`per`](Self::per) stratum it is that
+    /// of the stratum; where strata have shares it is that of all records: n/N or the probability.
+    /// Of groups it is that of the group. Records drawn by weight have probabilities without a
+    /// closed form, and those drawn with replacement are not in a sample once: both are errors.
+    ///
+    /// For the variance of an estimate from shares of strata: let a be the whole part of the exact
+    /// share of a stratum of M records, and f the rest. Two of its records are drawn together with
+    /// the probability a(a − 1 + 2f) ÷ M(M − 1). For records of two strata it has no closed form,
+    /// and may be 0: variances are estimated from samples with several seeds.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};

@@ -56,6 +56,7 @@ fn the_number_of_all_records_is_estimated_exactly_where_each_stands_for_as_many(
         Sampler::exactly(30).mergeable(),
         Sampler::exactly(5).per("group"),
         Sampler::probability(0.2).per("group"),
+        Sampler::exactly(30).stratified_by("group"),
         Sampler::exactly(5).per("group").mergeable(),
         Sampler::at_most(1000),
     ] {
@@ -80,6 +81,8 @@ fn totals_are_estimated_without_bias() {
         Sampler::probability(0.1),
         Sampler::probability(0.9).inverted(),
         Sampler::exactly(3).per("group"),
+        Sampler::exactly(11).stratified_by("group"),
+        Sampler::probability(0.03).per("group"),
         Sampler::exactly(3).groups("group"),
         Sampler::probability(0.3).groups("group"),
         Sampler::exactly(30).mergeable(),

@@ -67,14 +67,63 @@ fn strata_share_a_total_in_proportion() {
     let dir = tempfile::tempdir().unwrap();
     let path = table(dir.path(), [50, 30, 20]);
     let draw = |sampler: Sampler| sampler.stratified_by("kind").records(&mut open(&path));
-    for (n, expected) in [(10, [5, 3, 2]), (100, [50, 30, 20]), (1, [1, 0, 0]), (0, [0; 3])] {
+    for (n, expected) in [(10, [5, 3, 2]), (100, [50, 30, 20]), (0, [0; 3])] {
         assert_eq!(kinds(draw(Sampler::exactly(n)).unwrap()), expected);
         assert_eq!(kinds(draw(Sampler::at_most(n)).unwrap()), expected);
+    }
+    for seed in 0..20 {
+        let [a, b, c] = kinds(draw(Sampler::exactly(7).seed(seed)).unwrap());
+        // Of 3.5, 2.1 and 1.4.
+        assert!([3, 4].contains(&a) && [2, 3].contains(&b) && [1, 2].contains(&c));
+        assert_eq!(a + b + c, 7);
     }
     assert_eq!(draw(Sampler::at_most(999)).unwrap().len(), 100);
     let error = draw(Sampler::exactly(101)).unwrap_err();
     assert_eq!(error.to_string(), "101 records were requested, but there are 100");
     assert_eq!(draw(Sampler::probability(0.1)).unwrap(), draw(Sampler::exactly(10)).unwrap());
+}
+
+#[test]
+fn each_record_of_small_strata_has_its_probability() {
+    const SEEDS: u64 = 2000;
+    let dir = tempfile::tempdir().unwrap();
+    let rows = (0..10).flat_map(|key| (0..3).map(move |i| format!("k{key},{i}\n")));
+    let path = file(dir.path(), "strata.csv", "k,i\n".to_owned() + &rows.collect::<String>());
+    for (sampler, sizes) in [
+        (Sampler::probability(0.1).per("k"), [3, 4]),
+        (Sampler::probability(0.1).stratified_by("k"), [3, 4]),
+        (Sampler::exactly(3).stratified_by("k"), [3, 3]),
+    ] {
+        let sampler = sampler.with_probability();
+        let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for seed in 0..SEEDS {
+            let records = sampler.clone().seed(seed).records(&mut open(&path)).unwrap();
+            assert!(sizes.contains(&records.len()), "{}", records.len());
+            for record in records {
+                *counts.entry(record).or_default() += 1;
+            }
+        }
+        assert_eq!(counts.len(), 30);
+        assert!(counts.keys().all(|record| record.ends_with(b",0.1\n")), "{counts:?}");
+        // A standard deviation is 13.4.
+        assert!(counts.values().all(|count| (135..265).contains(count)), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_share_of_strata_of_different_sizes_favours_none() {
+    const SEEDS: u64 = 2000;
+    let dir = tempfile::tempdir().unwrap();
+    let path = table(dir.path(), [2, 3, 1]);
+    let mut sums = [0; 3];
+    for seed in 0..SEEDS {
+        let sampler = Sampler::probability(0.5).per("kind").seed(seed);
+        let drawn = kinds(sampler.records(&mut open(&path)).unwrap());
+        sums.iter_mut().zip(drawn).for_each(|(sum, n)| *sum += n);
+    }
+    // Half of two is one; of the others a standard deviation is 22.4.
+    assert_eq!(sums[0], 2000);
+    assert!((2880..3120).contains(&sums[1]) && (880..1120).contains(&sums[2]), "{sums:?}");
 }
 
 type Outputs = [Vec<Vec<u8>>; 3];
