@@ -210,6 +210,7 @@ fn shares_are_of_all_of_strata_and_of_outputs() {
     assert_eq!(a + b, 10);
     assert_eq!(run(&["-n", "20", "--stratify", "1"]), (5, 15));
     assert_eq!(run(&["-p", "20%", "--stratify", "1"]), (5, 15));
+    assert_eq!(run(&["-n", "20", "--stratify", "1", "--mergeable"]), (5, 15));
     assert_eq!(run(&["--per", "1=3"]), (3, 3));
     let (train, test) = (world.path("train"), world.path("test"));
     let parts = format!("{}=0.8,{}=0.2", train.display(), test.display());

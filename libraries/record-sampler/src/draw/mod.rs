@@ -11,7 +11,7 @@ pub(crate) use ranks::{ReplacementSlots, UndrawnRanks};
 pub(crate) use reservoir::check_weight;
 pub use reservoir::{Reservoir, WeightedReservoir};
 pub(crate) use strata::{
-    PartShares, Partition, Quota, RecordShare, Strata, StratumSizes, key_seed, shares,
+    PartShares, Partition, Quota, RecordShare, Strata, StratumSizes, fair_shares, key_seed, shares,
 };
 
 /// Reserves memory for `n` items. As `n` comes from the user, it may exceed the memory, which is an

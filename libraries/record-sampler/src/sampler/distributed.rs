@@ -31,7 +31,9 @@ impl Sampler {
     }
 
     /// The sample of a part, which can be merged with those of the other parts: on one machine or
-    /// many, in any order. There are `n` records of each stratum, if there are strata.
+    /// many, in any order. There are `n` records of each stratum, if there are strata; with
+    /// [`stratified_by`](Self::stratified_by) as well until all sketches are merged, as the shares
+    /// of strata follow from the number of all records.
     ///
     /// ```
     /// use record_sampler::{Format, Part, Sampler};
@@ -99,7 +101,11 @@ impl Sampler {
             sink.piece(record)?;
             sink.end(Place { at: 0, len: record.len() as u64 }, false)?;
         }
-        let reason = "each record has a number of its own, by which samples can be merged";
+        let reason = if self.is_mergeable {
+            "each record has a number of its own, by which samples can be merged"
+        } else {
+            "a stream passes by once: the shares of its strata are known at its end"
+        };
         let (method, reason) = (FetchMethod::Stream, reason.to_owned());
         Ok(Stats { seen: Some(seen), taken: 0, bytes_read, method, reason, note: None })
     }
@@ -166,8 +172,9 @@ impl Sampler {
             Some(Weight::Column(column)) => Some(column.clone()),
             _ => None,
         };
-        let (seed, key, header) = (self.seed, self.key.clone(), header.clone());
-        Ok(SketchRequest { n, is_exact, seed, weight, key, format, header })
+        let Sampler { seed, is_proportional, .. } = *self;
+        let (key, header) = (self.key.clone(), header.clone());
+        Ok(SketchRequest { n, is_exact, is_proportional, seed, weight, key, format, header })
     }
 
     pub(super) fn check_mergeable(&self) -> Result<()> {
@@ -176,7 +183,10 @@ impl Sampler {
         if matches!(self.amount, Amount::Share(_)) {
             return bad("a sample that can be merged has a number of records, not a probability");
         }
-        let is_in_groups = self.groups.is_some() || self.is_proportional || self.share.is_some();
+        if self.is_proportional {
+            self.check_choices()?;
+        }
+        let is_in_groups = self.groups.is_some() || self.share.is_some();
         if self.with_replacement || self.is_inverted || self.is_systematic || is_in_groups {
             return bad("a sample that can be merged is drawn plainly, by weight or per stratum");
         }

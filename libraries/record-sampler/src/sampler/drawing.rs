@@ -47,7 +47,7 @@ impl Sampler {
             self.probe(population, min_len, sink)
         } else if let Some(column) = &self.groups {
             streaming::write_groups(self, population, column, sink)
-        } else if self.is_mergeable {
+        } else if self.is_mergeable || self.holds_strata(population) {
             self.write_mergeable(population, sink)
         } else if self.is_one_pass(population) {
             streaming::write(self, population, sink)
@@ -216,6 +216,13 @@ impl Sampler {
                 Ok(sizes.quota(self.seed, RecordShare::from_number(n, total)))
             }
         }
+    }
+
+    /// Whether up to n records of each stratum must be held: their shares are known when all are
+    /// counted, and a stream passes by once.
+    fn holds_strata(&self, population: &Population) -> bool {
+        let is_number = !matches!(self.amount, Amount::Share(_));
+        self.is_proportional && is_number && !population.can_be_reread()
     }
 
     /// Whether each stratum has its share of the sample, so that all records have the same

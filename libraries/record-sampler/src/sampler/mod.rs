@@ -361,8 +361,8 @@ impl Sampler {
     /// Like [`per`](Self::per), with the number of records of all strata together: each stratum has
     /// its share of them in whole records, rounded down or up at random, so that each of N records
     /// has the probability n/N. Which strata get one more depends on nothing but the seed and the
-    /// sizes of the strata. With [`split`](Self::split), each stratum is divided by the shares, and
-    /// its remainder at random.
+    /// sizes of the strata. Of a stream, up to `n` records of each stratum are held. With
+    /// [`split`](Self::split), each stratum is divided by the shares, and its remainder at random.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};

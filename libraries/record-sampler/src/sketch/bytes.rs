@@ -139,7 +139,7 @@ fn put_header(out: &mut Vec<u8>, header: &HeaderRule) {
 impl SketchRequest {
     fn put(&self, out: &mut Vec<u8>) {
         put(out, self.n);
-        out.push(u8::from(self.is_exact));
+        out.push(u8::from(self.is_exact) | u8::from(self.is_proportional) << 1);
         put(out, self.seed);
         put_column(out, self.weight.as_ref());
         put_column(out, self.key.as_ref());
@@ -215,8 +215,13 @@ impl<'a> ByteCursor<'a> {
     }
 
     fn request(&mut self) -> Option<SketchRequest> {
-        let (n, is_exact, seed) = (self.number()?, self.flag()?, self.number()?);
+        let (n, flags, seed) = (self.number()?, self.byte()?, self.number()?);
+        let (is_exact, is_proportional) = (flags & 1 != 0, flags & 2 != 0);
         let (weight, key) = (self.column()?, self.column()?);
+        let has_strata = key.is_some() && weight.is_none();
+        if flags > 3 || is_proportional && !has_strata {
+            return None;
+        }
         let format = match (self.byte()?, self.number()?) {
             // Rows of Parquet have no bytes.
             (0, len) => Format::Fixed(len),
@@ -238,7 +243,7 @@ impl<'a> ByteCursor<'a> {
             5 => HeaderRule::Magic(self.text()?.to_vec()),
             _ => return None,
         };
-        Some(SketchRequest { n, is_exact, seed, weight, key, format, header })
+        Some(SketchRequest { n, is_exact, is_proportional, seed, weight, key, format, header })
     }
 
     fn sketch(&mut self) -> Option<Sketch> {

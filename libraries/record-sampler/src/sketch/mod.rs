@@ -4,12 +4,14 @@
 mod bytes;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::draw::{RecordShare, fair_shares};
 use crate::input::{Column, Header};
 use crate::random::{Rng, ln};
+use crate::random_access::too_few;
 use crate::sink::{Output, Place, Probabilities, Sink};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
@@ -17,8 +19,9 @@ use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 ///
 /// Each record has a random key that depends only on the seed, the number of its file and its
 /// offset in it, divided by its weight; the `n` records with the least keys are kept, of each
-/// stratum if there are strata. So the sample of the whole is the same however it was divided into
-/// parts, and in whatever order these were merged.
+/// stratum if there are strata. If strata have shares of the `n` records, which are known when all
+/// records are counted, these records are drawn of those that are kept. So the sample of the whole
+/// is the same however it was divided into parts, and in whatever order these were merged.
 ///
 /// ```
 /// use record_sampler::{Format, Population, Sampler, Sketch};
@@ -51,6 +54,8 @@ pub(crate) struct SketchRequest {
     pub(crate) n: u64,
     /// Whether fewer records are an error.
     pub(crate) is_exact: bool,
+    /// Whether `n` is the number of records of all strata, of which each has its share.
+    pub(crate) is_proportional: bool,
     pub(crate) seed: u64,
     pub(crate) weight: Option<Column>,
     pub(crate) key: Option<Column>,
@@ -172,21 +177,13 @@ impl Sketch {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn records(&self) -> Result<Vec<&[u8]>> {
-        self.check_number()?;
-        let mut kept: Vec<&Candidate> =
-            self.strata.values().flat_map(SketchStratum::kept).collect();
-        kept.sort_unstable_by_key(|kept| (kept.file, kept.offset));
-        Ok(kept.into_iter().map(|kept| &*kept.bytes).collect())
+        Ok(self.drawn()?.into_iter().map(|drawn| &*drawn.bytes).collect())
     }
 
     /// The numbers of the files and the offsets of the chosen records, ascending.
     #[cfg(feature = "parquet")]
     pub(crate) fn places(&self) -> Result<Vec<(u64, u64)>> {
-        self.check_number()?;
-        let kept = self.strata.values().flat_map(SketchStratum::kept);
-        let mut places: Vec<(u64, u64)> = kept.map(|kept| (kept.file, kept.offset)).collect();
-        places.sort_unstable();
-        Ok(places)
+        Ok(self.drawn()?.into_iter().map(|drawn| (drawn.file, drawn.offset)).collect())
     }
 
     #[cfg(feature = "parquet")]
@@ -229,8 +226,43 @@ impl Sketch {
         self.header.as_ref().map_or(&[], |header| &header.bytes)
     }
 
+    /// The drawn records of all strata, in the order of the files.
+    fn drawn(&self) -> Result<Vec<&Candidate>> {
+        self.check_number()?;
+        let shares = self.shares();
+        let mut drawn: Vec<&Candidate> = Vec::new();
+        for (key, stratum) in &self.strata {
+            let mut kept: Vec<&Candidate> = stratum.kept().collect();
+            if let Some(shares) = &shares {
+                kept.sort_unstable();
+                kept.truncate(shares.get(&**key).copied().unwrap_or(0) as usize);
+            }
+            drawn.extend(kept);
+        }
+        drawn.sort_unstable_by_key(|drawn| (drawn.file, drawn.offset));
+        Ok(drawn)
+    }
+
+    /// The number of records to draw of each stratum, if each has its share of them.
+    fn shares(&self) -> Option<HashMap<&[u8], u64>> {
+        let SketchRequest { n, seed, is_proportional, .. } = self.request;
+        is_proportional.then(|| {
+            let sizes = self.strata.iter().map(|(key, stratum)| (&**key, stratum.seen));
+            fair_shares(seed, sizes, RecordShare::from_number(n, self.stratified())).collect()
+        })
+    }
+
+    /// The number of records of all strata.
+    fn stratified(&self) -> u64 {
+        self.strata.values().fold(0, |sum: u64, stratum| sum.saturating_add(stratum.seen))
+    }
+
     /// The probabilities with which the records of `records` were drawn, if there are no weights.
     pub(crate) fn probabilities(&self) -> Probabilities {
+        if self.request.is_proportional {
+            let total = self.stratified();
+            return Probabilities::Same(self.request.n.min(total) as f64 / total.max(1) as f64);
+        }
         let probability =
             |stratum: &SketchStratum| stratum.kept.len() as f64 / stratum.seen.max(1) as f64;
         if let (None, Some(all)) = (&self.request.key, self.strata.values().next()) {
@@ -246,9 +278,12 @@ impl Sketch {
     }
 
     fn check_number(&self) -> Result<()> {
-        let SketchRequest { n, is_exact, ref weight, ref key, .. } = self.request;
-        if !is_exact {
+        let SketchRequest { n, is_exact, is_proportional, ref weight, ref key, .. } = self.request;
+        if !is_exact || is_proportional && n <= self.stratified() {
             return Ok(());
+        }
+        if is_proportional {
+            return Err(too_few(n, self.stratified()));
         }
         let few = self.strata.iter().find(|(_, stratum)| stratum.weighed < n);
         let Some((name, stratum)) = few else { return Ok(()) };
@@ -265,7 +300,7 @@ impl Sketch {
                      among {total}"
                 )
             }
-            _ => format!("{n} records were requested, but there are {seen}"),
+            _ => return Err(too_few(n, seen)),
         };
         Err(Error::new(ErrorKind::TooFew, text))
     }
@@ -275,6 +310,7 @@ impl SketchRequest {
     fn check_same(&self, other: &SketchRequest) -> Result<()> {
         let differs = [
             ("numbers of records", self.n != other.n || self.is_exact != other.is_exact),
+            ("shares of strata", self.is_proportional != other.is_proportional),
             ("seeds", self.seed != other.seed),
             ("weights", self.weight != other.weight),
             ("keys", self.key != other.key),

@@ -1,13 +1,17 @@
 //! Merging and bytes, with records that were never in a file.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::draw::tests::binomial_p_value;
 use crate::random::Rng;
 
 const LINES: SketchRequest = SketchRequest {
     n: 3,
     is_exact: false,
+    is_proportional: false,
     seed: 7,
     weight: None,
     key: None,
@@ -17,6 +21,10 @@ const LINES: SketchRequest = SketchRequest {
 
 fn by_kind() -> SketchRequest {
     SketchRequest { weight: Some("w".into()), key: Some("kind".into()), ..LINES }
+}
+
+fn by_share() -> SketchRequest {
+    SketchRequest { n: 7, is_proportional: true, key: Some("kind".into()), ..LINES }
 }
 
 /// The sketch of some records of file 1: `len` of them, from this one on.
@@ -40,9 +48,8 @@ fn merged(sketches: impl IntoIterator<Item = Sketch>) -> Sketch {
 #[test]
 fn the_sketch_of_the_parts_is_that_of_the_whole_in_any_order_and_nesting() {
     let mut rng = Rng::new(4);
-    for request in
-        [LINES, by_kind(), SketchRequest { n: 0, ..LINES }, SketchRequest { n: 99, ..LINES }]
-    {
+    let (none, many) = (SketchRequest { n: 0, ..LINES }, SketchRequest { n: 99, ..LINES });
+    for request in [LINES, by_kind(), by_share(), none, many] {
         let whole = sketch(&request, 0, 60).to_bytes();
         for _ in 0..200 {
             let mut parts = Vec::new();
@@ -69,6 +76,7 @@ fn another_request_and_a_part_that_was_counted_twice_are_refused() {
     for (request, expected) in [
         (SketchRequest { n: 4, ..LINES }, "different numbers of records"),
         (SketchRequest { is_exact: true, ..LINES }, "different numbers of records"),
+        (SketchRequest { is_proportional: true, ..LINES }, "different shares of strata"),
         (SketchRequest { seed: 8, ..LINES }, "different seeds"),
         (SketchRequest { weight: Some("w".into()), ..LINES }, "different weights"),
         (SketchRequest { key: Some(Column::Number(1)), ..LINES }, "different keys"),
@@ -118,6 +126,49 @@ fn too_few_records_are_an_error_only_at_the_end() {
     let error = sketch(&exact(by_kind()), 0, 60).records().unwrap_err().to_string();
     assert_eq!(error, "20 records of each kind were requested, but \"kind 0\" has 16");
     assert_eq!(sketch(&exact(LINES), 0, 20).records().unwrap().len(), 20);
+    let error = sketch(&exact(by_share()), 0, 10).records().unwrap_err().to_string();
+    assert_eq!(error, "20 records were requested, but there are 10");
+    assert_eq!(sketch(&exact(by_share()), 0, 20).records().unwrap().len(), 20);
+    assert_eq!(sketch(&by_share(), 0, 5).records().unwrap().len(), 5);
+}
+
+/// The sketch of some of thirty records, three of each of ten kinds.
+fn sketch_of_thirty(request: &SketchRequest, records: Range<u64>) -> Sketch {
+    let mut sketch = Sketch::new(request.clone());
+    let keys = FileKeys::new(request.seed, 1);
+    sketch.set_seen(records.end - records.start);
+    for i in records {
+        sketch.offer(&[(i / 3) as u8], 1.0, &keys, (1, i), || Box::from([i as u8]));
+    }
+    sketch
+}
+
+/// By the exact binomial distribution, at a level of 1 % for all strata together, and for all
+/// records.
+#[test]
+fn shares_of_strata_are_fair_and_the_same_for_1_and_4_and_16_parts() {
+    const SEEDS: u64 = 20_000;
+    let (mut of_strata, mut of_records) = ([0u64; 10], [0u64; 30]);
+    for seed in 0..SEEDS {
+        let request = SketchRequest { n: 3, seed, ..by_share() };
+        let drawn = [1, 4, 16].map(|parts| {
+            let border = |part: u64| 30 * part / parts;
+            let sketches = (0..parts).map(|part| border(part)..border(part + 1));
+            let whole = merged(sketches.map(|records| sketch_of_thirty(&request, records)));
+            whole.records().unwrap().concat()
+        });
+        assert!(drawn[0].len() == 3 && drawn[0] == drawn[1] && drawn[0] == drawn[2], "{seed}");
+        assert!(drawn[0].windows(2).all(|two| two[0] / 3 < two[1] / 3), "one of a stratum");
+        for record in &drawn[0] {
+            of_strata[usize::from(record / 3)] += 1;
+            of_records[usize::from(*record)] += 1;
+        }
+    }
+    for (counts, p) in [(&of_strata[..], 0.3), (&of_records[..], 0.1)] {
+        let level = 0.01 / counts.len() as f64;
+        let is_fair = |count: &u64| binomial_p_value(*count, SEEDS, p) > level;
+        assert!(counts.iter().all(is_fair), "{counts:?}");
+    }
 }
 
 #[test]
@@ -171,7 +222,7 @@ fn damaged_bytes_are_refused() {
 proptest! {
     #[test]
     fn hostile_bytes_with_a_digest_that_matches_never_panic(
-        request in prop_oneof![Just(LINES), Just(by_kind())],
+        request in prop_oneof![Just(LINES), Just(by_kind()), Just(by_share())],
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in any::<Option<prop::sample::Index>>(),
     ) {

@@ -90,6 +90,7 @@ fn merged_sketches_give_the_rows_of_one_process() {
         Sampler::at_most(2000),
         Sampler::exactly(70).weighted_by("w"),
         Sampler::at_most(9).per("kind"),
+        Sampler::exactly(50).stratified_by("kind"),
     ] {
         let sampler = sampler.seed(9);
         let expected = drawn(&sampler.clone().mergeable(), &paths);
@@ -120,7 +121,7 @@ fn merged_sketches_give_the_rows_of_one_process() {
     }
     assert_eq!(samples[1], (0..900).collect::<Vec<i64>>());
     assert!(samples[0] != samples[2] && samples[2].iter().all(|id| id % 7 != 0));
-    assert_eq!(samples[3].len(), 4 * 9);
+    assert_eq!((samples[3].len(), samples[4].len()), (4 * 9, 50));
 }
 
 #[test]

@@ -134,6 +134,8 @@ fn weights_and_strata_of_parts_are_those_of_the_whole() {
         Sampler::exactly(9).weighted_by("w"),
         Sampler::exactly(4).per("kind"),
         Sampler::at_most(1000).per("kind"),
+        Sampler::exactly(10).stratified_by("kind"),
+        Sampler::at_most(1000).stratified_by("kind"),
     ] {
         check(&sampler.seed(3), &paths, Format::JsonLines, false, 5);
     }
@@ -144,6 +146,7 @@ fn weights_and_strata_of_parts_are_those_of_the_whole() {
         .collect();
     check(&Sampler::exactly(2).weighted_by("w"), &paths, CSV, true, 5);
     check(&Sampler::exactly(2).per("id"), &paths, CSV, true, 5);
+    check(&Sampler::exactly(3).stratified_by("id"), &paths, CSV, true, 5);
 }
 
 /// How often each of `cells` cells is hit must follow these probabilities. Beyond the limit, for as

@@ -126,6 +126,30 @@ fn a_share_of_strata_of_different_sizes_favours_none() {
     assert!((2880..3120).contains(&sums[1]) && (880..1120).contains(&sums[2]), "{sums:?}");
 }
 
+#[test]
+fn strata_of_a_stream_share_a_total_as_those_of_merged_parts_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = table(dir.path(), [50, 30, 20]);
+    let stream = || Population::stream(std::fs::File::open(&path).unwrap(), CSV).with_header();
+    for n in [0, 1, 7, 10, 100] {
+        let sampler = Sampler::exactly(n).stratified_by("kind").seed(n);
+        let drawn = sampler.records(&mut stream()).unwrap();
+        assert_eq!(drawn.len() as u64, n);
+        assert_eq!(drawn, sampler.mergeable().records(&mut open(&path)).unwrap());
+    }
+    let ten = Sampler::exactly(10).stratified_by("kind").with_probability();
+    let drawn = ten.records(&mut stream()).unwrap();
+    assert_eq!(kinds(&drawn), [5, 3, 2]);
+    assert!(drawn.iter().all(|record| record.ends_with(b",0.1\n")));
+    let refused = |sampler: Sampler| {
+        sampler.stratified_by("kind").records(&mut stream()).unwrap_err().to_string()
+    };
+    let text = "101 records were requested, but there are 100";
+    assert_eq!(refused(Sampler::exactly(101)), text);
+    let text = "a share of each stratum needs their sizes: give files that can be read twice";
+    assert_eq!(refused(Sampler::probability(0.1)), text);
+}
+
 type Outputs = [Vec<Vec<u8>>; 3];
 
 /// The records of each of three outputs, behind the header.

@@ -31,7 +31,7 @@ pub struct SampleArgs {
     pub(super) per: Option<PerKeyFlag>,
     /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
     /// of each; with --split, divide each of them by the shares
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "mergeable", "weight"])]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "weight"])]
     pub(super) stratify: Option<String>,
     /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
