@@ -2,7 +2,7 @@
 //! a file beside it lets the next sample read only the blocks that it needs.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -165,10 +165,14 @@ impl LineIndex {
         Ok(bytes)
     }
 
-    /// Stores the index beside the file, completely or not at all.
+    /// Stores the index beside the file, completely or not at all. Only an index is replaced.
     pub(crate) fn store(&self, path: &Path, file: &PlainFile) -> Result<()> {
         let bytes = self.to_bytes(file)?;
         let target = index_path(path);
+        if is_other_file(&target) {
+            let error = Error::new(ErrorKind::Write, "is there already, and is no index");
+            return Err(error.with_path(&target));
+        }
         let mut name = target.clone().into_os_string();
         name.push(format!(".{}.unfinished", std::process::id()));
         let unfinished = PathBuf::from(name);
@@ -188,6 +192,14 @@ pub(crate) fn index_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".nlx");
     PathBuf::from(name)
+}
+
+/// Whether a file is there that is no index of any version.
+fn is_other_file(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let opened = File::open(path).map(|file| file.take(3));
+    let read = opened.and_then(|mut file| file.read_to_end(&mut start));
+    read.is_ok() && !MAGIC.starts_with(&start)
 }
 
 fn block_bytes(size: u64) -> u64 {

@@ -459,6 +459,7 @@ impl Sampler {
     }
 
     /// Uses the index of a file of lines, `FILE.nlx`, and creates it if there is none that matches.
+    /// A file of this name that is no index is not replaced.
     ///
     /// ```
     /// # let dir = std::env::temp_dir().join(format!("index-{}", std::process::id()));

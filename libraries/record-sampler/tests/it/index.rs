@@ -63,7 +63,7 @@ fn an_index_that_does_not_fit_is_made_again() {
     set_time(time);
     made("another content of the same size and time");
     let sound = fs::read(&index).unwrap();
-    for at in [0, 9, 20, 35, 45, 50, 60, sound.len() - 1] {
+    for at in [3, 9, 20, 35, 45, 50, 60, sound.len() - 1] {
         let mut broken = sound.clone();
         broken[at] ^= 1;
         fs::write(&index, broken).unwrap();
@@ -74,6 +74,18 @@ fn an_index_that_does_not_fit_is_made_again() {
     fs::write(&index, "").unwrap();
     made("empty");
     used();
+}
+
+#[test]
+fn a_file_that_is_no_index_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "lines", text(1000));
+    let other = file(dir.path(), "lines.nlx", "of another program");
+    let (sample, stats) = draw(&path);
+    assert_eq!(sample.lines().count(), 100);
+    let text = format!("{}: is there already, and is no index", other.display());
+    assert_eq!(stats.reason, format!("the index was not kept: {text}"));
+    assert_eq!(fs::read(other).unwrap(), b"of another program");
 }
 
 #[test]
