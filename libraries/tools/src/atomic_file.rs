@@ -99,6 +99,8 @@ pub struct AtomicFile {
     target: TargetPath,
     file: File,
     state: AtomicFileState,
+    /// No other file may be replaced.
+    is_new: bool,
 }
 
 enum AtomicFileState {
@@ -119,7 +121,7 @@ impl AtomicFile {
         let target = TargetPath::new(path)?;
         if let TargetKind::Special(file) = &target.kind {
             let file = file.try_clone()?;
-            return Ok(AtomicFile { target, file, state: AtomicFileState::Special });
+            return Ok(AtomicFile { target, file, state: AtomicFileState::Special, is_new: false });
         }
         #[cfg(target_os = "linux")]
         if let Ok(file) = nameless(folder(&target.path)) {
@@ -127,11 +129,19 @@ impl AtomicFile {
                 None => AtomicFileState::Nameless,
                 Some(target) => AtomicFileState::Copied { target, _name: None },
             };
-            return Ok(AtomicFile { target, file, state });
+            return Ok(AtomicFile { target, file, state, is_new: false });
         }
         let file = names().tempfile_in(folder(&target.path))?;
         let (file, name) = file.into_parts();
         AtomicFile::named(target, file, name)
+    }
+
+    /// Like `create`, but a file that is there already is not replaced: `None` if there is one now,
+    /// an error of `finish` if there is one later. What is no regular file is written to.
+    pub(crate) fn create_new(path: &Path) -> Result<Option<AtomicFile>> {
+        let file = AtomicFile::create(path)?;
+        let is_there = matches!(file.target.kind, TargetKind::Regular(_));
+        Ok((!is_there).then_some(AtomicFile { is_new: true, ..file }))
     }
 
     /// Uses a complete file in the target's directory, which is open for reading. It is never
@@ -148,7 +158,7 @@ impl AtomicFile {
             None => AtomicFileState::Named(name),
             Some(target) => AtomicFileState::Copied { target, _name: Some(name) },
         };
-        Ok(AtomicFile { target, file, state })
+        Ok(AtomicFile { target, file, state, is_new: false })
     }
 
     pub fn file(&self) -> &File {
@@ -174,8 +184,11 @@ impl AtomicFile {
 
     /// Replaces the target, or copies the bytes into it.
     pub fn finish(self) -> Result<()> {
-        let AtomicFile { target, mut file, state } = self.ready()?;
+        let AtomicFile { target, mut file, state, is_new } = self.ready()?;
         match state {
+            AtomicFileState::Named(name) if is_new => {
+                Ok(name.persist_noclobber(&target.path).map_err(io::Error::from)?)
+            }
             AtomicFileState::Named(name) => {
                 Ok(name.persist(&target.path).map_err(io::Error::from)?)
             }

@@ -116,7 +116,7 @@ fn tools_whose_work_is_to_print_succeed() {
     assert_eq!(codes(&world, &["fleece", "check", &lines]), [1; 3]);
     // A manifest without its sample is not written.
     let manifest = world.path("manifest").to_str().unwrap().to_owned();
-    let sample = ["sample", &lines, "-n", "50000", "--manifest", &manifest];
+    let sample = ["sample", &lines, "-n", "50000", "--force", "--manifest", &manifest];
     assert_eq!(codes(&world, &sample), [0, 1, 0]);
 }
 

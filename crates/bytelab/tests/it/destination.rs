@@ -12,7 +12,7 @@ use crate::program::{Ran, World};
 /// The arguments of each command that writes a named file, up to that name.
 const COMMANDS: [(&str, &[&str]); 7] = [
     ("cat", &["cat", "SOURCE", "-o"]),
-    ("sample", &["sample", "SOURCE", "-n", "2", "--seed", "1", "-o"]),
+    ("sample", &["sample", "SOURCE", "-n", "2", "--seed", "1", "--force", "-o"]),
     ("fleece", &["fleece", "encode", "JSON", "-o"]),
     ("init", &["init", "--force"]),
     ("export", &["export", "latest", "--format", "csv", "-o"]),

@@ -109,7 +109,7 @@ fn an_output_appears_whole_or_not_at_all() {
     let ran = world.run(&["sample", &path, "-n", "10", "-o", &out]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(&out).unwrap(), lines(10));
-    let ran = world.run(&["sample", &path, "-n", "11", "-o", &out]);
+    let ran = world.run(&["sample", &path, "-n", "11", "-o", &out, "--force"]);
     assert_eq!(ran.code, 1);
     assert_eq!(
         ran.stderr,
@@ -117,12 +117,88 @@ fn an_output_appears_whole_or_not_at_all() {
     );
     assert_eq!(std::fs::read_to_string(&out).unwrap(), lines(10), "as it was");
     // The input may also be the output.
-    let ran = world.run(&["sample", &path, "-n", "3", "-o", &path]);
+    let ran = world.run(&["sample", &path, "-n", "3", "-o", &path, "--force"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
     assert_eq!(names(&world), ["lines", "out"]);
     let ran = world.run(&["sample", &path, "-n", "1", "-o", "/no/such/dir/out"]);
     assert_eq!((ran.code, ran.stderr.contains("/no/such/dir/out")), (1, true), "{}", ran.stderr);
+}
+
+#[test]
+fn an_output_that_is_there_already_is_replaced_by_force_alone() {
+    let (world, path) = world(&lines(10));
+    let out = world.write("out", "before");
+    let expected = format!("bytelab sample: {out} is there already; --force replaces it\n");
+    let (dangling, link) = (world.path("dangling"), world.path("link"));
+    std::os::unix::fs::symlink("new", &dangling).unwrap();
+    std::os::unix::fs::symlink("out", &link).unwrap();
+    let first = format!("{}=0.5", world.path("first").display());
+    let split = format!("{first},{out}=0.5");
+    for args in [
+        &["-n", "1", "-o", &out][..],
+        &["-n", "1", "--manifest", &out],
+        &["--split", &split],
+        &["--split", &first, "--rest", &out],
+        &["-n", "1", "-o", link.to_str().unwrap()],
+    ] {
+        let ran = world.run(&[&["sample", path.as_str()], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.replace("/link is", "/out is"), expected, "{args:?}");
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), "before");
+    }
+    assert_eq!(names(&world), ["dangling", "lines", "link", "out"]);
+    let ran = world.run(&["sample", &path, "-n", "10", "-o", dangling.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(world.path("new")).unwrap(), lines(10));
+    let ran = world.run(&["sample", &path, "--split", &split, "--force"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&out).unwrap().lines().count(), 5);
+}
+
+#[test]
+fn the_shares_of_a_split_are_1_together_or_leave_a_rest() {
+    let (world, path) = world(&lines(1000));
+    let name = |name: &str| world.path(name).display().to_string();
+    let (train, test, rest) = (name("train"), name("test"), name("rest"));
+    let split = |one: &str, other: &str| format!("{train}={one},{test}={other}");
+    let run = |args: &[&str]| world.run(&[&["sample", &path, "--force", "--stats"], args].concat());
+    for (shares, taken) in [
+        (split("80%", "20%"), "800 + 200"),
+        (split("0.7", "30%"), "700 + 300"),
+        (format!("{},{rest}=0.7", split("0.1", "0.2")), "100 + 200 + 700"),
+    ] {
+        let ran = run(&["--split", &shares]);
+        assert_eq!(ran.code, 0, "{shares}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("records taken  {taken}\n")), "{}", ran.stderr);
+    }
+    let ran = run(&["--split", &split("50%", "0.2"), "--rest", &rest]);
+    assert!(ran.stderr.contains("records taken  500 + 200 + 300\n"), "{}", ran.stderr);
+    let ran = run(&["--split", &format!("{train}=0.5"), "--rest", &rest]);
+    assert!(ran.stderr.contains("records taken  500 + 500\n"), "{}", ran.stderr);
+    let whole = split("0.8", "0.2");
+    for (args, expected) in [
+        (
+            &["--split", &split("0.8", "0.3")][..],
+            "the shares of --split are 1.1 together, not 1: a share is a part of 1, or per cent",
+        ),
+        (&["--split", &split("80", "20")], "are 100 together, not 1: a share is a part of 1"),
+        (
+            &["--split", &format!("{train}=0.5")],
+            "the shares of --split are 0.5 together, not 1: --rest FILE takes what is left",
+        ),
+        (&["--split", &split("0.3", "0.3")], "are 0.6 together, not 1: --rest FILE takes"),
+        (
+            &["--split", &whole, "--rest", &rest],
+            "the shares of --split are 1 together: they leave no rest",
+        ),
+        (&["--split", &split("80%", "101%")], "101 % is not from 0 to 100"),
+        (&["--split", &split("80%", "x%")], "not a number of per cent"),
+        (&["--split", &split("100%", "0%")], "0% is not a share above 0"),
+        (&["-n", "1", "--rest", &rest], "required arguments were not provided"),
+    ] {
+        world.refused(&[&["sample", path.as_str()], args].concat(), expected);
+    }
 }
 
 #[test]
@@ -136,7 +212,7 @@ fn a_split_gives_all_parts_or_none() {
     let count = |path: &str| std::fs::read_to_string(path).unwrap().lines().count();
     assert_eq!((count(&train), count(&test)), (80, 20));
     std::fs::write(&path, "a\n\"b").unwrap();
-    let ran = world.run(&["sample", &path, "--split", &split, "--format", "csv"]);
+    let ran = world.run(&["sample", &path, "--split", &split, "--format", "csv", "--force"]);
     assert_eq!(ran.code, 1);
     assert_eq!(
         ran.stderr,
@@ -153,11 +229,11 @@ fn two_parts_of_a_split_are_two_files() {
     for name in ["new", "old"] {
         let split = format!("{dir}/{name}=0.5,{dir}/./{name}=0.5");
         let expected = format!("{dir}/./{name} is named twice");
-        world.refused(&["sample", &path, "--split", &split], &expected);
+        world.refused(&["sample", &path, "--split", &split, "--force"], &expected);
         std::fs::write(world.path("old"), "as it was").unwrap();
     }
     assert_eq!(names(&world), ["lines", "old"]);
-    let ran = world.run(&["sample", &path, "--split", "/dev/null=1,/dev/null=1"]);
+    let ran = world.run(&["sample", &path, "--split", "/dev/null=0.5,/dev/null=0.5"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -242,10 +318,10 @@ fn a_full_disk_leaves_the_output_as_it_was() {
     let out = disk.join("out");
     std::fs::write(&out, "as it was").unwrap();
     let out_text = out.to_str().unwrap();
-    let split = format!("{out_text}=1,{}=1", world.path("other").to_str().unwrap());
+    let split = format!("{out_text}=0.5,{}=0.5", world.path("other").to_str().unwrap());
     let ran = [
-        world.run(&["sample", &path, "-n", "100000", "-o", out_text]),
-        world.run(&["sample", &path, "--split", &split]),
+        world.run(&["sample", &path, "-n", "100000", "--force", "-o", out_text]),
+        world.run(&["sample", &path, "--force", "--split", &split]),
     ];
     let left = names_in(&disk);
     let text = std::fs::read_to_string(&out).unwrap();
@@ -276,7 +352,7 @@ fn a_signal_leaves_nothing_behind() {
         // More than a pipe can hold: when everything is written, the child is running, and its
         // output is open.
         let mut child = world
-            .command(&["sample", "-p", "1", "-o", out.to_str().unwrap()])
+            .command(&["sample", "-p", "1", "--force", "-o", out.to_str().unwrap()])
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();

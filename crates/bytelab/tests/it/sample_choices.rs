@@ -218,7 +218,7 @@ fn shares_are_of_all_of_strata_and_of_outputs() {
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
     assert_eq!(read(&test).lines().filter(|line| line.starts_with('a')).count(), 5);
     let in_order = read(&train);
-    assert_eq!(run(&["--split", &parts, "--shuffle"]), (0, 0));
+    assert_eq!(run(&["--split", &parts, "--shuffle", "--force"]), (0, 0));
     let shuffled = read(&train);
     assert_eq!((shuffled.lines().count(), in_order.lines().count()), (80, 80));
     let numbers =

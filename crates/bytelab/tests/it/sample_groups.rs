@@ -96,13 +96,13 @@ fn a_manifest_repeats_the_sample() {
     assert_eq!((&document["records_seen"], &document["records_taken"][0]), (&4.into(), &2.into()));
     let command: Vec<&str> =
         document["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    assert_eq!(world.run(&command[1..]).stdout, ran.stdout);
+    assert_eq!(world.run(&[&command[1..], &["--force"]].concat()).stdout, ran.stdout);
     for (args, expected) in [
         (&["-n", "9", "--manifest", text][..], "9 records were requested"),
         (&["-n", "1", "--manifest", "/no/such/dir/manifest"], "/no/such/dir/manifest: "),
     ] {
         std::fs::write(&manifest, "before").unwrap();
-        let ran = world.run(&[&["sample", path.as_str()], args].concat());
+        let ran = world.run(&[&["sample", path.as_str(), "--force"], args].concat());
         assert!(ran.code != 0 && ran.stderr.contains(expected), "{}", ran.stderr);
         assert_eq!(std::fs::read_to_string(&manifest).unwrap(), "before");
     }

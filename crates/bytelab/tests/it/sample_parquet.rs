@@ -78,14 +78,14 @@ fn rows_by_weight_and_of_strata_are_those_of_csv() {
         let expected = csv_ids(&world.run(&of_csv).stdout);
         assert!(!expected.is_empty());
         let name = out.to_str().unwrap();
-        let of_rows = [&["sample", &parquet, "--format", "parquet", "-o", name], &seed[..], args];
-        let ran = world.run(&of_rows.concat());
+        let of_rows = ["sample", &parquet, "--format", "parquet", "--force", "-o", name];
+        let ran = world.run(&[&of_rows[..], &seed, args].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
         assert_eq!(ids(&out), expected, "{args:?}");
     }
     let name = out.to_str().unwrap();
     let args = ["sample", &parquet, "--format", "parquet", "-n", "5", "--weight", "w", "-o", name];
-    let ran = world.run(&[&args[..], &["--stats"]].concat());
+    let ran = world.run(&[&args[..], &["--stats", "--force"]].concat());
     assert!(ran.stderr.contains("column w is read alone first; "), "{}", ran.stderr);
 }
 
@@ -95,7 +95,8 @@ fn a_split_of_parquet_gives_all_parts_or_none() {
     let run = |input: &str, format: &[&str], ending: &str| {
         let [train, test] = ["train", "test"].map(|name| world.path(&format!("{name}.{ending}")));
         let split = format!("{}=0.8,{}=0.2", train.display(), test.display());
-        let args = [&["sample", input, "--split", &split, "--seed", "3", "--stats"], format];
+        let args = ["sample", input, "--split", &split, "--seed", "3", "--stats", "--force"];
+        let args = [&args, format];
         (world.run(&args.concat()), train, test)
     };
     let (ran, train, test) = run(&parquet, &["--format", "parquet"], "parquet");
@@ -152,7 +153,7 @@ fn a_mergeable_sample_is_drawn_plainly_by_weight_and_of_strata() {
     let (world, parquet, _) = world(|id| (id % 4) as f64);
     let out = world.path("out.parquet");
     let draw = |args: &[&str]| {
-        let fixed = ["sample", &parquet, "--format", "parquet", "--seed", "5", "-o"];
+        let fixed = ["sample", &parquet, "--format", "parquet", "--seed", "5", "--force", "-o"];
         let ran = world.run(&[&fixed[..], &[out.to_str().unwrap()], args].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
         ids(&out)

@@ -33,9 +33,13 @@ pub struct SampleArgs {
     /// of each; with --split, divide each of them by the shares
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "weight"])]
     pub(super) stratify: Option<String>,
-    /// Write every record to one of several files, by shares: `train.csv=0.8,test.csv=0.2`
+    /// Write every record to one of several files, by shares that are 1 together:
+    /// `train.csv=80%,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
     pub(super) split: Option<SplitFlag>,
+    /// With --split: the file of the records that its shares leave
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "split")]
+    pub(super) rest: Option<PathBuf>,
     /// Draw whole groups, each with all its records: `-n N` or `-p P` of the values of the column
     /// KEY
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "split"])]
@@ -111,6 +115,9 @@ pub struct SampleArgs {
     /// Write to this file, which appears when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    /// Replace outputs that are there already
+    #[arg(long, hide_short_help = true)]
+    pub(super) force: bool,
     /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
     #[arg(long)]
     pub(super) index: bool,
@@ -181,6 +188,29 @@ impl SampleArgs {
             _ => layout.header,
         };
         Ok(Some(layout))
+    }
+
+    /// The parts of a split, if there is one: their shares are 1 together.
+    pub(super) fn parts(&self) -> Result<Option<Vec<SplitPart>>> {
+        /// More than decimal fractions lose when they are added up.
+        const ROUNDING: f64 = 1e-9;
+        let Some(SplitFlag(parts)) = &self.split else { return Ok(None) };
+        let mut parts = parts.clone();
+        let sum: f64 = parts.iter().map(|(_, share)| share).sum();
+        let shown = (sum * 1e9).round() / 1e9;
+        match &self.rest {
+            Some(rest) => {
+                let is_left = sum < 1.0 - ROUNDING;
+                ensure!(is_left, "the shares of --split are {shown} together: they leave no rest");
+                parts.push((rest.clone(), 1.0 - sum));
+            }
+            None => {
+                let hint = if sum < 1.0 { "--rest FILE takes what is left" } else { PER_CENT };
+                let is_all = (sum - 1.0).abs() <= ROUNDING;
+                ensure!(is_all, "the shares of --split are {shown} together, not 1: {hint}");
+            }
+        }
+        Ok(Some(parts))
     }
 
     pub(super) fn sampler(&self, seed: u64, layout: Option<&Layout>) -> Sampler {
@@ -310,21 +340,28 @@ impl FromStr for PerKeyFlag {
     }
 }
 
+/// A file of a split and its share.
+pub(super) type SplitPart = (PathBuf, f64);
+
 /// The value `FILE=SHARE,…`.
 #[derive(Clone)]
-pub(super) struct SplitFlag(pub(super) Vec<(PathBuf, f64)>);
+pub(super) struct SplitFlag(Vec<SplitPart>);
+
+const PER_CENT: &str = "a share is a part of 1, or per cent, such as 80%";
 
 impl FromStr for SplitFlag {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<SplitFlag> {
-        let mut parts: Vec<(PathBuf, f64)> = Vec::new();
+        let mut parts: Vec<SplitPart> = Vec::new();
         for part in text.split(',') {
-            let (path, share) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
+            let (path, text) = part.rsplit_once('=').context("not FILE=SHARE,…")?;
             let path = PathBuf::from(non_empty(path, part)?);
-            let share: f64 =
-                share.parse().ok().with_context(|| format!("{share} is not a number"))?;
-            ensure!(share.is_finite() && share > 0.0, "{share} is not a share above 0");
+            let share: f64 = match text.strip_suffix('%') {
+                Some(share) => per_cent(share)?,
+                None => text.parse().ok().with_context(|| format!("{text} is not a number"))?,
+            };
+            ensure!(share.is_finite() && share > 0.0, "{text} is not a share above 0");
             parts.push((path, share));
         }
         Ok(SplitFlag(parts))

@@ -21,6 +21,7 @@ use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
+use args::SplitPart;
 use output::{Manifest, Output};
 
 const FAILED: u8 = 1;
@@ -54,9 +55,10 @@ pub fn run(args: &SampleArgs) -> ExitCode {
 
 fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+    let parts = args.parts()?;
     report_sigbus()?;
     let manifest = args.manifest.as_ref();
-    let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
+    let manifest = manifest.map(|path| Manifest::create(path, args, seed)).transpose()?;
     let paths = source::expanded(&args.files)?;
     let first = paths.first().filter(|path| path.as_os_str() != "-");
     let layout = args.layout(first.map(PathBuf::as_path))?;
@@ -66,9 +68,10 @@ fn draw(args: &SampleArgs) -> Result<()> {
         on_progress.inc(bytes);
         true
     });
+    let outputs = Outputs { args, parts };
     let stats = match layout {
-        Some(layout) => records(&sampler, &mut source::population(args, &paths, layout)?, args),
-        None => rows(&sampler, &paths, args),
+        Some(layout) => records(&sampler, &mut source::population(args, &paths, layout)?, &outputs),
+        None => rows(&sampler, &paths, &outputs),
     };
     bar.finish_and_clear();
     let stats = stats?;
@@ -81,34 +84,41 @@ fn draw(args: &SampleArgs) -> Result<()> {
     manifest.map_or(Ok(()), |manifest| manifest.finish(&stats))
 }
 
+/// Where the sample goes: to the parts of a split, if there is one.
+struct Outputs<'a> {
+    args: &'a SampleArgs,
+    parts: Option<Vec<SplitPart>>,
+}
+
 fn records(
     sampler: &Sampler,
     population: &mut Population,
-    args: &SampleArgs,
+    outputs: &Outputs<'_>,
 ) -> Result<Vec<Stats>> {
-    match &args.split {
-        Some(parts) => split(parts, |weights, outputs| {
+    match &outputs.parts {
+        Some(parts) => split(parts, outputs.args.force, |weights, outputs| {
             let mut writers: Vec<&mut dyn Write> =
                 outputs.iter_mut().map(|output| output as &mut dyn Write).collect();
             sampler.split(population, weights, &mut writers)
         }),
-        None => single(args, |out| sampler.write(population, out)),
+        None => single(outputs.args, |out| sampler.write(population, out)),
     }
 }
 
 /// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
-fn rows(sampler: &Sampler, paths: &[PathBuf], args: &SampleArgs) -> Result<Vec<Stats>> {
+fn rows(sampler: &Sampler, paths: &[PathBuf], outputs: &Outputs<'_>) -> Result<Vec<Stats>> {
+    let Outputs { args, parts } = outputs;
     ensure!(!args.header, "Parquet does not go with --header: its columns have names");
     ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
     ensure!(
         !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"
     );
-    let Some(parts) = &args.split else {
+    let Some(parts) = parts else {
         return single(args, |out| sampler.write_parquet(paths, out));
     };
-    split(parts, |weights, outputs| {
+    split(parts, args.force, |weights, outputs| {
         let mut writers: Vec<&mut (dyn Write + Send)> =
             outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
         sampler.split_parquet(paths, weights, &mut writers)
@@ -116,7 +126,7 @@ fn rows(sampler: &Sampler, paths: &[PathBuf], args: &SampleArgs) -> Result<Vec<S
 }
 
 #[cfg(not(feature = "parquet"))]
-fn rows(_: &Sampler, _: &[PathBuf], _: &SampleArgs) -> Result<Vec<Stats>> {
+fn rows(_: &Sampler, _: &[PathBuf], _: &Outputs<'_>) -> Result<Vec<Stats>> {
     anyhow::bail!("this bytelab is built without Parquet")
 }
 
@@ -130,7 +140,7 @@ fn single(
         let stdout = io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
         return Ok(vec![write(&mut File::from(stdout))?]);
     };
-    let output = Output::create(path)?;
+    let output = Output::create(path, args.force)?;
     let stats = write(&mut &output)?;
     output.finish()?;
     Ok(vec![stats])
@@ -138,18 +148,19 @@ fn single(
 
 /// Either all outputs appear, or none of them does.
 fn split(
-    parts: &args::SplitFlag,
+    parts: &[SplitPart],
+    force: bool,
     write: impl FnOnce(&[f64], &mut [&Output]) -> record_sampler::Result<Vec<Stats>>,
 ) -> Result<Vec<Stats>> {
-    let outputs = parts.0.iter().map(|(path, _)| Output::create(path));
+    let outputs = parts.iter().map(|(path, _)| Output::create(path, force));
     let outputs = outputs.collect::<Result<Vec<Output>>>()?;
     let mut places = BTreeSet::new();
-    for (output, (path, _)) in outputs.iter().zip(&parts.0) {
+    for (output, (path, _)) in outputs.iter().zip(parts) {
         let is_new = output.canonical_path().is_none_or(|place| places.insert(place));
         ensure!(is_new, "{} is named twice", path.display());
     }
-    let weights: Vec<f64> = parts.0.iter().map(|(_, weight)| *weight).collect();
-    let stats = write(&weights, &mut outputs.iter().collect::<Vec<&Output>>())?;
+    let shares: Vec<f64> = parts.iter().map(|(_, share)| *share).collect();
+    let stats = write(&shares, &mut outputs.iter().collect::<Vec<&Output>>())?;
     let ready = outputs.into_iter().map(Output::ready).collect::<Result<Vec<Output>>>()?;
     ready.into_iter().try_for_each(Output::finish)?;
     Ok(stats)

@@ -10,6 +10,7 @@ use record_sampler::Stats;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::args::SampleArgs;
 use super::source::expanded;
 use crate::atomic_file::AtomicFile;
 
@@ -19,9 +20,16 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn create(path: &Path) -> Result<Output> {
+    /// Unless files are replaced by force, one that is there already is an error.
+    pub(super) fn create(path: &Path, force: bool) -> Result<Output> {
         let name = path.display().to_string();
-        let file = AtomicFile::create(path).with_context(|| name.clone())?;
+        let file = if force {
+            AtomicFile::create(path).map(Some)
+        } else {
+            AtomicFile::create_new(path)
+        };
+        let file = file.with_context(|| name.clone())?;
+        let file = file.with_context(|| format!("{name} is there already; --force replaces it"))?;
         Ok(Output { file, name })
     }
 
@@ -42,7 +50,7 @@ impl Output {
         Ok(Output { file, name })
     }
 
-    /// Renames the file to its final name, and replaces an existing file.
+    /// Renames the file to its final name.
     pub(super) fn finish(self) -> Result<()> {
         self.file.finish().context(self.name)
     }
@@ -69,11 +77,11 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// Before the sample is drawn, so that a manifest that cannot be written costs no time.
-    pub(super) fn create(path: &Path, files: &[PathBuf], seed: u64) -> Result<Manifest> {
-        let inputs = expanded(files)?;
+    pub(super) fn create(path: &Path, args: &SampleArgs, seed: u64) -> Result<Manifest> {
+        let inputs = expanded(&args.files)?;
         let are_files = !inputs.is_empty() && inputs.iter().all(|input| input.is_file());
         ensure!(are_files, "--manifest lists files with their digests: name files, not streams");
-        Ok(Manifest { output: Output::create(path)?, inputs, seed })
+        Ok(Manifest { output: Output::create(path, args.force)?, inputs, seed })
     }
 
     /// Reads the inputs once more, for their digests.
