@@ -133,7 +133,7 @@ pub(crate) fn split_strata(
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
         outputs[part].piece(record.bytes)?;
         outputs[part].end(place(&record), record.is_after_crlf)?;
@@ -249,7 +249,7 @@ impl Chooser<'_> {
             if picker.is_blank(record.bytes) {
                 continue;
             }
-            let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+            let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || K::keep(&record));
         }
         let least = self.sampler.least_of_each();
@@ -342,7 +342,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         sizes.count(&key);
     }
     Ok(sizes)
@@ -495,7 +495,7 @@ fn each(
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         take(Rng::new(sampler.seed ^ key_seed(&key)).next_u64(), &key, &record)?;
     }
     Ok(())

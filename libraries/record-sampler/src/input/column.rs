@@ -2,7 +2,14 @@
 //! the header.
 
 use std::borrow::Cow;
+#[cfg(feature = "json")]
+use std::collections::HashMap;
 
+#[cfg(feature = "json")]
+use serde_json::{Value, value::RawValue};
+
+#[cfg(feature = "json")]
+use super::key::{number_key, text_key, value_key};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// A column of CSV, of lines with fields or of Parquet, or a member of the objects of JSON Lines.
@@ -111,8 +118,18 @@ impl Picker {
         }
     }
 
+    /// The key of this record: the column as text. Of JSON Lines, values of different types have
+    /// different keys.
+    pub(crate) fn key<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
+        #[cfg(feature = "json")]
+        if let Picker::Member(name) = self {
+            return member_key(record, name).map(Cow::Owned);
+        }
+        self.pick(record)
+    }
+
     /// The column of this record as text; a JSON string without its quotes.
-    pub(crate) fn pick<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
+    fn pick<'r>(&self, record: &'r [u8]) -> Result<Cow<'r, [u8]>> {
         match self {
             Picker::Field { index, delimiter, column } => {
                 fields(record, *delimiter).nth(*index).ok_or_else(|| missing(column))
@@ -122,7 +139,12 @@ impl Picker {
                 field.map(Cow::Borrowed).ok_or_else(|| missing(column))
             }
             #[cfg(feature = "json")]
-            Picker::Member(name) => member(record, name),
+            Picker::Member(name) => member(record, name, |value| {
+                Cow::Owned(match value {
+                    Value::String(text) => text.as_bytes().to_vec(),
+                    value => value.to_string().into_bytes(),
+                })
+            }),
             Picker::Several(pickers) => together(pickers, record).map(Cow::Owned),
         }
     }
@@ -168,7 +190,7 @@ fn together(pickers: &[Picker], record: &[u8]) -> Result<Vec<u8>> {
     let mut key = Vec::new();
     for picker in pickers {
         key.extend_from_slice(if key.is_empty() { b"[\"" } else { b",\"" });
-        for byte in picker.pick(record)?.iter() {
+        for byte in picker.key(record)?.iter() {
             if matches!(byte, b'"' | b'\\') {
                 key.push(b'\\');
             }
@@ -189,36 +211,35 @@ pub(crate) fn weight(text: &[u8]) -> Result<f64> {
     })
 }
 
+/// A member of the object in this record, in another form.
 #[cfg(feature = "json")]
-fn member<'r>(record: &[u8], name: &str) -> Result<Cow<'r, [u8]>> {
-    use serde_json::Value;
-
-    let bad = |text: String| Error::new(ErrorKind::BadColumn, text);
+fn member<T>(record: &[u8], name: &str, form: impl FnOnce(&Value) -> T) -> Result<T> {
     let value: Value = serde_json::from_slice(record)
         .map_err(|error| Error::new(ErrorKind::Malformed, format!("is not JSON: {error}")))?;
-    match value.get(name) {
-        Some(Value::String(text)) => Ok(Cow::Owned(text.as_bytes().to_vec())),
-        Some(Value::Number(number)) if number.is_f64() => {
-            let text = long_integer(record, name).unwrap_or_else(|| number.to_string());
-            Ok(Cow::Owned(text.into_bytes()))
-        }
-        Some(value) => Ok(Cow::Owned(value.to_string().into_bytes())),
-        None => Err(bad(format!("has no member {name}"))),
-    }
+    value.get(name).map(form).ok_or_else(|| {
+        let text = format!("has no member {name}");
+        Error::new(ErrorKind::BadColumn, text)
+    })
 }
 
-/// The digits of an integer that does not fit into 64 bits, which would be equal to others as a
-/// floating point number.
 #[cfg(feature = "json")]
-fn long_integer(record: &[u8], name: &str) -> Option<String> {
-    use std::collections::HashMap;
+fn member_key(record: &[u8], name: &str) -> Result<Vec<u8>> {
+    member(record, name, |value| match value {
+        Value::String(text) => text_key(text.as_bytes()).into_owned(),
+        // As a floating point number it would be equal to others.
+        Value::Number(number) if number.is_f64() => {
+            let key = number_text(record, name).and_then(|text| number_key(&text));
+            key.unwrap_or_else(|| value_key(value)).into_bytes()
+        }
+        value => value_key(value).into_bytes(),
+    })
+}
 
-    use serde_json::value::RawValue;
-
+/// A number as it is written.
+#[cfg(feature = "json")]
+fn number_text(record: &[u8], name: &str) -> Option<String> {
     let members: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(record).ok()?;
-    let text = members.get(name)?.get();
-    let is_integer = text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
-    (is_integer && text.len() > 18).then(|| text.to_owned())
+    members.get(name).map(|text| text.get().to_owned())
 }
 
 /// The fields of a CSV record without their quotes.
@@ -333,6 +354,35 @@ mod tests {
         ] {
             assert_eq!(pick(column, format, record).unwrap_err().to_string(), expected);
         }
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn members_of_different_types_are_different_keys() {
+        let key = |text: &str| {
+            let picker = Picker::new(&"k".into(), Format::JsonLines, None).unwrap();
+            let record = format!("{{\"k\":{text}}}\n");
+            String::from_utf8(picker.key(record.as_bytes()).unwrap().into_owned()).unwrap()
+        };
+        for (text, expected) in [
+            ("1", "1"),
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("\"1\"", "\"1\""),
+            ("null", "null"),
+            ("\"null\"", "\"null\""),
+            ("\"a b\"", "a b"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("18446744073709551616.0", "18446744073709551616"),
+            ("[1.0,\"1\"]", "[1,\"1\"]"),
+        ] {
+            assert_eq!(key(text), expected);
+        }
+        let both = Column::Several(vec!["a".into(), "b".into()]);
+        let picker = Picker::new(&both, Format::JsonLines, None).unwrap();
+        let [number, text] = [&b"{\"a\":1,\"b\":2}"[..], b"{\"a\":\"1\",\"b\":2}"]
+            .map(|record| picker.key(record).unwrap().into_owned());
+        assert_ne!(number, text);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod column;
 mod compressed;
+#[cfg(any(feature = "json", feature = "parquet"))]
+mod key;
 mod plain_file;
 mod records;
 mod scan;
@@ -20,6 +22,8 @@ pub use column::Column;
 pub(crate) use column::weight;
 pub(crate) use column::{HeaderLine, Picker};
 use compressed::Encoding;
+#[cfg(feature = "parquet")]
+pub(crate) use key::{number_key, text_key};
 use plain_file::Descriptors;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::OpenFile;

@@ -1,5 +1,6 @@
 //! Reads the column of the keys or weights alone, and chooses rows by its values.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
@@ -10,7 +11,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::sources::{ParquetFiles, RowGroup, contained, too_short};
 use crate::draw::{Strata, StratumSizes, WeightedReservoir};
-use crate::input::{Column, weight};
+use crate::input::{Column, number_key, text_key, weight};
 use crate::random::Rng;
 use crate::random_access::too_few_weighted;
 use crate::sampler::{Amount, Sampler};
@@ -58,14 +59,14 @@ pub(super) fn stratified(
     let quota = sampler.quota(|| {
         let mut sizes = StratumSizes::default();
         picked.each(|_, cell| {
-            sizes.count(cell.text(&mut buffer));
+            sizes.count(cell.key(&mut buffer));
             Ok(())
         })?;
         Ok(sizes)
     })?;
     let mut strata = Strata::new(sampler.seed, quota);
     picked.each(|rank, cell| {
-        strata.offer(cell.text(&mut buffer), || rank);
+        strata.offer(cell.key(&mut buffer), || rank);
         Ok(())
     })?;
     let mut ranks = strata.into_items(column, sampler.least_of_each())?;
@@ -288,7 +289,8 @@ impl ColumnType {
     }
 }
 
-/// A value of a column, as the key of a stratum or as a weight.
+/// A value of a column, as the key of a stratum, which is that of the same value of JSON, or as a
+/// weight.
 #[derive(Clone, Copy)]
 pub(super) enum ColumnValue<'a> {
     Null,
@@ -303,8 +305,24 @@ pub(super) enum ColumnValue<'a> {
 }
 
 impl ColumnValue<'_> {
+    pub(super) fn key<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+        let key = match self {
+            ColumnValue::Bytes(bytes) => match text_key(bytes) {
+                Cow::Borrowed(text) => return text,
+                Cow::Owned(quoted) => quoted,
+            },
+            ColumnValue::Single(_) | ColumnValue::Double(_) | ColumnValue::Decimal(..) => {
+                let text = String::from_utf8_lossy(self.text(buffer)).into_owned();
+                number_key(&text).unwrap_or(text).into_bytes()
+            }
+            _ => return self.text(buffer),
+        };
+        *buffer = key;
+        buffer
+    }
+
     /// The JSON form of the value; a string without its quotes.
-    pub(super) fn text<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    fn text<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
         buffer.clear();
         // Writing to memory cannot fail.
         let _ = match self {
@@ -428,6 +446,20 @@ mod tests {
             ColumnValue::Single(f32::INFINITY),
         ] {
             assert_eq!(cell.text(&mut Vec::new()), b"null");
+        }
+        for (cell, key) in [
+            (ColumnValue::Null, "null"),
+            (ColumnValue::Bytes(b"null"), "\"null\""),
+            (ColumnValue::Bytes(b"1"), "\"1\""),
+            (ColumnValue::Bytes(b"a"), "a"),
+            (ColumnValue::Signed(1), "1"),
+            (ColumnValue::Double(1.0), "1"),
+            (ColumnValue::Double(-0.0), "0"),
+            (ColumnValue::Double(1e16), "10000000000000000"),
+            (ColumnValue::Single(f32::NAN), "null"),
+            (ColumnValue::Decimal(250, 2), "2.5"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(cell.key(&mut Vec::new())), key);
         }
         assert!(ColumnType::Decimal(1).bytes(&[0; 17]).is_err());
         assert_eq!(decimal(i128::MIN, 38), "-1.70141183460469231731687303715884105728");

@@ -24,12 +24,13 @@ impl Sampler {
     /// Writes the chosen rows of Parquet files, which must have the same schema, as a Parquet file.
     /// Rows stay in order, each at most once, and columns keep their codecs. Only the footers, and
     /// the row groups and pages that hold a chosen row, are read; for `weighted_by` and `per` that
-    /// column as well, alone. The sample is the same as of a CSV file or of JSON Lines with the
-    /// same rows.
+    /// column as well, alone. The sample is the same as of JSON Lines with the same rows, and as of
+    /// CSV if numbers that are keys have neither an exponent nor zeros at their end, and no text is
+    /// that of a number.
     ///
     /// The column of `weighted_by` and `per` has a single value in each row. A weight is a number,
-    /// a decimal, or the text of a number. Strata are distinguished by the text that JSON would
-    /// have for a value: `null` for none, and of dates and times the number that is stored.
+    /// a decimal, or the text of a number. Strata are distinguished as values of JSON are: `null`
+    /// is none and not that text, and of dates and times it is the number that is stored.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Sampler};

@@ -235,7 +235,7 @@ impl Sampler {
             };
             let mut buffer = Vec::new();
             picked.each_of(&group, |row, cell| {
-                offer(cell.text(&mut buffer), row);
+                offer(cell.key(&mut buffer), row);
                 Ok(())
             })?;
         }

@@ -244,7 +244,7 @@ impl<'a> Sketcher<'a> {
         let weight = weight.as_ref().map_or(Ok(1.0), |picker| picker.weight(record.bytes));
         let weight = weight.and_then(|weight| check_weight(weight).map(|()| weight));
         let weight = weight.map_err(here)?;
-        let key = key.as_ref().map(|picker| picker.pick(record.bytes)).transpose().map_err(here)?;
+        let key = key.as_ref().map(|picker| picker.key(record.bytes)).transpose().map_err(here)?;
         let keys = match &mut self.keys {
             Some((of, keys)) if *of == file => &*keys,
             keys => &keys.insert((file, FileKeys::new(self.sampler.seed, file))).1,

@@ -341,6 +341,7 @@ impl Sampler {
     }
 
     /// Draws this many records of each stratum: of the records with the same text in this column.
+    /// Of JSON Lines, with the same value: 1 and 1.0 are one, 1 and `"1"` are two.
     /// With `probability`, that share of each stratum in whole records: rounded down or up at
     /// random, so that each record has exactly this probability, also in a stratum of one record.
     ///
@@ -382,7 +383,7 @@ impl Sampler {
     }
 
     /// Draws whole groups, each with all its records: of the records with the same text in this
-    /// column. The number or probability is that of groups.
+    /// column, or of JSON Lines with the same value. The number or probability is that of groups.
     ///
     /// ```
     /// use record_sampler::{Format, Population, Sampler};

@@ -190,6 +190,23 @@ fn empty_json_lines_have_no_key_and_no_weight() {
 }
 
 #[test]
+fn values_of_different_types_are_different_keys_and_equal_numbers_are_one() {
+    let values = ["1", "\"1\"", "1.0", "null", "\"null\"", "true", "\"true\"", "[1]", "[1.0]"];
+    let lines = values.map(|value| format!("{{\"k\":{value}}}\n")).concat();
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "keys.jsonl", lines);
+    let drawn = |sampler: Sampler| {
+        let mut population = Population::open([&path], Format::JsonLines).unwrap();
+        sampler.records(&mut population).map(|records| records.len())
+    };
+    let one = Sampler::at_most(1).per("k");
+    assert_eq!(drawn(one.clone().mergeable()).unwrap(), 7);
+    assert_eq!(drawn(one).unwrap(), 7);
+    assert_eq!(drawn(Sampler::exactly(7).groups("k")).unwrap(), 9);
+    assert!(drawn(Sampler::exactly(8).groups("k")).is_err());
+}
+
+#[test]
 fn integers_beyond_64_bits_are_keys_of_their_own() {
     let lines = (0..4).map(|i| format!("{{\"id\":1844674407370955161{i}00}}\n"));
     let dir = tempfile::tempdir().unwrap();

@@ -99,23 +99,24 @@ fn write_group(group: &mut SerializedRowGroupWriter<'_, fs::File>, rows: &[Row])
     column!(DoubleType, rows.iter().map(|row| row.double), None, None);
 }
 
-/// The same rows as CSV, with numbers as JSON has them, and as JSON Lines, with numbers as Rust has
-/// them.
+/// The same rows as CSV, with numbers as they are keys, and as JSON Lines, with numbers as Rust has
+/// them, and decimals with two places.
 pub(crate) fn texts(dir: &Path, rows: &[Row]) -> [(PathBuf, Format); 2] {
-    let decimal = |price: Option<i32>| {
-        price.map_or("null".to_owned(), |p| format!("{}.{:02}", p / 100, p % 100))
-    };
-    let number = |text: String| if text.contains(['N', 'i']) { "null".to_owned() } else { text };
-    let of_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap().to_string();
+    let null = || "null".to_owned();
+    let number = |text: String| if text.contains(['N', 'i']) { null() } else { text };
     let (mut csv, mut json) = (String::new(), String::new());
     for Row { id, kind, w, price, single, double } in rows {
-        let reals = [format!("{w:?}"), format!("{single:?}"), format!("{double:?}")].map(number);
-        let [w, single, double] = reals.each_ref().map(|text| of_json(text));
-        let (price, text) = (decimal(*price), kind.unwrap_or("null"));
-        writeln!(csv, "{id},{text},{w},{price},{single},{double}").unwrap();
-        let [w, single, double] = reals;
-        let kind = kind.map_or("null".to_owned(), |kind| format!("\"{kind}\""));
-        write!(json, "{{\"id\":{id},\"kind\":{kind},\"w\":{w},\"price\":\"{price}\",").unwrap();
+        // Zero has no sign, and Rust writes no exponent.
+        let plain = [(w + 0.0).to_string(), (single + 0.0).to_string(), (double + 0.0).to_string()];
+        let [plain_w, plain_single, plain_double] = plain.map(number);
+        let plain_price = price.map_or_else(null, |price| (f64::from(price) / 100.0).to_string());
+        let text = kind.unwrap_or("null");
+        writeln!(csv, "{id},{text},{plain_w},{plain_price},{plain_single},{plain_double}").unwrap();
+        let reals = [format!("{w:?}"), format!("{single:?}"), format!("{double:?}")];
+        let [w, single, double] = reals.map(number);
+        let kind = kind.map_or_else(null, |kind| format!("\"{kind}\""));
+        let price = price.map_or_else(null, |price| format!("{}.{:02}", price / 100, price % 100));
+        write!(json, "{{\"id\":{id},\"kind\":{kind},\"w\":{w},\"price\":{price},").unwrap();
         writeln!(json, "\"single\":{single},\"double\":{double}}}").unwrap();
     }
     let csv = "id,kind,w,price,single,double\n".to_owned() + &csv;
