@@ -5,13 +5,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{FileAccess, FileWindow, PlainFile, digest};
-use crate::simd::count_lines;
+use crate::input::{FileAccess, FileWindow, PlainFile, digest, without_bom};
+use crate::simd::{count_lines, may_have_blank_line};
 use crate::work::{ProgressGate, join, start};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Format, Result};
 
 /// The size of the smallest block, which is read to find a line in it.
 const BLOCK_BYTES: u64 = 16 << 10;
@@ -31,6 +32,8 @@ pub(crate) struct LineIndex {
     /// One entry more than there are blocks.
     before: Vec<u64>,
     ends_with_line_feed: bool,
+    /// No line begins with white space, so that none is blank; this is known of JSON Lines only.
+    has_no_blank_line: bool,
 }
 
 impl LineIndex {
@@ -38,8 +41,11 @@ impl LineIndex {
     pub(crate) fn count(
         access: FileAccess<'_>,
         size: u64,
+        format: Format,
         watch: &ProgressGate,
     ) -> Result<LineIndex> {
+        let is_blank_found = AtomicBool::new(false);
+        let blanks = (format == Format::JsonLines).then_some(&is_blank_found);
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
@@ -54,7 +60,8 @@ impl LineIndex {
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, counts)) = part else { return Ok(()) };
                 let start = (number * part_blocks) as u64 * block_bytes;
-                count_blocks(&mut window, start, block_bytes, counts, watch)?;
+                let blocks = CountedBlocks { start, block_bytes, counts };
+                count_blocks(&mut window, blocks, blanks, watch)?;
             }
         };
         thread::scope(|scope| {
@@ -64,13 +71,16 @@ impl LineIndex {
         let mut window = FileWindow::new(access, 1);
         let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
         let ends_with_line_feed = last.transpose()?.unwrap_or(true);
-        Ok(LineIndex::new(block_bytes, counts.into_iter(), ends_with_line_feed))
+        let has_no_blank_line = blanks.is_some_and(|found| !found.load(Ordering::Relaxed));
+        let counts = counts.into_iter();
+        Ok(LineIndex::new(block_bytes, counts, ends_with_line_feed, has_no_blank_line))
     }
 
     fn new(
         block_bytes: u64,
         counts: impl ExactSizeIterator<Item = u32>,
         ends_with_line_feed: bool,
+        has_no_blank_line: bool,
     ) -> LineIndex {
         let mut before = Vec::with_capacity(counts.len() + 1);
         let mut sum = 0;
@@ -79,7 +89,12 @@ impl LineIndex {
             sum += u64::from(count);
             sum
         }));
-        LineIndex { block_bytes, before, ends_with_line_feed }
+        LineIndex { block_bytes, before, ends_with_line_feed, has_no_blank_line }
+    }
+
+    /// Whether each line of a file of this format is a record.
+    pub(crate) fn counts_records_of(&self, format: Format) -> bool {
+        self.has_no_blank_line || format != Format::JsonLines
     }
 
     /// The number of lines; bytes after the last line feed are one.
@@ -140,14 +155,14 @@ impl LineIndex {
             && modified == modified_ns
             && number(32).ok()? == block
             && counts.len() as u64 == 4 * size.div_ceil(block)
-            && flags <= 1
+            && flags <= 3
             && Some(number(40).ok()?) == content();
         if !is_sound {
             return None;
         }
         let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
         let fits = counts.clone().all(|count| u64::from(count) <= block);
-        fits.then(|| LineIndex::new(block, counts, flags == 1))
+        fits.then(|| LineIndex::new(block, counts, flags & 1 != 0, flags & 2 != 0))
     }
 
     fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {
@@ -157,7 +172,8 @@ impl LineIndex {
         bytes.extend_from_slice(&file.modified_ns.to_le_bytes());
         bytes.extend_from_slice(&self.block_bytes.to_le_bytes());
         bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
-        bytes.extend_from_slice(&u64::from(self.ends_with_line_feed).to_le_bytes());
+        let flags = u64::from(self.ends_with_line_feed) | u64::from(self.has_no_blank_line) << 1;
+        bytes.extend_from_slice(&flags.to_le_bytes());
         for pair in self.before.windows(2) {
             bytes.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes());
         }
@@ -206,13 +222,25 @@ fn block_bytes(size: u64) -> u64 {
     size.div_ceil(MOST_BLOCKS).next_power_of_two().max(BLOCK_BYTES)
 }
 
-fn count_blocks(
-    window: &mut FileWindow<'_>,
+/// Consecutive blocks from an offset on, whose line feeds are to be counted.
+struct CountedBlocks<'a> {
     start: u64,
     block_bytes: u64,
-    counts: &mut [u32],
+    counts: &'a mut [u32],
+}
+
+/// Sets `blanks`, if it is given, when a line begins with white space.
+fn count_blocks(
+    window: &mut FileWindow<'_>,
+    blocks: CountedBlocks<'_>,
+    blanks: Option<&AtomicBool>,
     watch: &ProgressGate,
 ) -> Result<()> {
+    let CountedBlocks { start, block_bytes, counts } = blocks;
+    let mut previous = b'\n';
+    if let (Some(_), Some(before)) = (blanks, start.checked_sub(1)) {
+        previous = window.at(before, 1)?.first().copied().unwrap_or(previous);
+    }
     let mut at = start;
     let end = start.saturating_add(block_bytes * counts.len() as u64).min(window.size());
     while at < end {
@@ -223,6 +251,13 @@ fn count_blocks(
         // A block is a power of two, as is the piece: one is a multiple of the other.
         for (count, part) in counts[block..].iter_mut().zip(piece.chunks(block_bytes as usize)) {
             *count += count_lines(part) as u32;
+        }
+        if let Some(blanks) = blanks {
+            let text = if at == 0 { without_bom(piece) } else { piece };
+            if may_have_blank_line(text, previous) {
+                blanks.store(true, Ordering::Relaxed);
+            }
+            previous = piece.last().copied().unwrap_or(previous);
         }
         at += bytes;
         watch.advance(bytes)?;
@@ -246,11 +281,12 @@ fn content_digest(file: &PlainFile) -> Result<u64> {
 /// Stores an index of this file with these counts, which may be wrong but are in order.
 #[cfg(fuzzing)]
 pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
-    let population = crate::Population::open([path], crate::Format::Lines)?;
+    let population = crate::Population::open([path], Format::Lines)?;
     let Some(file) = population.files().and_then(|files| files.first().copied()) else {
         return Ok(());
     };
-    let sound = LineIndex::count(FileAccess::Read(file), file.size, &ProgressGate::default())?;
+    let (access, watch) = (FileAccess::Read(file), ProgressGate::default());
+    let sound = LineIndex::count(access, file.size, Format::Lines, &watch)?;
     let mut bytes = sound.to_bytes(file)?;
     bytes.truncate(bytes.len() - 8);
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {

@@ -430,9 +430,13 @@ fn begin(file: &PlainFile, part: &Part) -> Result<Option<(u64, [u8; 2])>> {
     Ok(Some((file.size, [0; 2])))
 }
 
-/// The last two bytes of the line before this one; empty lines of CSV are not lines.
+/// The last two bytes of the line before this one; empty lines of CSV and blank ones of JSON Lines
+/// are not lines.
 fn last_two(window: &mut FileWindow<'_>, begin: u64, format: Format) -> Result<[u8; 2]> {
     let mut end = begin;
+    if format == Format::JsonLines {
+        end = before_blank_lines(window, begin)?;
+    }
     loop {
         // The start of the file counts as preceded by a line end.
         let mut before = [b'\n'; 3];
@@ -451,6 +455,21 @@ fn last_two(window: &mut FileWindow<'_>, begin: u64, format: Format) -> Result<[
         }
         end -= empty;
     }
+}
+
+/// The end of the last line before this one that is not blank, or the start of the file.
+fn before_blank_lines(window: &mut FileWindow<'_>, begin: u64) -> Result<u64> {
+    let (mut end, mut at) = (begin, begin);
+    while let Some(before) = at.checked_sub(1) {
+        match window.at(before, 1)?.first() {
+            // The line behind this line feed is blank.
+            Some(b'\n') => end = at,
+            Some(b' ' | b'\t' | b'\r') => {}
+            _ => return Ok(end),
+        }
+        at = before;
+    }
+    Ok(0)
 }
 
 /// A record as it is written: text with its end, or the line end of the line before it.

@@ -85,6 +85,8 @@ pub(crate) struct IndexedPopulation {
     /// The lines of each record in them.
     lines_each: u64,
     bytes_read: u64,
+    /// Whether files of lines are scanned, as some of their lines may be no records.
+    is_scanned: bool,
     method: FetchMethod,
     may_map: bool,
     note: String,
@@ -103,6 +105,7 @@ impl IndexedPopulation {
             header_lines: Vec::new(),
             lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
+            is_scanned: false,
             method: sampler.method,
             may_map: sampler.may_map,
             note: String::new(),
@@ -115,7 +118,9 @@ impl IndexedPopulation {
                 ranked.total = count_fixed(population, len)?.iter().sum();
             }
             format if format.lines_each().is_some() => {
-                ranked.count_lines(sampler, population)?;
+                if !ranked.count_lines(sampler, population)? {
+                    ranked.scan(sampler, population)?;
+                }
             }
             _ => ranked.scan(sampler, population)?,
         }
@@ -126,13 +131,16 @@ impl IndexedPopulation {
 
     fn scan(&mut self, sampler: &Sampler, population: &mut Population) -> Result<()> {
         let mut counted = count_scanned(population, &sampler.watch)?;
-        (self.total, self.bytes_read) = (counted.total, counted.bytes_read);
+        self.total = counted.total;
+        self.bytes_read += counted.bytes_read;
         self.header = std::mem::take(&mut counted.header);
         self.counted = counted;
         Ok(())
     }
 
-    fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<()> {
+    /// Returns whether each line is a record: not if lines of JSON Lines may be blank.
+    fn count_lines(&mut self, sampler: &Sampler, population: &Population) -> Result<bool> {
+        let format = population.format;
         let files = population.files().unwrap_or_default();
         (self.header, self.header_lines) = headers(population)?;
         for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
@@ -142,12 +150,18 @@ impl IndexedPopulation {
             let access =
                 mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
+            let kept = kept.filter(|index| index.counts_records_of(format));
             let index = if let Some(index) = kept {
                 self.note = String::from("the index is used");
                 index
             } else {
-                let index = LineIndex::count(access, file.size, &self.watch).map_err(named)?;
+                let index = LineIndex::count(access, file.size, format, &self.watch);
+                let index = index.map_err(named)?;
                 self.bytes_read += file.size;
+                if !index.counts_records_of(format) {
+                    self.scans_blank_lines(sampler.keeps_index);
+                    return Ok(false);
+                }
                 if sampler.keeps_index {
                     self.note = match file.growth().map_err(named)? {
                         0 => match index.store(&input.path, file) {
@@ -167,7 +181,22 @@ impl IndexedPopulation {
             self.indexes.push(index);
             self.maps.push(mapped);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Forgets the lines that were counted.
+    fn scans_blank_lines(&mut self, keeps_index: bool) {
+        self.indexes.clear();
+        self.maps.clear();
+        self.header_lines.clear();
+        self.is_scanned = true;
+        self.note = if keeps_index {
+            "the index was not kept: lines that are blank or begin with white space are examined"
+        } else {
+            "lines that are blank or begin with white space are examined: one pass counts, then \
+             what is needed is read"
+        }
+        .to_owned();
     }
 
     /// The approximate size of as many records.
@@ -231,7 +260,7 @@ impl IndexedPopulation {
             Format::Fixed(len) if !is_compressed => {
                 self.fetch_fixed(population, len, ranks, expected, sink)?
             }
-            format if !is_compressed && format.lines_each().is_some() => {
+            format if !is_compressed && !self.is_scanned && format.lines_each().is_some() => {
                 self.fetch_lines(population, ranks, expected, sink)?
             }
             format => {
@@ -241,6 +270,7 @@ impl IndexedPopulation {
                     _ if is_compressed => {
                         "compressed files are decoded twice: to count and to copy"
                     }
+                    _ if self.is_scanned => self.note.as_str(),
                     Format::Csv { .. } => {
                         "quotes decide where a record ends: one pass counts, then what is needed is read"
                     }

@@ -1,4 +1,4 @@
-//! Four hot loops, compiled for the processor at hand: with vectors of 32 bytes if it supports
+//! Five hot loops, compiled for the processor at hand: with vectors of 32 bytes if it supports
 //! them. Their results are the same to the last bit. Only hot code belongs here.
 
 #![cfg_attr(
@@ -46,6 +46,20 @@ pub(crate) fn plain_lines(bytes: &[u8]) -> bool {
     any_plain_lines(bytes)
 }
 
+/// Whether a line begins with white space, and so may be blank. `previous` is the byte before these.
+#[inline]
+pub(crate) fn may_have_blank_line(bytes: &[u8], previous: u8) -> bool {
+    if previous == b'\n' && bytes.first().is_some_and(|byte| *byte <= b' ') {
+        return true;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if x86::is_wide() {
+        // SAFETY: the processor has the features it is compiled for.
+        return unsafe { x86::has_indented_line(bytes) };
+    }
+    any_has_indented_line(bytes)
+}
+
 /// Skips at most `limit` line feeds; returns how many, and their bytes.
 #[inline]
 pub(crate) fn pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
@@ -85,6 +99,19 @@ fn any_plain_lines(bytes: &[u8]) -> bool {
         odd == 0
     });
     is_plain && bytes.last() != Some(&b'"')
+}
+
+/// Whether white space or another control character follows a line feed.
+#[inline(always)]
+fn any_has_indented_line(bytes: &[u8]) -> bool {
+    const AT_ONCE: usize = 4096;
+    let Some((_, following)) = bytes.split_first() else { return false };
+    bytes.chunks(AT_ONCE).zip(following.chunks(AT_ONCE)).any(|(bytes, following)| {
+        let found = bytes.iter().zip(following).fold(0, |found, (byte, next)| {
+            found | u8::from(*byte == b'\n') & u8::from(*next <= b' ')
+        });
+        found != 0
+    })
 }
 
 fn any_pass_lines(bytes: &[u8], limit: u64) -> (u64, usize) {
@@ -141,6 +168,11 @@ mod x86 {
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn plain_lines(bytes: &[u8]) -> bool {
         super::any_plain_lines(bytes)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn has_indented_line(bytes: &[u8]) -> bool {
+        super::any_has_indented_line(bytes)
     }
 
     #[target_feature(enable = "avx2,bmi1,popcnt")]
@@ -215,6 +247,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_line_that_may_be_blank_is_found_wherever_it_is() {
+        let line = |i: usize| if i % 17 == 16 { b'\n' } else { b'a' + (i % 16) as u8 };
+        for len in [0, 1, 2, 16, 17, 63, 64, 65, 4095, 4096, 4097, 9000] {
+            let bytes: Vec<u8> = (0..len).map(line).collect();
+            assert!(!may_have_blank_line(&bytes, b'\n') && !any_has_indented_line(&bytes), "{len}");
+            for at in (0..len).filter(|at| len < 100 || [0, 1, 4095].contains(&(at % 4096))) {
+                for space in [b' ', b'\t', b'\r', b'\n'] {
+                    let mut odd = bytes.clone();
+                    odd[at] = space;
+                    let is_first = at.checked_sub(1).is_none_or(|before| odd[before] == b'\n');
+                    // A line feed may also stand before another one.
+                    let is_odd = is_first || odd[at] == b'\n' && odd.get(at + 1) == Some(&b'\n');
+                    assert_eq!(may_have_blank_line(&odd, b'\n'), is_odd, "{len} {at}");
+                }
+            }
+        }
+        assert!(!may_have_blank_line(b" a", b'a'));
     }
 
     #[test]

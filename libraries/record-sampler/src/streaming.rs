@@ -130,9 +130,6 @@ pub(crate) fn split_strata(
     }
     let picker = Picker::new(column, scan.format(), scan.names())?;
     while let Some(record) = scan.next()? {
-        if picker.is_blank(record.bytes) {
-            continue;
-        }
         let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
         outputs[part].piece(record.bytes)?;
@@ -221,9 +218,6 @@ impl Chooser<'_> {
         };
         let mut reservoir = WeightedReservoir::new(rng, n as usize);
         while let Some(record) = scan.next()? {
-            if picker.as_ref().is_some_and(|picker| picker.is_blank(record.bytes)) {
-                continue;
-            }
             let of_record = |error: Error| error.in_record(record.rank);
             let weight = match (weight, &picker) {
                 (Some(Weight::Function(function)), _) => function(record.bytes),
@@ -246,9 +240,6 @@ impl Chooser<'_> {
         let picker = Picker::new(column, scan.format(), scan.names())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
-            if picker.is_blank(record.bytes) {
-                continue;
-            }
             let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
             strata.offer(&key, || K::keep(&record));
         }
@@ -339,9 +330,6 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     let picker = Picker::new(column, scan.format(), scan.names())?;
     let mut sizes = StratumSizes::default();
     while let Some(record) = scan.next()? {
-        if picker.is_blank(record.bytes) {
-            continue;
-        }
         let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         sizes.count(&key);
     }
@@ -492,9 +480,6 @@ fn each(
 ) -> Result<()> {
     let picker = Picker::new(column, scan.format(), scan.names())?;
     while let Some(record) = scan.next()? {
-        if picker.is_blank(record.bytes) {
-            continue;
-        }
         let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
         take(Rng::new(sampler.seed ^ key_seed(&key)).next_u64(), &key, &record)?;
     }

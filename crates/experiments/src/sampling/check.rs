@@ -190,10 +190,20 @@ impl<R: Read> OneByOne<R> {
     /// Replaces `record` by the next one: false at the end.
     pub(super) fn next(&mut self, record: &mut Vec<u8>) -> Result<bool> {
         match self.format {
-            Format::Lines | Format::JsonLines | Format::Fields { .. } => {
+            Format::Lines | Format::Fields { .. } => {
                 record.clear();
                 Ok(self.reader.read_until(b'\n', record)? > 0)
             }
+            Format::JsonLines => loop {
+                record.clear();
+                if self.reader.read_until(b'\n', record)? == 0 {
+                    return Ok(false);
+                }
+                // Blank lines are no records.
+                if !record.trim_ascii().is_empty() {
+                    return Ok(true);
+                }
+            },
             Format::LineGroups { lines } => {
                 record.clear();
                 for _ in 0..lines {

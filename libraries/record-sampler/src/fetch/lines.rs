@@ -10,12 +10,13 @@ use std::thread;
 use memchr::memchr;
 
 use super::next_below;
+use crate::format::is_blank;
 use crate::index::LineIndex;
-use crate::input::{FileAccess, FileWindow, Population};
+use crate::input::{FileAccess, FileWindow, Population, without_bom};
 use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
 use crate::work::{ProgressGate, join, start};
-use crate::{Error, ErrorKind, Result, Rng};
+use crate::{Error, ErrorKind, Format, Result, Rng};
 
 /// A file whose lines are fetched, within the population.
 pub(crate) struct LineFile<'a> {
@@ -404,6 +405,9 @@ pub(crate) fn probe(
         let named = |error: Error| error.with_path(&population.inputs[number].path);
         let line = line_at(window, offset - *start, u64::from(min_len)).map_err(named)?;
         let Some(mut line) = line else { continue };
+        if population.format == Format::JsonLines && is_blank_line(window, line).map_err(named)? {
+            continue;
+        }
         if line.at == 0 {
             let bom = input_files[number].bom_bytes(population.format).map_err(named)?;
             line = Place { at: bom, len: line.len - bom };
@@ -418,6 +422,20 @@ pub(crate) fn probe(
     }
     let bytes_read = files.iter().map(|(.., window)| window.bytes_read).sum();
     Ok((found, bytes_read))
+}
+
+/// Whether a line of JSON Lines is no record.
+fn is_blank_line(window: &mut FileWindow<'_>, line: Place) -> Result<bool> {
+    let end = line.at + line.len;
+    let mut at = line.at;
+    while at < end {
+        let piece = window.at(at, (end - at).min(512) as usize)?;
+        if !is_blank(if at == 0 { without_bom(piece) } else { piece }) {
+            return Ok(false);
+        }
+        at += piece.len() as u64;
+    }
+    Ok(true)
 }
 
 /// The line that has this offset among its last `min_len` bytes.

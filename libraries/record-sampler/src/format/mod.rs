@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
-pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
+pub(crate) use splitter::{RecordFlaw, Splitter, is_blank, trimmed, without_blank_lines};
 
 /// The format of the records of an input, and so their ends.
 ///
@@ -34,8 +34,8 @@ pub enum Format {
         /// The separator of the fields, usually a comma.
         delimiter: u8,
     },
-    /// As `Lines`; each is a JSON value. An empty line is a record as well, which has no columns:
-    /// it is in no stratum, and is not drawn by weight.
+    /// As `Lines`; each is a JSON value. Blank lines, which are empty or have white space only, are
+    /// not records, as they are nothing to `jq`.
     JsonLines,
     /// As `Lines`, with fields that have no quotes.
     Fields {
@@ -159,7 +159,7 @@ impl Format {
     }
 
     /// The lines of each record, if all have the same number. Such records are found by counting
-    /// line feeds.
+    /// line feeds, those of JSON Lines unless lines are blank.
     pub(crate) fn lines_each(self) -> Option<u64> {
         match self {
             Format::Lines | Format::JsonLines | Format::Fields { .. } => Some(1),
@@ -170,7 +170,7 @@ impl Format {
 
     /// Whether a record ends at each line feed and nowhere else.
     pub(crate) fn is_lines(self) -> bool {
-        self.lines_each() == Some(1)
+        self.lines_each() == Some(1) && self != Format::JsonLines
     }
 }
 
@@ -180,7 +180,7 @@ impl Format {
 /// |---|---|---|
 /// | `lines` | lines | |
 /// | `csv`, `tsv` | CSV; the same with tabs | |
-/// | `jsonl` | lines of JSON | |
+/// | `jsonl` | lines of JSON that are not blank | |
 /// | `vcf` | lines with tabs between their fields | lines that begin with `#` |
 /// | `sam` | the same | lines that begin with `@` |
 /// | `tped` | lines with blanks between their fields | |

@@ -16,7 +16,8 @@ pub(crate) struct Splitter {
     /// The bytes of those empty lines.
     empty: u64,
     /// The bytes of the current line: with 0 or 1 byte the line may be empty. For a record of
-    /// several lines, the number of lines that have ended.
+    /// several lines, the number of lines that have ended; for JSON Lines, 0 while the line is
+    /// blank.
     content: u64,
     last: Option<u8>,
     quote: Quote,
@@ -87,9 +88,8 @@ impl Splitter {
                 let left = len - self.seen;
                 (left <= piece.len() as u64).then_some(left as usize)
             }
-            Format::Lines | Format::JsonLines | Format::Fields { .. } => {
-                memchr(b'\n', piece).map(|at| at + 1)
-            }
+            Format::Lines | Format::Fields { .. } => memchr(b'\n', piece).map(|at| at + 1),
+            Format::JsonLines => self.json_end(piece),
             Format::Csv { delimiter } => self.csv_end(piece, delimiter),
             Format::Separated { separator } => memchr(separator, piece).map(|at| at + 1),
             Format::LineGroups { lines } => self.group_end(piece, lines),
@@ -167,6 +167,38 @@ impl Splitter {
         None
     }
 
+    /// The end of the next line that is not blank.
+    fn json_end(&mut self, piece: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            let found = memchr(b'\n', &piece[at..]);
+            let line = &piece[at..found.map_or(piece.len(), |found| at + found)];
+            if self.content == 0 && !is_blank(line) {
+                self.content = 1;
+            }
+            at += found? + 1;
+            if self.content > 0 {
+                return Some(at);
+            }
+            self.empty = self.seen + at as u64;
+        }
+    }
+
+    /// Like `pass`, for lines of JSON of any size.
+    fn pass_json(&mut self, piece: &[u8], limit: u64) -> (u64, usize) {
+        let (mut passed, mut at) = (0, 0);
+        while passed < limit {
+            let Some(end) = self.json_end(&piece[at..]) else {
+                self.seen += (piece.len() - at) as u64;
+                return (passed, piece.len());
+            };
+            at += end;
+            passed += 1;
+            (self.seen, self.empty, self.content) = (0, 0, 0);
+        }
+        (passed, at)
+    }
+
     /// The end of a record of several lines.
     fn group_end(&mut self, piece: &[u8], lines: u64) -> Option<usize> {
         let left = lines - self.content;
@@ -199,6 +231,9 @@ impl Splitter {
     pub(crate) fn pass(&mut self, piece: &[u8], limit: u64) -> Result<(u64, usize), RecordFlaw> {
         if self.format.is_lines() {
             return Ok(pass_lines(piece, limit));
+        }
+        if self.format == Format::JsonLines {
+            return Ok(self.pass_json(piece, limit));
         }
         let (mut passed, mut at) = (0, 0);
         while passed < limit {
@@ -273,8 +308,8 @@ impl Splitter {
                 Err((text, self.seen))
             }
             Format::Fixed(_) => Ok(false),
+            Format::JsonLines => Ok(self.content > 0),
             Format::Lines
-            | Format::JsonLines
             | Format::Fields { .. }
             | Format::Separated { .. }
             | Format::Marked { .. } => Ok(self.seen > 0),
@@ -292,6 +327,22 @@ impl Splitter {
             Format::Csv { .. } => Ok(!self.is_empty_line()),
         }
     }
+}
+
+/// Whether a line has nothing but white space of JSON.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+}
+
+/// The record of JSON Lines without the blank lines before it.
+pub(crate) fn without_blank_lines(mut record: &[u8]) -> &[u8] {
+    while record.first().is_some_and(|byte| *byte <= b' ')
+        && let Some(end) = memchr(b'\n', record)
+        && is_blank(&record[..end])
+    {
+        record = &record[end + 1..];
+    }
+    record
 }
 
 /// The record without the empty lines before it.

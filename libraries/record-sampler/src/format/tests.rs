@@ -26,7 +26,11 @@ fn split(format: Format, text: &str, piece: usize) -> String {
         Err((text, before_end)) => return format!("{text} {before_end} before the end"),
     }
     let text = |record: &Vec<u8>| {
-        let bytes = if format == CSV { trimmed(record) } else { record };
+        let bytes = match format {
+            CSV => trimmed(record),
+            Format::JsonLines => without_blank_lines(record),
+            _ => record,
+        };
         String::from_utf8_lossy(bytes).into_owned()
     };
     records.iter().map(text).collect::<Vec<_>>().join("|")
@@ -43,7 +47,29 @@ fn a_line_ends_with_its_line_feed_or_with_the_input() {
     check(Format::Lines, "a\nb\r\n\nc", "a\n|b\r\n|\n|c");
     check(Format::Lines, "", "");
     check(Format::Lines, "\n", "\n");
+}
+
+#[test]
+fn blank_lines_are_no_records_of_json_lines() {
     check(Format::JsonLines, "{}\n[]", "{}\n|[]");
+    check(Format::JsonLines, "\n \n1\n\r\n\t \n 2 \n3\n\n", "1\n| 2 \n|3\n");
+    check(Format::JsonLines, "\n\n", "");
+    check(Format::JsonLines, " \r\n ", "");
+    check(Format::JsonLines, "1\n \n  2", "1\n|  2");
+    check(Format::JsonLines, "\x0c\n", "\x0c\n");
+    let text = b"\n1\n\n \n2\n3\n \n";
+    for limit in 0..5 {
+        for piece in [1, 2, 3, 100] {
+            let mut splitter = Splitter::new(Format::JsonLines, 1);
+            let (mut passed, mut bytes) = (0, 0);
+            for piece in text.chunks(piece) {
+                let (more, end) = splitter.pass(piece, limit - passed).unwrap();
+                (passed, bytes) = (passed + more, bytes + end);
+            }
+            let ends = [0, 3, 8, 10, text.len()];
+            assert_eq!((passed, bytes), (limit.min(3), ends[limit as usize]), "{limit} by {piece}");
+        }
+    }
 }
 
 #[test]

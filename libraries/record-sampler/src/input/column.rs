@@ -149,16 +149,6 @@ impl Picker {
         }
     }
 
-    /// Whether this is an empty line of JSON Lines, which is a record without columns.
-    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
-        match self {
-            Picker::Field { .. } | Picker::PlainField { .. } => false,
-            #[cfg(feature = "json")]
-            Picker::Member(_) => record.trim_ascii().is_empty(),
-            Picker::Several(pickers) => pickers.iter().any(|picker| picker.is_blank(record)),
-        }
-    }
-
     /// The column as a weight.
     pub(crate) fn weight(&self, record: &[u8]) -> Result<f64> {
         weight(&self.pick(record)?)

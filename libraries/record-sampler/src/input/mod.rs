@@ -270,7 +270,8 @@ impl Population {
     /// Sets the largest record that is held in memory, in bytes, instead of 64 MiB: a larger one is
     /// an error of the kind `TooLarge`. It applies to every record of CSV, as a stray quote turns
     /// all that follows into one record; and to those of lines and JSON Lines that are chosen from
-    /// a stream, or examined for a key or a weight: otherwise lines of a file are copied in pieces.
+    /// a stream, or examined for a key or a weight: otherwise lines of a file are copied in pieces,
+    /// unless it is of JSON Lines and has blank ones.
     ///
     /// ```
     /// use record_sampler::{ErrorKind, Format, Population, Sampler};

@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use super::column::fields;
 use super::{BOM, PAGE_BYTES, without_bom};
-use crate::format::{RecordFlaw, Splitter, trimmed};
+use crate::format::{RecordFlaw, Splitter, trimmed, without_blank_lines};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// Includes a page for alignment, and one for the rest of a record. A fuzzer creates hundreds per
@@ -153,8 +153,10 @@ impl<R: Read> Records<R> {
         let (start, offset) = (self.start, self.offset);
         let is_after_crlf = self.last_two == *b"\r\n";
         self.consume(len);
+        let record = &self.buffer[start..start + len];
         let before = match self.format {
-            Format::Csv { .. } => len - trimmed(&self.buffer[start..start + len]).len(),
+            Format::Csv { .. } => len - trimmed(record).len(),
+            Format::JsonLines => len - without_blank_lines(record).len(),
             _ => 0,
         };
         let range = start + before..start + len;

@@ -236,10 +236,6 @@ impl<'a> Sketcher<'a> {
             self.pickers = Some(self.find_columns()?);
         }
         let Some(Pickers { weight, key }) = &self.pickers else { return Ok(()) };
-        let is_blank = |picker: &Picker| picker.is_blank(record.bytes);
-        if weight.iter().chain(key).any(is_blank) {
-            return Ok(());
-        }
         let here = |error: Error| error.in_record_at(record.offset);
         let weight = weight.as_ref().map_or(Ok(1.0), |picker| picker.weight(record.bytes));
         let weight = weight.and_then(|weight| check_weight(weight).map(|()| weight));

@@ -533,7 +533,8 @@ impl Sampler {
             return bad("a ring of reads is for records of a fixed size in files");
         }
         if let FetchMethod::Probe { min_len } = self.method {
-            let is_lines = population.format.is_lines() && population.files().is_some();
+            let is_lines = population.format.lines_each() == Some(1);
+            let is_lines = is_lines && population.files().is_some();
             let is_plain = self.choices().iter().all(|is_asked| !is_asked);
             let is_plain = is_plain && population.header.is_none();
             if !(is_lines && is_plain && matches!(self.amount, Amount::Exactly(_)) && min_len > 0) {

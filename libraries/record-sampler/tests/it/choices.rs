@@ -175,17 +175,61 @@ fn a_split_sends_each_record_to_one_output() {
 }
 
 #[test]
-fn empty_json_lines_have_no_key_and_no_weight() {
+fn blank_lines_are_no_records_of_json_lines() {
     let text = "\n{\"a\":1}\n\n \r\n{\"a\":2}\n\n{\"a\":2}\n\n";
+    let expected = "{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n";
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines.jsonl", text);
+    let exactly = || Sampler::exactly(3);
     for sampler in [
+        Sampler::at_most(9),
+        exactly(),
+        exactly().by(FetchMethod::Mmap),
+        exactly().by(FetchMethod::Stream),
+        exactly().mergeable(),
+        exactly().systematic(),
+        exactly().by(FetchMethod::Probe { min_len: 1 }),
+        Sampler::share(1.0),
+        Sampler::probability(1.0),
         Sampler::at_most(9).per("a"),
         Sampler::probability(1.0).per("a"),
-        Sampler::exactly(3).weighted_by("a"),
+        exactly().stratified_by("a"),
+        exactly().weighted_by("a"),
+        Sampler::exactly(2).groups("a"),
     ] {
         let out = sample(&sampler, std::slice::from_ref(&path), Format::JsonLines);
-        assert_eq!(out, "{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n");
+        assert_eq!(out, expected);
+    }
+    let mut stream = Population::stream(text.as_bytes(), Format::JsonLines);
+    let mut out = Vec::new();
+    let stats = exactly().write(&mut stream, &mut out).unwrap();
+    assert_eq!((stats.seen, String::from_utf8(out).unwrap().as_str()), (Some(3), expected));
+    let mut population = Population::open([&path], Format::JsonLines).unwrap();
+    let mut shuffled = exactly().shuffled().records(&mut population).unwrap();
+    shuffled.sort_unstable();
+    assert_eq!(shuffled.concat(), expected.as_bytes());
+    let (mut train, mut test) = (Vec::new(), Vec::new());
+    let all = Sampler::probability(1.0);
+    let stats = all.split(&mut population, &[2.0, 1.0], &mut [&mut train, &mut test]).unwrap();
+    assert_eq!((stats[0].taken, stats[1].taken), (2, 1));
+    let error = Sampler::exactly(4).records(&mut population).unwrap_err();
+    assert_eq!(error.to_string(), "4 records were requested, but there are 3");
+}
+
+#[test]
+fn each_line_that_is_not_blank_is_as_probable_as_any_other() {
+    const SEEDS: u64 = 3000;
+    let dir = tempfile::tempdir().unwrap();
+    let path = [file(dir.path(), "lines.jsonl", "\n10\n\n\n  \n2\n \n30000\n")];
+    for method in [FetchMethod::Auto, FetchMethod::Stream, FetchMethod::Probe { min_len: 1 }] {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for seed in 0..SEEDS {
+            let one = Sampler::exactly(1).seed(seed).by(method);
+            *counts.entry(sample(&one, &path, Format::JsonLines)).or_default() += 1;
+        }
+        // A standard deviation is 26.
+        let is_fair = |count: &u64| (870..1130).contains(count);
+        assert!(counts.len() == 3 && counts.values().all(is_fair), "{method}: {counts:?}");
     }
 }
 

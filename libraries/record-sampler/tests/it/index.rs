@@ -77,6 +77,35 @@ fn an_index_that_does_not_fit_is_made_again() {
 }
 
 #[test]
+fn an_index_of_json_lines_is_of_lines_that_are_not_blank() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "lines", text(100_000));
+    let draw_json = || {
+        let mut population = Population::open([&path], Format::JsonLines).unwrap();
+        let mut out = Vec::new();
+        let sampler = Sampler::exactly(100).seed(3).with_index();
+        let stats = sampler.write(&mut population, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), stats)
+    };
+    // That of plain lines does not know whether some are blank.
+    let (expected, _) = draw(&path);
+    for reason in ["the index was made", "the index is used"] {
+        let (drawn, stats) = draw_json();
+        assert_eq!((drawn.as_str(), stats.reason.as_str()), (expected.as_str(), reason));
+    }
+    assert_eq!(draw(&path).1.reason, "the index is used");
+    // Wherever a blank line is, also where blocks begin.
+    let sound = text(100_000);
+    for at in [0, 16 << 10, 256 << 10, sound.len() / 2, sound.len()] {
+        let at = sound[..at].rfind('\n').map_or(0, |before| before + 1);
+        fs::write(&path, [&sound[..at], " \r\n", &sound[at..]].concat()).unwrap();
+        let (drawn, stats) = draw_json();
+        assert_eq!((drawn.as_str(), stats.seen), (expected.as_str(), Some(100_000)), "{at}");
+        assert!(stats.reason.starts_with("the index was not kept: "), "{}", stats.reason);
+    }
+}
+
+#[test]
 fn a_file_that_is_no_index_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines", text(1000));

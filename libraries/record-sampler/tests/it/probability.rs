@@ -154,7 +154,7 @@ fn a_probability_that_is_not_known_is_an_error() {
     let sketch = sampler.sketch(&Part::new(0, &path, CSV));
     assert_eq!(sketch.unwrap_err().to_string(), expected);
     assert_eq!(sampler.ranks(&[5]).unwrap_err().to_string(), expected);
-    let path = file(dir.path(), "lines.jsonl", "{}\n\n");
+    let path = file(dir.path(), "lines.jsonl", "{}\n[]\n");
     let mut population = Population::open([&path], Format::JsonLines).unwrap();
     let error = Sampler::at_most(9).with_probability().records(&mut population).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);

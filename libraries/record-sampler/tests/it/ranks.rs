@@ -50,7 +50,7 @@ proptest! {
                 file(dir.path(), &format!("{i}"), header.to_owned() + text)
             })
             .collect();
-        for format in [Format::Lines, CSV, Format::Fixed(1)] {
+        for format in [Format::Lines, Format::JsonLines, CSV, Format::Fixed(1)] {
             let mut population = Population::open(&paths, format).unwrap();
             if has_header && format != Format::Fixed(1) {
                 population = population.with_header();

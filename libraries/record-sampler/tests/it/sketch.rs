@@ -79,6 +79,7 @@ proptest! {
         let paths = files(dir.path(), &texts);
         let sampler = Sampler::at_most(n).seed(seed);
         check(&sampler, &paths, CSV, has_header, seed);
+        check(&sampler, &paths, Format::JsonLines, has_header, seed);
         // A header of lines would have the mark of the first file alone.
         if !(has_bom && has_header) {
             check(&sampler, &paths, Format::Lines, has_header, seed);
