@@ -71,6 +71,8 @@ fn rows_by_weight_and_of_strata_are_those_of_csv() {
         &["-n", "20", "--weight", "w"],
         &["--per", "kind=3"],
         &["--per", "kind=2%"],
+        &["--per", "kind=1.3%"],
+        &["-n", "21", "--stratify", "kind"],
         &["--per", "kind=300", "--at-most"],
     ] {
         let seed = ["--seed", "7"];

@@ -45,6 +45,7 @@ fn samplers(n: u64, p: f64) -> Vec<Sampler> {
         Sampler::at_most(n).weighted_by("w"),
         Sampler::at_most(n).per("kind"),
         Sampler::probability(p).per("kind"),
+        Sampler::at_most(n).stratified_by("kind"),
         Sampler::at_most(1).per("price"),
         Sampler::at_most(2).per("w"),
         Sampler::at_most(1).per("single"),

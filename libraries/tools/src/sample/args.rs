@@ -27,6 +27,10 @@ pub struct SampleArgs {
     pub(super) probability: Option<f64>,
     /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
     /// `city=5%`
+    ///
+    /// A percentage is rounded to whole records at random, so that each record has this
+    /// probability. Of jsonl, 1 and 1.0 are one value, 1 and "1" are two, and blank lines are no
+    /// records
     #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<PerKeyFlag>,
     /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
