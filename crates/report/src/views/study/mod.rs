@@ -49,7 +49,7 @@ pub struct StudyLine<'a> {
     pub ratio: Option<f64>,
 }
 
-pub struct Block<'a> {
+pub struct StudyBlock<'a> {
     pub key: &'a str,
     pub label: &'a str,
     pub lines: Vec<StudyLine<'a>>,
@@ -64,17 +64,17 @@ struct CellIndex {
 
 impl<'a> StudyReport<'a> {
     /// The rows of the author, in the author's order.
-    pub fn blocks(&self) -> Vec<Block<'a>> {
+    pub fn blocks(&self) -> Vec<StudyBlock<'a>> {
         self.study.rows.iter().map(|row| self.block(row)).collect()
     }
 
-    fn block(&self, row: &'a StudyRow) -> Block<'a> {
+    fn block(&self, row: &'a StudyRow) -> StudyBlock<'a> {
         let author =
             self.published.iter().map(|published| FigureOrigin::Author(&published.machine));
         let own = row.method.iter().map(|method| FigureOrigin::Same(method));
         let stand_in = row.stand_in.iter().map(|method| FigureOrigin::InItsPlace(method));
         let lines = author.chain(own).chain(stand_in).filter_map(|whose| self.line(row, whose));
-        Block { key: &row.key, label: row.label(), lines: lines.collect() }
+        StudyBlock { key: &row.key, label: row.label(), lines: lines.collect() }
     }
 
     /// `None` if the line has no figure at all.
@@ -429,7 +429,7 @@ impl<'a> StudyReport<'a> {
         let Some(column) = self.study.columns.iter().position(|column| column == metric) else {
             return Vec::new();
         };
-        let of_block = |block: Block<'a>| {
+        let of_block = |block: StudyBlock<'a>| {
             let lines = block.lines.iter();
             let bars = lines.filter_map(|line| Some((line.whose, line.figures[column]?)));
             (block.label, bars.collect::<Vec<_>>())

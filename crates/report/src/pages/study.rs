@@ -1,9 +1,9 @@
 //! A published study beside runs of ours: what differs, one table in the author's order, and a
 //! verdict on each claim, by our samples alone.
 
-use super::grid::{self, HeadingStyle};
-use super::{Page, PageLayout};
+use crate::document::Document;
 use crate::published::PREFIX;
+use crate::text::PageLayout;
 use crate::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
 use crate::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
 use crate::views::table::Style;
@@ -13,11 +13,11 @@ const WIDE: usize = 110;
 
 /// The page of a study, with its claims if `with_claims`.
 pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     head(&mut page, report);
-    page.blank();
+    page.gap();
     table(&mut page, report, layout.width >= WIDE);
-    page.blank();
+    page.gap();
     for (reason, methods) in report.not_measured() {
         let text = format!("{reason} ({})", methods.join(", "));
         page.paragraph(Style::Dim, "not testable here: ", &text);
@@ -25,14 +25,14 @@ pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) ->
     if with_claims {
         claims(&mut page, &report.judgements());
     }
-    page.blank();
+    page.gap();
     sources(&mut page, report);
     page.paragraph(Style::Bold, "", NO_VERDICT);
-    page.into_text()
+    page.text(layout)
 }
 
-fn head(page: &mut Page, report: &StudyReport<'_>) {
-    page.paragraph(Style::Bold, &format!("{}: ", report.study.name), &report.study.title);
+fn head(page: &mut Document, report: &StudyReport<'_>) {
+    page.heading(&report.study.name, &report.study.title);
     for published in report.published {
         let text = format!("{PREFIX}{}, another machine: {}", published.name, published.machine);
         page.paragraph(Style::Plain, "there: ", &text);
@@ -45,17 +45,17 @@ fn head(page: &mut Page, report: &StudyReport<'_>) {
     }
 }
 
-fn table(page: &mut Page, report: &StudyReport<'_>, is_wide: bool) {
+fn table(page: &mut Document, report: &StudyReport<'_>, is_wide: bool) {
     let (table, has_ratios) = report.table(is_wide);
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
     if has_ratios {
         page.paragraph(Style::Dim, "", RATIO);
     }
 }
 
-fn claims(page: &mut Page, judgements: &[JudgedClaim<'_>]) {
-    page.blank();
-    page.line(&[(Style::Bold, "What the author says, and what the samples of here say")]);
+fn claims(page: &mut Document, judgements: &[JudgedClaim<'_>]) {
+    page.gap();
+    page.title("What the author says, and what the samples of here say");
     for judgement in judgements {
         let claim = judgement.claim;
         let says = format!("{} — {}", claim.says, claim.figures);
@@ -72,7 +72,7 @@ fn claims(page: &mut Page, judgements: &[JudgedClaim<'_>]) {
     }
 }
 
-fn outcome(page: &mut Page, whose: &str, outcome: &ClaimOutcome<'_>) {
+fn outcome(page: &mut Document, whose: &str, outcome: &ClaimOutcome<'_>) {
     let (verdict, tests, missing) = match outcome {
         ClaimOutcome::NotHere(reason) => {
             page.hanging("    ", &format!("{whose}not testable here: {reason}"));
@@ -90,7 +90,7 @@ fn outcome(page: &mut Page, whose: &str, outcome: &ClaimOutcome<'_>) {
     }
 }
 
-fn sources(page: &mut Page, report: &StudyReport<'_>) {
+fn sources(page: &mut Document, report: &StudyReport<'_>) {
     let mut said: Vec<(&str, &str)> = vec![(&report.study.source, &report.study.caveat)];
     said.extend(report.published.iter().map(|published| (published.source, published.caveat)));
     said.dedup();
