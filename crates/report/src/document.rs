@@ -19,8 +19,12 @@ pub(crate) enum Block {
     /// One line of any length, of parts that may each have a style.
     Line(Vec<(Style, String)>),
     Paragraph(Paragraph),
+    /// What was measured, where, when and how.
+    Facts(String),
     /// The answer to the question of an experiment.
     Answer(String),
+    /// An item of a list.
+    Item(String),
     /// A remark below the tables: an item of a list, where a kind of text has lists.
     Note(Paragraph),
     Table {
@@ -29,10 +33,35 @@ pub(crate) enum Block {
         table: Table,
         head: HeadingStyle,
     },
+    /// Only pages of HTML have figures.
+    Figure {
+        caption: &'static str,
+        /// All text of unknown origin in it is escaped.
+        svg: String,
+    },
     /// An empty line, where a kind of text does not separate all blocks anyway.
     Gap,
     /// Blocks that are read in columns: markup shows them as a terminal does.
     Columns(Vec<Block>),
+    /// Blocks below a title of their own. `id` is unique in the page.
+    Section {
+        id: &'static str,
+        title: &'static str,
+        blocks: Vec<Block>,
+    },
+    /// Blocks that a page of HTML shows when the reader asks for them.
+    Details {
+        summary: &'static str,
+        blocks: Vec<Block>,
+    },
+    /// In a page of HTML, the field by which a reader chooses the rows of its tables.
+    Filter,
+    /// In a page of HTML, the charts, whose data are in the page: of so many cells, and so many that
+    /// are not drawn.
+    Charts {
+        drawn: usize,
+        left_out: usize,
+    },
 }
 
 /// A text that is wrapped, and the mark before it.
@@ -88,27 +117,57 @@ impl Document {
         self.blocks.push(Block::Paragraph(Paragraph { hangs: true, ..paragraph }));
     }
 
-    pub(crate) fn note(&mut self, style: Style, mark: &str, text: &str) {
-        self.blocks.push(Block::Note(Paragraph::new(style, mark, text)));
+    pub(crate) fn facts(&mut self, text: &str) {
+        self.blocks.push(Block::Facts(text.to_owned()));
     }
 
     pub(crate) fn answer(&mut self, text: String) {
         self.blocks.push(Block::Answer(text));
     }
 
-    pub(crate) fn table(&mut self, table: Table) {
-        self.headed(table, HeadingStyle::Ruled);
+    pub(crate) fn note(&mut self, style: Style, mark: &str, text: &str) {
+        self.blocks.push(Block::Note(Paragraph::new(style, mark, text)));
     }
 
-    pub(crate) fn headed(&mut self, table: Table, head: HeadingStyle) {
-        self.blocks.push(Block::Table { caption: String::new(), table, head });
+    pub(crate) fn table(&mut self, table: Table) {
+        self.captioned("", table);
+    }
+
+    pub(crate) fn captioned(&mut self, caption: &str, table: Table) {
+        let (caption, head) = (caption.to_owned(), HeadingStyle::Ruled);
+        self.blocks.push(Block::Table { caption, table, head });
+    }
+
+    pub(crate) fn headed(&mut self, table: Table, style: Style) {
+        let (caption, head) = (String::new(), HeadingStyle::Styled(style));
+        self.blocks.push(Block::Table { caption, table, head });
     }
 
     pub(crate) fn columns<T>(&mut self, compose: impl FnOnce(&mut Document) -> T) -> T {
-        let mut columns = Document::new(self.width);
-        let composed = compose(&mut columns);
-        self.blocks.push(Block::Columns(columns.blocks));
+        let (composed, blocks) = self.within(compose);
+        self.blocks.push(Block::Columns(blocks));
         composed
+    }
+
+    pub(crate) fn section(
+        &mut self,
+        id: &'static str,
+        title: &'static str,
+        compose: impl FnOnce(&mut Document),
+    ) {
+        let ((), blocks) = self.within(compose);
+        self.blocks.push(Block::Section { id, title, blocks });
+    }
+
+    pub(crate) fn details(&mut self, summary: &'static str, compose: impl FnOnce(&mut Document)) {
+        let ((), blocks) = self.within(compose);
+        self.blocks.push(Block::Details { summary, blocks });
+    }
+
+    fn within<T>(&self, compose: impl FnOnce(&mut Document) -> T) -> (T, Vec<Block>) {
+        let mut inner = Document::new(self.width);
+        let composed = compose(&mut inner);
+        (composed, inner.blocks)
     }
 
     pub(crate) fn text(&self, layout: &PageLayout) -> String {

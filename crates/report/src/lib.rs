@@ -49,9 +49,8 @@ pub mod compare {
 }
 
 pub mod fleet {
-    pub use super::html::fleet_page as page;
     pub use super::json::compare::fleet_json as json;
-    pub use super::pages::fleet::text;
+    pub use super::pages::fleet::{page, text};
     pub use super::svg::fleet as figure;
     pub use super::views::fleet::{FleetReport, is_lasting};
 }
@@ -89,9 +88,8 @@ pub mod served {
 }
 
 pub mod study {
-    pub use super::html::study::{DrawnFigure, page};
     pub use super::json::study::json;
-    pub use super::pages::study::text;
+    pub use super::pages::study::{DrawnFigure, page, text};
     pub use super::svg::study::{caption, figure};
     pub use super::views::study::StudyReport;
 }

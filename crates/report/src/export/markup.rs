@@ -36,15 +36,21 @@ const COLUMNS_WIDTH: usize = 100;
 
 impl Markup {
     pub(crate) fn render(&self, document: &Document) -> String {
+        self.blocks(&document.blocks)
+    }
+
+    fn blocks(&self, blocks: &[Block]) -> String {
         let mut out = String::new();
         let mut above: Option<&Block> = None;
-        for block in &document.blocks {
+        for block in blocks {
             let text = self.block(block);
             if text.is_empty() {
                 continue;
             }
             let follows = match (above, block) {
-                (None, _) | (Some(Block::Note(_)), Block::Note(_)) => true,
+                (None, _)
+                | (Some(Block::Note(_)), Block::Note(_))
+                | (Some(Block::Item(_)), Block::Item(_)) => true,
                 (Some(Block::Title(_)), Block::Table { .. }) => self.titles_tables,
                 _ => false,
             };
@@ -68,15 +74,23 @@ impl Markup {
                 let parts = parts.iter().map(|(_, part)| part.as_str());
                 self.line("", &one_line(&parts.collect::<String>()))
             }
+            Block::Facts(text) => self.line("", &one_line(text)),
             Block::Paragraph(Paragraph { mark, text, .. }) => {
                 self.line("", &one_line(&format!("{mark}{text}")))
             }
+            Block::Item(text) => self.line("- ", &one_line(text)),
             Block::Note(Paragraph { mark, text, .. }) => {
                 self.line("- ", &one_line(&format!("{mark}{text}")))
             }
             Block::Answer(text) => self.line("", text),
             Block::Table { table, .. } => self.table(table),
-            Block::Gap => String::new(),
+            Block::Details { blocks, .. } => self.blocks(blocks),
+            Block::Section { title, blocks, .. } => {
+                (self.title)(&(self.escaped)(title)) + "\n" + &self.blocks(blocks)
+            }
+            Block::Gap | Block::Figure { .. } | Block::Filter | Block::Charts { .. } => {
+                String::new()
+            }
             Block::Columns(blocks) => {
                 let layout = PageLayout { width: COLUMNS_WIDTH, colour: false };
                 let text = text::render(blocks, &layout);

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::history::{Alert, HistoryEntry, SlowdownWithChanges, differing};
-use crate::views::table::{HeadingStyle, Style, Table, TableColumn, TooWide};
+use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
 use crate::views::words::{cache, escape_controls, minute, shortened};
 
@@ -50,7 +50,7 @@ pub fn table(runs: &[HistoryEntry]) -> String {
         table.row(Style::Plain, cells.map(|(cell, _)| cell));
     }
     let mut page = Document::new(LAYOUT.width);
-    page.headed(table, HeadingStyle::Styled(Style::Plain));
+    page.headed(table, Style::Plain);
     page.text(&LAYOUT).trim_end().to_owned()
 }
 

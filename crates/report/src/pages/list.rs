@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::document::Document;
 use crate::published::{PREFIX, Published, Study};
 use crate::text::PageLayout;
-use crate::views::table::{HeadingStyle, Style, Table, TableColumn, TooWide};
+use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{NONE, amount};
 use crate::views::words::escape_controls;
 
@@ -61,7 +61,7 @@ fn section(page: &mut Document, heading: &str, width: usize, entries: Vec<[Strin
     for entry in entries {
         table.row(Style::Plain, entry);
     }
-    page.headed(table, HeadingStyle::Styled(Style::Plain));
+    page.headed(table, Style::Plain);
 }
 
 /// The figures of one published result.

@@ -11,6 +11,7 @@ pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod numbers;
 pub(crate) mod percentiles;
+pub(crate) mod report;
 mod results;
 pub(crate) mod run;
 pub(crate) mod study;

@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::text::{PageLayout, grid};
 use crate::views::VaryingParams;
 use crate::views::rows::{self, Row, Rows, WALL};
-use crate::views::table::{HeadingStyle, Style, Table, TableColumn};
+use crate::views::table::{Style, Table, TableColumn};
 use crate::views::units::{NONE, Unit, amount, count};
 use crate::views::words::{escape_controls, shortened};
 
@@ -99,7 +99,7 @@ fn table(page: &mut Document, summary: &CellSummary) -> bool {
         return false;
     }
     let (shown, table) = fitted(&summary.metrics, page.width());
-    page.headed(table, HeadingStyle::Styled(Style::Dim));
+    page.headed(table, Style::Dim);
     summary.metrics.iter().filter(|metric| has_bounds(metric)).any(|metric| {
         let inner = shown.iter().filter(|p| is_inner(**p));
         let mut found = inner.filter_map(|p| rows::percentile(metric, *p));
@@ -265,7 +265,7 @@ fn family(page: &mut Document, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) 
         let name = shortened(&escape_controls(row.name()), name);
         table.row(Style::Plain, [name, figure, in_order(all, columns), histogram(all, &axis)]);
     }
-    page.headed(table, HeadingStyle::Styled(Style::Bold));
+    page.headed(table, Style::Bold);
     let less_wait =
         if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
     let text = format!(

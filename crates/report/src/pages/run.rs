@@ -7,11 +7,11 @@ use model::run::Run;
 use super::foot::{self, Footnotes};
 use super::results::{self, Omitted};
 use super::{numbers, sweep as sweeps};
-use crate::document::{Block, Document};
+use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
 use crate::views::sweep::{self, PointOrSweep};
-use crate::views::table::{HeadingStyle, Style};
+use crate::views::table::Style;
 use crate::views::words::{self, cache, margin, measured, minute, revisions, taken};
 use crate::views::{VaryingParams, View, answer, view};
 
@@ -98,8 +98,7 @@ fn point(page: &mut Document, rows: &Rows<'_>, title: &str) -> Option<Omitted> {
     let mut left = None;
     if rows.iter().next().is_some() {
         let (table, omitted) = results::fitted(rows, page.width());
-        let caption = rows.judged_by().unwrap_or_default();
-        page.blocks.push(Block::Table { caption, table, head: HeadingStyle::Ruled });
+        page.captioned(&rows.judged_by().unwrap_or_default(), table);
         left = Some(omitted);
         page.gap();
     }
@@ -124,7 +123,7 @@ fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>) {
     }
 }
 
-fn heading(page: &mut Document, run: &Run) {
+pub(super) fn heading(page: &mut Document, run: &Run) {
     let question = if run.question.is_empty() { &run.experiment } else { &run.question };
     page.heading(&run.experiment, question);
 }
@@ -140,7 +139,7 @@ pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2
         last,
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    page.paragraph(Style::Plain, "", &facts.join(" · "));
+    page.facts(&facts.join(" · "));
     if let Some(noise) = words::noise(run) {
         page.paragraph(Style::Bold, "busy: ", &noise);
     }

@@ -1,22 +1,50 @@
-//! A published study beside runs of ours: what differs, one table in the author's order, and a
-//! verdict on each claim, by our samples alone.
+//! A published study beside runs of ours: what differs, its figures redrawn, one table in the
+//! author's order, and a verdict on each claim, by our samples alone.
 
-use crate::document::Document;
+use crate::document::{Block, Document};
+use crate::html;
 use crate::published::PREFIX;
 use crate::text::PageLayout;
 use crate::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
 use crate::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
-use crate::views::table::Style;
+use crate::views::table::{Style, Table};
 
 /// From this width on, the table has all columns.
 const WIDE: usize = 110;
 
+/// A figure that is drawn.
+pub struct DrawnFigure<'a> {
+    pub title: &'a str,
+    pub caption: &'static str,
+    /// All text of unknown origin in it is escaped.
+    pub svg: String,
+}
+
 /// The page of a study, with its claims if `with_claims`.
 pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) -> String {
-    let mut page = Document::new(layout.width);
+    document(report, &[], with_claims, layout.width).text(layout)
+}
+
+/// The whole file.
+pub fn page(report: &StudyReport<'_>, figures: &[DrawnFigure<'_>]) -> String {
+    let title = format!("{PREFIX}{}", report.study.name);
+    html::page(&title, &document(report, figures, true, Document::UNLIMITED))
+}
+
+fn document(
+    report: &StudyReport<'_>,
+    figures: &[DrawnFigure<'_>],
+    with_claims: bool,
+    width: usize,
+) -> Document {
+    let mut page = Document::new(width);
     head(&mut page, report);
+    for figure in figures {
+        page.title(figure.title);
+        page.blocks.push(Block::Figure { caption: figure.caption, svg: figure.svg.clone() });
+    }
     page.gap();
-    table(&mut page, report, layout.width >= WIDE);
+    table(&mut page, report, width >= WIDE);
     page.gap();
     for (reason, methods) in report.not_measured() {
         let text = format!("{reason} ({})", methods.join(", "));
@@ -28,7 +56,7 @@ pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) ->
     page.gap();
     sources(&mut page, report);
     page.paragraph(Style::Bold, "", NO_VERDICT);
-    page.text(layout)
+    page
 }
 
 fn head(page: &mut Document, report: &StudyReport<'_>) {
@@ -47,7 +75,7 @@ fn head(page: &mut Document, report: &StudyReport<'_>) {
 
 fn table(page: &mut Document, report: &StudyReport<'_>, is_wide: bool) {
     let (table, has_ratios) = report.table(is_wide);
-    page.table(table);
+    page.table(Table { id: "study", ..table });
     if has_ratios {
         page.paragraph(Style::Dim, "", RATIO);
     }

@@ -13,7 +13,7 @@ use crate::views::answer;
 use crate::views::rows::{Row, Rows};
 use crate::views::sweep::{self, Sweep};
 use crate::views::table::{
-    CellKind, ColumnWithCells, HeadingStyle, RowRole, Style, Table, TableCell, TableColumn,
+    CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount};
 use crate::views::words::{escape_controls, shortened};
@@ -229,7 +229,7 @@ pub(crate) fn compose_size_sweep(page: &mut Document, run: &Run) {
         };
         table.row(Style::Plain, std::iter::once(bytes(*size)).chain(columns.iter().map(cell)));
     }
-    page.headed(table, HeadingStyle::Styled(Style::Bold));
+    page.headed(table, Style::Bold);
     for column in columns.iter().filter(|column| column.method == "random") {
         page.gap();
         for line in sweep::plateau_lines(column, &sizes, &announced(run)) {

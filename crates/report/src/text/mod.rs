@@ -47,7 +47,8 @@ impl Page {
                     self.line(&parts.collect::<Vec<_>>());
                 }
                 Block::Paragraph(paragraph) | Block::Note(paragraph) => self.paragraph(paragraph),
-                Block::Answer(text) => self.wrap(Style::Plain, "", text, 0),
+                Block::Facts(text) | Block::Answer(text) => self.wrap(Style::Plain, "", text, 0),
+                Block::Item(text) => self.wrap(Style::Plain, "* ", text, 2),
                 Block::Table { caption, table, head } => {
                     if !caption.is_empty() {
                         self.wrap(Style::Dim, "", caption, 0);
@@ -60,7 +61,13 @@ impl Page {
                     }
                 }
                 Block::Gap => self.blank(),
-                Block::Columns(blocks) => self.blocks(blocks),
+                Block::Columns(blocks) | Block::Details { blocks, .. } => self.blocks(blocks),
+                Block::Section { title, blocks, .. } => {
+                    self.blank();
+                    self.line(&[(Style::Bold, *title)]);
+                    self.blocks(blocks);
+                }
+                Block::Figure { .. } | Block::Filter | Block::Charts { .. } => {}
             }
         }
     }

@@ -29,6 +29,8 @@ pub(crate) enum HeadingStyle {
 pub struct Table {
     pub columns: Vec<TableColumn>,
     pub rows: Vec<TableRow>,
+    /// Its name in a page of HTML; empty if it needs none.
+    pub(crate) id: &'static str,
     /// If it may be shown in several parts, in text: how many columns after the first one stay
     /// together.
     pub(crate) splits_every: Option<usize>,
@@ -90,7 +92,7 @@ const NAME_MIN: usize = 8;
 
 impl Table {
     pub fn new(columns: Vec<TableColumn>) -> Table {
-        Table { columns, rows: Vec::new(), splits_every: None }
+        Table { columns, rows: Vec::new(), id: "", splits_every: None }
     }
 
     /// Its first column, and these.
@@ -99,7 +101,7 @@ impl Table {
         Table {
             columns: first_and(&self.columns, &range),
             rows: self.rows.iter().map(cells).collect(),
-            splits_every: self.splits_every,
+            ..*self
         }
     }
 
