@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::compact;
+use crate::published::Figure;
 use crate::views::compare::SideFigures;
 use crate::views::study::{ClaimOutcome, FigureOrigin, StudyLine, StudyReport, TestResult};
 
@@ -183,16 +184,7 @@ struct SideFiguresJson<'a> {
     published: bool,
     source: Option<&'a str>,
     caveat: Option<&'a str>,
-    figures: Vec<FigureJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FigureJson<'a> {
-    method: &'a str,
-    metric: &'a str,
-    unit: &'a str,
-    p50: f64,
-    n: Option<u64>,
+    figures: &'a [Figure],
 }
 
 #[derive(Serialize)]
@@ -229,20 +221,13 @@ pub fn published(
 
 impl<'a> SideFiguresJson<'a> {
     fn new(side: &'a SideFigures) -> SideFiguresJson<'a> {
-        let figures = side.figures.iter().map(|figure| FigureJson {
-            method: &figure.method,
-            metric: &figure.metric,
-            unit: figure.unit,
-            p50: figure.p50,
-            n: figure.n,
-        });
         SideFiguresJson {
             name: &side.name,
             machine: &side.machine,
             published: side.published.is_some(),
             source: side.published.map(|(source, _)| source),
             caveat: side.published.map(|(_, caveat)| caveat),
-            figures: figures.collect(),
+            figures: &side.figures,
         }
     }
 }

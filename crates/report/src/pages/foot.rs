@@ -455,18 +455,23 @@ fn custom_metric_line(
     own: &CustomMetricComparison,
     varying: &VaryingParams<'_>,
 ) {
-    let ratio = match (own.ratio, own.low, own.high) {
-        (Some(ratio), Some(low), Some(high)) => {
-            let decimals = if high - low < 0.05 { 3 } else { 2 };
-            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
-            format!("{} ({} to {}) ", all[0], all[1], all[2])
-        }
-        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
-        _ => String::new(),
-    };
+    let is_narrow = own.low.zip(own.high).is_some_and(|(low, high)| high - low < 0.05);
+    let ratio = with_interval(own.ratio, [own.low, own.high], if is_narrow { 3 } else { 2 });
     let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
     let what = format!("  {}{}: ", own.method, varying.in_parentheses(&own.point));
     page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
+}
+
+/// `0.97 (0.95 to 0.99) `: a ratio with so many decimals, or with two if it has no interval.
+fn with_interval(ratio: Option<f64>, [low, high]: [Option<f64>; 2], decimals: usize) -> String {
+    match (ratio, low, high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            let [ratio, low, high] = [ratio, low, high].map(|value| units::ratio(value, decimals));
+            format!("{ratio} ({low} to {high}) ")
+        }
+        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
+        _ => String::new(),
+    }
 }
 
 // Below the tables: each method compared with itself at another word or path of a param, one
@@ -509,16 +514,9 @@ fn param_effect_line(page: &mut Document, effect: &ParamComparison, varying: &Va
         _ => (Verdict::Undecided, Style::Dim),
     };
     let word = verdict.word();
-    let ratio = match (comparison.ratio, comparison.low, comparison.high) {
-        (Some(ratio), Some(low), Some(high)) => {
-            // A file system in memory takes a hundredth of the time of a device.
-            let decimals = if ratio < 0.1 { 4 } else { 2 };
-            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
-            format!("{} ({} to {}) ", all[0], all[1], all[2])
-        }
-        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
-        _ => String::new(),
-    };
+    // A file system in memory takes a hundredth of the time of a device.
+    let decimals = if comparison.ratio.is_some_and(|ratio| ratio < 0.1) { 4 } else { 2 };
+    let ratio = with_interval(comparison.ratio, [comparison.low, comparison.high], decimals);
     let what = format!("  {}{}: ", comparison.method, varying.in_parentheses(&comparison.point));
     page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
 }

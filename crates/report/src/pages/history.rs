@@ -186,6 +186,12 @@ pub fn over_time(method: &str, metric: &str, all: &[Series], layout: &PageLayout
 
 /// The method and the metric, and what is equal for all values.
 fn heading(page: &mut Document, method: &str, metric: &str, place: &SeriesKey) {
+    let head = format!("{method}, p50 of {metric}");
+    page.line(&[(Style::Bold, &head), (Style::Plain, &about(place))]);
+}
+
+/// What is equal for all values, to follow a method's name.
+fn about(place: &SeriesKey) -> String {
     let cache = cache(place.cache);
     let fresh = if place.fresh { " · fresh processes" } else { "" };
     let machine: String = match place.machine.as_str() {
@@ -194,9 +200,7 @@ fn heading(page: &mut Document, method: &str, metric: &str, place: &SeriesKey) {
     };
     let at = shown(&place.point);
     let at = if at.is_empty() { at } else { format!(" · {at}") };
-    let head = format!("{method}, p50 of {metric}");
-    let about = format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment);
-    page.line(&[(Style::Bold, &head), (Style::Plain, &about)]);
+    format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment)
 }
 
 fn plot(page: &mut Document, series: &Series, unit: &'static str) {
@@ -358,20 +362,8 @@ pub fn alert(found: &Alert, layout: &PageLayout) -> String {
 }
 
 fn one(page: &mut Document, SlowdownWithChanges { slowdown, changed }: &SlowdownWithChanges) {
-    let place = &slowdown.place;
-    let machine: String = match place.machine.as_str() {
-        "" => "not known".to_owned(),
-        known => known.chars().take(8).collect(),
-    };
     let cpu = slowdown.cpu_model.as_ref().map_or(String::new(), |cpu| format!(" {cpu}"));
-    let at = Some(shown(&place.point)).filter(|at| !at.is_empty());
-    let at = at.map_or(String::new(), |at| format!(" · {at}"));
-    let fresh = if place.fresh { " · fresh processes" } else { "" };
-    let about = format!(
-        " · {}{at} · {}{fresh} · machine {machine}{cpu}",
-        place.experiment,
-        cache(place.cache)
-    );
+    let about = about(&slowdown.place) + &cpu;
     page.line(&[(Style::Bold, &slowdown.method), (Style::Plain, &about)]);
     let more = |ns: f64| 100.0 * (ns / slowdown.before_ns - 1.0);
     let label = slowdown.label.as_ref().map_or(String::new(), |label| format!(", {label}"));

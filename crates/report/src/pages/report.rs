@@ -19,7 +19,7 @@ use crate::views::table::{
     CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::{measured, minute, revisions, shortened};
+use crate::views::words::{joined, measured, minute, revisions, shortened};
 use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
@@ -100,8 +100,7 @@ fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {
         measured(&run.plan),
         run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
     ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    facts.join(" · ")
+    joined(facts)
 }
 
 // The table of results, with a row for each method at each point of each run.

@@ -12,7 +12,7 @@ use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
 use crate::views::sweep::{self, PointOrSweep};
 use crate::views::table::Style;
-use crate::views::words::{self, cache, margin, measured, minute, revisions, taken};
+use crate::views::words::{self, cache, joined, margin, measured, minute, revisions, taken};
 use crate::views::{VaryingParams, View, answer, view};
 
 /// The options of the page of a run.
@@ -138,8 +138,7 @@ pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2
         fact,
         last,
     ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    page.facts(&facts.join(" · "));
+    page.facts(&joined(facts));
     if let Some(noise) = words::noise(run) {
         page.paragraph(Style::Bold, "busy: ", &noise);
     }
