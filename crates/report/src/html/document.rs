@@ -265,3 +265,45 @@ fn class(kind: CellKind) -> Option<&'static str> {
         CellKind::Verdict(_) => "quiet",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    #[test]
+    fn titles_have_levels_items_a_list_and_nothing_is_markup() {
+        let mut page = Document::new(Document::UNLIMITED);
+        page.title("<a>");
+        page.section("notes", "Notes", |page| {
+            page.title("b");
+            page.note(Style::Bold, "mmap: ", "c & d");
+            page.gap();
+            page.note(Style::Plain, "", "e");
+        });
+        page.line(&[(Style::Plain, "  claimed: "), (Style::Green, "confirmed")]);
+        page.hanging("  F1 ", "f");
+        let mut html = Html(String::new());
+        html.blocks(&page.blocks, false);
+        assert_eq!(
+            html.0,
+            "<h2>&lt;a&gt;</h2>\n<section aria-labelledby=\"notes-heading\">\n\
+             <h2 id=\"notes-heading\">Notes</h2>\n<h3>b</h3>\n<ul class=\"notes\">\n\
+             <li><b>mmap</b>: c &amp; d</li>\n<li>e</li>\n</ul>\n</section>\n\
+             <p>  claimed: <strong class=\"good\">confirmed</strong></p>\n\
+             <p style=\"margin-left: 2ch\">F1 f</p>\n"
+        );
+    }
+
+    #[test]
+    fn rows_beyond_the_most_are_counted() {
+        let mut page = Document::new(Document::UNLIMITED);
+        for _ in 0..ROWS_MAX + 2 {
+            page.blocks.push(Block::Item("x".to_owned()));
+        }
+        let mut html = Html(String::new());
+        html.blocks(&page.blocks, false);
+        assert_eq!(html.0.matches("<li>").count(), ROWS_MAX);
+        assert!(html.0.contains("2 more rows are left out"), "{}", html.0.len());
+    }
+}
