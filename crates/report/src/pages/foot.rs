@@ -423,43 +423,85 @@ fn whole(note: &Warning, varying: &VaryingParams<'_>) -> String {
     }
 }
 
-// Below the tables: what the commands print themselves, against the reference, one line each.
+// Below the tables: what the commands print themselves, against the reference; and each method
+// compared with itself at another word or path of a param.
 
-/// Further lines are only counted.
-const OWN_MANY: usize = 24;
+/// A ladder of sizes has hundreds of lines: more than these are only counted, and of those that
+/// compare a method with itself the ones without a difference are the first to be.
+const EFFECTS_MAX: usize = 24;
 
-pub(crate) fn custom_metrics(
+/// A comparison in one line, below the heading of those that are alike.
+struct EffectLine {
+    heading: String,
+    method: String,
+    ratio: String,
+    style: Style,
+    word: &'static str,
+}
+
+/// `all` is the number of the lines and of those that are not among them.
+fn effects(page: &mut Document, all: usize, lines: impl Iterator<Item = EffectLine>) {
+    let (mut above, mut left) = (String::new(), all);
+    for EffectLine { heading, method, ratio, style, word } in lines.take(EFFECTS_MAX) {
+        left -= 1;
+        if above != heading {
+            page.gap();
+            page.paragraph(Style::Bold, "", &heading);
+            above = heading;
+        }
+        let method = format!("  {method}: ");
+        page.line(&[(Style::Plain, &method), (Style::Plain, &ratio), (style, word)]);
+    }
+    if left > 0 {
+        page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
+    }
+}
+
+pub(super) fn custom_metrics(
     page: &mut Document,
     analysis: &Analysis,
     metrics: &[String],
     varying: &VaryingParams<'_>,
 ) {
-    let lines: Vec<&CustomMetricComparison> =
-        analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
-    let mut heading = ("", "");
-    for own in lines.iter().take(OWN_MANY) {
-        if heading != (own.metric.as_str(), own.reference.as_str()) {
-            heading = (&own.metric, &own.reference);
-            page.gap();
-            page.paragraph(Style::Bold, "", &format!("{}, against {}:", heading.0, heading.1));
+    let shown = analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric));
+    let line = |own: &CustomMetricComparison| {
+        let is_narrow = own.low.zip(own.high).is_some_and(|(low, high)| high - low < 0.05);
+        EffectLine {
+            heading: format!("{}, against {}:", own.metric, own.reference),
+            method: format!("{}{}", own.method, varying.in_parentheses(&own.point)),
+            ratio: with_interval(own.ratio, [own.low, own.high], if is_narrow { 3 } else { 2 }),
+            style: if own.change == Change::Undecided { Style::Dim } else { Style::Plain },
+            word: own.change.word(),
         }
-        custom_metric_line(page, own, varying);
-    }
-    if let Some(left) = lines.len().checked_sub(OWN_MANY).filter(|left| *left > 0) {
-        page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
-    }
+    };
+    effects(page, shown.clone().count(), shown.map(line));
 }
 
-fn custom_metric_line(
-    page: &mut Document,
-    own: &CustomMetricComparison,
-    varying: &VaryingParams<'_>,
-) {
-    let is_narrow = own.low.zip(own.high).is_some_and(|(low, high)| high - low < 0.05);
-    let ratio = with_interval(own.ratio, [own.low, own.high], if is_narrow { 3 } else { 2 });
-    let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
-    let what = format!("  {}{}: ", own.method, varying.in_parentheses(&own.point));
-    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
+pub(super) fn param_effects(page: &mut Document, analysis: &Analysis, varying: &VaryingParams<'_>) {
+    let all = analysis.param_effects.len();
+    let is_shown = |effect: &&ParamComparison| {
+        all <= EFFECTS_MAX || matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
+    };
+    let line = |effect: &ParamComparison| {
+        let ParamComparison { param, reference_value, comparison, .. } = effect;
+        let (verdict, style) = match comparison.verdict {
+            Verdict::Faster => (Verdict::Faster, Style::Green),
+            Verdict::Slower => (Verdict::Slower, Style::Red),
+            Verdict::Same => (Verdict::Same, Style::Plain),
+            _ => (Verdict::Undecided, Style::Dim),
+        };
+        // A file system in memory takes a hundredth of the time of a device.
+        let decimals = if comparison.ratio.is_some_and(|ratio| ratio < 0.1) { 4 } else { 2 };
+        let bounds = [comparison.low, comparison.high];
+        EffectLine {
+            heading: format!("The same method, by {param}, against {reference_value}:"),
+            method: format!("{}{}", comparison.method, varying.in_parentheses(&comparison.point)),
+            ratio: with_interval(comparison.ratio, bounds, decimals),
+            style,
+            word: verdict.word(),
+        }
+    };
+    effects(page, all, analysis.param_effects.iter().filter(is_shown).map(line));
 }
 
 /// `0.97 (0.95 to 0.99) `: a ratio with so many decimals, or with two if it has no interval.
@@ -472,53 +514,6 @@ fn with_interval(ratio: Option<f64>, [low, high]: [Option<f64>; 2], decimals: us
         (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
         _ => String::new(),
     }
-}
-
-// Below the tables: each method compared with itself at another word or path of a param, one
-// line each.
-
-/// If there are more lines than this, only those that show a difference are printed.
-const MANY: usize = 24;
-
-pub(crate) fn param_effects(page: &mut Document, analysis: &Analysis, varying: &VaryingParams<'_>) {
-    // A ladder of sizes has hundreds of lines.
-    let all = analysis.param_effects.len();
-    let lines = analysis.param_effects.iter().filter(|effect| all <= MANY || is_shown(effect));
-    let (mut heading, mut left) = (("", ""), all);
-    for effect in lines.take(MANY) {
-        left -= 1;
-        if heading != (effect.param.as_str(), effect.reference_value.as_str()) {
-            heading = (&effect.param, &effect.reference_value);
-            page.gap();
-            let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
-            page.paragraph(Style::Bold, "", &text);
-        }
-        param_effect_line(page, effect, varying);
-    }
-    if left > 0 {
-        let text = format!("  … and {left} more, --json has all");
-        page.paragraph(Style::Dim, "", &text);
-    }
-}
-
-fn is_shown(effect: &ParamComparison) -> bool {
-    matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
-}
-
-fn param_effect_line(page: &mut Document, effect: &ParamComparison, varying: &VaryingParams<'_>) {
-    let comparison = &effect.comparison;
-    let (verdict, style) = match comparison.verdict {
-        Verdict::Faster => (Verdict::Faster, Style::Green),
-        Verdict::Slower => (Verdict::Slower, Style::Red),
-        Verdict::Same => (Verdict::Same, Style::Plain),
-        _ => (Verdict::Undecided, Style::Dim),
-    };
-    let word = verdict.word();
-    // A file system in memory takes a hundredth of the time of a device.
-    let decimals = if comparison.ratio.is_some_and(|ratio| ratio < 0.1) { 4 } else { 2 };
-    let ratio = with_interval(comparison.ratio, [comparison.low, comparison.high], decimals);
-    let what = format!("  {}{}: ", comparison.method, varying.in_parentheses(&comparison.point));
-    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
 }
 
 /// The thresholds of the run, a line for each method and point.
