@@ -9,7 +9,9 @@ use serde::Serialize;
 use super::compact;
 use crate::published::Figure;
 use crate::views::compare::SideFigures;
-use crate::views::study::{ClaimOutcome, FigureOrigin, StudyLine, StudyReport, TestResult};
+use crate::views::study::{
+    ClaimOutcome, FigureOrigin, NotMeasured, StudyLine, StudyReport, TestResult,
+};
 
 #[derive(Serialize)]
 struct StudyDocument<'a> {
@@ -41,12 +43,6 @@ struct LineJson<'a> {
     p50: BTreeMap<&'a str, f64>,
     /// To the first row of the same quantity, on the same machine.
     ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct NotMeasured<'a> {
-    reason: String,
-    methods: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -84,7 +80,6 @@ struct TestJson<'a> {
 
 pub fn json(report: &StudyReport<'_>) -> Result<String> {
     let judgements = report.judgements();
-    let not_measured = report.not_measured().into_iter();
     compact(&StudyDocument {
         schema: model::run::SCHEMA,
         study: &report.study.name,
@@ -93,9 +88,7 @@ pub fn json(report: &StudyReport<'_>) -> Result<String> {
         published: report.published.iter().map(|published| published.name.as_str()).collect(),
         differs: report.differs(),
         rows: rows(report),
-        not_measured: not_measured
-            .map(|(reason, methods)| NotMeasured { reason, methods })
-            .collect(),
+        not_measured: report.not_measured(),
         claims: judgements
             .iter()
             .map(|judgement| ClaimJson {

@@ -6,7 +6,7 @@ use crate::html;
 use crate::published::PREFIX;
 use crate::text::PageLayout;
 use crate::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
+use crate::views::study::{ClaimOutcome, JudgedClaim, NotMeasured, StudyReport};
 use crate::views::table::{Style, Table};
 
 /// From this width on, the table has all columns.
@@ -46,7 +46,7 @@ fn document(
     page.gap();
     table(&mut page, report, width >= WIDE);
     page.gap();
-    for (reason, methods) in report.not_measured() {
+    for NotMeasured { reason, methods } in report.not_measured() {
         let text = format!("{reason} ({})", methods.join(", "));
         page.paragraph(Style::Dim, "not testable here: ", &text);
     }

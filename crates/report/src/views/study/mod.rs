@@ -11,6 +11,7 @@ use model::metric::{CPU, WALL};
 use model::numbers;
 use model::param::{ParamValue, bytes};
 use model::run::{Role, Run};
+use serde::Serialize;
 
 use super::VaryingParams;
 use super::rows::{metric, percentile};
@@ -47,6 +48,13 @@ pub struct StudyLine<'a> {
     pub figures: Vec<Option<f64>>,
     /// To the first row of the same quantity, on the same machine.
     pub ratio: Option<f64>,
+}
+
+/// Methods that were not measured, for the same reason.
+#[derive(Serialize)]
+pub struct NotMeasured<'a> {
+    pub reason: String,
+    pub methods: Vec<&'a str>,
 }
 
 pub struct StudyBlock<'a> {
@@ -208,19 +216,19 @@ impl<'a> StudyReport<'a> {
 
     /// The methods of the study that were not measured, by reason; none where only published
     /// results are compared.
-    pub fn not_measured(&self) -> Vec<(String, Vec<&'a str>)> {
-        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    pub fn not_measured(&self) -> Vec<NotMeasured<'a>> {
+        let mut found: Vec<NotMeasured<'_>> = Vec::new();
         let only_published = self.runs.is_empty() && self.absent.is_empty();
         for row in self.study.rows.iter().filter(|_| !only_published) {
             for method in row.method.iter().chain(&row.stand_in) {
                 let Err(reason) = self.find_cell(row, method) else { continue };
-                let at = found.iter().position(|(known, _)| *known == reason);
+                let at = found.iter().position(|known| known.reason == reason);
                 let at = at.unwrap_or_else(|| {
-                    found.push((reason, Vec::new()));
+                    found.push(NotMeasured { reason, methods: Vec::new() });
                     found.len() - 1
                 });
-                if !found[at].1.contains(&method.as_str()) {
-                    found[at].1.push(method);
+                if !found[at].methods.contains(&method.as_str()) {
+                    found[at].methods.push(method);
                 }
             }
         }
