@@ -9,25 +9,21 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
+const SCRIPT: &str = "plotly/plotly-cartesian.min.js";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={SCRIPT}");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     if let Err(error) = pack(&out) {
-        panic!("{}: {error}", out.display());
+        panic!("{SCRIPT} or {}: {error}", out.display());
     }
 }
 
 fn pack(out: &Path) -> std::io::Result<()> {
-    let sources = plotly::Plot::offline_js_sources();
-    let script = script(&sources).as_bytes();
+    let script = fs::read(SCRIPT)?;
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(script)?;
+    gzip.write_all(&script)?;
     fs::write(out.join("plotly.js.gz"), gzip.finish()?)?;
-    fs::write(out.join("plotly.js.sha256"), Sha256::digest(script))
-}
-
-/// The first of the crate's scripts. The second one renders formulas, of which there are none.
-fn script(sources: &str) -> &str {
-    let inner = sources.split_once('>').map_or("", |(_, rest)| rest);
-    inner.split_once("</script>").map_or("", |(script, _)| script)
+    fs::write(out.join("plotly.js.sha256"), Sha256::digest(&script))
 }

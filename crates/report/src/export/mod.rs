@@ -2,6 +2,7 @@
 //! contain only counted samples: no warm-up, and none in another cache state than the requested
 //! one.
 
+mod asciidoc;
 mod format;
 mod github_action;
 mod go;
@@ -9,11 +10,12 @@ mod google_benchmark;
 mod hdrhistogram;
 mod hyperfine;
 mod jmh;
-pub mod markdown;
+pub(crate) mod markdown;
+mod markup;
 mod openmetrics;
+mod orgmode;
 mod parquet;
 mod separated;
-mod tables;
 
 use std::io::{self, Write};
 
@@ -32,8 +34,8 @@ pub const FORMATS: [&ExportFormat; 14] = [
     &separated::TSV_FORMAT,
     &parquet::FORMAT,
     &markdown::FORMAT,
-    &tables::ASCIIDOC_FORMAT,
-    &tables::ORGMODE_FORMAT,
+    &asciidoc::FORMAT,
+    &orgmode::FORMAT,
     &hyperfine::FORMAT,
     &google_benchmark::FORMAT,
     &go::FORMAT,

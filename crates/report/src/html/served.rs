@@ -3,7 +3,7 @@
 
 use model::run::Listed;
 
-use super::{Html, head_without_script};
+use super::{Html, WITHOUT_SCRIPT, head};
 use crate::views::units::count;
 use crate::views::words::minute;
 
@@ -29,7 +29,7 @@ pub struct RunList<'a> {
 
 pub fn runs(list: &RunList<'_>) -> String {
     let mut html = Html(String::new());
-    head_without_script(&mut html, "bytelab: runs");
+    head(&mut html, "bytelab: runs", WITHOUT_SCRIPT);
     html.raw("<header>\n<p class=\"kicker\">bytelab</p>\n<h1>Runs</h1>\n</header>\n");
     filter_form(&mut html, list.filter);
     let (from, to) = (list.first + 1, list.first + list.runs.len());
@@ -67,15 +67,11 @@ pub fn runs(list: &RunList<'_>) -> String {
 /// `drawn` is the text of the command that draws it.
 pub fn over_time(method: &str, metric: &str, drawn: &str) -> String {
     let mut html = Html(String::new());
-    head_without_script(&mut html, &format!("bytelab: {metric} of {method}"));
+    head(&mut html, &format!("bytelab: {metric} of {method}"), WITHOUT_SCRIPT);
     html.raw("<header>\n<p class=\"kicker\"><a href=\"/\">bytelab</a></p>\n");
     html.element("<h1>", &format!("{metric} of {method} over time"), "</h1>\n</header>\n");
-    html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"chart\">\n<pre>");
-    for line in drawn.lines() {
-        html.text(line);
-        html.raw("\n");
-    }
-    html.raw("</pre>\n</div>\n</main>\n</body>\n</html>\n");
+    html.lines(drawn);
+    html.raw("</main>\n</body>\n</html>\n");
     html.0
 }
 

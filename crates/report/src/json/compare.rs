@@ -6,9 +6,9 @@ use analysis::{
     Checked, DetectableEffect, FleetPoint, MetricChange, OverallChange, RunComparison, Unmatched,
 };
 use anyhow::Result;
+use model::facts::Difference;
 use model::run::SCHEMA;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::compact;
 use crate::views::compare::{CheckBaseline, Side, Sides, different, notes};
@@ -20,7 +20,7 @@ struct ComparisonDocument<'a> {
     experiment: &'a str,
     a: SideJson<'a>,
     b: SideJson<'a>,
-    differences: Vec<DifferenceJson>,
+    differences: Vec<Difference>,
     comparisons: &'a [MetricChange],
     alone: &'a [Unmatched],
     /// The geometric mean over all points, for each method.
@@ -49,21 +49,13 @@ impl<'a> SideJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct DifferenceJson {
-    fact: String,
-    a: Value,
-    b: Value,
-}
-
 pub fn json(a: &Side, b: &Side, sides: &RunComparison, gate: Option<&Checked>) -> Result<String> {
-    let differences = different(a, b).into_iter();
     compact(&ComparisonDocument {
         schema: SCHEMA,
         experiment: &a.runs[0].experiment,
         a: SideJson::new(a),
         b: SideJson::new(b),
-        differences: differences.map(|d| DifferenceJson { fact: d.fact, a: d.a, b: d.b }).collect(),
+        differences: different(a, b),
         comparisons: &sides.lines,
         alone: &sides.alone,
         overall: &sides.overall,

@@ -7,8 +7,11 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::compact;
+use crate::published::Figure;
 use crate::views::compare::SideFigures;
-use crate::views::study::{ClaimOutcome, FigureOrigin, StudyLine, StudyReport, TestResult};
+use crate::views::study::{
+    ClaimOutcome, FigureOrigin, NotMeasured, StudyLine, StudyReport, TestResult,
+};
 
 #[derive(Serialize)]
 struct StudyDocument<'a> {
@@ -40,12 +43,6 @@ struct LineJson<'a> {
     p50: BTreeMap<&'a str, f64>,
     /// To the first row of the same quantity, on the same machine.
     ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct NotMeasured<'a> {
-    reason: String,
-    methods: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +80,6 @@ struct TestJson<'a> {
 
 pub fn json(report: &StudyReport<'_>) -> Result<String> {
     let judgements = report.judgements();
-    let not_measured = report.not_measured().into_iter();
     compact(&StudyDocument {
         schema: model::run::SCHEMA,
         study: &report.study.name,
@@ -92,9 +88,7 @@ pub fn json(report: &StudyReport<'_>) -> Result<String> {
         published: report.published.iter().map(|published| published.name.as_str()).collect(),
         differs: report.differs(),
         rows: rows(report),
-        not_measured: not_measured
-            .map(|(reason, methods)| NotMeasured { reason, methods })
-            .collect(),
+        not_measured: report.not_measured(),
         claims: judgements
             .iter()
             .map(|judgement| ClaimJson {
@@ -183,16 +177,7 @@ struct SideFiguresJson<'a> {
     published: bool,
     source: Option<&'a str>,
     caveat: Option<&'a str>,
-    figures: Vec<FigureJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FigureJson<'a> {
-    method: &'a str,
-    metric: &'a str,
-    unit: &'a str,
-    p50: f64,
-    n: Option<u64>,
+    figures: &'a [Figure],
 }
 
 #[derive(Serialize)]
@@ -229,20 +214,13 @@ pub fn published(
 
 impl<'a> SideFiguresJson<'a> {
     fn new(side: &'a SideFigures) -> SideFiguresJson<'a> {
-        let figures = side.figures.iter().map(|figure| FigureJson {
-            method: &figure.method,
-            metric: &figure.metric,
-            unit: figure.unit,
-            p50: figure.p50,
-            n: figure.n,
-        });
         SideFiguresJson {
             name: &side.name,
             machine: &side.machine,
             published: side.published.is_some(),
             source: side.published.map(|(source, _)| source),
             caveat: side.published.map(|(_, caveat)| caveat),
-            figures: figures.collect(),
+            figures: &side.figures,
         }
     }
 }

@@ -7,6 +7,8 @@ pub(crate) use self::study::Relation;
 pub use self::study::{Claim, DrawingKind, StudyRow};
 pub use self::study::{Drawing, Study, StudyRun, Test, studies, study};
 
+use serde::Serialize;
+
 const LATENCY: &str = include_str!("latency.csv");
 const THREADS: &str = include_str!("threads.csv");
 const OTHER: &str = include_str!("iphone-other.csv");
@@ -77,7 +79,7 @@ pub struct Published {
 }
 
 /// One metric of one method, under the names that the source uses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     pub method: String,
     pub metric: String,
@@ -86,6 +88,7 @@ pub struct Figure {
     /// published.
     pub p50: f64,
     /// Each p in percent, with its value.
+    #[serde(skip)]
     pub percentiles: Vec<(f64, f64)>,
     /// The number of samples, if it is published.
     pub n: Option<u64>,
@@ -93,13 +96,14 @@ pub struct Figure {
 
 impl Published {
     pub fn p50(&self, method: &str, metric: &str) -> Option<f64> {
-        let is_figure = |figure: &&Figure| figure.method == method && figure.metric == metric;
-        self.figures
-            .iter()
-            .find(is_figure)
-            .map(|figure| figure.p50)
-            .filter(|value| value.is_finite())
+        p50(&self.figures, method, metric)
     }
+}
+
+/// The p50 of a metric of a method.
+pub(crate) fn p50(figures: &[Figure], method: &str, metric: &str) -> Option<f64> {
+    let is_figure = |figure: &&Figure| figure.method == method && figure.metric == metric;
+    figures.iter().find(is_figure).map(|figure| figure.p50).filter(|value| value.is_finite())
 }
 
 /// All of them, in the order in which they are listed.

@@ -6,9 +6,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::fixture::Fixture;
 use crate::PageLayout;
-use crate::export::markdown::numbers_table;
 use crate::json::{number_rows, row_notes};
-use crate::text::run::numbers_text;
+use crate::pages::numbers::{markdown as numbers_table, text as numbers_text};
 use crate::views::numbers::{NumbersColumn, numbers};
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a

@@ -7,22 +7,16 @@ use analysis::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Page, wrapped};
-use crate::views::table::{CellKind, RowRole, Style, Table, TableColumn, TableRow, TooWide};
+use crate::views::table::{
+    CellKind, HeadingStyle, RowRole, Style, Table, TableColumn, TableRow, TooWide,
+};
 use crate::views::words::{escape_controls, shortened};
-
-/// How the headings are written.
-#[derive(Clone, Copy)]
-pub(crate) enum HeadingStyle {
-    /// In bold, above a rule.
-    Ruled,
-    Styled(Style),
-}
 
 /// Writes a table that is as wide as its widest cells. If the page is narrower, the columns that
 /// allow it become narrower.
 pub(super) fn write(page: &mut Page, table: &Table, head: HeadingStyle) {
-    let widths = fitted(table, page.width());
-    let rule = "─".repeat(total(table, &widths).min(page.width()));
+    let widths = fitted(table, page.width);
+    let rule = "─".repeat(total(table, &widths).min(page.width));
     let style = match head {
         HeadingStyle::Ruled => Style::Bold,
         HeadingStyle::Styled(style) => style,
@@ -40,14 +34,36 @@ pub(super) fn write(page: &mut Page, table: &Table, head: HeadingStyle) {
             page.line(&[(Style::Dim, &rule)]);
         }
         match row.cells.first().filter(|_| row.is_title) {
-            Some(title) => page.paragraph(row.style, "", &title.text),
+            Some(title) => page.wrap(row.style, "", &title.text, 0),
             None => lines(page, row, &table.columns, &widths),
         }
     }
 }
 
+/// The table in as many parts as a page of this width requires, if it allows that: each has the first
+/// column.
+pub(crate) fn parts(table: &Table, page: usize) -> Vec<Table> {
+    let Some(together) = table.splits_every.filter(|_| width(table) > page) else {
+        return vec![table.clone()];
+    };
+    let columns = table.columns.len();
+    let mut parts = Vec::new();
+    let mut start = 1;
+    while start < columns {
+        let mut end = columns;
+        let mut part = table.with_columns(start..end);
+        while end > start + together && width(&part) > page {
+            end -= together;
+            part = table.with_columns(start..end);
+        }
+        parts.push(part);
+        start = end;
+    }
+    parts
+}
+
 /// The width of the table on a page of any width.
-pub(super) fn width(table: &Table) -> usize {
+pub(crate) fn width(table: &Table) -> usize {
     total(table, &natural(table))
 }
 
@@ -206,7 +222,7 @@ mod tests {
     fn rendered(table: &Table, width: usize) -> String {
         let mut page = Page::new(&PageLayout { width, colour: false });
         write(&mut page, table, HeadingStyle::Ruled);
-        page.into_text()
+        page.text
     }
 
     #[test]

@@ -1,19 +1,11 @@
-//! Pages for a terminal. All text passes through [`escape_controls`], so that no name, reason or
+//! Documents for a terminal. All text passes through [`escape_controls`], so that no name, reason or
 //! label can control the terminal; colour is added after that, and only here.
 
-pub(crate) mod compare;
-pub(crate) mod foot;
-mod grid;
-pub(crate) mod history;
-pub(crate) mod list;
-pub(crate) mod percentiles;
-pub(crate) mod results;
-pub(crate) mod run;
-pub(crate) mod study;
-pub(crate) mod sweep;
+pub(crate) mod grid;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::document::{Block, Paragraph, WIDTH_MIN};
 use crate::views::table::Style;
 use crate::views::words::{escape_controls, fitting};
 
@@ -25,26 +17,63 @@ pub struct PageLayout {
     pub colour: bool,
 }
 
-pub(crate) struct Page {
+struct Page {
     text: String,
     width: usize,
     colour: bool,
 }
 
-/// Narrower pages are written with this width: a line of three words is unreadable.
-const WIDTH_MIN: usize = 20;
+/// The blocks on a page of the width that they are composed for.
+pub(crate) fn render(blocks: &[Block], layout: &PageLayout) -> String {
+    let mut page = Page::new(layout);
+    page.blocks(blocks);
+    page.text
+}
 
 impl Page {
-    pub(crate) fn new(layout: &PageLayout) -> Page {
+    fn new(layout: &PageLayout) -> Page {
         Page { text: String::new(), width: layout.width.max(WIDTH_MIN), colour: layout.colour }
     }
 
-    pub(crate) fn width(&self) -> usize {
-        self.width
+    fn blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Heading { name, text } => {
+                    self.wrap(Style::Bold, &format!("{name}: "), text, 2);
+                }
+                Block::Title(title) => self.line(&[(Style::Bold, title.as_str())]),
+                Block::Line(parts) => {
+                    let parts = parts.iter().map(|(style, part)| (*style, part.as_str()));
+                    self.line(&parts.collect::<Vec<_>>());
+                }
+                Block::Paragraph(paragraph) | Block::Note(paragraph) => self.paragraph(paragraph),
+                Block::Facts(text) | Block::Answer(text) => self.wrap(Style::Plain, "", text, 0),
+                Block::Item(text) => self.wrap(Style::Plain, "* ", text, 2),
+                Block::Table { caption, table, head } => {
+                    if !caption.is_empty() {
+                        self.wrap(Style::Dim, "", caption, 0);
+                    }
+                    for (part, table) in grid::parts(table, self.width).iter().enumerate() {
+                        if part > 0 {
+                            self.blank();
+                        }
+                        grid::write(self, table, *head);
+                    }
+                }
+                Block::Gap => self.blank(),
+                Block::Columns(blocks) | Block::Details { blocks, .. } => self.blocks(blocks),
+                Block::Section { title, blocks, .. } => {
+                    self.blank();
+                    self.line(&[(Style::Bold, *title)]);
+                    self.blocks(blocks);
+                }
+                Block::Figure { .. } | Block::Filter | Block::Charts { .. } => {}
+            }
+        }
     }
 
     /// One line of any length, of parts that may each have a style.
-    pub(crate) fn line(&mut self, parts: &[(Style, &str)]) {
+    fn line(&mut self, parts: &[(Style, &str)]) {
         for (style, part) in parts {
             let part = escape_controls(part);
             match code(*style).filter(|_| self.colour && !part.trim().is_empty()) {
@@ -56,25 +85,23 @@ impl Page {
     }
 
     /// An empty line, unless the last line is already empty.
-    pub(crate) fn blank(&mut self) {
+    fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
-    /// A text wrapped at its spaces to the width of the page. `mark` precedes it, in its style; the
-    /// following lines are indented.
-    pub(crate) fn paragraph(&mut self, style: Style, mark: &str, text: &str) {
-        let indent = if mark.is_empty() { 0 } else { 2 };
-        self.wrap(style, mark, text, indent);
+    fn paragraph(&mut self, Paragraph { style, mark, text, hangs }: &Paragraph) {
+        let indent = match mark.as_str() {
+            mark if *hangs => escape_controls(mark).width(),
+            "" => 0,
+            _ => 2,
+        };
+        self.wrap(*style, mark, text, indent);
     }
 
-    /// A text with a hanging mark: the lines of the text do not extend below the mark.
-    pub(crate) fn hanging(&mut self, mark: &str, text: &str) {
-        let mark = escape_controls(mark);
-        self.wrap(Style::Plain, &mark, text, mark.width());
-    }
-
+    /// A text wrapped at its spaces to the width of the page. The lines after the first one have
+    /// this indent.
     fn wrap(&mut self, style: Style, mark: &str, text: &str, indent: usize) {
         let (mark, text) = (escape_controls(mark), escape_controls(text));
         let mut lines = wrap_lines(&text, self.width, [mark.width(), indent], false).into_iter();
@@ -83,10 +110,6 @@ impl Page {
         for line in lines {
             self.line(&[(Style::Plain, &" ".repeat(indent)), (Style::Plain, &line)]);
         }
-    }
-
-    pub(crate) fn into_text(self) -> String {
-        self.text
     }
 }
 
@@ -101,7 +124,7 @@ fn code(style: Style) -> Option<&'static str> {
 }
 
 /// A text on lines of this width; a word that is wider is cut only if `cuts`.
-pub(crate) fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
+fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
     wrap_lines(text, width, [0, 0], cuts)
 }
 
@@ -155,8 +178,8 @@ mod tests {
         let hostile = "a\u{1b}[31mb\u{7f}\u{9b}2J\u{202e}c\nd\te\u{200b}";
         let mut page = page(80, false);
         page.line(&[(Style::Red, hostile)]);
-        page.paragraph(Style::Bold, hostile, hostile);
-        let text = page.into_text();
+        page.wrap(Style::Bold, hostile, hostile, 2);
+        let text = page.text;
         let (first, _) = text.split_once('\n').unwrap();
         assert_eq!(first, r"a\u{1b}[31mb\u{7f}\u{9b}2J\u{202e}c d e\u{200b}");
         assert!(!text.chars().any(|c| c != '\n' && is_control(c)), "{text:?}");
@@ -167,7 +190,7 @@ mod tests {
         let rendered = |colour| {
             let mut page = page(80, colour);
             page.line(&[(Style::Plain, "a "), (Style::Red, "b")]);
-            page.into_text()
+            page.text
         };
         assert_eq!(rendered(false), "a b\n");
         assert_eq!(rendered(true), "a \u{1b}[31mb\u{1b}[0m\n");
@@ -176,14 +199,11 @@ mod tests {
     #[test]
     fn a_paragraph_is_broken_at_spaces_and_indented() {
         let mut page = page(20, false);
-        page.paragraph(
-            Style::Plain,
-            "note: ",
-            "one two three four /a/path/longer/than/the/line end",
-        );
-        page.paragraph(Style::Plain, "", "");
+        let text = "one two three four /a/path/longer/than/the/line end";
+        page.wrap(Style::Plain, "note: ", text, 2);
+        page.wrap(Style::Plain, "", "", 0);
         assert_eq!(
-            page.into_text(),
+            page.text,
             "note: one two three\n  four\n  /a/path/longer/than/the/line\n  end\n\n"
         );
     }

@@ -10,7 +10,7 @@ use model::run::{Imported, Role, Run};
 use super::table::Style;
 use super::units::{self, ratio};
 use super::{VaryingParams, words};
-use crate::published::{Figure, PREFIX, Published};
+use crate::published::{self, Figure, PREFIX, Published};
 
 /// Facts about the measuring process, which are irrelevant to a comparison.
 pub(super) const OF_EACH_RUN: &str = "measured_";
@@ -287,11 +287,6 @@ impl SideFigures {
     }
 
     pub fn p50(&self, method: &str, metric: &str) -> Option<f64> {
-        let is_figure = |figure: &&Figure| figure.method == method && figure.metric == metric;
-        self.figures
-            .iter()
-            .find(is_figure)
-            .map(|figure| figure.p50)
-            .filter(|value| value.is_finite())
+        published::p50(&self.figures, method, metric)
     }
 }

@@ -7,7 +7,7 @@ use model::run::{self, Run, Warning, WarningKind};
 
 use super::table::{self, CellKind, Style, Table, TableCell};
 use super::units::{NONE, Unit, amount};
-use super::words::minute;
+use super::words::{joined, minute};
 use crate::published::published_values;
 
 pub(crate) fn legend(columns: &[NumbersColumn]) -> String {
@@ -68,8 +68,7 @@ pub(crate) fn measured_on(run: &Run) -> String {
         minute(&run.started),
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
     ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    facts.join(" · ")
+    joined(facts)
 }
 
 // The content of a cell of `numbers`: the percentiles of its row, and how reliable they are.

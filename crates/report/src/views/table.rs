@@ -1,5 +1,7 @@
 //! Tables as data. The folders of the kinds of text have a renderer each.
 
+use std::ops::Range;
+
 use analysis::Verdict;
 
 use super::units::NONE;
@@ -14,12 +16,27 @@ pub enum Style {
     Green,
 }
 
+/// How the headings of a table are written, in text.
+#[derive(Clone, Copy)]
+pub(crate) enum HeadingStyle {
+    /// In bold, above a rule.
+    Ruled,
+    Styled(Style),
+}
+
 /// Cells and the columns that they belong to.
+#[derive(Clone)]
 pub struct Table {
     pub columns: Vec<TableColumn>,
     pub rows: Vec<TableRow>,
+    /// Its name in a page of HTML; empty if it needs none.
+    pub(crate) id: &'static str,
+    /// If it may be shown in several parts, in text: how many columns after the first one stay
+    /// together.
+    pub(crate) splits_every: Option<usize>,
 }
 
+#[derive(Clone)]
 pub struct TableColumn {
     /// One element per line; all columns of a table have the same number. The second one is the
     /// unit.
@@ -45,6 +62,7 @@ pub(crate) enum TooWide {
     Wrap,
 }
 
+#[derive(Clone)]
 pub struct TableRow {
     pub cells: Vec<TableCell>,
     pub style: Style,
@@ -54,6 +72,7 @@ pub struct TableRow {
     pub(crate) is_title: bool,
 }
 
+#[derive(Clone)]
 pub struct TableCell {
     pub text: String,
     /// The value by which a reader may sort the rows.
@@ -73,7 +92,17 @@ const NAME_MIN: usize = 8;
 
 impl Table {
     pub fn new(columns: Vec<TableColumn>) -> Table {
-        Table { columns, rows: Vec::new() }
+        Table { columns, rows: Vec::new(), id: "", splits_every: None }
+    }
+
+    /// Its first column, and these.
+    pub(crate) fn with_columns(&self, range: Range<usize>) -> Table {
+        let cells = |row: &TableRow| TableRow { cells: first_and(&row.cells, &range), ..*row };
+        Table {
+            columns: first_and(&self.columns, &range),
+            rows: self.rows.iter().map(cells).collect(),
+            ..*self
+        }
     }
 
     /// The first column contains names, which are shortened if need be, the others are aligned to
@@ -113,6 +142,10 @@ impl Table {
         self.rows.push(TableRow { cells, style, is_ruled: false, is_title: false });
         &mut self.rows[at]
     }
+}
+
+fn first_and<T: Clone>(all: &[T], range: &Range<usize>) -> Vec<T> {
+    all.iter().take(1).chain(&all[range.clone()]).cloned().collect()
 }
 
 impl TableColumn {

@@ -74,6 +74,12 @@ pub(crate) fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String
         .collect()
 }
 
+/// These facts in a line, without the unknown ones.
+pub(crate) fn joined(facts: impl IntoIterator<Item = String>) -> String {
+    let known = facts.into_iter().filter(|fact| !fact.is_empty());
+    known.collect::<Vec<_>>().join(" · ")
+}
+
 /// The plan of the measurement, or its source.
 pub(crate) fn measured(plan: &Plan) -> String {
     if let Some(Imported { tool, file }) = &plan.imported {

@@ -11,6 +11,7 @@ use model::metric::{CPU, WALL};
 use model::numbers;
 use model::param::{ParamValue, bytes};
 use model::run::{Role, Run};
+use serde::Serialize;
 
 use super::VaryingParams;
 use super::rows::{metric, percentile};
@@ -49,7 +50,14 @@ pub struct StudyLine<'a> {
     pub ratio: Option<f64>,
 }
 
-pub struct Block<'a> {
+/// Methods that were not measured, for the same reason.
+#[derive(Serialize)]
+pub struct NotMeasured<'a> {
+    pub reason: String,
+    pub methods: Vec<&'a str>,
+}
+
+pub struct StudyBlock<'a> {
     pub key: &'a str,
     pub label: &'a str,
     pub lines: Vec<StudyLine<'a>>,
@@ -64,17 +72,17 @@ struct CellIndex {
 
 impl<'a> StudyReport<'a> {
     /// The rows of the author, in the author's order.
-    pub fn blocks(&self) -> Vec<Block<'a>> {
+    pub fn blocks(&self) -> Vec<StudyBlock<'a>> {
         self.study.rows.iter().map(|row| self.block(row)).collect()
     }
 
-    fn block(&self, row: &'a StudyRow) -> Block<'a> {
+    fn block(&self, row: &'a StudyRow) -> StudyBlock<'a> {
         let author =
             self.published.iter().map(|published| FigureOrigin::Author(&published.machine));
         let own = row.method.iter().map(|method| FigureOrigin::Same(method));
         let stand_in = row.stand_in.iter().map(|method| FigureOrigin::InItsPlace(method));
         let lines = author.chain(own).chain(stand_in).filter_map(|whose| self.line(row, whose));
-        Block { key: &row.key, label: row.label(), lines: lines.collect() }
+        StudyBlock { key: &row.key, label: row.label(), lines: lines.collect() }
     }
 
     /// `None` if the line has no figure at all.
@@ -208,19 +216,19 @@ impl<'a> StudyReport<'a> {
 
     /// The methods of the study that were not measured, by reason; none where only published
     /// results are compared.
-    pub fn not_measured(&self) -> Vec<(String, Vec<&'a str>)> {
-        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    pub fn not_measured(&self) -> Vec<NotMeasured<'a>> {
+        let mut found: Vec<NotMeasured<'_>> = Vec::new();
         let only_published = self.runs.is_empty() && self.absent.is_empty();
         for row in self.study.rows.iter().filter(|_| !only_published) {
             for method in row.method.iter().chain(&row.stand_in) {
                 let Err(reason) = self.find_cell(row, method) else { continue };
-                let at = found.iter().position(|(known, _)| *known == reason);
+                let at = found.iter().position(|known| known.reason == reason);
                 let at = at.unwrap_or_else(|| {
-                    found.push((reason, Vec::new()));
+                    found.push(NotMeasured { reason, methods: Vec::new() });
                     found.len() - 1
                 });
-                if !found[at].1.contains(&method.as_str()) {
-                    found[at].1.push(method);
+                if !found[at].methods.contains(&method.as_str()) {
+                    found[at].methods.push(method);
                 }
             }
         }
@@ -429,7 +437,7 @@ impl<'a> StudyReport<'a> {
         let Some(column) = self.study.columns.iter().position(|column| column == metric) else {
             return Vec::new();
         };
-        let of_block = |block: Block<'a>| {
+        let of_block = |block: StudyBlock<'a>| {
             let lines = block.lines.iter();
             let bars = lines.filter_map(|line| Some((line.whose, line.figures[column]?)));
             (block.label, bars.collect::<Vec<_>>())

@@ -9,7 +9,7 @@ use crate::published::{Relation, Test};
 use crate::views::rows::heading;
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::{minute, taken};
+use crate::views::words::{joined, minute, taken};
 
 pub(crate) const NO_VERDICT: &str = "No verdict between the published figures and those of here: these are other machines, other \
                           programs and other times.";
@@ -28,7 +28,7 @@ pub(crate) fn about(run: &Run) -> String {
     let started = Some(minute(&run.started));
     let experiment = Some(run.experiment.clone());
     let facts = [id, experiment, started, machine, fact("os_name"), taken(run)];
-    facts.into_iter().flatten().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(" · ")
+    joined(facts.into_iter().flatten())
 }
 
 pub(crate) fn word(verdict: Claimed) -> (&'static str, Style) {

@@ -3,8 +3,7 @@
 use analysis::Comparison;
 use model::metric;
 
-use super::Page;
-use super::grid::{self, HeadingStyle};
+use crate::text::grid;
 use crate::views::rows::{
     ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
@@ -25,14 +24,7 @@ pub(crate) struct Omitted {
     pub(crate) half_widths: bool,
 }
 
-/// Writes the table with as much content as fits the width of the page.
-pub(crate) fn write(page: &mut Page, rows: &Rows<'_>) -> Omitted {
-    let (table, left) = fitted(rows, page.width());
-    grid::write(page, &table, HeadingStyle::Ruled);
-    left
-}
-
-/// The table with as much content as fits this width.
+/// The table with as much content as fits this width, and what it omits.
 pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Omitted) {
     let mut shape = Shape::default();
     let mut parts = PARTS.into_iter();
@@ -44,11 +36,6 @@ pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Omitted) {
         table = self::table(rows, shape);
     }
     (table, left(rows, shape))
-}
-
-/// The whole table, for other kinds of text.
-pub(crate) fn whole(rows: &Rows<'_>) -> Table {
-    table(rows, Shape::default())
 }
 
 /// What a table omits, one after the other, until it fits: first what other columns also show, and

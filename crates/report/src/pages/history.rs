@@ -9,8 +9,8 @@ use model::run::Machine;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, HeadingStyle};
-use super::{Page, PageLayout};
+use crate::document::Document;
+use crate::text::PageLayout;
 use crate::views::history::{Alert, HistoryEntry, SlowdownWithChanges, differing};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
@@ -49,9 +49,9 @@ pub fn table(runs: &[HistoryEntry]) -> String {
         let cells = row(entry, flags).into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
         table.row(Style::Plain, cells.map(|(cell, _)| cell));
     }
-    let mut page = Page::new(&LAYOUT);
-    grid::write(&mut page, &table, HeadingStyle::Styled(Style::Plain));
-    page.into_text().trim_end().to_owned()
+    let mut page = Document::new(LAYOUT.width);
+    page.headed(table, Style::Plain);
+    page.text(&LAYOUT).trim_end().to_owned()
 }
 
 fn row(entry: &HistoryEntry, flags: &str) -> [String; 9] {
@@ -106,17 +106,13 @@ pub fn by_commit(
     without_commit: usize,
     layout: &PageLayout,
 ) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     for series in all {
-        page.blank();
+        page.gap();
         heading(&mut page, method, metric, &series.place);
-        grid::write(
-            &mut page,
-            &commit_table(&series.commits, metric::unit(metric)),
-            HeadingStyle::Ruled,
-        );
+        page.table(commit_table(&series.commits, metric::unit(metric)));
     }
-    page.blank();
+    page.gap();
     page.paragraph(
         Style::Dim,
         "ratio: ",
@@ -137,7 +133,7 @@ pub fn by_commit(
         );
         page.paragraph(Style::Dim, "note: ", &text);
     }
-    page.into_text()
+    page.text(layout)
 }
 
 fn commit_table(commits: &[CommitValue], unit: &'static str) -> Table {
@@ -178,18 +174,24 @@ const HEIGHT: usize = 12;
 const LINEAR_MAX: f64 = 10.0;
 
 pub fn over_time(method: &str, metric: &str, all: &[Series], layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     for series in all {
-        page.blank();
+        page.gap();
         heading(&mut page, method, metric, &series.place);
         plot(&mut page, series, metric::unit(metric));
         write_changes(&mut page, series);
     }
-    page.into_text()
+    page.text(layout)
 }
 
 /// The method and the metric, and what is equal for all values.
-pub(super) fn heading(page: &mut Page, method: &str, metric: &str, place: &SeriesKey) {
+fn heading(page: &mut Document, method: &str, metric: &str, place: &SeriesKey) {
+    let head = format!("{method}, p50 of {metric}");
+    page.line(&[(Style::Bold, &head), (Style::Plain, &about(place))]);
+}
+
+/// What is equal for all values, to follow a method's name.
+fn about(place: &SeriesKey) -> String {
     let cache = cache(place.cache);
     let fresh = if place.fresh { " · fresh processes" } else { "" };
     let machine: String = match place.machine.as_str() {
@@ -198,12 +200,10 @@ pub(super) fn heading(page: &mut Page, method: &str, metric: &str, place: &Serie
     };
     let at = shown(&place.point);
     let at = if at.is_empty() { at } else { format!(" · {at}") };
-    let head = format!("{method}, p50 of {metric}");
-    let about = format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment);
-    page.line(&[(Style::Bold, &head), (Style::Plain, &about)]);
+    format!(" · {}{at} · {cache}{fresh} · machine {machine}", place.experiment)
 }
 
-fn plot(page: &mut Page, series: &Series, unit: &'static str) {
+fn plot(page: &mut Document, series: &Series, unit: &'static str) {
     let values: Vec<f64> = series.values.iter().map(|value| value.p50).collect();
     let axis = ValueScale::from_values(&values);
     let labels: Vec<String> = (0..HEIGHT)
@@ -295,7 +295,7 @@ impl ValueScale {
     }
 }
 
-fn write_changes(page: &mut Page, series: &Series) {
+fn write_changes(page: &mut Document, series: &Series) {
     let n = series.values.len();
     for change in &series.changes {
         let was = &series.values[change.at];
@@ -332,10 +332,10 @@ const FACTS_MAX: usize = 8;
 const VALUE_WIDTH: usize = 40;
 
 pub fn alert(found: &Alert, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     for slowdown in &found.slowdowns {
         one(&mut page, slowdown);
-        page.blank();
+        page.gap();
     }
     let series = |n: usize| format!("{n} series");
     let slower = match found.slowdowns.len() {
@@ -358,24 +358,12 @@ pub fn alert(found: &Alert, layout: &PageLayout) -> String {
         100.0 * CHANGE_ALPHA,
     );
     page.paragraph(Style::Dim, "", &text);
-    page.into_text()
+    page.text(layout)
 }
 
-fn one(page: &mut Page, SlowdownWithChanges { slowdown, changed }: &SlowdownWithChanges) {
-    let place = &slowdown.place;
-    let machine: String = match place.machine.as_str() {
-        "" => "not known".to_owned(),
-        known => known.chars().take(8).collect(),
-    };
+fn one(page: &mut Document, SlowdownWithChanges { slowdown, changed }: &SlowdownWithChanges) {
     let cpu = slowdown.cpu_model.as_ref().map_or(String::new(), |cpu| format!(" {cpu}"));
-    let at = Some(shown(&place.point)).filter(|at| !at.is_empty());
-    let at = at.map_or(String::new(), |at| format!(" · {at}"));
-    let fresh = if place.fresh { " · fresh processes" } else { "" };
-    let about = format!(
-        " · {}{at} · {}{fresh} · machine {machine}{cpu}",
-        place.experiment,
-        cache(place.cache)
-    );
+    let about = about(&slowdown.place) + &cpu;
     page.line(&[(Style::Bold, &slowdown.method), (Style::Plain, &about)]);
     let more = |ns: f64| 100.0 * (ns / slowdown.before_ns - 1.0);
     let label = slowdown.label.as_ref().map_or(String::new(), |label| format!(", {label}"));

@@ -14,7 +14,7 @@ use model::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
 use super::results::{Omitted, TOO_SMALL};
-use super::{Page, PageLayout};
+use crate::document::Document;
 use crate::views::VaryingParams;
 use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
 use crate::views::table::Style;
@@ -33,7 +33,7 @@ pub(crate) struct Footnotes<'a> {
 }
 
 impl Footnotes<'_> {
-    pub(crate) fn write(&self, page: &mut Page) {
+    pub(crate) fn compose(&self, page: &mut Document) {
         self.wrong_answers(page);
         self.not_measured(page);
         self.notes(page);
@@ -41,24 +41,23 @@ impl Footnotes<'_> {
     }
 
     /// The notes that explain a figure, and those that could change the answer.
-    fn notes(&self, page: &mut Page) {
+    fn notes(&self, page: &mut Document) {
         if self.all_notes {
             self.explain(page);
             all_notes(page, &self.analysis.notes, self.varying);
             return;
         }
-        let mut hidden = Page::new(&PageLayout { width: usize::MAX / 2, colour: false });
+        let mut hidden = Document::new(Document::UNLIMITED);
         self.explain(&mut hidden);
-        let more = some_notes(page, &self.analysis.notes, self.varying)
-            + hidden.into_text().lines().count();
+        let more = some_notes(page, &self.analysis.notes, self.varying) + hidden.blocks.len();
         if more > 0 {
             let plural = if more == 1 { "" } else { "s" };
-            page.paragraph(Style::Dim, "", &format!("{more} more note{plural}: --notes"));
+            page.note(Style::Dim, "", &format!("{more} more note{plural}: --notes"));
         }
     }
 
     /// Why figures are missing, and what some of them stand for.
-    fn explain(&self, page: &mut Page) {
+    fn explain(&self, page: &mut Document) {
         self.not_available(page);
         self.start_up(page);
         self.largest(page);
@@ -66,7 +65,7 @@ impl Footnotes<'_> {
         self.measured_for(page);
     }
 
-    fn wrong_answers(&self, page: &mut Page) {
+    fn wrong_answers(&self, page: &mut Document) {
         for index in self.analysis.wrong_answers() {
             let Some(cell) = self.run.cells.get(index) else { continue };
             let family = self.all.iter().find(|rows| rows.get(index).is_some());
@@ -83,12 +82,12 @@ impl Footnotes<'_> {
             };
             let text =
                 format!("{}{}: {text}", cell.method, self.varying.in_parentheses(&cell.point));
-            page.paragraph(Style::Red, "wrong answer: ", &text);
+            page.note(Style::Red, "wrong answer: ", &text);
         }
     }
 
     /// A line per method and reason, with the points to which it applies, unless it applies to all.
-    fn not_measured(&self, page: &mut Page) {
+    fn not_measured(&self, page: &mut Document) {
         let mut found: Vec<(&Status, &str, Vec<String>)> = Vec::new();
         for cell in &self.run.cells {
             if cell.status == Status::Measured {
@@ -112,12 +111,12 @@ impl Footnotes<'_> {
             let reason = status.reason().filter(|reason| !reason.trim().is_empty());
             let reason = reason.unwrap_or("no reason given");
             let word = format!("{}: ", status.word());
-            page.paragraph(style, &word, &format!("{method}{at} — {reason}"));
+            page.note(style, &word, &format!("{method}{at} — {reason}"));
         }
     }
 
     /// Why figures of the tables are missing: a line per reason, with its methods.
-    fn not_available(&self, page: &mut Page) {
+    fn not_available(&self, page: &mut Document) {
         let mut lacking: Vec<(&str, String, Vec<&str>)> = Vec::new();
         let first = || self.all.first().into_iter();
         let counts =
@@ -142,22 +141,22 @@ impl Footnotes<'_> {
             let all = self.rows().all(|row| methods.contains(&row.name()));
             let of = if all { String::new() } else { format!(" of {}", methods.join(", ")) };
             let text = format!("{}{of}: {why}", headings.join(", "));
-            page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+            page.note(Style::Dim, &format!("{NONE} "), &text);
         }
     }
 
     /// For several processes, the peak memory is not that of all of them together.
-    fn largest(&self, page: &mut Page) {
+    fn largest(&self, page: &mut Document) {
         let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
         if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
             let text =
                 "that of the largest process of a plain command, not of all of them together";
-            page.paragraph(Style::Dim, "peak RSS: ", text);
+            page.note(Style::Dim, "peak RSS: ", text);
         }
     }
 
     /// The share of a plain command's wall time that is the start and the end of a process.
-    fn start_up(&self, page: &mut Page) {
+    fn start_up(&self, page: &mut Document) {
         let timed: Vec<f64> =
             self.rows().filter_map(|row| row.p50("noop_ns")).map(|p50| p50.value).collect();
         let Some(least) = timed.iter().copied().reduce(f64::min) else { return };
@@ -170,7 +169,7 @@ impl Footnotes<'_> {
         let text = format!(
             "{range} for a process that does nothing (noop, p50), which is in the wall of each plain command"
         );
-        page.paragraph(Style::Dim, "start-up: ", &text);
+        page.note(Style::Dim, "start-up: ", &text);
     }
 
     fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
@@ -198,7 +197,7 @@ impl Footnotes<'_> {
             .to_owned()
     }
 
-    fn not_compared(&self, page: &mut Page) {
+    fn not_compared(&self, page: &mut Document) {
         for rows in self.all {
             for row in rows.contenders.iter().filter(|row| !row.wrong()) {
                 let Some(comparison) = row.comparison.filter(|c| c.ratio.is_none()) else {
@@ -207,22 +206,22 @@ impl Footnotes<'_> {
                 let at = self.varying.in_parentheses(&rows.family.point);
                 let reason = comparison.reason.as_deref().unwrap_or("not available here");
                 let text = format!("ratio of {}{at}: {reason}", row.name());
-                page.paragraph(Style::Dim, &format!("{NONE} "), &text);
+                page.note(Style::Dim, &format!("{NONE} "), &text);
             }
         }
     }
 
-    fn measured_for(&self, page: &mut Page) {
+    fn measured_for(&self, page: &mut Document) {
         if let Some(text) = measured_for(self.run, self.analysis, self.varying) {
-            page.paragraph(Style::Dim, "measured: ", &text);
+            page.note(Style::Dim, "measured: ", &text);
         }
     }
 
-    fn legend(&self, page: &mut Page) {
+    fn legend(&self, page: &mut Document) {
         if self.rows().next().is_none() {
             return;
         }
-        page.blank();
+        page.gap();
         if !self.has_points {
             self.left_out(page);
             return;
@@ -260,25 +259,25 @@ impl Footnotes<'_> {
                 "{TOO_SMALL} no interval: n is too small, or there are fewer than {needed} sessions."
             ));
         }
-        page.paragraph(Style::Plain, "", &said.join(" "));
+        page.note(Style::Plain, "", &said.join(" "));
         self.left_out(page);
     }
 
-    fn left_out(&self, page: &mut Page) {
+    fn left_out(&self, page: &mut Document) {
         let mut columns: Vec<&str> =
             self.left.iter().flat_map(|left| left.columns.iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
         if !columns.is_empty() {
             let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
-            page.paragraph(Style::Plain, "Left out to fit the width: ", &text);
+            page.note(Style::Plain, "Left out to fit the width: ", &text);
         }
         let mut names: Vec<&(String, String)> =
             self.left.iter().flat_map(|left| &left.names).collect();
         names.sort();
         names.dedup();
         for (short, full) in names {
-            page.paragraph(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
+            page.note(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
         }
     }
 }
@@ -294,18 +293,22 @@ const SHOWN_MAX: usize = 3;
 const NAMED_MAX: usize = 2;
 const MARK: &str = "note: ";
 
-pub(super) fn all_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) {
+pub(super) fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>) {
     for note in notes.iter().filter(|note| !stands_above(note)) {
         let about = match about(note, varying) {
             about if about.is_empty() => about,
             about => format!("{about}: "),
         };
-        page.paragraph(Style::Dim, MARK, &format!("{about}{note}"));
+        page.note(Style::Dim, MARK, &format!("{about}{note}"));
     }
 }
 
 /// Writes the most important ones, and returns the number of the others.
-pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &VaryingParams<'_>) -> usize {
+pub(super) fn some_notes(
+    page: &mut Document,
+    notes: &[Warning],
+    varying: &VaryingParams<'_>,
+) -> usize {
     let all = notes.iter().filter(|note| !stands_above(note)).count();
     let mut short: Vec<ShortNote> = Vec::new();
     for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
@@ -317,7 +320,7 @@ pub(super) fn some_notes(page: &mut Page, notes: &[Warning], varying: &VaryingPa
     short.sort_by_key(|short| short.rank);
     short.truncate(SHOWN_MAX);
     for short in &short {
-        page.paragraph(Style::Dim, MARK, &short.text(page.width() - MARK.width()));
+        page.note(Style::Dim, MARK, &short.text(page.width() - MARK.width()));
     }
     all.saturating_sub(short.iter().map(|short| short.notes).sum())
 }
@@ -420,108 +423,105 @@ fn whole(note: &Warning, varying: &VaryingParams<'_>) -> String {
     }
 }
 
-// Below the tables: what the commands print themselves, against the reference, one line each.
+// Below the tables: what the commands print themselves, against the reference; and each method
+// compared with itself at another word or path of a param.
 
-/// Further lines are only counted.
-const OWN_MANY: usize = 24;
+/// A ladder of sizes has hundreds of lines: more than these are only counted, and of those that
+/// compare a method with itself the ones without a difference are the first to be.
+const EFFECTS_MAX: usize = 24;
 
-pub(crate) fn custom_metrics(
-    page: &mut Page,
-    analysis: &Analysis,
-    metrics: &[String],
-    varying: &VaryingParams<'_>,
-) {
-    let lines: Vec<&CustomMetricComparison> =
-        analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric)).collect();
-    let mut heading = ("", "");
-    for own in lines.iter().take(OWN_MANY) {
-        if heading != (own.metric.as_str(), own.reference.as_str()) {
-            heading = (&own.metric, &own.reference);
-            page.blank();
-            page.paragraph(Style::Bold, "", &format!("{}, against {}:", heading.0, heading.1));
+/// A comparison in one line, below the heading of those that are alike.
+struct EffectLine {
+    heading: String,
+    method: String,
+    ratio: String,
+    style: Style,
+    word: &'static str,
+}
+
+/// `all` is the number of the lines and of those that are not among them.
+fn effects(page: &mut Document, all: usize, lines: impl Iterator<Item = EffectLine>) {
+    let (mut above, mut left) = (String::new(), all);
+    for EffectLine { heading, method, ratio, style, word } in lines.take(EFFECTS_MAX) {
+        left -= 1;
+        if above != heading {
+            page.gap();
+            page.paragraph(Style::Bold, "", &heading);
+            above = heading;
         }
-        custom_metric_line(page, own, varying);
+        let method = format!("  {method}: ");
+        page.line(&[(Style::Plain, &method), (Style::Plain, &ratio), (style, word)]);
     }
-    if let Some(left) = lines.len().checked_sub(OWN_MANY).filter(|left| *left > 0) {
+    if left > 0 {
         page.paragraph(Style::Dim, "", &format!("  … and {left} more, --json has all"));
     }
 }
 
-fn custom_metric_line(page: &mut Page, own: &CustomMetricComparison, varying: &VaryingParams<'_>) {
-    let ratio = match (own.ratio, own.low, own.high) {
-        (Some(ratio), Some(low), Some(high)) => {
-            let decimals = if high - low < 0.05 { 3 } else { 2 };
-            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
-            format!("{} ({} to {}) ", all[0], all[1], all[2])
+pub(super) fn custom_metrics(
+    page: &mut Document,
+    analysis: &Analysis,
+    metrics: &[String],
+    varying: &VaryingParams<'_>,
+) {
+    let shown = analysis.custom_metrics.iter().filter(|own| metrics.contains(&own.metric));
+    let line = |own: &CustomMetricComparison| {
+        let is_narrow = own.low.zip(own.high).is_some_and(|(low, high)| high - low < 0.05);
+        EffectLine {
+            heading: format!("{}, against {}:", own.metric, own.reference),
+            method: format!("{}{}", own.method, varying.in_parentheses(&own.point)),
+            ratio: with_interval(own.ratio, [own.low, own.high], if is_narrow { 3 } else { 2 }),
+            style: if own.change == Change::Undecided { Style::Dim } else { Style::Plain },
+            word: own.change.word(),
         }
-        (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
-        _ => String::new(),
     };
-    let style = if own.change == Change::Undecided { Style::Dim } else { Style::Plain };
-    let what = format!("  {}{}: ", own.method, varying.in_parentheses(&own.point));
-    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, own.change.word())]);
+    effects(page, shown.clone().count(), shown.map(line));
 }
 
-// Below the tables: each method compared with itself at another word or path of a param, one
-// line each.
-
-/// If there are more lines than this, only those that show a difference are printed.
-const MANY: usize = 24;
-
-pub(crate) fn param_effects(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
-    // A ladder of sizes has hundreds of lines.
+pub(super) fn param_effects(page: &mut Document, analysis: &Analysis, varying: &VaryingParams<'_>) {
     let all = analysis.param_effects.len();
-    let lines = analysis.param_effects.iter().filter(|effect| all <= MANY || is_shown(effect));
-    let (mut heading, mut left) = (("", ""), all);
-    for effect in lines.take(MANY) {
-        left -= 1;
-        if heading != (effect.param.as_str(), effect.reference_value.as_str()) {
-            heading = (&effect.param, &effect.reference_value);
-            page.blank();
-            let text = format!("The same method, by {}, against {}:", heading.0, heading.1);
-            page.paragraph(Style::Bold, "", &text);
-        }
-        param_effect_line(page, effect, varying);
-    }
-    if left > 0 {
-        let text = format!("  … and {left} more, --json has all");
-        page.paragraph(Style::Dim, "", &text);
-    }
-}
-
-fn is_shown(effect: &ParamComparison) -> bool {
-    matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
-}
-
-fn param_effect_line(page: &mut Page, effect: &ParamComparison, varying: &VaryingParams<'_>) {
-    let comparison = &effect.comparison;
-    let (verdict, style) = match comparison.verdict {
-        Verdict::Faster => (Verdict::Faster, Style::Green),
-        Verdict::Slower => (Verdict::Slower, Style::Red),
-        Verdict::Same => (Verdict::Same, Style::Plain),
-        _ => (Verdict::Undecided, Style::Dim),
+    let is_shown = |effect: &&ParamComparison| {
+        all <= EFFECTS_MAX || matches!(effect.comparison.verdict, Verdict::Faster | Verdict::Slower)
     };
-    let word = verdict.word();
-    let ratio = match (comparison.ratio, comparison.low, comparison.high) {
+    let line = |effect: &ParamComparison| {
+        let ParamComparison { param, reference_value, comparison, .. } = effect;
+        let (verdict, style) = match comparison.verdict {
+            Verdict::Faster => (Verdict::Faster, Style::Green),
+            Verdict::Slower => (Verdict::Slower, Style::Red),
+            Verdict::Same => (Verdict::Same, Style::Plain),
+            _ => (Verdict::Undecided, Style::Dim),
+        };
+        // A file system in memory takes a hundredth of the time of a device.
+        let decimals = if comparison.ratio.is_some_and(|ratio| ratio < 0.1) { 4 } else { 2 };
+        let bounds = [comparison.low, comparison.high];
+        EffectLine {
+            heading: format!("The same method, by {param}, against {reference_value}:"),
+            method: format!("{}{}", comparison.method, varying.in_parentheses(&comparison.point)),
+            ratio: with_interval(comparison.ratio, bounds, decimals),
+            style,
+            word: verdict.word(),
+        }
+    };
+    effects(page, all, analysis.param_effects.iter().filter(is_shown).map(line));
+}
+
+/// `0.97 (0.95 to 0.99) `: a ratio with so many decimals, or with two if it has no interval.
+fn with_interval(ratio: Option<f64>, [low, high]: [Option<f64>; 2], decimals: usize) -> String {
+    match (ratio, low, high) {
         (Some(ratio), Some(low), Some(high)) => {
-            // A file system in memory takes a hundredth of the time of a device.
-            let decimals = if ratio < 0.1 { 4 } else { 2 };
-            let all = [ratio, low, high].map(|ratio| units::ratio(ratio, decimals));
-            format!("{} ({} to {}) ", all[0], all[1], all[2])
+            let [ratio, low, high] = [ratio, low, high].map(|value| units::ratio(value, decimals));
+            format!("{ratio} ({low} to {high}) ")
         }
         (Some(ratio), ..) => format!("{} ", units::ratio(ratio, 2)),
         _ => String::new(),
-    };
-    let what = format!("  {}{}: ", comparison.method, varying.in_parentheses(&comparison.point));
-    page.line(&[(Style::Plain, &what), (Style::Plain, &ratio), (style, word)]);
+    }
 }
 
 /// The thresholds of the run, a line for each method and point.
-pub(crate) fn thresholds(page: &mut Page, analysis: &Analysis, varying: &VaryingParams<'_>) {
+pub(crate) fn thresholds(page: &mut Document, analysis: &Analysis, varying: &VaryingParams<'_>) {
     if analysis.thresholds.is_empty() {
         return;
     }
-    page.blank();
+    page.gap();
     for outcome in &analysis.thresholds {
         let (style, word) = match outcome.verdict {
             ThresholdVerdict::Kept => (Style::Plain, "threshold kept: "),

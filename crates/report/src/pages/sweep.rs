@@ -7,14 +7,13 @@ use model::metric;
 use model::param::bytes;
 use model::run::Run;
 
-use super::Page;
-use super::grid::{self, HeadingStyle};
 use super::results::Omitted;
+use crate::document::Document;
 use crate::views::answer;
 use crate::views::rows::{Row, Rows};
 use crate::views::sweep::{self, Sweep};
 use crate::views::table::{
-    self, CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
+    CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount};
 use crate::views::words::{escape_controls, shortened};
@@ -24,10 +23,10 @@ use crate::views::words::{escape_controls, shortened};
 const HEADING_MAX: usize = 16;
 const NAME_MAX: usize = 24;
 
-/// Writes the table, in several parts if it is wider than the page, and the answer at each value.
-pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Omitted {
+/// The table, in several parts if it is wider than the page, and the answer at each value.
+pub(crate) fn compose(page: &mut Document, sweep: &Sweep<'_, '_>) -> Omitted {
     if !sweep.title.is_empty() {
-        page.line(&[(Style::Bold, &sweep.title)]);
+        page.title(&sweep.title);
     }
     let mut said: Vec<String> = Vec::new();
     for judged_by in sweep.points.iter().filter_map(|rows| rows.judged_by()) {
@@ -36,41 +35,17 @@ pub(crate) fn write(page: &mut Page, sweep: &Sweep<'_, '_>) -> Omitted {
             said.push(judged_by);
         }
     }
-    for (part, table) in tables(sweep, page.width()).iter().enumerate() {
-        if part > 0 {
-            page.blank();
-        }
-        grid::write(page, table, HeadingStyle::Ruled);
-    }
+    page.table(table(sweep));
     page.paragraph(Style::Plain, "", &legend(sweep));
-    page.blank();
+    page.gap();
     if let Some(table) = about(sweep) {
-        grid::write(page, &table, HeadingStyle::Ruled);
-        page.blank();
+        page.table(table);
+        page.gap();
     }
     for rows in &sweep.points {
         page.hanging(&format!("{}: ", sweep.value(rows)), &answer::of_family(rows));
     }
     Omitted { names: shortened_names(sweep), ..Omitted::default() }
-}
-
-/// The table in as many parts as the width of the page requires.
-pub(crate) fn tables(sweep: &Sweep<'_, '_>, width: usize) -> Vec<Table> {
-    let is_tall = values_are_lines(sweep);
-    let columns = if is_tall { sweep.methods().len() } else { sweep.points.len() };
-    let mut parts = Vec::new();
-    let mut start = 0;
-    while start < columns {
-        let mut end = columns;
-        let mut table = part(sweep, start..end);
-        while end > start + 1 && grid::width(&table) > width {
-            end -= 1;
-            table = part(sweep, start..end);
-        }
-        parts.push(table);
-        start = end;
-    }
-    parts
 }
 
 /// The metrics that the experiment is about, those of its own, and those of `--columns`: a line for
@@ -129,8 +104,8 @@ fn values_are_lines(sweep: &Sweep<'_, '_>) -> bool {
     sweep.points.len() > sweep.methods().len()
 }
 
-/// The table with only these columns of methods or values.
-fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
+/// The table of the times, which may be split between methods or values.
+pub(crate) fn table(sweep: &Sweep<'_, '_>) -> Table {
     let methods = sweep.methods();
     let values: Vec<String> = sweep.points.iter().map(|rows| sweep.value(rows)).collect();
     let at = |rows: &'_ Rows<'_>, method: &str| -> Option<usize> {
@@ -141,19 +116,19 @@ fn part(sweep: &Sweep<'_, '_>, columns: std::ops::Range<usize>) -> Table {
     let mut filled: Vec<ColumnWithCells> = Vec::new();
     if values_are_lines(sweep) {
         filled.push(first("", sweep.param).with_cells(values.iter(), String::as_str));
-        for method in &methods[columns] {
+        for method in &methods {
             let items: Vec<_> = sweep.points.iter().map(|rows| (*rows, at(rows, method))).collect();
             filled.extend(times(&shortened(&escape_controls(method), HEADING_MAX), &items));
         }
     } else {
         let names = |method: &&str| shortened(&escape_controls(method), NAME_MAX);
         filled.push(first(sweep.param, "method").with_cells(methods.iter(), names));
-        for (rows, value) in sweep.points[columns.clone()].iter().zip(&values[columns]) {
+        for (rows, value) in sweep.points.iter().zip(&values) {
             let items: Vec<_> = methods.iter().map(|method| (*rows, at(rows, method))).collect();
             filled.extend(times(value, &items));
         }
     }
-    Table::of_columns(filled)
+    Table { splits_every: Some(2), ..Table::of_columns(filled) }
 }
 
 /// A method at a point, by its index into the cells of the run; none where it was not measured.
@@ -231,18 +206,18 @@ fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
 
 /// The latency of memory by the size of the set: a line per size instead of a table per size, and
 /// its plateaus.
-pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
+pub(crate) fn compose_size_sweep(page: &mut Document, run: &Run) {
     let Some(SizeSweep { sizes, columns }) = sweep::size_sweep_of(run) else { return };
-    page.blank();
+    page.gap();
     let heading = match run.plan.definition {
         None => "ns per load, p10 of all samples, by the size of the set",
         Some(_) => "ns per operation, p10 of all samples, by size",
     };
-    page.line(&[(Style::Bold, heading)]);
-    let new_column = |heading: &str, unit: &str, width_min| table::TableColumn {
+    page.title(heading);
+    let new_column = |heading: &str, unit: &str, width_min| TableColumn {
         gap: 0,
         width_min,
-        ..table::TableColumn::right(heading).unit(unit)
+        ..TableColumn::right(heading).unit(unit)
     };
     let methods = columns.iter().map(|column| new_column(column.method, column.pages, 11));
     let mut table = Table::new(std::iter::once(new_column("", "", 8)).chain(methods).collect());
@@ -254,9 +229,9 @@ pub(crate) fn write_size_sweep(page: &mut Page, run: &Run) {
         };
         table.row(Style::Plain, std::iter::once(bytes(*size)).chain(columns.iter().map(cell)));
     }
-    grid::write(page, &table, HeadingStyle::Styled(Style::Bold));
+    page.headed(table, Style::Bold);
     for column in columns.iter().filter(|column| column.method == "random") {
-        page.blank();
+        page.gap();
         for line in sweep::plateau_lines(column, &sizes, &announced(run)) {
             page.hanging(&format!("{} pages: ", column.pages), &line);
         }

@@ -1,5 +1,4 @@
-//! The sections of the page: the table of results, with a row for each method at each point of each
-//! run; the answer of several runs; all percentiles, the warnings, and the machines and systems.
+//! The report: runs of one experiment on a page, with their charts, which a reader chooses from.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +7,103 @@ use model::metric::{self, heading, unit};
 use model::param::{ParamValue, Point};
 use model::run::{Role, Run};
 
-use super::Html;
-use super::document::{self, ROWS_MAX};
-use crate::views::compare::{Side, answer, bounds, notes, verdict_word};
+use super::run;
+use crate::document::{Block, Document};
+use crate::views::charts::{self, Charts};
+use crate::views::compare::{Side, answer as answer_of_sides, bounds, notes, verdict_word};
 use crate::views::rows::{
     self, ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT,
     measured_for,
 };
-use crate::views::table::{CellKind, ColumnWithCells, RowRole, Table, TableCell, TableColumn};
+use crate::views::table::{
+    CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
+};
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::shortened;
-use crate::views::{VaryingParams, charts, numbers};
+use crate::views::words::{joined, measured, minute, revisions, shortened};
+use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
+
+/// The runs are of one experiment, and there is at least one. `path_params` are the params in which
+/// two sides may differ, as in `compare`.
+pub(crate) fn document(
+    shown: &[(Run, Analysis)],
+    path_params: &[&str],
+    charts: &Charts,
+) -> Document {
+    let mut page = Document::new(Document::UNLIMITED);
+    run::heading(&mut page, &shown[0].0);
+    if shown.len() > 1 {
+        verdict(&mut page, shown, path_params);
+        page.details("The answer of each run alone", |page| question(page, shown));
+    } else {
+        question(&mut page, shown);
+    }
+    page.section("figures", "Figures", |page| {
+        if shown.iter().all(|(run, _)| view(run) == View::Rows) {
+            number_tables(page, shown);
+        } else {
+            results(page, shown);
+        }
+    });
+    if !charts.points.is_empty() {
+        let (drawn, left_out) = (charts.cells.len(), charts.left_out);
+        page.blocks.push(Block::Charts { drawn, left_out });
+    }
+    page.section("notes", "Notes", |page| warnings(page, shown));
+    page.section("environment", "Environment", |page| environment(page, shown));
+    percentiles(&mut page, shown);
+    page
+}
+
+/// The answer to the question, by each run.
+fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
+    for (run, analysis) in shown {
+        let varying = VaryingParams::of_run(run);
+        if shown.len() > 1 {
+            page.title(&charts::name(run));
+        }
+        for sentence in answers(run, analysis, &varying) {
+            page.answer(sentence);
+        }
+        if !run.complete {
+            let text = "Not complete: it was stopped before all was measured.";
+            page.paragraph(Style::Red, "", text);
+        }
+        page.facts(&facts(run, &varying));
+        let revisions = revisions(run);
+        if !revisions.is_empty() {
+            page.facts(&format!("Revisions: {revisions}"));
+        }
+    }
+}
+
+fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) -> Vec<String> {
+    if view(run) == View::Rows {
+        return numbers::answers(run);
+    }
+    let all = rows::all(run, analysis);
+    let mut sentences = sweep::plateaus(run);
+    let has_ladder = !sentences.is_empty();
+    match all.as_slice() {
+        [rows] => sentences.push(answer::of_family(rows)),
+        _ if !has_ladder => sentences.push(answer::of_all(&all, varying)),
+        _ => {}
+    }
+    sentences
+}
+
+fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {
+    let machine = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
+    let facts = [
+        charts::name(run),
+        minute(&run.started),
+        machine.unwrap_or_default().to_owned(),
+        measured(&run.plan),
+        run.points.first().map(|point| varying.fixed(point)).unwrap_or_default(),
+    ];
+    joined(facts)
+}
+
+// The table of results, with a row for each method at each point of each run.
 
 /// One row with the run and the point that it belongs to.
 struct ResultRow<'a> {
@@ -34,7 +119,7 @@ impl ResultRow<'_> {
     }
 }
 
-pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
+fn results(page: &mut Document, shown: &[(Run, Analysis)]) {
     let all: Vec<(&Run, Vec<Rows<'_>>)> =
         shown.iter().map(|(run, analysis)| (run, rows::all(run, analysis))).collect();
     let lines: Vec<ResultRow<'_>> = (all.iter())
@@ -42,45 +127,36 @@ pub(super) fn results(html: &mut Html, shown: &[(Run, Analysis)]) {
         .flat_map(|(run, rows)| rows.iter().map(move |row| ResultRow { run, rows, row }))
         .collect();
     if lines.is_empty() {
-        html.raw("<p>Nothing was measured.</p>\n");
+        page.paragraph(Style::Plain, "", "Nothing was measured.");
     } else {
-        filter(html);
+        page.blocks.push(Block::Filter);
         let points: Vec<&Point> = shown.iter().flat_map(|(run, _)| &run.points).collect();
         let caption = "p50 of each method; intervals are at 95 %, those of the ratios for all of a point \
                        together. Yardsticks stand beside the contenders and have no verdict.";
-        let left = lines.len().saturating_sub(ROWS_MAX);
-        let lines = &lines[..lines.len() - left];
-        let table = results_table(lines, &VaryingParams::of_points(&points), shown.len() > 1);
-        document::write_table(html, "results", caption, &table);
-        document::left_out(html, left);
+        let table = results_table(&lines, &VaryingParams::of_points(&points), shown.len() > 1);
+        page.captioned(caption, Table { id: "results", ..table });
     }
     for (run, analysis) in shown {
         if let Some(text) = measured_for(run, analysis, &VaryingParams::of_run(run)) {
             let of =
                 if shown.len() > 1 { format!(", {}", charts::name(run)) } else { String::new() };
-            html.element("<p class=\"small\">", &format!("Measured{of}: {text}"), "</p>\n");
+            page.paragraph(Style::Dim, "", &format!("Measured{of}: {text}"));
         }
     }
-    not_measured(html, shown);
+    not_measured(page, shown);
 }
 
-pub(super) fn numbers(html: &mut Html, shown: &[(Run, Analysis)]) {
-    filter(html);
+fn number_tables(page: &mut Document, shown: &[(Run, Analysis)]) {
+    page.blocks.push(Block::Filter);
     for (i, (run, _)) in shown.iter().enumerate() {
         let mut table = numbers::whole(run);
         let unnamed = table.columns.iter_mut().flat_map(|column| &mut column.heading);
         unnamed
             .filter(|heading| heading.is_empty())
             .for_each(|heading| "grade".clone_into(heading));
-        let id = if i == 0 { "results" } else { "" };
-        document::write_table(html, id, &charts::name(run), &table);
+        table.id = if i == 0 { "results" } else { "" };
+        page.captioned(&charts::name(run), table);
     }
-}
-
-fn filter(html: &mut Html) {
-    html.raw("<p class=\"filter\" hidden><label for=\"filter\">Only methods with </label>");
-    html.raw("<input id=\"filter\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\" ");
-    html.raw("placeholder=\"read, mmap\"> <output for=\"filter\" id=\"filtered\"></output></p>\n");
 }
 
 fn results_table(lines: &[ResultRow<'_>], varying: &VaryingParams<'_>, several: bool) -> Table {
@@ -193,7 +269,7 @@ fn ratios(lines: &[ResultRow<'_>]) -> [ColumnWithCells; 3] {
     ]
 }
 
-fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
+fn not_measured(page: &mut Document, shown: &[(Run, Analysis)]) {
     let mut lines: Vec<String> = Vec::new();
     for (run, _) in shown {
         let varying = VaryingParams::of_run(run);
@@ -204,42 +280,32 @@ fn not_measured(html: &mut Html, shown: &[(Run, Analysis)]) {
             lines.push(format!("{}{at}{of}: {}, {reason}", cell.method, cell.status.word()));
         }
     }
-    if lines.is_empty() {
-        return;
+    if !lines.is_empty() {
+        page.title("Not measured");
     }
-    html.raw("<h3>Not measured</h3>\n<ul>\n");
-    for line in lines.iter().take(ROWS_MAX) {
-        html.element("<li>", line, "</li>\n");
-    }
-    html.raw("</ul>\n");
-    document::left_out(html, lines.len().saturating_sub(ROWS_MAX));
+    page.blocks.extend(lines.into_iter().map(Block::Item));
 }
 
 /// The answer of several runs: what one side takes for what the other takes.
-/// `path_params` are the params in which the two sides may differ.
-pub(super) fn verdict(html: &mut Html, shown: &[(Run, Analysis)], path_params: &[&str]) {
+fn verdict(page: &mut Document, shown: &[(Run, Analysis)], path_params: &[&str]) {
     let Some([a, b]) = sides(shown) else {
-        html.raw(
-            "<p class=\"warning\">Runs side by side, without a verdict between them: two runs, ",
-        );
-        html.raw("or runs of two labels, are compared.</p>\n");
+        let text = "Runs side by side, without a verdict between them: two runs, or runs of two \
+                    labels, are compared.";
+        page.paragraph(Style::Red, "", text);
         return;
     };
     if let Some(why) = refusal(&a.runs, &b.runs) {
-        html.element("<p class=\"warning\">Not compared: ", &why, ".</p>\n");
+        page.paragraph(Style::Red, "", &format!("Not compared: {why}."));
         return;
     }
     let sides = compare_sides(&a.runs, &b.runs, path_params);
-    html.element("<p class=\"answer\">", &answer(&a, &b, &sides), "</p>\n");
+    page.answer(answer_of_sides(&a, &b, &sides));
     let lines: Vec<&MetricChange> = sides.lines.iter().filter(|line| line.decides).collect();
     if !lines.is_empty() {
-        let caption = format!("A: {}. B: {}.", a.name, b.name);
-        let left = lines.len().saturating_sub(ROWS_MAX);
-        document::write_table(html, "", &caption, &changes(&lines[..lines.len() - left]));
-        document::left_out(html, left);
+        page.captioned(&format!("A: {}. B: {}.", a.name, b.name), changes(&lines));
     }
     for note in notes(&a, &b) {
-        html.element("<p class=\"small\">Note: ", &note, "</p>\n");
+        page.paragraph(Style::Dim, "", &format!("Note: {note}"));
     }
 }
 
@@ -320,7 +386,7 @@ struct PercentileRow<'a> {
     summary: &'a Summary,
 }
 
-pub(super) fn percentiles(html: &mut Html, shown: &[(Run, Analysis)]) {
+fn percentiles(page: &mut Document, shown: &[(Run, Analysis)]) {
     let mut lines: Vec<PercentileRow<'_>> = Vec::new();
     for (run, analysis) in shown {
         let varying = VaryingParams::of_run(run);
@@ -336,20 +402,17 @@ pub(super) fn percentiles(html: &mut Html, shown: &[(Run, Analysis)]) {
     if lines.is_empty() {
         return;
     }
-    let left = lines.len().saturating_sub(ROWS_MAX);
-    lines.truncate(ROWS_MAX);
-    html.raw("<section aria-labelledby=\"percentiles-heading\">\n");
-    html.raw("<h2 id=\"percentiles-heading\">Percentiles</h2>\n<details>\n");
-    html.raw("<summary>Every metric of every method</summary>\n");
     let caption = if is_batched(&lines) {
         "Percentiles are samples that were measured; where a sample is the mean of several operations, they are \
          those of means."
     } else {
         "Percentiles are samples that were measured."
     };
-    document::write_table(html, "", caption, &table_of(&lines, shown));
-    document::left_out(html, left);
-    html.raw("</details>\n</section>\n");
+    page.section("percentiles", "Percentiles", |page| {
+        page.details("Every metric of every method", |page| {
+            page.captioned(caption, table_of(&lines, shown));
+        });
+    });
 }
 
 fn is_batched(lines: &[PercentileRow<'_>]) -> bool {
@@ -387,39 +450,32 @@ fn table_of(lines: &[PercentileRow<'_>], shown: &[(Run, Analysis)]) -> Table {
 }
 
 /// The warnings, and what to do about them.
-pub(super) fn warnings(html: &mut Html, shown: &[(Run, Analysis)]) {
-    html.raw("<section aria-labelledby=\"notes-heading\">\n<h2 id=\"notes-heading\">Notes</h2>\n");
+fn warnings(page: &mut Document, shown: &[(Run, Analysis)]) {
     for (run, analysis) in shown {
         if shown.len() > 1 {
-            html.element("<h3>", &charts::name(run), "</h3>\n");
+            page.title(&charts::name(run));
         }
         if analysis.notes.is_empty() {
-            html.raw("<p>None.</p>\n");
-            continue;
+            page.paragraph(Style::Plain, "", "None.");
         }
         let varying = VaryingParams::of_run(run);
-        html.raw("<ul class=\"notes\">\n");
-        for note in analysis.notes.iter().take(ROWS_MAX) {
+        for note in &analysis.notes {
             let at =
                 note.point.as_ref().map(|point| varying.in_parentheses(point)).unwrap_or_default();
-            let about = format!("{}{at}", note.method.as_deref().unwrap_or_default());
-            html.raw("<li>");
-            if !about.trim().is_empty() {
-                html.element("<b>", about.trim(), "</b>: ");
-            }
-            html.element("", &note.to_string(), "</li>\n");
+            let about = match format!("{}{at}", note.method.as_deref().unwrap_or_default()).trim() {
+                "" => String::new(),
+                about => format!("{about}: "),
+            };
+            page.note(Style::Bold, &about, &note.to_string());
         }
-        html.raw("</ul>\n");
     }
-    html.raw("</section>\n");
 }
 
 /// The machine and the system of each run, and the plan; for several runs, the differences come
 /// first.
-pub(super) fn environment(html: &mut Html, shown: &[(Run, Analysis)]) {
-    html.raw("<section aria-labelledby=\"environment-heading\">\n");
-    html.raw("<h2 id=\"environment-heading\">Environment</h2>\n");
-    let facts: Vec<BTreeMap<String, String>> = shown.iter().map(|(run, _)| facts(run)).collect();
+fn environment(page: &mut Document, shown: &[(Run, Analysis)]) {
+    let facts: Vec<BTreeMap<String, String>> =
+        shown.iter().map(|(run, _)| facts_of_environment(run)).collect();
     let mut names: Vec<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
     names.sort_unstable();
     names.dedup();
@@ -428,40 +484,33 @@ pub(super) fn environment(html: &mut Html, shown: &[(Run, Analysis)]) {
         names.into_iter().partition(|n| differs(n));
     if shown.len() > 1 {
         if differing.is_empty() {
-            html.raw("<p>All runs were measured in the same environment, by the same plan.</p>\n");
+            let text = "All runs were measured in the same environment, by the same plan.";
+            page.paragraph(Style::Plain, "", text);
         } else {
             let caption = "In this the runs differ, and it may be why their numbers do.";
-            facts_table(html, caption, shown, &facts, &differing);
+            page.captioned(caption, facts_table(shown, &facts, &differing));
         }
     }
-    html.raw("<details>\n<summary>");
-    html.raw(if shown.len() > 1 {
-        "All that is the same"
-    } else {
-        "Machine, system, build and plan"
-    });
-    html.raw("</summary>\n");
-    facts_table(html, "", &shown[..1], &facts, &same);
-    html.raw("</details>\n</section>\n");
+    let summary =
+        if shown.len() > 1 { "All that is the same" } else { "Machine, system, build and plan" };
+    page.details(summary, |page| page.table(facts_table(&shown[..1], &facts, &same)));
 }
 
 fn facts_table(
-    html: &mut Html,
-    caption: &str,
     shown: &[(Run, Analysis)],
     facts: &[BTreeMap<String, String>],
     names: &[&String],
-) {
+) -> Table {
     let mut columns =
         vec![TableColumn::left("fact").with_cells(names.iter(), |name| name.as_str())];
     for ((run, _), facts) in shown.iter().zip(facts) {
         let value = |name: &&String| facts.get(*name).map_or(NONE, String::as_str);
         columns.push(TableColumn::left(&charts::name(run)).with_cells(names.iter(), value));
     }
-    document::write_table(html, "", caption, &Table::of_columns(columns));
+    Table::of_columns(columns)
 }
 
-fn facts(run: &Run) -> BTreeMap<String, String> {
+fn facts_of_environment(run: &Run) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<String, String> =
         run.environment.facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     // The seed differs between runs by design.

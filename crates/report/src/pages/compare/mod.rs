@@ -1,26 +1,22 @@
 //! Compares two sides of runs: first the differences of their environments, then the values of each
-//! method on both sides, and the verdicts. The result of a check, and groups of runs beside each
-//! other.
+//! method on both sides, and the verdicts.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use analysis::{
-    CheckLine, Checked, DetectableEffect, Effect, Mean, MetricChange, OverallChange, RunComparison,
-    SideSummary, Verdict,
+    Checked, Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Verdict,
 };
 use model::facts::Difference;
 use model::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
 use model::param::Point;
 use model::run::{Role, Run};
 
-use crate::text::grid::{self, HeadingStyle};
-use crate::text::{Page, PageLayout};
+use super::check::check_lines;
+use crate::document::Document;
+use crate::text::PageLayout;
 use crate::views::compare::{
-    Side, Sides, against, bounds, different, interval, is_of_the_moment, notes, outcome_word,
-    verdict_word,
+    Side, bounds, different, is_of_the_moment, notes, outcome_word, verdict_word,
 };
-use crate::views::fleet::{FleetReport, caption, sentences, table};
 use crate::views::table::{Style, Table};
 use crate::views::units::{NONE, Unit, amount, point as shown, ratio};
 use crate::views::words::{minute, shortened};
@@ -37,22 +33,22 @@ pub fn text(
     gated: Option<&Checked>,
     layout: &PageLayout,
 ) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     let question = &a.runs[0].question;
-    page.paragraph(Style::Bold, &format!("{}: ", a.runs[0].experiment), question);
+    page.heading(&a.runs[0].experiment, question);
     for (letter, side) in [("A: ", a), ("B: ", b)] {
         page.paragraph(Style::Plain, letter, &about(side));
     }
-    page.blank();
+    page.gap();
     environments(&mut page, a, b);
     let families = families(sides);
     for family in &families {
-        page.blank();
+        page.gap();
         if families.len() > 1 {
-            page.line(&[(Style::Bold, &shown(family.point))]);
+            page.title(&shown(family.point));
         }
         deciding(&mut page, family);
-        page.blank();
+        page.gap();
         distributions(&mut page, family);
     }
     if families.len() > 1 {
@@ -62,12 +58,12 @@ pub fn text(
     across_metrics(&mut page, &families);
     foot(&mut page, a, b, sides);
     if let Some(gated) = gated {
-        page.blank();
+        page.gap();
         check_lines(&mut page, gated);
         let (word, style) = outcome_word(gated.outcome);
         page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
     }
-    page.into_text()
+    page.text(layout)
 }
 
 fn about(side: &Side) -> String {
@@ -89,7 +85,7 @@ fn about(side: &Side) -> String {
     parts.join(" · ")
 }
 
-fn environments(page: &mut Page, a: &Side, b: &Side) {
+fn environments(page: &mut Document, a: &Side, b: &Side) {
     let (of_the_moment, different): (Vec<_>, Vec<_>) =
         different(a, b).into_iter().partition(is_of_the_moment);
     let count = of_the_moment.len();
@@ -99,7 +95,7 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
         page.paragraph(Style::Plain, "", &format!("{text} {left}"));
         return;
     }
-    page.line(&[(Style::Bold, "Differences of the environments")]);
+    page.title("Differences of the environments");
     let mut table = Table::plain(&["fact", "A", "B"], true);
     let value = |value: &serde_json::Value| match value {
         serde_json::Value::Null => NONE.to_owned(),
@@ -110,7 +106,7 @@ fn environments(page: &mut Page, a: &Side, b: &Side) {
         let Difference { fact, a, b } = difference;
         table.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
     if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
         page.paragraph(Style::Dim, "", &format!("and {more} more, which --json has"));
     }
@@ -147,7 +143,7 @@ fn families(sides: &RunComparison) -> Vec<PointLines<'_>> {
     families
 }
 
-fn deciding(page: &mut Page, family: &PointLines<'_>) {
+fn deciding(page: &mut Document, family: &PointLines<'_>) {
     let mut table = Table::plain(
         &["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"],
         true,
@@ -163,7 +159,7 @@ fn deciding(page: &mut Page, family: &PointLines<'_>) {
         cells.extend(judged);
         table.row(style, cells);
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
 }
 
 /// The ratios, their intervals and the verdict.
@@ -183,11 +179,11 @@ fn of_effect(effect: &Effect) -> [String; 2] {
 }
 
 /// The geometric mean of each method over all points.
-fn over_points(page: &mut Page, all: &[OverallChange]) {
+fn over_points(page: &mut Document, all: &[OverallChange]) {
     let Some(first) = all.first() else { return };
-    page.blank();
+    page.gap();
     let heading = format!("Over all {} points, the geometric mean", first.points);
-    page.line(&[(Style::Bold, &heading)]);
+    page.title(&heading);
     let mut table = Table::plain(&["method", "B/A", "95 %", "to ref.", "95 %"], false);
     let shown = |mean: &Mean| [of_ratio(mean.ratio), bounds(mean.low, mean.high)];
     for one in all {
@@ -198,11 +194,11 @@ fn over_points(page: &mut Page, all: &[OverallChange]) {
         cells.extend(shown(&one.absolute).into_iter().chain(relative));
         table.row(Style::Plain, cells);
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
 }
 
 /// The distributions of both sides, which are shown even without a verdict.
-fn distributions(page: &mut Page, family: &PointLines<'_>) {
+fn distributions(page: &mut Document, family: &PointLines<'_>) {
     let values = family.deciding().flat_map(|line| [&line.a, &line.b]);
     let values = values.filter_map(|half| percentile(half, 50.0));
     let unit = Unit::for_values("ns", values);
@@ -220,7 +216,7 @@ fn distributions(page: &mut Page, family: &PointLines<'_>) {
             table.row(Style::Plain, cells);
         }
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
 }
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
@@ -248,15 +244,15 @@ fn verdict(absolute: &Effect, relative: Option<&Effect>) -> (String, Style) {
 }
 
 /// A line per point, a column per method: the ratio of B to A.
-fn across_points(page: &mut Page, families: &[PointLines<'_>]) {
+fn across_points(page: &mut Document, families: &[PointLines<'_>]) {
     let mut methods: Vec<&str> = Vec::new();
     for line in families.iter().flat_map(PointLines::deciding) {
         if !methods.contains(&line.method.as_str()) {
             methods.push(&line.method);
         }
     }
-    page.blank();
-    page.line(&[(Style::Bold, "B/A by point")]);
+    page.gap();
+    page.title("B/A by point");
     let mut table = Table::plain(&[&["point"][..], &methods].concat(), false);
     for family in families {
         let ratio_of_method = |method: &&str| {
@@ -266,22 +262,22 @@ fn across_points(page: &mut Page, families: &[PointLines<'_>]) {
         let cells = std::iter::once(shown(family.point)).chain(methods.iter().map(ratio_of_method));
         table.row(Style::Plain, cells);
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
 }
 
 /// The other metrics that readers use for decisions.
 const METRICS: [&str; 6] = [WALL, CPU, THROUGHPUT, PEAK_RSS, SYSCALLS, ALLOCATIONS];
 
 /// A line per method, a column per metric.
-fn across_metrics(page: &mut Page, families: &[PointLines<'_>]) {
+fn across_metrics(page: &mut Document, families: &[PointLines<'_>]) {
     let all = || families.iter().flat_map(|family| &family.lines);
     let there = |name: &str| all().any(|line| line.metric == name);
     let metrics: Vec<&str> = METRICS.into_iter().filter(|name| there(name)).collect();
     if metrics.len() < 2 {
         return;
     }
-    page.blank();
-    page.line(&[(Style::Bold, "B/A by metric (* shown to differ)")]);
+    page.gap();
+    page.title("B/A by metric (* shown to differ)");
     let headings: Vec<&str> = metrics.iter().map(|name| short_heading(name)).collect();
     let mut table = Table::plain(&[&["method"][..], &headings].concat(), false);
     for family in families {
@@ -303,13 +299,13 @@ fn across_metrics(page: &mut Page, families: &[PointLines<'_>]) {
             );
         }
     }
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(table);
 }
 
 /// The text below the tables of two sides: what only one of them has, what has no ratio and why,
 /// and the warnings.
-pub(crate) fn foot(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) {
-    page.blank();
+fn foot(page: &mut Document, a: &Side, b: &Side, sides: &RunComparison) {
+    page.gap();
     for alone in &sides.alone {
         let side = alone.side.to_uppercase();
         let why = alone.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -335,114 +331,6 @@ pub(crate) fn foot(page: &mut Page, a: &Side, b: &Side, sides: &RunComparison) {
     let legend = "B/A: what B takes for what A takes. To ref.: the same of the ratio to the reference, \
                   which ran in the same rounds, so that the speed of the machine is out of it.";
     page.paragraph(Style::Dim, "", legend);
-}
-
-/// The result of a check: a line per method and metric.
-pub fn check(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
-    check_lines(&mut page, checked);
-    for busy in &sides.busy {
-        page.paragraph(Style::Plain, "busy: ", busy);
-    }
-    let (word, style) = outcome_word(checked.outcome);
-    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
-    page.into_text()
-}
-
-/// A line per method and metric.
-pub(crate) fn check_lines(page: &mut Page, checked: &Checked) {
-    let points = points(checked);
-    for line in &checked.lines {
-        let (word, style) = outcome_word(line.outcome);
-        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
-    }
-}
-
-fn points(checked: &Checked) -> usize {
-    let mut points: Vec<&Point> = checked.lines.iter().map(|line| &line.point).collect();
-    points.sort_by_key(ToString::to_string);
-    points.dedup();
-    points.len()
-}
-
-/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
-fn outcome(line: &CheckLine, several: bool) -> String {
-    let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
-    let unit = metric::unit(&line.metric);
-    let mut text = format!("{}{at} {}", line.method, line.metric);
-    if let (Some(baseline), Some(now)) = (line.baseline, line.now) {
-        let _ = write!(text, ": {} → {}", amount(unit, baseline), amount(unit, now));
-    }
-    if let Some(value) = line.ratio {
-        let _ = write!(text, ", {}", ratio(value, 3));
-    }
-    if let Some(reference) = &line.reference {
-        let _ = write!(text, " beside {reference}");
-    }
-    let bounds = interval(line);
-    let allowed = format!("allowed {} %", line.allowed_percent);
-    let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
-    let _ = write!(text, " ({})", inside.join("; "));
-    if let Some(reason) = &line.reason {
-        let _ = write!(text, ": {reason}");
-    }
-    text
-}
-
-/// Names and the ids of their runs.
-pub fn baselines(named: &[(&str, &str)]) -> String {
-    let mut page = Page::new(&PageLayout { width: 80, colour: false });
-    let mut table = Table::plain(&["baseline", "run"], false);
-    for (name, id) in named {
-        table.row(Style::Plain, [*name, *id]);
-    }
-    grid::write(&mut page, &table, HeadingStyle::Ruled);
-    page.into_text()
-}
-
-/// The differences that a check could detect: a line per method and metric.
-pub fn detectable_effects(found: &[DetectableEffect], layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
-    let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
-    points.sort_unstable();
-    points.dedup();
-    for line in found {
-        let at =
-            if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
-        let DetectableEffect { method, metric, allowed_percent, runs, .. } = line;
-        let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
-        let difference = match line.found_percent {
-            Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),
-            None => "what would be found is not known".to_owned(),
-        };
-        let why = line.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        let text =
-            format!("{at} {metric}: {difference} (allowed {allowed_percent} %; from {runs}){why}");
-        page.line(&[(Style::Bold, method), (Style::Plain, &text)]);
-    }
-    if found.is_empty() {
-        page.line(&[(Style::Plain, "no method would be checked")]);
-    }
-    page.into_text()
-}
-
-/// Groups of runs beside each other, as text.
-pub fn fleet(report: &FleetReport<'_>, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
-    page.paragraph(Style::Bold, &format!("{}: ", report.experiment), report.question);
-    for point in &report.fleet.points {
-        page.blank();
-        if report.fleet.points.len() > 1 {
-            page.line(&[(Style::Bold, &shown(&point.point))]);
-        }
-        page.paragraph(Style::Plain, "", &caption(report, point));
-        grid::write(&mut page, &table(report, point), HeadingStyle::Ruled);
-        page.blank();
-        for sentence in sentences(report, point) {
-            page.paragraph(Style::Plain, "* ", &sentence);
-        }
-    }
-    page.into_text()
 }
 
 #[cfg(test)]

@@ -1,38 +1,66 @@
-//! A published study beside runs of ours: what differs, one table in the author's order, and a
-//! verdict on each claim, by our samples alone.
+//! A published study beside runs of ours: what differs, its figures redrawn, one table in the
+//! author's order, and a verdict on each claim, by our samples alone.
 
-use super::grid::{self, HeadingStyle};
-use super::{Page, PageLayout};
+use crate::document::{Block, Document};
+use crate::html;
 use crate::published::PREFIX;
+use crate::text::PageLayout;
 use crate::views::study::words::{ALL_TOGETHER, NO_VERDICT, RATIO, about, tested, word};
-use crate::views::study::{ClaimOutcome, JudgedClaim, StudyReport};
-use crate::views::table::Style;
+use crate::views::study::{ClaimOutcome, JudgedClaim, NotMeasured, StudyReport};
+use crate::views::table::{Style, Table};
 
 /// From this width on, the table has all columns.
 const WIDE: usize = 110;
 
+/// A figure that is drawn.
+pub struct DrawnFigure<'a> {
+    pub title: &'a str,
+    pub caption: &'static str,
+    /// All text of unknown origin in it is escaped.
+    pub svg: String,
+}
+
 /// The page of a study, with its claims if `with_claims`.
 pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    document(report, &[], with_claims, layout.width).text(layout)
+}
+
+/// The whole file.
+pub fn page(report: &StudyReport<'_>, figures: &[DrawnFigure<'_>]) -> String {
+    let title = format!("{PREFIX}{}", report.study.name);
+    html::page(&title, &document(report, figures, true, Document::UNLIMITED))
+}
+
+fn document(
+    report: &StudyReport<'_>,
+    figures: &[DrawnFigure<'_>],
+    with_claims: bool,
+    width: usize,
+) -> Document {
+    let mut page = Document::new(width);
     head(&mut page, report);
-    page.blank();
-    table(&mut page, report, layout.width >= WIDE);
-    page.blank();
-    for (reason, methods) in report.not_measured() {
+    for figure in figures {
+        page.title(figure.title);
+        page.blocks.push(Block::Figure { caption: figure.caption, svg: figure.svg.clone() });
+    }
+    page.gap();
+    table(&mut page, report, width >= WIDE);
+    page.gap();
+    for NotMeasured { reason, methods } in report.not_measured() {
         let text = format!("{reason} ({})", methods.join(", "));
         page.paragraph(Style::Dim, "not testable here: ", &text);
     }
     if with_claims {
         claims(&mut page, &report.judgements());
     }
-    page.blank();
+    page.gap();
     sources(&mut page, report);
     page.paragraph(Style::Bold, "", NO_VERDICT);
-    page.into_text()
+    page
 }
 
-fn head(page: &mut Page, report: &StudyReport<'_>) {
-    page.paragraph(Style::Bold, &format!("{}: ", report.study.name), &report.study.title);
+fn head(page: &mut Document, report: &StudyReport<'_>) {
+    page.heading(&report.study.name, &report.study.title);
     for published in report.published {
         let text = format!("{PREFIX}{}, another machine: {}", published.name, published.machine);
         page.paragraph(Style::Plain, "there: ", &text);
@@ -45,17 +73,17 @@ fn head(page: &mut Page, report: &StudyReport<'_>) {
     }
 }
 
-fn table(page: &mut Page, report: &StudyReport<'_>, is_wide: bool) {
+fn table(page: &mut Document, report: &StudyReport<'_>, is_wide: bool) {
     let (table, has_ratios) = report.table(is_wide);
-    grid::write(page, &table, HeadingStyle::Ruled);
+    page.table(Table { id: "study", ..table });
     if has_ratios {
         page.paragraph(Style::Dim, "", RATIO);
     }
 }
 
-fn claims(page: &mut Page, judgements: &[JudgedClaim<'_>]) {
-    page.blank();
-    page.line(&[(Style::Bold, "What the author says, and what the samples of here say")]);
+fn claims(page: &mut Document, judgements: &[JudgedClaim<'_>]) {
+    page.gap();
+    page.title("What the author says, and what the samples of here say");
     for judgement in judgements {
         let claim = judgement.claim;
         let says = format!("{} — {}", claim.says, claim.figures);
@@ -72,7 +100,7 @@ fn claims(page: &mut Page, judgements: &[JudgedClaim<'_>]) {
     }
 }
 
-fn outcome(page: &mut Page, whose: &str, outcome: &ClaimOutcome<'_>) {
+fn outcome(page: &mut Document, whose: &str, outcome: &ClaimOutcome<'_>) {
     let (verdict, tests, missing) = match outcome {
         ClaimOutcome::NotHere(reason) => {
             page.hanging("    ", &format!("{whose}not testable here: {reason}"));
@@ -90,7 +118,7 @@ fn outcome(page: &mut Page, whose: &str, outcome: &ClaimOutcome<'_>) {
     }
 }
 
-fn sources(page: &mut Page, report: &StudyReport<'_>) {
+fn sources(page: &mut Document, report: &StudyReport<'_>) {
     let mut said: Vec<(&str, &str)> = vec![(&report.study.source, &report.study.caveat)];
     said.extend(report.published.iter().map(|published| (published.source, published.caveat)));
     said.dedup();

@@ -5,9 +5,9 @@ use analysis::{Analysis, CellSummary, Percentile, Summary};
 use model::run::{Cell, Run, Status};
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, HeadingStyle};
 use super::results::TOO_SMALL;
-use super::{Page, PageLayout};
+use crate::document::Document;
+use crate::text::{PageLayout, grid};
 use crate::views::VaryingParams;
 use crate::views::rows::{self, Row, Rows, WALL};
 use crate::views::table::{Style, Table, TableColumn};
@@ -15,7 +15,7 @@ use crate::views::units::{NONE, Unit, amount, count};
 use crate::views::words::{escape_controls, shortened};
 
 pub fn percentiles(run: &Run, analysis: &Analysis, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     let varying = &VaryingParams::of_run(run);
     let (mut too_small, mut one_session) = (false, false);
     for (i, cell) in run.cells.iter().enumerate() {
@@ -30,7 +30,7 @@ pub fn percentiles(run: &Run, analysis: &Analysis, layout: &PageLayout) -> Strin
                 page.paragraph(Style::Plain, "", &text);
             }
         }
-        page.blank();
+        page.gap();
     }
     let legend = "Below each value its 95 % interval, by session, unless all samples are equal.";
     let mark = if too_small {
@@ -44,7 +44,7 @@ pub fn percentiles(run: &Run, analysis: &Analysis, layout: &PageLayout) -> Strin
         ""
     };
     page.paragraph(Style::Plain, "", &format!("{legend}{mark}{one}"));
-    page.into_text()
+    page.text(layout)
 }
 
 /// Whether its interval is derived from the samples of one set of processes.
@@ -54,7 +54,7 @@ fn of_one_session(metric: &Summary) -> bool {
 }
 
 /// If an operation is too short for the clock, its tails are unknown.
-fn batched(page: &mut Page, summary: &CellSummary) {
+fn batched(page: &mut Document, summary: &CellSummary) {
     let wall = summary.metrics.iter().find(|metric| metric.metric == rows::WALL);
     let ops = wall.map_or(1, |wall| wall.ops);
     if ops > 1 {
@@ -66,7 +66,7 @@ fn batched(page: &mut Page, summary: &CellSummary) {
     }
 }
 
-fn heading(page: &mut Page, cell: &Cell, varying: &VaryingParams<'_>) {
+fn heading(page: &mut Document, cell: &Cell, varying: &VaryingParams<'_>) {
     let name = format!("{}{}", cell.method, varying.in_parentheses(&cell.point));
     let status = match &cell.status {
         Status::Measured => String::new(),
@@ -79,7 +79,7 @@ fn heading(page: &mut Page, cell: &Cell, varying: &VaryingParams<'_>) {
 /// At most this many names of system calls are shown; `--json` has all.
 const NAMES: usize = 10;
 
-fn calls(page: &mut Page, cell: &Cell) {
+fn calls(page: &mut Document, cell: &Cell) {
     let Some(by_name) = &cell.syscalls_by_name else { return };
     let mut calls: Vec<(&String, f64)> = by_name.iter().map(|(name, n)| (name, *n)).collect();
     calls.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
@@ -94,12 +94,12 @@ fn calls(page: &mut Page, cell: &Cell) {
 }
 
 /// Returns whether an interval is missing because n is too small.
-fn table(page: &mut Page, summary: &CellSummary) -> bool {
+fn table(page: &mut Document, summary: &CellSummary) -> bool {
     if summary.metrics.is_empty() {
         return false;
     }
     let (shown, table) = fitted(&summary.metrics, page.width());
-    grid::write(page, &table, HeadingStyle::Styled(Style::Dim));
+    page.headed(table, Style::Dim);
     summary.metrics.iter().filter(|metric| has_bounds(metric)).any(|metric| {
         let inner = shown.iter().filter(|p| is_inner(**p));
         let mut found = inner.filter_map(|p| rows::percentile(metric, *p));
@@ -196,7 +196,7 @@ const NAME_MAX: usize = 24;
 const FIGURE: usize = 9;
 
 pub fn plot(run: &Run, analysis: &Analysis, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     let varying = &VaryingParams::of_run(run);
     for rows in rows::all(run, analysis) {
         let lines: Vec<(&Row<'_>, Vec<f64>)> =
@@ -204,14 +204,14 @@ pub fn plot(run: &Run, analysis: &Analysis, layout: &PageLayout) -> String {
         if lines.is_empty() {
             continue;
         }
-        page.blank();
+        page.gap();
         let at = varying.shown(&rows.family.point);
         if !at.is_empty() {
-            page.line(&[(Style::Bold, &at)]);
+            page.title(&at);
         }
         family(&mut page, &rows, &lines);
     }
-    page.into_text()
+    page.text(layout)
 }
 
 fn samples(row: &Row<'_>) -> Vec<f64> {
@@ -243,7 +243,7 @@ impl PercentileAxis {
     }
 }
 
-fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
+fn family(page: &mut Document, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
     let widest =
         lines.iter().map(|(row, _)| escape_controls(row.name()).width()).max().unwrap_or_default();
     let name = widest.max("method".len()).min(NAME_MAX).min(page.width() / 3);
@@ -265,7 +265,7 @@ fn family(page: &mut Page, rows: &Rows<'_>, lines: &[(&Row<'_>, Vec<f64>)]) {
         let name = shortened(&escape_controls(row.name()), name);
         table.row(Style::Plain, [name, figure, in_order(all, columns), histogram(all, &axis)]);
     }
-    grid::write(page, &table, HeadingStyle::Styled(Style::Bold));
+    page.headed(table, Style::Bold);
     let less_wait =
         if rows.less_wait() { " The verdicts leave out the wait for a CPU." } else { "" };
     let text = format!(
@@ -313,9 +313,9 @@ mod tests {
     use insta::assert_snapshot;
     use model::run::Status;
 
+    use crate::pages::percentiles::percentiles;
     use crate::tests::fixture::Fixture;
     use crate::text::PageLayout;
-    use crate::text::percentiles::percentiles;
 
     fn shown(f: &Fixture, width: usize) -> String {
         percentiles(&f.run, &f.analysis, &PageLayout { width, colour: false })

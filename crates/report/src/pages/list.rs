@@ -3,9 +3,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{self, HeadingStyle};
-use super::{Page, PageLayout};
+use crate::document::Document;
 use crate::published::{PREFIX, Published, Study};
+use crate::text::PageLayout;
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{NONE, amount};
 use crate::views::words::escape_controls;
@@ -14,9 +14,9 @@ const LAYOUT: PageLayout = PageLayout { width: 80, colour: false };
 
 /// The names of experiments, each with its question.
 pub fn experiments(entries: Vec<[String; 2]>) -> String {
-    let mut page = Page::new(&LAYOUT);
+    let mut page = Document::new(LAYOUT.width);
     section(&mut page, "", 0, entries);
-    page.into_text()
+    page.text(&LAYOUT)
 }
 
 /// An experiment with its params, methods and languages, each with what it is.
@@ -30,7 +30,7 @@ pub struct ListedExperiment<'a> {
 
 pub fn methods(entries: ListedExperiment<'_>) -> String {
     let ListedExperiment { name, question, params, methods, languages } = entries;
-    let mut page = Page::new(&LAYOUT);
+    let mut page = Document::new(LAYOUT.width);
     page.paragraph(Style::Plain, &format!("{name}: "), question);
     let names = params.iter().chain(&methods).map(|[name, _]| escape_controls(name).width());
     let width = names.max().unwrap_or_default();
@@ -38,16 +38,16 @@ pub fn methods(entries: ListedExperiment<'_>) -> String {
     section(&mut page, "Methods:", width, methods);
     let heading = "Other languages (--language NAME,… takes all methods in these):";
     section(&mut page, heading, width, languages);
-    page.into_text()
+    page.text(&LAYOUT)
 }
 
 /// Names of at least this width, each followed by its description over as many lines as needed.
-fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2]>) {
+fn section(page: &mut Document, heading: &str, width: usize, entries: Vec<[String; 2]>) {
     if entries.is_empty() {
         return;
     }
     if !heading.is_empty() {
-        page.blank();
+        page.gap();
         page.line(&[(Style::Plain, heading)]);
     }
     let column = |width_min, too_wide| TableColumn {
@@ -61,18 +61,18 @@ fn section(page: &mut Page, heading: &str, width: usize, entries: Vec<[String; 2
     for entry in entries {
         table.row(Style::Plain, entry);
     }
-    grid::write(page, &table, HeadingStyle::Styled(Style::Plain));
+    page.headed(table, Style::Plain);
 }
 
 /// The figures of one published result.
 pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     let name = format!("{PREFIX}{} · {}", published.name, published.machine);
     page.paragraph(Style::Bold, "", &name);
     page.paragraph(Style::Plain, "", published.title);
     page.paragraph(Style::Plain, "source: ", published.source);
     page.paragraph(Style::Plain, "known against it: ", published.caveat);
-    page.blank();
+    page.gap();
     let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
     let mut table = Table::plain(&heads, false);
     for figure in &published.figures {
@@ -87,16 +87,16 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
         cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
         table.row(Style::Plain, cells);
     }
-    grid::write(&mut page, &table, HeadingStyle::Ruled);
-    page.into_text()
+    page.table(table);
+    page.text(layout)
 }
 
 /// All published results, each with its source and its known defects, and the studies.
 pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
-    let mut page = Page::new(layout);
+    let mut page = Document::new(layout.width);
     for published in all {
         let name = format!("{PREFIX}{}", published.name);
-        page.line(&[(Style::Bold, &name)]);
+        page.title(&name);
         let about = format!(
             "{}, on: {}; to stand beside a run of {}",
             published.title, published.machine, published.experiment
@@ -105,12 +105,12 @@ pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> S
         page.hanging("  source: ", published.source);
         page.hanging("  known against it: ", published.caveat);
     }
-    page.blank();
+    page.gap();
     page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");
     for study in studies {
         let claims = study.claims.len();
         let about = format!("{}; a verdict on {claims} claims", study.title);
         page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
     }
-    page.into_text()
+    page.text(layout)
 }

@@ -1,0 +1,143 @@
+//! The result of a check against a baseline, and the differences that a check could detect.
+
+use std::fmt::Write as _;
+
+use analysis::{CheckLine, Checked, DetectableEffect};
+use model::metric;
+use model::param::Point;
+
+use crate::document::Document;
+use crate::export::markdown::STEP_SUMMARY;
+use crate::text::PageLayout;
+use crate::views::compare::{CheckBaseline, Sides, against, interval, outcome_word};
+use crate::views::table::{Style, Table, TableColumn};
+use crate::views::units::{amount, point as shown, ratio};
+
+/// The result of a check: a line per method and metric.
+pub fn text(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String {
+    let mut page = Document::new(layout.width);
+    check_lines(&mut page, checked);
+    for busy in &sides.busy {
+        page.paragraph(Style::Plain, "busy: ", busy);
+    }
+    let (word, style) = outcome_word(checked.outcome);
+    page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
+    page.text(layout)
+}
+
+/// A section to append to `GITHUB_STEP_SUMMARY`.
+pub fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
+    let mut page = Document::new(Document::UNLIMITED);
+    page.heading("bytelab check", outcome_word(checked.outcome).0);
+    page.paragraph(Style::Plain, "", &against(sides));
+    let [before, now] = match sides.against {
+        CheckBaseline::Baseline { .. } => ["baseline", "now"],
+        CheckBaseline::Old(_) => ["old", "new"],
+    };
+    let left = ["outcome", "method", "point", "metric"].map(TableColumn::left);
+    let right = [before, now, "ratio"].map(TableColumn::right);
+    let last =
+        [TableColumn::left("interval"), TableColumn::right("allowed"), TableColumn::left("")];
+    let mut table = Table::new(left.into_iter().chain(right).chain(last).collect());
+    for line in &checked.lines {
+        let unit = metric::unit(&line.metric);
+        let value = |value: Option<f64>| value.map_or(String::new(), |value| amount(unit, value));
+        let cells = [
+            outcome_word(line.outcome).0.to_owned(),
+            line.method.clone(),
+            shown(&line.point),
+            line.metric.clone(),
+            value(line.baseline),
+            value(line.now),
+            line.ratio.map_or(String::new(), |value| ratio(value, 3)),
+            interval(line).unwrap_or_default(),
+            format!("{} %", line.allowed_percent),
+            match (&line.reason, &line.reference) {
+                (Some(reason), _) => reason.clone(),
+                (None, Some(reference)) => format!("beside {reference}"),
+                (None, None) => String::new(),
+            },
+        ];
+        table.row(Style::Plain, cells);
+    }
+    page.table(table);
+    STEP_SUMMARY.render(&page) + "\n"
+}
+
+/// A line per method and metric.
+pub(crate) fn check_lines(page: &mut Document, checked: &Checked) {
+    let points = points(checked);
+    for line in &checked.lines {
+        let (word, style) = outcome_word(line.outcome);
+        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
+    }
+}
+
+fn points(checked: &Checked) -> usize {
+    let mut points: Vec<&Point> = checked.lines.iter().map(|line| &line.point).collect();
+    points.sort_by_key(ToString::to_string);
+    points.dedup();
+    points.len()
+}
+
+/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
+fn outcome(line: &CheckLine, several: bool) -> String {
+    let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
+    let unit = metric::unit(&line.metric);
+    let mut text = format!("{}{at} {}", line.method, line.metric);
+    if let (Some(baseline), Some(now)) = (line.baseline, line.now) {
+        let _ = write!(text, ": {} → {}", amount(unit, baseline), amount(unit, now));
+    }
+    if let Some(value) = line.ratio {
+        let _ = write!(text, ", {}", ratio(value, 3));
+    }
+    if let Some(reference) = &line.reference {
+        let _ = write!(text, " beside {reference}");
+    }
+    let bounds = interval(line);
+    let allowed = format!("allowed {} %", line.allowed_percent);
+    let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
+    let _ = write!(text, " ({})", inside.join("; "));
+    if let Some(reason) = &line.reason {
+        let _ = write!(text, ": {reason}");
+    }
+    text
+}
+
+/// Names and the ids of their runs.
+pub fn baselines(named: &[(&str, &str)]) -> String {
+    let layout = PageLayout { width: 80, colour: false };
+    let mut page = Document::new(layout.width);
+    let mut table = Table::plain(&["baseline", "run"], false);
+    for (name, id) in named {
+        table.row(Style::Plain, [*name, *id]);
+    }
+    page.table(table);
+    page.text(&layout)
+}
+
+/// The differences that a check could detect: a line per method and metric.
+pub fn detectable_effects(found: &[DetectableEffect], layout: &PageLayout) -> String {
+    let mut page = Document::new(layout.width);
+    let mut points: Vec<String> = found.iter().map(|line| line.point.to_string()).collect();
+    points.sort_unstable();
+    points.dedup();
+    for line in found {
+        let at =
+            if points.len() > 1 { format!(" ({})", shown(&line.point)) } else { String::new() };
+        let DetectableEffect { method, metric, allowed_percent, runs, .. } = line;
+        let runs = format!("{runs} run{}", if *runs == 1 { "" } else { "s" });
+        let difference = match line.found_percent {
+            Some(percent) => format!("+{percent:.1} % would be found in four of five checks"),
+            None => "what would be found is not known".to_owned(),
+        };
+        let why = line.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let text =
+            format!("{at} {metric}: {difference} (allowed {allowed_percent} %; from {runs}){why}");
+        page.line(&[(Style::Bold, method), (Style::Plain, &text)]);
+    }
+    if found.is_empty() {
+        page.line(&[(Style::Plain, "no method would be checked")]);
+    }
+    page.text(layout)
+}

@@ -1,0 +1,18 @@
+//! The pages, composed as data, a file a topic: from the views, a [`Document`] of blocks.
+//!
+//! [`Document`]: crate::document::Document
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod fleet;
+mod foot;
+pub(crate) mod history;
+pub(crate) mod list;
+pub(crate) mod live;
+pub(crate) mod numbers;
+pub(crate) mod percentiles;
+pub(crate) mod report;
+mod results;
+pub(crate) mod run;
+pub(crate) mod study;
+mod sweep;
