@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
 #[cfg(target_os = "linux")]
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
@@ -101,8 +101,9 @@ impl Population {
     }
 
     /// Opens files. A regular file is read at any offset; one whose name ends in `.gz`, `.zst` or
-    /// `.br` from start to end, and again if needed; a pipe or a device once from start to end.
-    /// There may be more files than this process may have open.
+    /// `.br` from start to end, and again if needed; a pipe, a device, or a file whose size is not
+    /// that of its content, as in `/proc` and `/sys`, once from start to end. There may be more
+    /// files than this process may have open.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -160,7 +161,7 @@ impl Population {
             if is_text { compressed::sniffed(file) } else { Box::new(file) }
         };
         let named = Encoding::from_path(path);
-        let source = if metadata.is_file() && !may_hold_more(&metadata) {
+        let source = if metadata.is_file() && !has_no_size(&file, &metadata) {
             // Records of a fixed size may begin with any bytes.
             let sniffed = if is_text { compressed::sniff(&file)? } else { None };
             let path = (!has_no_path).then_some(path);
@@ -335,15 +336,22 @@ impl Population {
     }
 }
 
-/// Whether an empty file may hold more than its size says: kernel file systems, which have no
-/// device, have such files.
+/// Whether the size of a file says nothing about its content, as in `/proc`, where it is 0, and in
+/// `/sys`, where it is that of a page. File systems of the kernel have no device, nor have those in
+/// memory or in a network, whose sizes are right: so the last byte is read. Some files of the size
+/// 0 lose what is read.
 #[cfg(target_os = "linux")]
-fn may_hold_more(metadata: &Metadata) -> bool {
-    metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
+fn has_no_size(file: &File, metadata: &Metadata) -> bool {
+    if rustix::fs::major(metadata.dev()) != 0 {
+        return false;
+    }
+    let last = metadata.len().checked_sub(1);
+    // A file that cannot be read is an error when its records are read.
+    last.is_none_or(|last| file.read_at(&mut [0], last).is_ok_and(|read| read == 0))
 }
 
 /// Other systems have no such files.
 #[cfg(not(target_os = "linux"))]
-fn may_hold_more(_: &Metadata) -> bool {
+fn has_no_size(_: &File, _: &Metadata) -> bool {
     false
 }
