@@ -1,6 +1,7 @@
 //! The formats of files, which consist of a header and records of one kind, and their names. It
 //! does not read inputs.
 
+mod fastq;
 mod splitter;
 
 use std::fs::File;
@@ -8,6 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
+pub(crate) use fastq::{FASTQ_LINES, LineShape, check_fastq, check_fastq_bytes};
 pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
 
 /// The format of the records of an input, and so their ends.
@@ -47,12 +49,15 @@ pub enum Format {
         /// For example 0, as `find -print0` writes it.
         separator: u8,
     },
-    /// Each record has this many lines, such as 4 in FASTQ. A file that ends within a record is an
-    /// error.
+    /// Each record has this many lines. A file that ends within a record is an error.
     LineGroups {
         /// The lines of a record.
         lines: u64,
     },
+    /// Each record has four lines: a name behind `@`, bases, a line that begins with `+`, and as
+    /// many qualities. It is an error if the first record of a file is another one, or one that is
+    /// drawn or looked at.
+    Fastq,
     /// A record begins with each line whose first byte is this one, such as `>` in FASTA. A file
     /// that begins otherwise is an error.
     Marked {
@@ -164,8 +169,14 @@ impl Format {
         match self {
             Format::Lines | Format::JsonLines | Format::Fields { .. } => Some(1),
             Format::LineGroups { lines } => Some(lines),
+            Format::Fastq => Some(FASTQ_LINES),
             _ => None,
         }
+    }
+
+    /// Whether all files are one part each, as lines do not show which of them begin a record.
+    pub(crate) fn has_several_lines(self) -> bool {
+        matches!(self, Format::LineGroups { .. } | Format::Fastq)
     }
 
     /// Whether a record ends at each line feed and nowhere else.
@@ -211,7 +222,7 @@ const NAMED: [(&str, Format, &str); 10] = [
     ("sam", Format::Fields { delimiter: b'\t' }, "@"),
     ("tped", Format::Fields { delimiter: b' ' }, ""),
     ("hapmap", Format::Fields { delimiter: b' ' }, ""),
-    ("fastq", Format::LineGroups { lines: 4 }, ""),
+    ("fastq", Format::Fastq, ""),
     ("fasta", Format::Marked { mark: b'>' }, ""),
 ];
 

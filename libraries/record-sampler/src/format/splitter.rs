@@ -3,7 +3,7 @@
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::Format;
+use super::{FASTQ_LINES, Format};
 use crate::simd::{pass_lines, plain_lines};
 
 /// Finds the ends of records in consecutive pieces.
@@ -93,6 +93,7 @@ impl Splitter {
             Format::Csv { delimiter } => self.csv_end(piece, delimiter),
             Format::Separated { separator } => memchr(separator, piece).map(|at| at + 1),
             Format::LineGroups { lines } => self.group_end(piece, lines),
+            Format::Fastq => self.group_end(piece, FASTQ_LINES),
             Format::Marked { mark } => self.marked_end(piece, mark)?,
         };
         let seen = self.seen + end.unwrap_or(piece.len()) as u64;
@@ -278,7 +279,8 @@ impl Splitter {
             | Format::Fields { .. }
             | Format::Separated { .. }
             | Format::Marked { .. } => Ok(self.seen > 0),
-            Format::LineGroups { lines } => {
+            Format::LineGroups { .. } | Format::Fastq => {
+                let lines = self.format.lines_each().unwrap_or(1);
                 let has_open_line = self.seen > 0 && self.last != Some(b'\n');
                 let found = self.content + u64::from(has_open_line);
                 let text =

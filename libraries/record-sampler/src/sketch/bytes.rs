@@ -152,6 +152,7 @@ impl SketchRequest {
             Format::LineGroups { lines } => (5, lines),
             Format::Fields { delimiter } => (6, u64::from(delimiter)),
             Format::Marked { mark } => (7, u64::from(mark)),
+            Format::Fastq => (8, 0),
         };
         out.push(tag);
         put(out, number);
@@ -227,6 +228,7 @@ impl<'a> ByteCursor<'a> {
             (5, lines @ 1..) => Format::LineGroups { lines },
             (6, delimiter) => Format::Fields { delimiter: delimiter.try_into().ok()? },
             (7, mark) => Format::Marked { mark: mark.try_into().ok()? },
+            (8, 0) => Format::Fastq,
             _ => return None,
         };
         let header = match self.byte()? {
