@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
 pub(crate) use fastq::{FASTQ_LINES, LineShape, check_fastq, check_fastq_bytes};
-pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
+pub(crate) use splitter::{RecordFlaw, Splitter, separator_name, trimmed};
 
 /// The format of the records of an input, and so their ends.
 ///

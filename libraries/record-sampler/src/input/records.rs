@@ -9,7 +9,9 @@ use memchr::memchr;
 
 use super::column::fields;
 use super::{BOM, PAGE_BYTES, without_bom};
-use crate::format::{FASTQ_LINES, RecordFlaw, Splitter, check_fastq_bytes, trimmed};
+use crate::format::{
+    FASTQ_LINES, RecordFlaw, Splitter, check_fastq_bytes, separator_name, trimmed,
+};
 use crate::simd::count_lines;
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
@@ -249,6 +251,17 @@ impl<R: Read> Records<R> {
                 let (offset, mark) = (offset(begin), mark.escape_ascii());
                 let text = format!("the record at offset {offset} does not begin with {mark}");
                 return Error::new(ErrorKind::Malformed, text);
+            }
+            RecordFlaw::Foreign(separator, at) => {
+                let delimiter =
+                    if let Format::Csv { delimiter } = self.format { delimiter } else { b',' };
+                let [separator, delimiter] = [separator, delimiter].map(separator_name);
+                let text = format!(
+                    "the quote at offset {} follows a {separator} and is not closed in its line, \
+                     but the delimiter is a {delimiter}",
+                    offset(at)
+                );
+                return Error::new(ErrorKind::BadDelimiter, text);
             }
         };
         let offset = offset(begin);
