@@ -2,6 +2,7 @@
 
 mod column;
 mod compressed;
+mod found;
 mod plain_file;
 mod records;
 mod scan;
@@ -20,6 +21,7 @@ pub use column::Column;
 pub(crate) use column::weight;
 pub(crate) use column::{HeaderLine, Picker};
 use compressed::Encoding;
+pub use found::LayoutChoice;
 use plain_file::Descriptors;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::OpenFile;
@@ -156,24 +158,28 @@ impl Population {
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
         }
-        let is_text = self.format.is_text();
-        let reader = |file: File| -> Box<dyn Read + Send> {
-            if is_text { compressed::sniffed(file) } else { Box::new(file) }
-        };
+        let format = self.format;
         let named = Encoding::from_path(path);
         let source = if metadata.is_file() && !has_no_size(&file, &metadata) {
-            // Records of a fixed size may begin with any bytes.
-            let sniffed = if is_text { compressed::sniff(&file)? } else { None };
+            let encoding = match named {
+                Some(encoding) => {
+                    compressed::check_name(encoding, &file, format)?;
+                    named
+                }
+                // Records of a fixed size may begin with any bytes.
+                None if format.is_text() => compressed::sniff(&file, format)?,
+                None => None,
+            };
             let path = (!has_no_path).then_some(path);
             let file = PlainFile::new(file, path, &metadata, &self.descriptors);
-            match named.or(sniffed) {
+            match encoding {
                 Some(encoding) => Source::Compressed(file, encoding),
                 None => Source::File(file),
             }
         } else {
             Source::Stream(Some(match named {
-                Some(encoding) => compressed::decoder(encoding, file).map_err(io)?,
-                None => reader(file),
+                Some(encoding) => compressed::decoded(encoding, file, format).map_err(io)?,
+                None => stream_reader(file, format),
             }))
         };
         Ok(Input { path: path.to_owned(), source })
@@ -203,9 +209,7 @@ impl Population {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn push_stream(&mut self, name: impl Into<PathBuf>, reader: impl Read + Send + 'static) {
-        let reader =
-            if self.format.is_text() { compressed::sniffed(reader) } else { Box::new(reader) };
-        let source = Source::Stream(Some(reader));
+        let source = Source::Stream(Some(stream_reader(reader, self.format)));
         self.inputs.push(Input { path: name.into(), source });
     }
 
@@ -334,6 +338,11 @@ impl Population {
         }
         Ok(note)
     }
+}
+
+/// Records of a fixed size may begin with any bytes; text may be compressed.
+fn stream_reader(reader: impl Read + Send + 'static, format: Format) -> Box<dyn Read + Send> {
+    if format.is_text() { compressed::sniffed(reader, format) } else { Box::new(reader) }
 }
 
 /// Whether the size of a file says nothing about its content, as in `/proc`, where it is 0, and in

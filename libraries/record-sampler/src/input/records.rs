@@ -109,6 +109,18 @@ impl<R: Read> Records<R> {
         }
     }
 
+    /// Appends the lines that begin with one of these texts, up to one that does not.
+    fn take_prefixed(&mut self, prefixes: &[String], out: &mut Vec<u8>) -> Result<()> {
+        let longest = prefixes.iter().map(String::len).max().unwrap_or(0);
+        loop {
+            let start = self.peek(longest)?;
+            if !prefixes.iter().any(|prefix| start.starts_with(prefix.as_bytes())) {
+                return Ok(());
+            }
+            self.take_line(out)?;
+        }
+    }
+
     /// Appends this many bytes. A stream with fewer is an error.
     fn take_bytes(&mut self, len: u64, out: &mut Vec<u8>) -> Result<()> {
         while (out.len() as u64) < len {
@@ -359,10 +371,9 @@ impl<R: Read> Records<R> {
                 }
             }
             HeaderRule::Prefix(prefix) => {
-                while self.peek(prefix.len())?.starts_with(prefix.as_bytes()) {
-                    self.take_line(&mut header)?;
-                }
+                self.take_prefixed(std::slice::from_ref(prefix), &mut header)?;
             }
+            HeaderRule::Prefixes(prefixes) => self.take_prefixed(prefixes, &mut header)?,
             HeaderRule::Bytes(_) | HeaderRule::Magic(_) => {
                 self.take_bytes(rule.bytes(), &mut header)?;
             }

@@ -17,7 +17,7 @@ fn naive(name: &str, text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let prefixed = |mark: u8| behind(lines().take_while(|line| line[0] == mark).count());
     let (kind, samples) = name.split_once(':').unwrap_or((name, "0"));
     let (header, skipped) = match kind {
-        "vcf" => prefixed(b'#'),
+        "vcf" | "gff" | "bed" => prefixed(b'#'),
         "sam" => prefixed(b'@'),
         "hapmap" => behind(1),
         _ => behind(0),
@@ -123,7 +123,7 @@ proptest! {
         n in 0u64..20,
         seed: u64,
     ) {
-        for (name, mark) in [("vcf", "#"), ("sam", "@")] {
+        for (name, mark) in [("vcf", "#"), ("gff", "#"), ("bed", "#"), ("sam", "@")] {
             let header = header.iter().fold(String::new(), |text, line| text + mark + line);
             check(name, (header + &rows.concat()).as_bytes(), n, seed);
         }
