@@ -1,5 +1,5 @@
-//! What `bytelab sample` takes files for, as a user sees it: by their names, by their first bytes, or
-//! as a flag says.
+//! What `bytelab sample` takes files for, as a user sees it: by their names, by their first bytes,
+//! or as a flag says.
 
 use crate::program::{World, fed};
 

@@ -206,7 +206,7 @@ impl Format {
 /// | `jsonl` | lines of JSON | |
 /// | `vcf`, `gff` | lines with tabs between their fields | lines that begin with `#` |
 /// | `sam` | the same | lines that begin with `@` |
-/// | `bed` | the same, as the UCSC browser reads them | lines that begin with `#`, `track` or `browser` |
+/// | `bed` | the same, of the UCSC browser | lines that begin with `#`, `track` or `browser` |
 /// | `tped` | lines with blanks between their fields | |
 /// | `hapmap` | the same | one line |
 /// | `fastq` | four lines | |

@@ -296,8 +296,8 @@ fn key_columns(text: &str, layout: Option<&Layout>) -> Column {
     }
 }
 
-/// With a header that names columns, a column has a name, and the name may be `2`. Those of SAM, GFF
-/// and BED have none.
+/// With a header that names columns, a column has a name, and the name may be `2`. Those of SAM,
+/// GFF and BED have none.
 fn column(text: &str, layout: Option<&Layout>) -> Column {
     let has_numbers = layout.is_some_and(|layout| {
         let is_nameless = ["sam", "gff", "bed"].contains(&layout.name.as_str());
