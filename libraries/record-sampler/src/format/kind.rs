@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::{Format, SEPARATORS};
+use super::Format;
+use super::splitter::SEPARATORS;
 use crate::{Error, ErrorKind};
 
 /// As many first bytes show what a file is: the mark of tar is at 257.

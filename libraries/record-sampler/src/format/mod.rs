@@ -16,7 +16,6 @@ pub(crate) use kind::{
     START_BYTES, header_delimiter, kind_of_name, kind_of_start, parquet_refusal, refusal,
     unpacked_path,
 };
-use splitter::SEPARATORS;
 pub(crate) use splitter::{RecordFlaw, Splitter, separator_name, trimmed};
 
 /// The format of the records of an input, and so their ends.

@@ -246,7 +246,7 @@ impl LayoutChoice {
     fn found(&self, population: &mut Population) -> Result<Layout> {
         let mut all: Option<(&str, FoundBy, PathBuf)> = None;
         for number in 0..population.inputs.len() {
-            let (kind, by) = self.kind(population, number)?;
+            let Some((kind, by)) = self.kind(population, number)? else { continue };
             let path = &population.inputs[number].path;
             match &all {
                 Some((other, ..)) if *other == kind => {}
@@ -270,8 +270,12 @@ impl LayoutChoice {
         Ok(layout)
     }
 
-    /// The format of an input, and what showed it.
-    fn kind(&self, population: &mut Population, number: usize) -> Result<(&'static str, FoundBy)> {
+    /// The format of an input, and what showed it; none, if it is empty and its name says nothing.
+    fn kind(
+        &self,
+        population: &mut Population,
+        number: usize,
+    ) -> Result<Option<(&'static str, FoundBy)>> {
         let input = &population.inputs[number];
         let named = kind_of_name(&input.path);
         let is_stream = matches!(input.source, Source::Stream(_));
@@ -279,10 +283,13 @@ impl LayoutChoice {
             let start = population.peek(number, &|start| start.len() >= START_BYTES)?;
             let found = kind_of_start(&start);
             if let Some(found) = found.filter(|found| named.is_none() || *found == "plink-bed") {
-                return Ok((found, FoundBy::Content));
+                return Ok(Some((found, FoundBy::Content)));
+            }
+            if named.is_none() && start.is_empty() {
+                return Ok(None);
             }
         }
-        Ok((named.unwrap_or(self.unknown()), FoundBy::Name))
+        Ok(Some((named.unwrap_or(self.unknown()), FoundBy::Name)))
     }
 }
 

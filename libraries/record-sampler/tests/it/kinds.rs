@@ -199,6 +199,10 @@ fn files_of_different_formats_need_a_name_for_both() {
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::BadRequest, text));
     let (mut population, _) = LayoutChoice::named("csv").open([&table, &lines]).unwrap();
     assert_eq!(Sampler::exactly(2).records(&mut population).unwrap(), [b"1\n"; 2]);
+    let empty = file(dir.path(), "empty", "");
+    let (_, layout) = LayoutChoice::default().open([&empty, &table]).unwrap();
+    assert_eq!(layout.name, "csv");
+    assert_eq!(LayoutChoice::default().find([&empty]).unwrap().name, "lines");
 }
 
 #[test]
