@@ -11,6 +11,7 @@ import os
 
 from ._frames import frame
 from ._native import Part, SampleError, Sampler, Sketch
+from ._native import layout as _layout
 from ._native import parts as _parts
 
 __all__ = [
@@ -22,24 +23,33 @@ PART_BYTES = 64 << 20
 
 
 def sample(
-    paths, n=None, seed=0, *, to="list", format="lines", header=False, max_record=None, **choices
+    paths, n=None, seed=0, *, to="list", format=None, header=None, delimiter=None,
+    max_record=None, **choices
 ):
     """Draws records of files, which are one population: exactly `n`, or each with `probability`.
 
     The same seed gives the same records as `bytelab sample`. `to` is "list" (of bytes), "pandas",
-    "polars" or "arrow". The other choices are those of `Sampler`: `probability`, `at_most`,
-    `weight`, `per`, `with_replacement`, `systematic`, `invert`, `shuffle`, `mergeable`.
+    "polars" or "arrow". The format is found by the endings of the names, as in `x.csv.gz`, or else
+    by the first bytes, unless `format` names it; `csv` and `tsv` have a header, unless `header` is
+    False, and the delimiter that it shows, unless `delimiter` is another one. The other choices are
+    those of `Sampler`: `probability`, `at_most`, `weight`, `per`, `with_replacement`, `systematic`,
+    `invert`, `shuffle`, `mergeable`.
     """
     sampler = Sampler(n, seed=seed, **choices)
-    population = {"format": format, "header": header, "max_record": max_record}
+    paths, layout = _list(paths), {"format": format, "header": header, "delimiter": delimiter}
     if to == "list":
-        return sampler.records(_list(paths), **population)
-    return frame(sampler.text(_list(paths), **population), to, format, header)
+        return sampler.records(paths, max_record=max_record, **layout)
+    return frame(sampler.text(paths, max_record=max_record, **layout), to, *_layout(paths, **layout))
 
 
-def parts(paths, part_bytes=PART_BYTES, *, format="lines", header=False, max_record=None):
+def parts(
+    paths, part_bytes=PART_BYTES, *, format=None, header=None, delimiter=None, max_record=None
+):
     """Divides files into parts, which other processes may sketch, count or fetch from."""
-    return _parts(_list(paths), part_bytes, format=format, header=header, max_record=max_record)
+    return _parts(
+        _list(paths), part_bytes, format=format, header=header, delimiter=delimiter,
+        max_record=max_record,
+    )
 
 
 def sketch(part, n, seed=0, *, weight=None, per=None, at_most=False, progress=None):
@@ -73,10 +83,11 @@ def _list(paths):
     return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
-def _part(path, file, start, stop, format, header, max_record):
+def _part(path, file, start, stop, format, header, delimiter, max_record):
     """Makes a part that was pickled."""
     return Part(
-        path, file=file, start=start, stop=stop, format=format, header=header, max_record=max_record
+        path, file=file, start=start, stop=stop, format=format, header=header, delimiter=delimiter,
+        max_record=max_record,
     )
 
 

@@ -17,8 +17,9 @@ def sample(
     seed: int = 0,
     *,
     to: str = "list",
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
     probability: float | None = None,
     at_most: bool = False,
@@ -34,8 +35,9 @@ def parts(
     paths: _Paths,
     part_bytes: int = ...,
     *,
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
 ) -> list[Part]: ...
 def sketch(

@@ -5,7 +5,7 @@ import io
 from ._native import SampleError
 
 
-def frame(text, to, format, header):
+def frame(text, to, format, header, delimiter):
     """The table of a sample that is text."""
     make = {"pandas": _pandas, "polars": _polars, "arrow": _arrow}.get(to)
     if make is None:
@@ -14,7 +14,7 @@ def frame(text, to, format, header):
         raise SampleError("records of a fixed size are no table: only a list of them is possible")
     if format not in ("lines", "csv", "tsv", "jsonl"):
         raise SampleError(f"records of {format} are no table: only a list of them is possible")
-    return make(text, {"csv": ",", "tsv": "\t"}.get(format), format, header)
+    return make(text, delimiter, format, header)
 
 
 def _lines(text, header):

@@ -11,8 +11,9 @@ class Part:
         file: int = 0,
         start: int = 0,
         stop: int = ...,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> Part: ...
     @property
@@ -27,6 +28,8 @@ class Part:
     def format(self) -> str: ...
     @property
     def header(self) -> bool: ...
+    @property
+    def delimiter(self) -> str | None: ...
     @property
     def max_record(self) -> int: ...
     def count(self) -> int: ...
@@ -53,16 +56,18 @@ class Sampler:
         self,
         paths: Sequence[str | PathLike[str]],
         *,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> list[bytes]: ...
     def text(
         self,
         paths: Sequence[str | PathLike[str]],
         *,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> bytes: ...
     def sketch(self, part: Part, progress: Callable[[int], object] | None = None) -> Sketch: ...
@@ -81,11 +86,19 @@ class Sketch:
     @property
     def seen(self) -> int: ...
 
+def layout(
+    paths: Sequence[str | PathLike[str]],
+    *,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+) -> tuple[str, bool, str | None]: ...
 def parts(
     paths: Sequence[str | PathLike[str]],
     part_bytes: int,
     *,
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
 ) -> list[Part]: ...

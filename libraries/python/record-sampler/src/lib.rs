@@ -14,6 +14,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sampler::Sampler>()?;
     module.add_class::<sketch::Sketch>()?;
     module.add("SampleError", module.py().get_type::<failure::SampleError>())?;
+    module.add_function(wrap_pyfunction!(part::layout, module)?)?;
     module.add_function(wrap_pyfunction!(part::parts, module)?)?;
     Ok(())
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use record_sampler::{Layout, Population};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
 
-use crate::failure::raised;
+use crate::failure::{raised, refused};
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -15,36 +15,39 @@ pub(crate) struct Part {
     pub(crate) part: record_sampler::Part,
     /// The name of its format, by which it is pickled.
     format: String,
-    /// Whether the header is the first record, instead of what the format says.
-    header: bool,
+    /// Whether the first record is the header, instead of what the format says.
+    header: Option<bool>,
+    /// The separator of the fields of CSV.
+    delimiter: Option<char>,
 }
 
 #[pymethods]
 impl Part {
     #[new]
     #[pyo3(signature = (
-        path, *, file = 0, start = 0, stop = u64::MAX, format = "lines", header = false,
-        max_record = None,
+        path, *, file = 0, start = 0, stop = u64::MAX, format = None, header = None,
+        delimiter = None, max_record = None,
     ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
+        py: Python<'_>,
         path: PathBuf,
         file: u64,
         start: u64,
         stop: u64,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let layout = Layout::named(format, Some(&path)).map_err(raised)?;
+        let layout = choice(format, header, delimiter)?.find([&path]).map_err(raised)?;
+        warn(py, &layout)?;
         let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
-        let mut part = part.with_header_rule(layout.header);
-        if header {
-            part = part.with_header();
-        }
+        let mut part = part.with_header_rule(layout.header.clone());
         if let Some(bytes) = max_record {
             part = part.with_max_record(bytes);
         }
-        Ok(Part { part, format: layout.name, header })
+        Ok(Part { part, delimiter: delimiter_of(&layout), format: layout.name, header })
     }
 
     #[getter]
@@ -74,7 +77,12 @@ impl Part {
 
     #[getter]
     fn header(&self) -> bool {
-        self.header
+        self.part.header == HeaderRule::Record
+    }
+
+    #[getter]
+    fn delimiter(&self) -> Option<char> {
+        self.delimiter
     }
 
     #[getter]
@@ -101,10 +109,10 @@ impl Part {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Part>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
-        let Part { part, format, header } = slf.get().clone();
+        let Part { part, format, header, delimiter } = slf.get().clone();
         let record_sampler::Part { file, path, from, to, max_record, .. } = part;
         let module = slf.py().import("record_sampler")?;
-        let state = (path, file, from, to, format, header, max_record);
+        let state = (path, file, from, to, format, header, delimiter, max_record);
         Ok((module.getattr("_part")?, state))
     }
 
@@ -116,52 +124,91 @@ impl Part {
     }
 }
 
-type Pickled = (PathBuf, u64, u64, u64, String, bool, u64);
+type Pickled = (PathBuf, u64, u64, u64, String, Option<bool>, Option<char>, u64);
 
 /// Divides files into parts of about this size.
 #[pyfunction]
-#[pyo3(signature = (paths, part_bytes, *, format = "lines", header = false, max_record = None))]
+#[pyo3(signature = (
+    paths, part_bytes, *, format = None, header = None, delimiter = None, max_record = None,
+))]
 #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
 pub(crate) fn parts(
+    py: Python<'_>,
     paths: Vec<PathBuf>,
     part_bytes: u64,
-    format: &str,
-    header: bool,
+    format: Option<&str>,
+    header: Option<bool>,
+    delimiter: Option<char>,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let layout = layout(&paths, format)?;
-    let format = layout.name.clone();
-    let population = opened_by(&paths, layout, header, max_record)?;
+    let choice = choice(format, header, delimiter)?;
+    let (population, layout) = opened(py, &paths, &choice, max_record)?;
+    let (format, delimiter) = (&layout.name, delimiter_of(&layout));
     let parts = population.parts(part_bytes).map_err(raised)?;
-    Ok(parts.into_iter().map(|part| Part { part, format: format.clone(), header }).collect())
+    let part = |part| Part { part, format: format.clone(), header, delimiter };
+    Ok(parts.into_iter().map(part).collect())
 }
 
-pub(crate) fn opened(
-    paths: &[PathBuf],
-    format: &str,
-    header: bool,
-    max_record: Option<u64>,
-) -> PyResult<Population> {
-    opened_by(paths, layout(paths, format)?, header, max_record)
+/// The layout of files: the name of the format, whether the first record is the header, and the
+/// separator of the fields of CSV.
+#[pyfunction]
+#[pyo3(signature = (paths, *, format = None, header = None, delimiter = None))]
+#[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
+pub(crate) fn layout(
+    paths: Vec<PathBuf>,
+    format: Option<&str>,
+    header: Option<bool>,
+    delimiter: Option<char>,
+) -> PyResult<(String, bool, Option<char>)> {
+    let layout = choice(format, header, delimiter)?.find(&paths).map_err(raised)?;
+    let (has_header, delimiter) = (layout.header == HeaderRule::Record, delimiter_of(&layout));
+    Ok((layout.name, has_header, delimiter))
 }
 
-fn layout(paths: &[PathBuf], format: &str) -> PyResult<Layout> {
-    Layout::named(format, paths.first().map(PathBuf::as_path)).map_err(raised)
-}
-
-fn opened_by(
-    paths: &[PathBuf],
-    layout: Layout,
-    header: bool,
-    max_record: Option<u64>,
-) -> PyResult<Population> {
-    let population = Population::open(paths, layout.format).map_err(raised)?;
-    let mut population = population.with_header_rule(layout.header);
-    if header {
-        population = population.with_header();
+/// What the arguments say of the layout of files.
+pub(crate) fn choice(
+    format: Option<&str>,
+    header: Option<bool>,
+    delimiter: Option<char>,
+) -> PyResult<LayoutChoice> {
+    let mut choice = format.map(LayoutChoice::named).unwrap_or_default();
+    if let Some(delimiter) = delimiter {
+        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        choice = choice.with_delimiter(byte.ok_or_else(|| refused("a delimiter is one byte"))?);
     }
+    Ok(match header {
+        Some(true) => choice.with_header_rule(HeaderRule::Record),
+        Some(false) => choice.with_header_rule(HeaderRule::None),
+        None => choice,
+    })
+}
+
+/// The files, and their layout.
+pub(crate) fn opened(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    choice: &LayoutChoice,
+    max_record: Option<u64>,
+) -> PyResult<(Population, Layout)> {
+    let (mut population, layout) = choice.open(paths).map_err(raised)?;
+    warn(py, &layout)?;
     if let Some(bytes) = max_record {
         population = population.with_max_record(bytes);
     }
-    Ok(population)
+    Ok((population, layout))
+}
+
+/// Warns of what the content of a file decided.
+fn warn(py: Python<'_>, layout: &Layout) -> PyResult<()> {
+    if let Some(note) = &layout.note {
+        py.import("warnings")?.call_method1("warn", (note,))?;
+    }
+    Ok(())
+}
+
+fn delimiter_of(layout: &Layout) -> Option<char> {
+    match layout.format {
+        Format::Csv { delimiter } => Some(char::from(delimiter)),
+        _ => None,
+    }
 }

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use record_sampler::{Column, ErrorKind};
 
 use crate::failure::{raised, refused};
-use crate::part::{Part, opened};
+use crate::part::{Part, choice, opened};
 use crate::sketch::Sketch;
 
 /// How many records to draw, and how.
@@ -91,33 +91,37 @@ impl Sampler {
     }
 
     /// The chosen records of these files.
-    #[pyo3(signature = (paths, *, format = "lines", header = false, max_record = None))]
+    #[pyo3(signature = (paths, *, format = None, header = None, delimiter = None, max_record = None))]
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn records<'py>(
         &self,
         py: Python<'py>,
         paths: Vec<PathBuf>,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let mut population = opened(&paths, format, header, max_record)?;
+        let choice = choice(format, header, delimiter)?;
+        let (mut population, _) = opened(py, &paths, &choice, max_record)?;
         let records = self.run(py, None, |sampler| sampler.records(&mut population))?;
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
 
     /// The header and the chosen records of these files, as they are written.
-    #[pyo3(signature = (paths, *, format = "lines", header = false, max_record = None))]
+    #[pyo3(signature = (paths, *, format = None, header = None, delimiter = None, max_record = None))]
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn text<'py>(
         &self,
         py: Python<'py>,
         paths: Vec<PathBuf>,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut population = opened(&paths, format, header, max_record)?;
+        let choice = choice(format, header, delimiter)?;
+        let (mut population, _) = opened(py, &paths, &choice, max_record)?;
         let mut out = Vec::new();
         self.run(py, None, |sampler| sampler.write(&mut population, &mut out))?;
         Ok(PyBytes::new(py, &out))
