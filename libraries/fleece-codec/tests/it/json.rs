@@ -134,6 +134,11 @@ fn errors_say_where() {
     check("[1 2]", 1, 4, "expected `,` or `]`, found `2`");
     check("[1]\u{1}", 1, 4, "expected the end, found byte 0x01");
     check("\n\"abc\\q\"", 2, 5, "an escape that is none");
+    check("\"\\u12\"", 1, 2, "an escape that is none");
+    check("\"\\ud83d\\u00\"", 1, 8, "an escape that is none");
+    for half in ["\\ud800", "\\uDC00", "\\ud800\\u0041", "\\ud800\\ud800\\udc00", "\\ud800x"] {
+        check(&format!("[\"a{half}\"]"), 1, 4, "half of a surrogate pair, which is no character");
+    }
     check("[1.x]", 1, 4, "expected a number, found `x`");
     check("[1,01]", 1, 5, "expected a number, found `1`");
 }
