@@ -131,7 +131,7 @@ pub struct SampleArgs {
 
 const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV or of lines with fields.\n\
                      A KEY may have several, with commas between them: `--per city,kind=10`.\n\
-                     Parquet goes with neither --shuffle nor --with-replacement.\n\
+                     Parquet goes with none of --shuffle, --with-replacement and --groups.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 #[derive(Clone, Copy, ValueEnum)]
