@@ -106,6 +106,7 @@ impl Error {
     }
 
     /// Adds the number of the record, counted from 1.
+    #[cfg(feature = "parquet")]
     #[cold]
     pub(crate) fn in_record(mut self, rank: u64) -> Error {
         self.0.message = format!("record {}: {}", rank + 1, self.0.message);

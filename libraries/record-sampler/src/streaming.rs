@@ -132,7 +132,7 @@ pub(crate) fn split_strata(
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.pick(record.bytes).map_err(|error| record.named(error))?;
         let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
         outputs[part].piece(record.bytes)?;
         outputs[part].end(place(&record), record.is_after_crlf)?;
@@ -223,7 +223,7 @@ impl Chooser<'_> {
             if picker.as_ref().is_some_and(|picker| picker.is_blank(record.bytes)) {
                 continue;
             }
-            let of_record = |error: Error| error.in_record(record.rank);
+            let of_record = |error: Error| record.named(error);
             let weight = match (weight, &picker) {
                 (Some(Weight::Function(function)), _) => function(record.bytes),
                 (_, Some(picker)) => picker.weight(record.bytes).map_err(of_record)?,
@@ -248,7 +248,7 @@ impl Chooser<'_> {
             if picker.is_blank(record.bytes) {
                 continue;
             }
-            let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+            let key = picker.pick(record.bytes).map_err(|error| record.named(error))?;
             strata.offer(&key, || K::keep(&record));
         }
         let least = self.sampler.least_of_each();
@@ -337,7 +337,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.pick(record.bytes).map_err(|error| record.named(error))?;
         sizes.count(&key);
     }
     Ok(sizes)
@@ -490,7 +490,7 @@ fn each(
         if picker.is_blank(record.bytes) {
             continue;
         }
-        let key = picker.pick(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.pick(record.bytes).map_err(|error| record.named(error))?;
         take(Rng::new(sampler.seed ^ key_seed(&key)).next_u64(), &key, &record)?;
     }
     Ok(())
