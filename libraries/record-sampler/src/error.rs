@@ -34,6 +34,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The request is invalid, or impossible for this kind of input.
     BadRequest,
+    /// The request needs the number of records before they are drawn, which a stream does not have.
+    NeedsFile,
     /// The progress callback stopped the work.
     Stopped,
 }

@@ -76,7 +76,7 @@ pub(crate) fn write(
 ) -> Result<Stats> {
     if sampler.is_inverted && !matches!(sampler.amount, Amount::Share(_)) {
         let text = "the rest of a stream is known only at its end: give a file, or a probability";
-        return Err(Error::new(ErrorKind::BadRequest, text));
+        return Err(Error::new(ErrorKind::NeedsFile, text));
     }
     let is_file = population.files().is_some();
     let quota = match &sampler.key {

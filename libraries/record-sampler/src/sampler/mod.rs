@@ -506,7 +506,8 @@ impl Sampler {
         self.check_share(population)?;
         if self.is_systematic && (self.method == FetchMethod::Stream || !population.can_be_reread())
         {
-            return bad("a systematic sample needs the number of records: give a file");
+            let text = "a systematic sample needs the number of records: give a file";
+            return Err(Error::new(ErrorKind::NeedsFile, text));
         }
         population.header.check(population.format)?;
         if self.keeps_index && population.format.lines_each().is_none() {
@@ -546,7 +547,8 @@ impl Sampler {
             return bad("a share of all records is drawn plainly: of strata give a probability");
         }
         if self.method == FetchMethod::Stream || !population.can_be_reread() {
-            return bad("a share of all records needs their number: give a file");
+            let text = "a share of all records needs their number: give a file";
+            return Err(Error::new(ErrorKind::NeedsFile, text));
         }
         Ok(())
     }

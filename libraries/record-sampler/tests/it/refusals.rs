@@ -221,7 +221,7 @@ fn conflicting_options_are_refused() {
         &Sampler::exactly(1).systematic().by(FetchMethod::Stream),
         &path,
         Format::Lines,
-        bad,
+        ErrorKind::NeedsFile,
         text,
     );
     let text = "only files of lines have an index";
