@@ -235,6 +235,35 @@ fn long_integer(record: &[u8], name: &str) -> Option<String> {
     (is_integer && text.len() > 18).then(|| text.to_owned())
 }
 
+impl Format {
+    /// The fields of a record without its line end: of CSV without their quotes, of lines with
+    /// fields as they are. A record of another format is one field.
+    ///
+    /// ```
+    /// use record_sampler::Format;
+    /// let csv = Format::Csv { delimiter: b',' };
+    /// assert_eq!(csv.fields(b"1,\"a \"\"b\"\"\nc\",\r\n"), [&b"1"[..], b"a \"b\"\nc", b""]);
+    /// assert_eq!(Format::Lines.fields(b"1,\"a\"\r\n"), [&b"1,\"a\""[..]]);
+    /// ```
+    pub fn fields(self, record: &[u8]) -> Vec<Cow<'_, [u8]>> {
+        match (self, self.end()) {
+            (Format::Csv { delimiter }, _) => fields(record, delimiter).collect(),
+            (Format::Fields { delimiter }, _) => {
+                plain_fields(record, delimiter).map(Cow::Borrowed).collect()
+            }
+            (_, None) => vec![Cow::Borrowed(record)],
+            (_, Some(end)) => {
+                let line = record.strip_suffix(&[end]);
+                let line = line.map(|line| match line {
+                    [line @ .., b'\r'] if end == b'\n' => line,
+                    line => line,
+                });
+                vec![Cow::Borrowed(line.unwrap_or(record))]
+            }
+        }
+    }
+}
+
 /// The fields of a CSV record without their quotes.
 pub(super) fn fields(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
@@ -318,6 +347,24 @@ mod tests {
         check("\"a,\"\"b\"\"\nc\",d", &["a,\"b\"\nc", "d"]);
         check("\"a\"b,c", &["ab", "c"]);
         check("\"open", &["open"]);
+    }
+
+    #[test]
+    fn a_record_of_each_format_has_fields_without_its_end() {
+        let check = |format: Format, record: &str, expected: &[&str]| {
+            let text = |field: &Cow<'_, [u8]>| String::from_utf8_lossy(field).into_owned();
+            let fields: Vec<String> = format.fields(record.as_bytes()).iter().map(text).collect();
+            assert_eq!(fields, expected, "{format:?} {record:?}");
+        };
+        check(Format::Csv { delimiter: b';' }, "1;\"a\n;b\";\r\n", &["1", "a\n;b", ""]);
+        check(Format::Fields { delimiter: b' ' }, " a \t\"b\n", &["a", "\"b"]);
+        check(Format::Lines, "a,b\r\n", &["a,b"]);
+        check(Format::Lines, "a\r", &["a\r"]);
+        check(Format::Lines, "\n", &[""]);
+        check(Format::JsonLines, "{}", &["{}"]);
+        check(Format::Separated { separator: 0 }, "a\r\0", &["a\r"]);
+        check(Format::LineGroups { lines: 2 }, "a\r\nb\r\n", &["a\r\nb"]);
+        check(Format::Fixed(2), "a\n", &["a\n"]);
     }
 
     #[test]

@@ -84,6 +84,18 @@ pub(crate) enum Weight {
     Function(WeightOf),
 }
 
+/// A sample as a list: see [`Sampler::draw`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DrawnRecords {
+    /// The header of the first input that has one, with its line end; empty if there is none.
+    pub header: Vec<u8>,
+    /// The chosen records.
+    pub records: Vec<Vec<u8>>,
+    /// The counts and the method.
+    pub stats: Stats,
+}
+
 /// The counts and the method of a drawn sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
