@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use record_sampler::{Layout, Population};
+use record_sampler::Layout;
 
-use crate::failure::raised;
+use crate::failure::{PythonFailure, raised};
+use crate::inputs::Inputs;
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -103,9 +104,9 @@ impl Part {
     fn __reduce__<'py>(slf: &Bound<'py, Part>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let Part { part, format, header } = slf.get().clone();
         let record_sampler::Part { file, path, from, to, max_record, .. } = part;
-        let module = slf.py().import("record_sampler")?;
+        let module = slf.py().import("record_sampler._api")?;
         let state = (path, file, from, to, format, header, max_record);
-        Ok((module.getattr("_part")?, state))
+        Ok((module.getattr("part")?, state))
     }
 
     fn __repr__(&self) -> String {
@@ -121,47 +122,17 @@ type Pickled = (PathBuf, u64, u64, u64, String, bool, u64);
 /// Divides files into parts of about this size.
 #[pyfunction]
 #[pyo3(signature = (paths, part_bytes, *, format = "lines", header = false, max_record = None))]
-#[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
 pub(crate) fn parts(
-    paths: Vec<PathBuf>,
+    paths: &Bound<'_, PyAny>,
     part_bytes: u64,
     format: &str,
     header: bool,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let layout = layout(&paths, format)?;
+    let inputs = Inputs::new(paths)?;
+    let layout = inputs.layout(format)?;
     let format = layout.name.clone();
-    let population = opened_by(&paths, layout, header, max_record)?;
+    let population = inputs.population(layout, header, max_record, &PythonFailure::default())?;
     let parts = population.parts(part_bytes).map_err(raised)?;
     Ok(parts.into_iter().map(|part| Part { part, format: format.clone(), header }).collect())
-}
-
-pub(crate) fn opened(
-    paths: &[PathBuf],
-    format: &str,
-    header: bool,
-    max_record: Option<u64>,
-) -> PyResult<Population> {
-    opened_by(paths, layout(paths, format)?, header, max_record)
-}
-
-fn layout(paths: &[PathBuf], format: &str) -> PyResult<Layout> {
-    Layout::named(format, paths.first().map(PathBuf::as_path)).map_err(raised)
-}
-
-fn opened_by(
-    paths: &[PathBuf],
-    layout: Layout,
-    header: bool,
-    max_record: Option<u64>,
-) -> PyResult<Population> {
-    let population = Population::open(paths, layout.format).map_err(raised)?;
-    let mut population = population.with_header_rule(layout.header);
-    if header {
-        population = population.with_header();
-    }
-    if let Some(bytes) = max_record {
-        population = population.with_max_record(bytes);
-    }
-    Ok(population)
 }
