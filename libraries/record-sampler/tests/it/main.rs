@@ -39,5 +39,7 @@ mod shuffled;
 mod sketch;
 mod strata;
 mod streams;
+#[cfg(feature = "json")]
+mod suites;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;
