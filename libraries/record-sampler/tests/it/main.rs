@@ -30,6 +30,8 @@ mod parquet_codecs;
 mod parquet_parts;
 #[cfg(feature = "parquet")]
 mod parquet_rows;
+#[cfg(all(feature = "json", feature = "parquet"))]
+mod parquet_suite;
 mod probability;
 mod ranks;
 mod records;
