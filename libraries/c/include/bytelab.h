@@ -95,17 +95,23 @@ typedef struct BytelabSampleOptions {
   uint64_t n;
   // The same seed gives the same records.
   uint64_t seed;
-  // `lines` (also if it is null), `csv`, `tsv`, `jsonl`, `vcf`, `sam`, `tped`, `hapmap`,
-  // `fastq`, `fasta`, `plink-bed` or `fixed:BYTES`.
+  // `lines`, `csv`, `tsv`, `jsonl`, `vcf`, `gff`, `sam`, `bed`, `tped`, `hapmap`, `fastq`,
+  // `fasta`, `plink-bed` or `fixed:BYTES`; or null: by the endings of the names, as in
+  // `x.csv.gz`, else by the first bytes, else `lines`.
   const char *format;
   // The name of a column of weights, or null.
   const char *weight;
   // The name of a column: `n` records for each of its values; or null.
   const char *per;
-  // The first record of each file is its header.
+  // The first record of each file is its header. So it is of `csv` and `tsv`.
   bool header;
+  // There is no header, of `csv` and `tsv` neither.
+  bool no_header;
   // All records, if there are fewer than `n`.
   bool at_most;
+  // The separator of the fields of `csv` and `tsv`; 0: what the header shows, if that is clear,
+  // else a comma; a tab for `tsv`.
+  uint8_t delimiter;
 } BytelabSampleOptions;
 
 // How to read. All that is zero is the default.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use record_sampler::{Layout, Population, Sampler};
+use record_sampler::{HeaderRule, LayoutChoice, Sampler};
 
 use crate::pointers::{self, BytelabBytes};
 use crate::status::{self, BytelabError, BytelabStatus, Failure};
@@ -18,17 +18,23 @@ pub struct BytelabSampleOptions {
     pub n: u64,
     /// The same seed gives the same records.
     pub seed: u64,
-    /// `lines` (also if it is null), `csv`, `tsv`, `jsonl`, `vcf`, `sam`, `tped`, `hapmap`,
-    /// `fastq`, `fasta`, `plink-bed` or `fixed:BYTES`.
+    /// `lines`, `csv`, `tsv`, `jsonl`, `vcf`, `gff`, `sam`, `bed`, `tped`, `hapmap`, `fastq`,
+    /// `fasta`, `plink-bed` or `fixed:BYTES`; or null: by the endings of the names, as in
+    /// `x.csv.gz`, else by the first bytes, else `lines`.
     pub format: *const c_char,
     /// The name of a column of weights, or null.
     pub weight: *const c_char,
     /// The name of a column: `n` records for each of its values; or null.
     pub per: *const c_char,
-    /// The first record of each file is its header.
+    /// The first record of each file is its header. So it is of `csv` and `tsv`.
     pub header: bool,
+    /// There is no header, of `csv` and `tsv` neither.
+    pub no_header: bool,
     /// All records, if there are fewer than `n`.
     pub at_most: bool,
+    /// The separator of the fields of `csv` and `tsv`; 0: what the header shows, if that is clear,
+    /// else a comma; a tab for `tsv`.
+    pub delimiter: u8,
 }
 
 /// The records of a sample.
@@ -53,10 +59,8 @@ pub unsafe extern "C" fn bytelab_sample(
         // SAFETY: the caller vouches for it.
         let paths = unsafe { owned(paths, path_count) }?;
         // SAFETY: the caller vouches for its texts.
-        let (sampler, format) = unsafe { request(options) }?;
-        let layout = Layout::named(&format, paths.first().map(PathBuf::as_path))?;
-        let population = Population::open(&paths, layout.format)?.with_header_rule(layout.header);
-        let mut population = if options.header { population.with_header() } else { population };
+        let (sampler, choice) = unsafe { request(options) }?;
+        let (mut population, _) = choice.open(&paths)?;
         *out = pointers::handle(BytelabRecords(sampler.records(&mut population)?));
         Ok(())
     };
@@ -111,7 +115,7 @@ unsafe fn owned(paths: *const *const c_char, count: usize) -> Result<Vec<PathBuf
     (0..count).map(path).collect()
 }
 
-unsafe fn request(options: &BytelabSampleOptions) -> Result<(Sampler, String), Failure> {
+unsafe fn request(options: &BytelabSampleOptions) -> Result<(Sampler, LayoutChoice), Failure> {
     let new_sampler = if options.at_most { Sampler::at_most } else { Sampler::exactly };
     let mut sampler = new_sampler(options.n).seed(options.seed);
     // SAFETY: the caller vouches for it.
@@ -123,8 +127,18 @@ unsafe fn request(options: &BytelabSampleOptions) -> Result<(Sampler, String), F
         sampler = sampler.per(column);
     }
     // SAFETY: the caller vouches for it.
-    let format = unsafe { word(options.format) }?.unwrap_or("lines");
-    Ok((sampler, format.to_owned()))
+    let format = unsafe { word(options.format) }?;
+    let mut choice = format.map(LayoutChoice::named).unwrap_or_default();
+    if options.delimiter != 0 {
+        choice = choice.with_delimiter(options.delimiter);
+    }
+    let choice = match (options.header, options.no_header) {
+        (true, true) => return Err(Failure::invalid("`header` and `no_header` are both set")),
+        (true, false) => choice.with_header_rule(HeaderRule::Record),
+        (false, true) => choice.with_header_rule(HeaderRule::None),
+        (false, false) => choice,
+    };
+    Ok((sampler, choice))
 }
 
 unsafe fn word<'a>(text: *const c_char) -> Result<Option<&'a str>, Failure> {

@@ -192,6 +192,50 @@ static void records_are_drawn(const char *file) {
     expect(error, "/no/such/file");
 }
 
+// Makes a file with this text, whose name begins as that of another file does.
+static const char *made(const char *beside, const char *ending, const char *text) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s%s", beside, ending);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+    return path;
+}
+
+static void formats_are_found(const char *beside) {
+    BytelabRecords *records;
+    BytelabError *error;
+    BytelabBytes record;
+    BytelabSampleOptions options = {.n = 2, .seed = 1};
+    const char *file = made(beside, ".fq", "@r1\nACGT\n+\n@III\n@r2\nGG\n+\n++\n");
+    OK(bytelab_sample(&file, 1, &options, &records, &error));
+    OK(bytelab_records_get(records, 0, &record));
+    CHECK(is(record, "@r1\nACGT\n+\n@III\n"));
+    bytelab_records_free(records);
+    file = made(beside, ".csv", "id;note\n1;\"a\nb\"\n2;c\n");
+    OK(bytelab_sample(&file, 1, &options, &records, &error));
+    OK(bytelab_records_get(records, 0, &record));
+    CHECK(is(record, "1;\"a\nb\"\n") && bytelab_records_count(records) == 2);
+    bytelab_records_free(records);
+    options.delimiter = ',';
+    CHECK(bytelab_sample(&file, 1, &options, &records, &error) == BYTELAB_STATUS_BAD_DATA);
+    expect(error, "the delimiter is a comma");
+    options.delimiter = ';';
+    options.no_header = true;
+    options.n = 3;
+    OK(bytelab_sample(&file, 1, &options, &records, &error));
+    bytelab_records_free(records);
+    options.header = true;
+    CHECK(bytelab_sample(&file, 1, &options, &records, &error) == BYTELAB_STATUS_INVALID_USE);
+    expect(error, "both set");
+    options = (BytelabSampleOptions){.n = 4, .format = "lines"};
+    OK(bytelab_sample(&file, 1, &options, &records, &error));
+    bytelab_records_free(records);
+    options.format = NULL;
+    file = made(beside, ".txt", "\xff\xfeid\n");
+    CHECK(bytelab_sample(&file, 1, &options, &records, &error) == BYTELAB_STATUS_BAD_DATA);
+    expect(error, "iconv -f UTF-16");
+}
+
 static void streams_are_read(const char *file) {
     BytelabStream *stream;
     BytelabError *error;
@@ -256,6 +300,7 @@ int main(int argc, char **argv) {
     bad_bytes_are_errors();
     null_pointers_are_errors();
     records_are_drawn(argv[1]);
+    formats_are_found(argv[2]);
     streams_are_read(argv[1]);
     descriptors_are_copied(argv[1], argv[2]);
     threads_share_a_document();

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Changed,
     /// The bytes do not follow the format: an unclosed quote, a partial record.
     Malformed,
+    /// The quotes of CSV contradict the delimiter.
+    BadDelimiter,
     /// A record lacks the column, or its value is invalid.
     BadColumn,
     /// A weight that is negative or not finite.

@@ -24,8 +24,8 @@ mod error;
 pub use draw::{Bernoulli, Exactly, Reservoir, Systematic, WeightedReservoir, WithReplacement};
 pub use error::{Error, ErrorKind};
 pub use fetch::FetchMethod;
-pub use format::{Format, HeaderRule, Layout};
-pub use input::{Column, Population};
+pub use format::{Format, FoundBy, HeaderRule, Layout};
+pub use input::{Column, LayoutChoice, Population};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetPart;
 pub use part::Part;

@@ -134,7 +134,7 @@ impl Part {
         self.header.check(self.format).map_err(|error| error.with_path(&self.path))?;
         let size = population.files().and_then(|files| files.first().map(|file| file.size));
         let is_divided = size.is_some_and(|size| !self.is_whole(size));
-        if is_divided && matches!(self.format, Format::LineGroups { .. }) {
+        if is_divided && self.format.has_several_lines() {
             return bad("a file with records of several lines is one part");
         }
         if size.is_none() && !self.is_whole(u64::MAX) {
@@ -286,7 +286,8 @@ impl Population {
                 whole.compare_header(&mut header)?;
             }
             let is_divided = matches!(input.source, Source::File(_))
-                && !matches!(self.format, Format::Csv { .. } | Format::LineGroups { .. });
+                && !matches!(self.format, Format::Csv { .. })
+                && !self.format.has_several_lines();
             if !is_divided {
                 parts.push(whole);
                 continue;

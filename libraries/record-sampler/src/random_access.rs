@@ -159,6 +159,9 @@ impl IndexedPopulation {
                 }
                 index
             };
+            if population.format == Format::Fastq {
+                examine_first(file, population).map_err(named)?;
+            }
             let lines = index.lines().saturating_sub(self.header_lines[number]);
             if lines % self.lines_each != 0 {
                 return Err(incomplete(file, population).with_path(&input.path));
@@ -310,6 +313,7 @@ impl IndexedPopulation {
                 start,
                 header_lines,
                 lines_each: self.lines_each,
+                is_fastq: population.format == Format::Fastq,
                 expected: share as u64,
             };
             let read = match threads_for(&line_file) {
@@ -368,6 +372,13 @@ fn headers(population: &Population) -> Result<(Vec<u8>, Vec<u64>)> {
 
 fn records(file: &PlainFile, population: &Population) -> Records<FileReader> {
     Records::new(FileReader::new(file), population.format, population.max_record)
+}
+
+/// Fails if the first record is none: nearly always it shows that records have more lines.
+fn examine_first(file: &PlainFile, population: &Population) -> Result<()> {
+    let mut records = records(file, population);
+    records.header(&population.header)?;
+    records.find().map(drop)
 }
 
 /// The error for a file that ends within a record of several lines: it has the offset of that

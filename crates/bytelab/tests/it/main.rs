@@ -64,6 +64,7 @@ mod sample;
 mod sample_choices;
 mod sample_groups;
 mod sample_input;
+mod sample_kinds;
 mod sample_mergeable;
 #[cfg(feature = "parquet")]
 mod sample_parquet;

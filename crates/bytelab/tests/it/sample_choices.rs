@@ -208,7 +208,8 @@ fn shares_are_of_all_of_strata_and_of_outputs() {
     let rows = (0..100).fold(String::new(), |text, i| text + kind(i) + &format!(",{i}\n"));
     let (world, path) = world(&rows);
     let run = |args: &[&str]| {
-        let ran = world.run(&[&["sample", &path, "--format", "csv", "--seed", "3"], args].concat());
+        let csv = ["sample", &path, "--format", "csv", "--no-header", "--seed", "3"];
+        let ran = world.run(&[&csv, args].concat());
         assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
         let count =
             |text: &str, kind: char| text.lines().filter(|line| line.starts_with(kind)).count();
@@ -232,7 +233,8 @@ fn shares_are_of_all_of_strata_and_of_outputs() {
         |text: &str| -> Vec<u32> { text.lines().map(|line| line[2..].parse().unwrap()).collect() };
     assert!(numbers(&in_order).is_sorted() && !numbers(&shuffled).is_sorted());
     for args in [&["-n", "1", "--with-probability"][..], &["-n", "100%", "--with-probability"]] {
-        let ran = world.run(&[&["sample", &path, "--format", "csv"], args].concat());
+        let csv = ["sample", &path, "--format", "csv", "--no-header"];
+        let ran = world.run(&[&csv[..], args].concat());
         let probability = if args[1] == "1" { ",0.01" } else { ",1" };
         assert!(ran.stdout.lines().all(|line| line.ends_with(probability)), "{}", ran.stdout);
     }

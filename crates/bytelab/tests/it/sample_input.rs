@@ -174,6 +174,23 @@ fn a_file_that_grows_is_sampled_with_a_note() {
     assert_eq!(stderr, expected);
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn files_of_the_kernel_are_read_as_cat_reads_them() {
+    let world = World::new();
+    for path in ["/proc/filesystems", "/proc/version", "/sys/devices/system/cpu/online"] {
+        if !std::path::Path::new(path).exists() {
+            eprintln!("skipped: {path} is not here");
+            continue;
+        }
+        let ran = world.run(&["sample", path, "-p", "1"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{path}");
+        assert_eq!(ran.stdout, world.run(&["cat", path]).stdout, "{path}");
+        let output = redirected(&world, &["sample", "-p", "1"], path.as_ref(), 0);
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), ran.stdout, "{path}");
+    }
+}
+
 /// Answers each request with numbers, as many as the path says, and counts the requests.
 fn server() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -40,7 +40,7 @@ fn what_does_not_merge_is_refused() {
         (&["-p", "0.5"][..], "cannot be used with"),
         (&["-n", "1", "--invert"], "cannot be used with"),
         (&["-n", "1", "--method", "mmap"], "is drawn in one pass, without an index"),
-        (&["-n", "1", "--format", "csv", "--weight", "9"], "has no column number 9"),
+        (&["-n", "1", "--format", "csv", "--no-header", "--weight", "9"], "has no column number 9"),
         (&["-n", "11"], "11 records were requested, but there are 10; --at-most takes all"),
     ] {
         let ran = world.run(&[&["sample", &path, "--mergeable"], args].concat());

@@ -194,8 +194,9 @@ impl<R: Read> OneByOne<R> {
                 record.clear();
                 Ok(self.reader.read_until(b'\n', record)? > 0)
             }
-            Format::LineGroups { lines } => {
+            Format::Fastq | Format::LineGroups { .. } => {
                 record.clear();
+                let lines = if let Format::LineGroups { lines } = self.format { lines } else { 4 };
                 for _ in 0..lines {
                     self.reader.read_until(b'\n', record)?;
                 }

@@ -20,8 +20,9 @@ def sample(
     seed: int | None = None,
     *,
     to: str = "list",
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
     encoding: str | None = "utf-8",
     dtypes: Any = None,
@@ -40,8 +41,9 @@ def parts(
     paths: _Paths,
     part_bytes: int = ...,
     *,
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
 ) -> list[Part]: ...
 def sketch(

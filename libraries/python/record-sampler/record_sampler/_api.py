@@ -3,15 +3,16 @@
 import functools
 
 from . import _frames
-from ._native import Part, SampleError, Sampler, Sketch
+from ._inputs import inputs
+from ._native import Part, SampleError, Sampler, Sketch, is_parquet
 from ._native import parts as _parts
 
 PART_BYTES = 64 << 20
 
 
 def sample(
-    paths, n=None, seed=None, *, to="list", format="lines", header=False, max_record=None,
-    encoding="utf-8", dtypes=None, return_seed=False, **choices
+    paths, n=None, seed=None, *, to="list", format=None, header=None, delimiter=None,
+    max_record=None, encoding="utf-8", dtypes=None, return_seed=False, **choices
 ):
     """Draws records of files, which are one population: exactly `n`, or each with `probability`.
 
@@ -21,27 +22,41 @@ def sample(
     sample and the seed. The other choices are those of `Sampler`: `probability`, `at_most`,
     `weight`, `per`, `with_replacement`, `systematic`, `invert`, `shuffle`, `mergeable`.
 
+    The format is found by the endings of the names, as in `x.csv.gz`, or else by the first bytes,
+    unless `format` names it; `csv` and `tsv` have a header, unless `header` is False, and the
+    delimiter that it shows, unless `delimiter` is another one.
+
     `to` is "list" (of bytes), "pandas", "polars" or "arrow". A table has one row for each record.
     Fields are text as they are in the file, decoded by `encoding`, or bytes if that is None.
     `dtypes`, a type or a type for each name, converts columns; an empty field is then missing where
     the type is one of numbers, truth values or times. Members of JSON and rows of Parquet have
     types of their own.
     """
+    names, files = inputs(paths)
+    if format is None and names and is_parquet(names[0]):
+        format = "parquet"
     _frames.check(to, format, dtypes)
     sampler = Sampler(n, seed=seed, **choices)
     if format == "parquet":
-        if header or max_record is not None:
-            raise SampleError("Parquet has neither a header nor a largest record")
-        result = _frames.rows(sampler.parquet(paths), to)
+        if header or delimiter or max_record is not None:
+            raise SampleError("Parquet has neither a header, a delimiter nor a largest record")
+        result = _frames.rows(sampler.parquet(names or files), to)
     else:
-        drawn = sampler.draw(paths, format=format, header=header, max_record=max_record)
+        drawn = sampler.draw(
+            names or files, format=format, header=header, delimiter=delimiter,
+            max_record=max_record,
+        )
         result = _frames.frame(*drawn, to, encoding, dtypes)
     return _frames.with_seed(result, to, sampler.seed, return_seed)
 
 
-def parts(paths, part_bytes=PART_BYTES, *, format="lines", header=False, max_record=None):
+def parts(
+    paths, part_bytes=PART_BYTES, *, format=None, header=None, delimiter=None, max_record=None
+):
     """Divides files into parts, which other processes may sketch, count or fetch from."""
-    return _parts(paths, part_bytes, format=format, header=header, max_record=max_record)
+    return _parts(
+        paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
+    )
 
 
 def sketch(part, n, seed, *, weight=None, per=None, at_most=False, progress=None):
@@ -74,10 +89,11 @@ def fetch(part, ranks):
     return part.fetch(ranks)
 
 
-def part(path, file, start, stop, format, header, max_record):
+def part(path, file, start, stop, format, header, delimiter, max_record):
     """Makes a part that was pickled."""
     return Part(
-        path, file=file, start=start, stop=stop, format=format, header=header, max_record=max_record
+        path, file=file, start=start, stop=stop, format=format, header=header, delimiter=delimiter,
+        max_record=max_record,
     )
 
 

@@ -24,7 +24,7 @@ def check(to, format, dtypes):
         raise SampleError('rows of Parquet are no bytes: give to="pandas", "polars" or "arrow"')
     if to == "list" and dtypes is not None:
         raise SampleError("dtypes are for tables, and a list has bytes")
-    if to != "list":
+    if to != "list" and format is not None:
         _check_format(format)
     if format == "parquet" and dtypes is not None:
         raise SampleError("rows of Parquet have types: dtypes are for text and JSON")
@@ -36,15 +36,15 @@ def _check_format(format):
         raise SampleError(f"records of {format} are no table, but a list; a table is of {tables}")
 
 
-def frame(format, header, records, to, encoding="utf-8", dtypes=None):
-    """The records as what `to` names."""
+def frame(format, delimiter, header, records, to, encoding="utf-8", dtypes=None):
+    """The records as what `to` names. `delimiter` is that of CSV."""
     if to == "list":
         return records
     _check_format(format)
     if format == "jsonl":
         columns = _members(records)
     else:
-        columns = _fields(format, header, records, encoding)
+        columns = _fields(delimiter, header, records, encoding)
     types = _types(columns, dtypes)
     return {"pandas": _pandas, "polars": _polars, "arrow": _arrow}[to](columns, types, len(records))
 
@@ -72,13 +72,13 @@ def with_seed(result, to, seed, return_seed):
     return (result, seed) if return_seed else result
 
 
-def _fields(format, header, records, encoding):
+def _fields(delimiter, header, records, encoding):
     """The columns of records with fields: lists of text, or of bytes if there is no encoding."""
-    rows = fields(records, format)
-    if format == "lines":
+    rows = fields(records, delimiter)
+    if delimiter is None:
         names = ["line"]
     elif header:
-        [names] = fields([header], format)
+        [names] = fields([header], delimiter)
         names = _unique([_text(name, encoding or "utf-8") for name in names])
     else:
         names = [f"column_{number}" for number, _ in enumerate(rows[0] if rows else [], 1)]

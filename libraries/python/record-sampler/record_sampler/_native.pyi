@@ -16,8 +16,9 @@ class Part:
         file: int = 0,
         start: int = 0,
         stop: int = ...,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> Part: ...
     @property
@@ -32,6 +33,8 @@ class Part:
     def format(self) -> str: ...
     @property
     def header(self) -> bool: ...
+    @property
+    def delimiter(self) -> str | None: ...
     @property
     def max_record(self) -> int: ...
     def count(self) -> int: ...
@@ -60,24 +63,27 @@ class Sampler:
         self,
         paths: _Paths,
         *,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> list[bytes]: ...
     def draw(
         self,
         paths: _Paths,
         *,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
-    ) -> tuple[str, bytes, list[bytes]]: ...
+    ) -> tuple[str, str | None, bytes, list[bytes]]: ...
     def text(
         self,
         paths: _Paths,
         *,
-        format: str = "lines",
-        header: bool = False,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
         max_record: int | None = None,
     ) -> bytes: ...
     def parquet(self, paths: _Paths) -> bytes: ...
@@ -99,12 +105,14 @@ class Sketch:
     @property
     def seen(self) -> int: ...
 
-def fields(records: Sequence[bytes], format: str) -> list[list[bytes]]: ...
+def fields(records: Sequence[bytes], delimiter: str | None) -> list[list[bytes]]: ...
+def is_parquet(path: str | PathLike[str]) -> bool: ...
 def parts(
     paths: _Paths,
     part_bytes: int,
     *,
-    format: str = "lines",
-    header: bool = False,
+    format: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     max_record: int | None = None,
 ) -> list[Part]: ...

@@ -15,8 +15,8 @@ _AT_ONCE = 8
 
 
 def sample(
-    paths, n, seed=None, *, to="list", format="lines", header=False, encoding="utf-8", dtypes=None,
-    return_seed=False, weight=None, per=None, at_most=False, max_record=None,
+    paths, n, seed=None, *, to="list", format=None, header=None, delimiter=None, encoding="utf-8",
+    dtypes=None, return_seed=False, weight=None, per=None, at_most=False, max_record=None,
     part_bytes=_api.PART_BYTES,
 ):
     """Draws exactly `n` records of the files, or of each stratum, on the current cluster.
@@ -26,20 +26,24 @@ def sample(
     `record_sampler.sample`, and the others those of `sketch_of`.
     """
     _frames.check(to, format, dtypes)
-    divided = _api.parts(paths, part_bytes, format=format, header=header, max_record=max_record)
+    divided = _api.parts(
+        paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
+    )
     sketch = _merged(divided, _request(n, seed, weight, per, at_most)).compute()
-    drawn = (divided[0].format, sketch.header, sketch.records())
+    drawn = (divided[0].format, divided[0].delimiter, sketch.header, sketch.records())
     result = _frames.frame(*drawn, to, encoding, dtypes)
     return _frames.with_seed(result, to, sketch.seed, return_seed)
 
 
 def sketch_of(
-    paths, n, seed=None, *, weight=None, per=None, at_most=False, format="lines", header=False,
-    max_record=None, part_bytes=_api.PART_BYTES,
+    paths, n, seed=None, *, weight=None, per=None, at_most=False, format=None, header=None,
+    delimiter=None, max_record=None, part_bytes=_api.PART_BYTES,
 ):
     """The delayed sketch of the files, which has the seed. The workers must find the files under
     the same paths."""
-    divided = _api.parts(paths, part_bytes, format=format, header=header, max_record=max_record)
+    divided = _api.parts(
+        paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
+    )
     return _merged(divided, _request(n, seed, weight, per, at_most))
 
 

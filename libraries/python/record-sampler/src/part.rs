@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use record_sampler::Layout;
+use record_sampler::HeaderRule;
 
 use crate::failure::{PythonFailure, raised};
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, LayoutArguments, delimiter_of, warn};
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -16,36 +16,40 @@ pub(crate) struct Part {
     pub(crate) part: record_sampler::Part,
     /// The name of its format, by which it is pickled.
     format: String,
-    /// Whether the header is the first record, instead of what the format says.
-    header: bool,
+    /// Whether the first record is the header, instead of what the format says.
+    header: Option<bool>,
+    /// The separator of the fields of CSV.
+    delimiter: Option<char>,
 }
 
 #[pymethods]
 impl Part {
     #[new]
     #[pyo3(signature = (
-        path, *, file = 0, start = 0, stop = u64::MAX, format = "lines", header = false,
-        max_record = None,
+        path, *, file = 0, start = 0, stop = u64::MAX, format = None, header = None,
+        delimiter = None, max_record = None,
     ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
+        py: Python<'_>,
         path: PathBuf,
         file: u64,
         start: u64,
         stop: u64,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let layout = Layout::named(format, Some(&path)).map_err(raised)?;
+        let said = LayoutArguments { format, header, delimiter };
+        let layout = said.choice()?.find([&path]).map_err(raised)?;
+        warn(py, layout.note.as_deref())?;
         let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
-        let mut part = part.with_header_rule(layout.header);
-        if header {
-            part = part.with_header();
-        }
+        let mut part = part.with_header_rule(layout.header.clone());
         if let Some(bytes) = max_record {
             part = part.with_max_record(bytes);
         }
-        Ok(Part { part, format: layout.name, header })
+        Ok(Part { part, delimiter: delimiter_of(&layout), format: layout.name, header })
     }
 
     #[getter]
@@ -75,7 +79,12 @@ impl Part {
 
     #[getter]
     fn header(&self) -> bool {
-        self.header
+        self.part.header == HeaderRule::Record
+    }
+
+    #[getter]
+    fn delimiter(&self) -> Option<char> {
+        self.delimiter
     }
 
     #[getter]
@@ -102,10 +111,10 @@ impl Part {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Part>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
-        let Part { part, format, header } = slf.get().clone();
+        let Part { part, format, header, delimiter } = slf.get().clone();
         let record_sampler::Part { file, path, from, to, max_record, .. } = part;
         let module = slf.py().import("record_sampler._api")?;
-        let state = (path, file, from, to, format, header, max_record);
+        let state = (path, file, from, to, format, header, delimiter, max_record);
         Ok((module.getattr("part")?, state))
     }
 
@@ -117,22 +126,26 @@ impl Part {
     }
 }
 
-type Pickled = (PathBuf, u64, u64, u64, String, bool, u64);
+type Pickled = (PathBuf, u64, u64, u64, String, Option<bool>, Option<char>, u64);
 
 /// Divides files into parts of about this size.
 #[pyfunction]
-#[pyo3(signature = (paths, part_bytes, *, format = "lines", header = false, max_record = None))]
+#[pyo3(signature = (
+    paths, part_bytes, *, format = None, header = None, delimiter = None, max_record = None,
+))]
 pub(crate) fn parts(
     paths: &Bound<'_, PyAny>,
     part_bytes: u64,
-    format: &str,
-    header: bool,
+    format: Option<&str>,
+    header: Option<bool>,
+    delimiter: Option<char>,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let inputs = Inputs::new(paths)?;
-    let layout = inputs.layout(format)?;
-    let format = layout.name.clone();
-    let population = inputs.population(layout, header, max_record, &PythonFailure::default())?;
+    let said = LayoutArguments { format, header, delimiter };
+    let opened = Inputs::new(paths)?.open(said, max_record, &PythonFailure::default());
+    let (population, layout) = opened?;
+    let (format, delimiter) = (&layout.name, delimiter_of(&layout));
     let parts = population.parts(part_bytes).map_err(raised)?;
-    Ok(parts.into_iter().map(|part| Part { part, format: format.clone(), header }).collect())
+    let part = |part| Part { part, format: format.clone(), header, delimiter };
+    Ok(parts.into_iter().map(part).collect())
 }

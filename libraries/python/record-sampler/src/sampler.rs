@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use record_sampler::{Column, DrawnRecords, Layout};
+use record_sampler::{Column, DrawnRecords, Format, Layout};
 
 use crate::failure::{PythonFailure, raised, refused};
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, LayoutArguments, delimiter_byte, delimiter_of};
 use crate::part::Part;
 use crate::sketch::Sketch;
 
@@ -36,8 +36,8 @@ struct Arguments {
     mergeable: bool,
 }
 
-/// The name of a format, a header, and records.
-type DrawnParts<'py> = (String, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
+/// The name of a format, the separator of the fields of CSV, a header, and records.
+type DrawnParts<'py> = (String, Option<char>, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
 
 /// The name of a column, or its number, counted from 1.
 #[derive(Clone, FromPyObject, IntoPyObject)]
@@ -102,44 +102,57 @@ impl Sampler {
     }
 
     /// The chosen records of these files.
-    #[pyo3(signature = (paths, *, format = "lines", header = false, max_record = None))]
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
     fn records<'py>(
         &self,
         paths: &Bound<'py, PyAny>,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let (_, drawn) = self.drawn(paths, format, header, max_record)?;
+        let said = LayoutArguments { format, header, delimiter };
+        let (_, drawn) = self.drawn(paths, said, max_record)?;
         Ok(byte_strings(paths.py(), &drawn.records))
     }
 
-    /// The name of the format of these files, the header, and the chosen records.
-    #[pyo3(signature = (paths, *, format = "lines", header = false, max_record = None))]
+    /// The name of the format of these files, the separator of the fields of CSV, the header, and
+    /// the chosen records.
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
     fn draw<'py>(
         &self,
         paths: &Bound<'py, PyAny>,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<DrawnParts<'py>> {
         let py = paths.py();
-        let (name, drawn) = self.drawn(paths, format, header, max_record)?;
-        Ok((name, PyBytes::new(py, &drawn.header), byte_strings(py, &drawn.records)))
+        let said = LayoutArguments { format, header, delimiter };
+        let (layout, drawn) = self.drawn(paths, said, max_record)?;
+        let (header, records) = (&drawn.header, byte_strings(py, &drawn.records));
+        Ok((layout.name.clone(), delimiter_of(&layout), PyBytes::new(py, header), records))
     }
 
     /// The header and the chosen records of these files, as they are written.
-    #[pyo3(signature = (paths, *, format = "lines", header = false, max_record = None))]
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
     fn text<'py>(
         &self,
         paths: &Bound<'py, PyAny>,
-        format: &str,
-        header: bool,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let (inputs, failure) = (Inputs::new(paths)?, PythonFailure::default());
-        let layout = inputs.layout(format)?;
-        let mut population = inputs.population(layout, header, max_record, &failure)?;
+        let said = LayoutArguments { format, header, delimiter };
+        let failure = PythonFailure::default();
+        let (mut population, _) = Inputs::new(paths)?.open(said, max_record, &failure)?;
         let mut out = Vec::new();
         self.run(paths.py(), None, &failure, |sampler| sampler.write(&mut population, &mut out))?;
         Ok(PyBytes::new(paths.py(), &out))
@@ -202,21 +215,17 @@ impl Arguments {
 }
 
 impl Sampler {
-    /// The name of the format, and the sample.
+    /// The layout, and the sample.
     fn drawn(
         &self,
         paths: &Bound<'_, PyAny>,
-        format: &str,
-        header: bool,
+        said: LayoutArguments<'_>,
         max_record: Option<u64>,
-    ) -> PyResult<(String, DrawnRecords)> {
-        let (inputs, failure) = (Inputs::new(paths)?, PythonFailure::default());
-        let layout = inputs.layout(format)?;
-        let name = layout.name.clone();
-        let mut population = inputs.population(layout, header, max_record, &failure)?;
-        let drawn =
-            self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
-        Ok((name, drawn))
+    ) -> PyResult<(Layout, DrawnRecords)> {
+        let failure = PythonFailure::default();
+        let (mut population, layout) = Inputs::new(paths)?.open(said, max_record, &failure)?;
+        let drawn = self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
+        Ok((layout, drawn))
     }
 
     /// Works without the global lock. A signal, such as that of Ctrl-C, and an exception of the
@@ -248,14 +257,18 @@ fn byte_strings<'py>(py: Python<'py>, records: &[Vec<u8>]) -> Vec<Bound<'py, PyB
     records.iter().map(|record| PyBytes::new(py, record)).collect()
 }
 
-/// The fields of records of this format, of CSV without their quotes.
+/// The fields of records: of CSV with this delimiter, or without one the line alone.
 #[pyfunction]
+#[pyo3(signature = (records, delimiter))]
 pub(crate) fn fields<'py>(
     py: Python<'py>,
     records: Vec<PyBackedBytes>,
-    format: &str,
+    delimiter: Option<char>,
 ) -> PyResult<Vec<Vec<Bound<'py, PyBytes>>>> {
-    let format = Layout::named(format, None).map_err(raised)?.format;
+    let format = match delimiter {
+        Some(delimiter) => Format::Csv { delimiter: delimiter_byte(delimiter)? },
+        None => Format::Lines,
+    };
     let fields = |record: &PyBackedBytes| -> Vec<Bound<'py, PyBytes>> {
         format.fields(record).iter().map(|field| PyBytes::new(py, field)).collect()
     };

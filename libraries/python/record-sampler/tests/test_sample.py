@@ -1,11 +1,12 @@
 """Samples of one process."""
 
+import gzip
 import pickle
 
 import pytest
 
 import record_sampler
-from record_sampler import Sampler, SampleError
+from record_sampler import Part, Sampler, SampleError
 
 
 def test_records_are_those_of_the_command_line(lines, table, bytelab):
@@ -36,6 +37,55 @@ def test_every_choice_is_passed_on(lines):
     assert record_sampler.sample(path, 20, 3) == record_sampler.sample(path, 20, 3)
     fixed = record_sampler.sample(path, 5, format="fixed:1")
     assert [len(record) for record in fixed] == [1] * 5
+
+
+READS = "@r1\nACGT\n+\n@III\n@r2\nGG\n+\n++\n"
+SEMICOLON = 'id;note\n1;"first\nsecond"\n2;plain\n'
+
+
+def test_what_files_are_is_found(tmp_path, table, bytelab):
+    def made(name, text):
+        (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return tmp_path / name
+
+    reads = made("r.fq", READS)
+    packed = made("p.fq.gz", gzip.compress(READS.encode()))
+    for path in [reads, packed]:
+        assert record_sampler.sample(path, 2) == [READS[:16].encode(), READS[16:].encode()]
+    assert len(record_sampler.sample(reads, 8, format="lines")) == 8
+    # The name and the format act alike, and as the program does.
+    text = Sampler(5, seed=1).text([table])
+    assert text == Sampler(5, seed=1).text([table], format="csv", header=True)
+    assert text == bytelab(table, "-n", 5, "--seed", 1)
+    assert len(record_sampler.sample(table, 601, header=False)) == 601
+    assert record_sampler.parts(table, 100)[0].header
+    with pytest.warns(UserWarning, match="separated by a semicolon, as its header shows"):
+        drawn = record_sampler.sample(made("s.csv", SEMICOLON), 2)
+    assert drawn == [b'1;"first\nsecond"\n', b"2;plain\n"]
+    assert record_sampler.sample(tmp_path / "s.csv", 2, delimiter=";") == drawn
+    part = Part(tmp_path / "s.csv", delimiter=";")
+    assert pickle.loads(pickle.dumps(part)) == part and part.format == "csv"
+    with pytest.raises(SampleError, match="but the delimiter is a comma"):
+        record_sampler.sample(tmp_path / "s.csv", 2, delimiter=",")
+    vcf = "##fileformat=VCFv4.2\n#CHROM\n1\n2\n"
+    with pytest.warns(UserWarning, match="begins as vcf does"):
+        assert record_sampler.sample(made("v.txt", vcf), 2) == [b"1\n", b"2\n"]
+    for name, text, command in [
+        ("a.csv", "\ufeffa,b\n".encode("utf-16-le"), "iconv -f UTF-16"),
+        ("a.arrow", b"ARROW1\0\0", "python3 -c"),
+        ("a.avro", b"Obj\x01", "fastavro"),
+    ]:
+        with pytest.raises(SampleError, match=command):
+            record_sampler.sample(made(name, text), 1)
+
+
+@pytest.mark.parametrize("to", ["pandas", "polars", "arrow"])
+def test_a_found_format_is_a_table(to, table, tmp_path):
+    pytest.importorskip({"arrow": "pyarrow"}.get(to, to))
+    assert record_sampler.sample(table, 50, to=to).shape == (50, 4)
+    semicolon = tmp_path / "s.csv"
+    semicolon.write_text(SEMICOLON)
+    assert record_sampler.sample(semicolon, 2, to=to, delimiter=";").shape == (2, 2)
 
 
 def test_what_cannot_be_is_an_exception(lines, tmp_path):

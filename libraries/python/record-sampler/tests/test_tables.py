@@ -82,7 +82,7 @@ def test_names_are_those_of_the_header_and_each_is_there_once(to, tmp_path):
     drawn = record_sampler.sample(path, 1, to=to, format="csv", header=True)
     assert names(drawn, to) == ["w", "w.2", "id", "w.1"]
     assert [values(drawn, name, to) for name in names(drawn, to)] == [["0"], ["1"], ["a"], ["2"]]
-    drawn = record_sampler.sample(path, 2, to=to, format="csv")
+    drawn = record_sampler.sample(path, 2, to=to, header=False)
     assert names(drawn, to) == ["column_1", "column_2", "column_3", "column_4"]
     path.write_text("a\tb\n1\t2,3\n")
     drawn = record_sampler.sample(path, 1, to=to, format="tsv", header=True)
@@ -176,7 +176,7 @@ def test_rows_of_parquet_keep_their_types(to, tmp_path):
     })
     parquet.write_table(whole, path, row_group_size=100)
     drawn, seed = record_sampler.sample(path, 20, to=to, format="parquet", return_seed=True)
-    again = record_sampler.sample(path, 20, seed, to="arrow", format="parquet")
+    again = record_sampler.sample(path, 20, seed, to="arrow")
     assert again.schema.equals(whole.schema)
     ids = values(drawn, "id", to)
     assert ids == again["id"].to_pylist() == sorted(set(ids)) and len(ids) == 20
@@ -198,7 +198,7 @@ def test_what_parquet_does_not_have_is_refused(tmp_path):
 
     with refused('rows of Parquet are no bytes: give to="pandas", "polars" or "arrow"'):
         record_sampler.sample(path, 1, format="parquet")
-    with refused("Parquet has neither a header nor a largest record"):
+    with refused("Parquet has neither a header, a delimiter nor a largest record"):
         record_sampler.sample(path, 1, to="arrow", format="parquet", header=True)
     with refused("rows of Parquet have types"):
         record_sampler.sample(path, 1, to="arrow", format="parquet", dtypes={"a": "int64"})

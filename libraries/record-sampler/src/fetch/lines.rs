@@ -10,6 +10,7 @@ use std::thread;
 use memchr::memchr;
 
 use super::next_below;
+use crate::format::{FASTQ_LINES, LineShape, check_fastq};
 use crate::index::LineIndex;
 use crate::input::{FileAccess, FileWindow, Population};
 use crate::simd::pass_lines;
@@ -30,6 +31,8 @@ pub(crate) struct LineFile<'a> {
     pub(crate) header_lines: u64,
     /// The lines of each record.
     pub(crate) lines_each: u64,
+    /// Whether records are examined: those of FASTQ.
+    pub(crate) is_fastq: bool,
     /// The expected number of records to fetch from it.
     pub(crate) expected: u64,
 }
@@ -70,12 +73,14 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let mut cursor = LineCursor { index, block: 0, at, line: 0, limit };
     let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
-        cursor.seek(window, (rank - file.base) * file.lines_each + file.header_lines)?;
+        let line = (rank - file.base) * file.lines_each + file.header_lines;
+        cursor.seek(window, line)?;
         let at = cursor.at;
-        let mut is_whole = cursor.pass_line(window, sink)?;
-        for _ in 1..file.lines_each {
-            is_whole = cursor.pass_line(window, sink)?;
-        }
+        let is_whole = if file.is_fastq {
+            cursor.pass_read(window, line, sink)?
+        } else {
+            cursor.pass_lines(window, file.lines_each, sink)?
+        };
         let is_after_crlf = !is_whole && is_after_crlf(window, at)?;
         sink.end(Place { at: file.start + at, len: cursor.at - at }, is_after_crlf)?;
         if cursor.at - reported >= 4 << 20 {
@@ -133,10 +138,47 @@ impl LineCursor<'_> {
         Ok(())
     }
 
-    /// Passes on the line at the cursor, and moves behind it. Returns whether it ends with a line
-    /// feed.
+    /// Passes on this many lines, at least one. Returns whether the last one ends with a line feed.
     #[inline]
-    fn pass_line(&mut self, window: &mut FileWindow<'_>, sink: &mut dyn Sink) -> Result<bool> {
+    fn pass_lines(
+        &mut self,
+        window: &mut FileWindow<'_>,
+        lines: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<bool> {
+        let mut is_whole = false;
+        for _ in 0..lines {
+            is_whole = self.pass_line(window, sink, |_| ())?;
+        }
+        Ok(is_whole)
+    }
+
+    /// Passes on a record of FASTQ, before which there are this many lines. Returns whether it ends
+    /// with a line feed.
+    fn pass_read(
+        &mut self,
+        window: &mut FileWindow<'_>,
+        before: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<bool> {
+        let mut shapes = [LineShape::default(); FASTQ_LINES as usize];
+        let mut is_whole = false;
+        for shape in &mut shapes {
+            is_whole = self.pass_line(window, sink, |piece| shape.add(piece))?;
+        }
+        check_fastq(&shapes, before + 1)?;
+        Ok(is_whole)
+    }
+
+    /// Passes on the line at the cursor, and moves behind it; `look` gets its bytes without the
+    /// line feed. Returns whether it ends with one.
+    #[inline]
+    fn pass_line(
+        &mut self,
+        window: &mut FileWindow<'_>,
+        sink: &mut dyn Sink,
+        mut look: impl FnMut(&[u8]),
+    ) -> Result<bool> {
         self.line += 1;
         loop {
             let piece = window.at(self.at, self.limit)?;
@@ -145,6 +187,7 @@ impl LineCursor<'_> {
             }
             let end = memchr(b'\n', piece).map(|at| at + 1);
             let n = end.unwrap_or(piece.len());
+            look(&piece[..n - usize::from(end.is_some())]);
             sink.piece(&piece[..n])?;
             self.at += n as u64;
             if end.is_some() {

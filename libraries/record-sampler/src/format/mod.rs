@@ -1,14 +1,22 @@
 //! The formats of files, which consist of a header and records of one kind, and their names. It
 //! does not read inputs.
 
+mod fastq;
+mod kind;
 mod splitter;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
-pub(crate) use splitter::{RecordFlaw, Splitter, trimmed};
+pub(crate) use fastq::{FASTQ_LINES, LineShape, check_fastq, check_fastq_bytes};
+use kind::is_parquet_start;
+pub(crate) use kind::{
+    START_BYTES, header_delimiter, kind_of_name, kind_of_start, parquet_refusal, refusal,
+    unpacked_path,
+};
+pub(crate) use splitter::{RecordFlaw, Splitter, separator_name, trimmed};
 
 /// The format of the records of an input, and so their ends.
 ///
@@ -47,12 +55,15 @@ pub enum Format {
         /// For example 0, as `find -print0` writes it.
         separator: u8,
     },
-    /// Each record has this many lines, such as 4 in FASTQ. A file that ends within a record is an
-    /// error.
+    /// Each record has this many lines. A file that ends within a record is an error.
     LineGroups {
         /// The lines of a record.
         lines: u64,
     },
+    /// Each record has four lines: a name behind `@`, bases, a line that begins with `+`, and as
+    /// many qualities. It is an error if the first record of a file is another one, or one that is
+    /// drawn or looked at.
+    Fastq,
     /// A record begins with each line whose first byte is this one, such as `>` in FASTA. A file
     /// that begins otherwise is an error.
     Marked {
@@ -85,6 +96,8 @@ pub enum HeaderRule {
     Lines(u64),
     /// The lines at the start of the file that begin with this text.
     Prefix(String),
+    /// The lines at the start of the file that begin with one of these texts.
+    Prefixes(Vec<String>),
     /// This many bytes, before records of a fixed size.
     Bytes(u64),
     /// These bytes, before records of a fixed size. A file that begins otherwise is an error.
@@ -115,6 +128,9 @@ impl HeaderRule {
             HeaderRule::None | HeaderRule::Bytes(_) | HeaderRule::Magic(_) => Ok(()),
             _ if !format.is_text() => bad("records of fixed size have no header but one of bytes"),
             HeaderRule::Prefix(prefix) if prefix.is_empty() => {
+                bad("the prefix of header lines must not be empty")
+            }
+            HeaderRule::Prefixes(prefixes) if prefixes.iter().any(String::is_empty) => {
                 bad("the prefix of header lines must not be empty")
             }
             _ => Ok(()),
@@ -164,8 +180,14 @@ impl Format {
         match self {
             Format::Lines | Format::JsonLines | Format::Fields { .. } => Some(1),
             Format::LineGroups { lines } => Some(lines),
+            Format::Fastq => Some(FASTQ_LINES),
             _ => None,
         }
+    }
+
+    /// Whether all files are one part each, as lines do not show which of them begin a record.
+    pub(crate) fn has_several_lines(self) -> bool {
+        matches!(self, Format::LineGroups { .. } | Format::Fastq)
     }
 
     /// Whether a record ends at each line feed and nowhere else.
@@ -179,10 +201,11 @@ impl Format {
 /// | name | records | header |
 /// |---|---|---|
 /// | `lines` | lines | |
-/// | `csv`, `tsv` | CSV; the same with tabs | |
+/// | `csv`, `tsv` | CSV; the same with tabs | the first record |
 /// | `jsonl` | lines of JSON | |
-/// | `vcf` | lines with tabs between their fields | lines that begin with `#` |
+/// | `vcf`, `gff` | lines with tabs between their fields | lines that begin with `#` |
 /// | `sam` | the same | lines that begin with `@` |
+/// | `bed` | the same, of the UCSC browser | lines that begin with `#`, `track` or `browser` |
 /// | `tped` | lines with blanks between their fields | |
 /// | `hapmap` | the same | one line |
 /// | `fastq` | four lines | |
@@ -193,30 +216,57 @@ impl Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layout {
-    /// The name; that of PLINK files with the number of samples.
+    /// The name; that of PLINK files with the number of samples. It is empty if only the records
+    /// were given.
     pub name: String,
     /// The records.
     pub format: Format,
     /// The rule for the header before them.
     pub header: HeaderRule,
+    /// What was found out by the content of a file, for the user: see
+    /// [`LayoutChoice`](crate::LayoutChoice).
+    pub note: Option<String>,
 }
 
-/// The formats without parameters, with the text that the lines of their headers begin with.
-const NAMED: [(&str, Format, &str); 10] = [
-    ("lines", Format::Lines, ""),
-    ("csv", Format::Csv { delimiter: b',' }, ""),
-    ("tsv", Format::Csv { delimiter: b'\t' }, ""),
-    ("jsonl", Format::JsonLines, ""),
-    ("vcf", Format::Fields { delimiter: b'\t' }, "#"),
-    ("sam", Format::Fields { delimiter: b'\t' }, "@"),
-    ("tped", Format::Fields { delimiter: b' ' }, ""),
-    ("hapmap", Format::Fields { delimiter: b' ' }, ""),
-    ("fastq", Format::LineGroups { lines: 4 }, ""),
-    ("fasta", Format::Marked { mark: b'>' }, ""),
+/// The formats without parameters.
+const NAMED: [(&str, Format); 12] = [
+    ("lines", Format::Lines),
+    ("csv", Format::Csv { delimiter: b',' }),
+    ("tsv", Format::Csv { delimiter: b'\t' }),
+    ("jsonl", Format::JsonLines),
+    ("vcf", Format::Fields { delimiter: b'\t' }),
+    ("gff", Format::Fields { delimiter: b'\t' }),
+    ("sam", Format::Fields { delimiter: b'\t' }),
+    ("bed", Format::Fields { delimiter: b'\t' }),
+    ("tped", Format::Fields { delimiter: b' ' }),
+    ("hapmap", Format::Fields { delimiter: b' ' }),
+    ("fastq", Format::Fastq),
+    ("fasta", Format::Marked { mark: b'>' }),
 ];
+
+/// The rule for the header of a format of this name.
+fn header_of(name: &str) -> HeaderRule {
+    match name {
+        "csv" | "tsv" => HeaderRule::Record,
+        "hapmap" => HeaderRule::Lines(1),
+        "vcf" | "gff" => HeaderRule::Prefix("#".to_owned()),
+        "sam" => HeaderRule::Prefix("@".to_owned()),
+        "bed" => HeaderRule::Prefixes(["#", "track", "browser"].map(str::to_owned).to_vec()),
+        _ => HeaderRule::None,
+    }
+}
 
 /// A PLINK file whose records are variants, and not samples.
 const PLINK: [u8; 3] = [0x6c, 0x1b, 0x01];
+
+/// What showed the format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FoundBy {
+    /// The ending of its name.
+    Name,
+    /// Its first bytes.
+    Content,
+}
 
 impl Layout {
     /// The format with this name. `first` is the path of the first file, beside which that of the
@@ -239,20 +289,37 @@ impl Layout {
             ("plink-bed", None) if name == kind => {
                 let samples = samples(first)?;
                 let (format, header) = plink(samples);
-                return Ok(Layout { name: format!("plink-bed:{samples}"), format, header });
+                let name = format!("plink-bed:{samples}");
+                return Ok(Layout { name, format, header, note: None });
             }
             _ => {
-                let row = NAMED.iter().find(|(row, ..)| *row == name);
-                let (_, format, prefix) = row.ok_or_else(|| unknown(name))?;
-                let header = match (name, *prefix) {
-                    ("hapmap", _) => HeaderRule::Lines(1),
-                    (_, "") => HeaderRule::None,
-                    (_, prefix) => HeaderRule::Prefix(prefix.to_owned()),
-                };
-                (*format, header)
+                let row = NAMED.iter().find(|(row, _)| *row == name);
+                let (_, format) = row.ok_or_else(|| unknown(name))?;
+                (*format, header_of(name))
             }
         };
-        Ok(Layout { name: name.to_owned(), format, header })
+        Ok(Layout { name: name.to_owned(), format, header, note: None })
+    }
+
+    /// Whether a file is Parquet, whose rows are not bytes of the file, and so have no layout: by
+    /// its name, or by its first bytes if the name says nothing. A file that cannot be read is not.
+    ///
+    /// ```
+    /// use record_sampler::{FoundBy, Layout};
+    /// assert_eq!(Layout::parquet("rows.parquet".as_ref()), Some(FoundBy::Name));
+    /// assert_eq!(Layout::parquet("Cargo.toml".as_ref()), None);
+    /// ```
+    pub fn parquet(path: &Path) -> Option<FoundBy> {
+        if let Some(kind) = kind_of_name(path) {
+            return (kind == "parquet").then_some(FoundBy::Name);
+        }
+        // Of a pipe what is read is lost.
+        if !path.is_file() {
+            return None;
+        }
+        let mut start = Vec::new();
+        let read = File::open(path).ok()?.take(START_BYTES as u64).read_to_end(&mut start);
+        (read.is_ok() && is_parquet_start(&start)).then_some(FoundBy::Content)
     }
 }
 
@@ -268,7 +335,7 @@ fn samples(first: Option<&Path>) -> Result<u64> {
                     plink-bed:SAMPLES";
         return Err(Error::new(ErrorKind::BadRequest, text));
     };
-    let path = first.with_extension("fam");
+    let path = unpacked_path(first).with_extension("fam");
     let io = |error| {
         let text = "it has the samples of the PLINK file, unless plink-bed:SAMPLES is given";
         Error::caused(ErrorKind::Io, text, error).with_path(&path)
@@ -283,7 +350,7 @@ fn samples(first: Option<&Path>) -> Result<u64> {
 }
 
 fn unknown(name: &str) -> Error {
-    let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
+    let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
     let names = names.join(", ");
     let text =
         format!("unknown format {name:?}, allowed is {names}, fixed:BYTES, plink-bed[:SAMPLES]");

@@ -3,7 +3,7 @@
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::Format;
+use super::{FASTQ_LINES, Format};
 use crate::simd::{pass_lines, plain_lines};
 
 /// Finds the ends of records in consecutive pieces.
@@ -22,6 +22,10 @@ pub(crate) struct Splitter {
     quote: Quote,
     /// The position in `seen` of the last opening quote.
     opened: u64,
+    /// Whether the number of the record's quotes that open no field is odd.
+    is_odd: bool,
+    /// The first of them that follows another separator, and its position in `seen`.
+    foreign: Option<(u8, u64)>,
     /// The bytes that follow and were examined, and whether each of their line feeds ends a record:
     /// there is neither a quote nor an empty line among them.
     ahead: usize,
@@ -48,6 +52,23 @@ pub(crate) enum RecordFlaw {
     TooLarge(i64),
     /// It does not begin with the mark.
     NoMark(i64),
+    /// By a quote at this place, behind this separator, it ends in the middle of a field.
+    Foreign(u8, i64),
+}
+
+/// What separates the fields of files that are called CSV. Those of tabs have no quotes by their
+/// definition (IANA, text/tab-separated-values).
+pub(crate) const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// A separator in words.
+pub(crate) fn separator_name(separator: u8) -> String {
+    match separator {
+        b',' => "comma".to_owned(),
+        b';' => "semicolon".to_owned(),
+        b'\t' => "tab".to_owned(),
+        b'|' => "vertical bar".to_owned(),
+        other => format!("byte {}", other.escape_ascii()),
+    }
 }
 
 impl RecordFlaw {
@@ -56,6 +77,7 @@ impl RecordFlaw {
         match self {
             RecordFlaw::TooLarge(at) => RecordFlaw::TooLarge(at + bytes as i64),
             RecordFlaw::NoMark(at) => RecordFlaw::NoMark(at + bytes as i64),
+            RecordFlaw::Foreign(separator, at) => RecordFlaw::Foreign(separator, at + bytes as i64),
         }
     }
 }
@@ -74,6 +96,8 @@ impl Splitter {
             last,
             quote,
             opened: 0,
+            is_odd: false,
+            foreign: None,
             ahead: 0,
             is_plain: false,
         }
@@ -90,9 +114,10 @@ impl Splitter {
             Format::Lines | Format::JsonLines | Format::Fields { .. } => {
                 memchr(b'\n', piece).map(|at| at + 1)
             }
-            Format::Csv { delimiter } => self.csv_end(piece, delimiter),
+            Format::Csv { delimiter } => self.csv_end(piece, delimiter)?,
             Format::Separated { separator } => memchr(separator, piece).map(|at| at + 1),
             Format::LineGroups { lines } => self.group_end(piece, lines),
+            Format::Fastq => self.group_end(piece, FASTQ_LINES),
             Format::Marked { mark } => self.marked_end(piece, mark)?,
         };
         let seen = self.seen + end.unwrap_or(piece.len()) as u64;
@@ -114,7 +139,7 @@ impl Splitter {
         self.seen == self.empty
     }
 
-    fn csv_end(&mut self, piece: &[u8], delimiter: u8) -> Option<usize> {
+    fn csv_end(&mut self, piece: &[u8], delimiter: u8) -> Result<Option<usize>, RecordFlaw> {
         let mut at = 0;
         while at < piece.len() {
             match self.quote {
@@ -140,7 +165,7 @@ impl Splitter {
                     let Some(found) = memchr2(b'"', b'\n', &piece[at..]) else {
                         self.content += (piece.len() - at) as u64;
                         self.last = piece.last().copied();
-                        return None;
+                        return Ok(None);
                     };
                     if found > 0 {
                         self.last = Some(piece[at + found - 1]);
@@ -148,8 +173,12 @@ impl Splitter {
                     self.content += found as u64;
                     at += found + 1;
                     if piece[at - 1] == b'\n' {
+                        if let Some((separator, quote)) = self.contradiction() {
+                            let at = quote as i64 - self.seen as i64;
+                            return Err(RecordFlaw::Foreign(separator, at));
+                        }
                         if !self.is_empty_line() {
-                            return Some(at);
+                            return Ok(Some(at));
                         }
                         (self.content, self.last) = (0, None);
                         self.empty = self.seen + at as u64;
@@ -158,13 +187,25 @@ impl Splitter {
                     if self.last.is_none_or(|last| last == delimiter) {
                         self.quote = Quote::Inside;
                         self.opened = self.seen + at as u64 - 1;
+                    } else {
+                        self.is_odd = !self.is_odd;
+                        let separator = self.last.filter(|last| SEPARATORS.contains(last));
+                        let found = separator.filter(|_| delimiter != b'\t');
+                        let found = found.map(|found| (found, self.seen + at as u64 - 1));
+                        self.foreign = self.foreign.or(found);
                     }
                     self.content += 1;
                     self.last = Some(b'"');
                 }
             }
         }
-        None
+        Ok(None)
+    }
+
+    /// The quote behind another separator that shows that the record does not end with this line:
+    /// by the delimiter no field of it is quoted, and a quote is left over.
+    fn contradiction(&self) -> Option<(u8, u64)> {
+        self.foreign.filter(|_| self.is_odd)
     }
 
     /// The end of a record of several lines.
@@ -224,7 +265,8 @@ impl Splitter {
         let Format::Csv { .. } = self.format else { return false };
         let ends_empty_line =
             self.content < 2 && self.is_empty_line() && matches!(first, b'\n' | b'\r');
-        if self.quote != Quote::Outside || ends_empty_line || self.max < AHEAD_BYTES as u64 {
+        let is_examined = self.quote != Quote::Outside || self.contradiction().is_some();
+        if is_examined || ends_empty_line || self.max < AHEAD_BYTES as u64 {
             return false;
         }
         if self.ahead == 0 {
@@ -278,7 +320,8 @@ impl Splitter {
             | Format::Fields { .. }
             | Format::Separated { .. }
             | Format::Marked { .. } => Ok(self.seen > 0),
-            Format::LineGroups { lines } => {
+            Format::LineGroups { .. } | Format::Fastq => {
+                let lines = self.format.lines_each().unwrap_or(1);
                 let has_open_line = self.seen > 0 && self.last != Some(b'\n');
                 let found = self.content + u64::from(has_open_line);
                 let text =

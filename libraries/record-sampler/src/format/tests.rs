@@ -54,7 +54,7 @@ fn a_csv_record_may_hold_line_breaks_in_quotes() {
     check(CSV, "1,\"\"\n2,\" \"", "1,\"\"\n|2,\" \"");
     check(CSV, "\n\r\na\n\n\r\nb\n\r\n", "a\n|b\n");
     check(CSV, "\ra\n", "\ra\n");
-    check(Format::Csv { delimiter: b';' }, "a,\"b\nc;\"d\n\"\n", "a,\"b\n|c;\"d\n\"\n");
+    check(Format::Csv { delimiter: b';' }, "a:\"b\nc;\"d\n\"\n", "a:\"b\n|c;\"d\n\"\n");
 }
 
 #[test]
@@ -92,6 +92,34 @@ fn a_record_that_is_too_large_is_found_where_it_begins() {
                 },
             );
             assert_eq!(found, begins.map(RecordFlaw::TooLarge), "{max} by {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_quote_behind_another_separator_that_is_not_closed_in_its_line_is_a_flaw() {
+    for (delimiter, text, expected) in [
+        (b',', "1;\"first\nsecond\"\n", Some((b';', 2))),
+        (b',', "a\n\n1|\"x\"|\"y\nz\"\n", Some((b'|', 5))),
+        (b',', "\"a\";\"b\nc\"\n", Some((b';', 4))),
+        (b';', "a,\"b\n", Some((b',', 2))),
+        (b':', "a\t\"b\n", Some((b'\t', 2))),
+        (b',', "1;\"x\";\"y\"\n", None),
+        (b',', "1;\"x \"\"y\"\"\"\n2;\"z\"\n", None),
+        (b',', "5\" pipe\nsee;5\" pipe\n", None),
+        (b',', "a,\";\"\n", None),
+        (b'\t', "1,\"x\n", None),
+    ] {
+        for piece in [1, 2, 3, 5, 1000] {
+            let mut splitter = Splitter::new(Format::Csv { delimiter }, u64::MAX);
+            let found = (0i64..).step_by(piece).zip(text.as_bytes().chunks(piece)).find_map(
+                |(start, piece)| {
+                    let flaw = splitter.pass(piece, u64::MAX).err()?;
+                    Some(flaw.after(start as usize))
+                },
+            );
+            let expected = expected.map(|(separator, at)| RecordFlaw::Foreign(separator, at));
+            assert_eq!(found, expected, "{text:?} by {piece}");
         }
     }
 }

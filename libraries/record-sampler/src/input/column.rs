@@ -321,7 +321,7 @@ impl<'a> HeaderLine<'a> {
         match rule {
             HeaderRule::None | HeaderRule::Bytes(_) | HeaderRule::Magic(_) => None,
             HeaderRule::Record => Some(HeaderLine(header)),
-            HeaderRule::Lines(_) | HeaderRule::Prefix(_) => {
+            HeaderRule::Lines(_) | HeaderRule::Prefix(_) | HeaderRule::Prefixes(_) => {
                 let mut lines = header.split_inclusive(|byte| *byte == b'\n');
                 Some(HeaderLine(lines.next_back().unwrap_or_default()))
             }

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 #[cfg(not(feature = "decode"))]
 use std::path::Path;
 
-use crate::{Error, ErrorKind, Result};
+use crate::format::{START_BYTES, refusal};
+use crate::{Error, ErrorKind, Format, Result};
 
 #[cfg(feature = "decode")]
 pub(crate) use byte_stream::decode::Encoding;
@@ -27,49 +28,75 @@ impl Encoding {
     }
 }
 
-/// The first bytes of formats that are not decoded here, and the command that decodes them.
-const OTHERS: [(&[u8], &str); 8] = [
-    (b"\xfd7zXZ\0", "xz -dc"),
-    (b"BZh91AY&SY", "bzip2 -dc"),
-    (b"\x04\x22\x4d\x18", "lz4 -dc"),
-    (b"\x1f\x9d", "uncompress -c"),
-    (b"LZIP\x01", "lzip -dc"),
-    (b"PK\x03\x04", "unzip -p"),
-    (b"\x1f\x8b\x08", "gzip -dc"),
-    (b"\x28\xb5\x2f\xfd", "zstd -dc"),
-];
-/// The length of the longest of them.
-const MAGIC_BYTES: usize = 10;
 #[cfg(feature = "decode")]
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// The encoding of text that begins with these bytes. It is an error if it cannot be decoded here.
-fn encoding(start: &[u8]) -> Result<Option<Encoding>> {
+/// The encoding of text that begins with these bytes. It is an error if it cannot be decoded here,
+/// or is not text.
+fn encoding(start: &[u8], format: Format) -> Result<Option<Encoding>> {
     if let Some(encoding) = Encoding::from_magic(start) {
         return Ok(Some(encoding));
     }
-    match OTHERS.iter().find(|(magic, _)| start.starts_with(magic)) {
-        Some((_, command)) => {
-            let text = format!(
-                "is compressed, and not by gzip, zstd or Brotli: pipe the output of `{command}`"
-            );
-            Err(Error::new(ErrorKind::BadRequest, text))
-        }
-        None => Ok(None),
-    }
+    refusal(start, format, false).map_or(Ok(None), Err)
 }
 
 /// The encoding of a file of text by its first bytes.
-pub(crate) fn sniff(file: &File) -> Result<Option<Encoding>> {
-    let mut start = [0; MAGIC_BYTES];
+pub(crate) fn sniff(file: &File, format: Format) -> Result<Option<Encoding>> {
+    let mut start = [0; START_BYTES];
     // A file that cannot be read is an error when its records are read.
     let len = file.read_at(&mut start, 0).unwrap_or(0);
-    encoding(&start[..len])
+    encoding(&start[..len], format)
+}
+
+/// Fails if a file does not begin as its name says.
+pub(crate) fn check_name(encoding: Encoding, file: &File, format: Format) -> Result<()> {
+    let mut start = [0; START_BYTES];
+    let len = file.read_at(&mut start, 0).unwrap_or(0);
+    let start = &start[..len];
+    let Some(name) = other_than(encoding, start) else { return Ok(()) };
+    let text = format!("is named as {name}, and is not");
+    Err(refusal(start, format, false).unwrap_or_else(|| Error::new(ErrorKind::Io, text)))
+}
+
+/// The name of the encoding, if these bytes do not begin as it does.
+#[cfg(feature = "decode")]
+fn other_than(encoding: Encoding, start: &[u8]) -> Option<&'static str> {
+    const GZIP: &[u8] = b"\x1f\x8b";
+    const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+    // A frame of zstd that is skipped (RFC 8878, 3.1.2).
+    const SKIPPED: &[u8] = b"\x2a\x4d\x18";
+    let is_skipped = start.len() >= 4 && start[0] & 0xf0 == 0x50 && start[1..4] == *SKIPPED;
+    let (name, magic) = match encoding {
+        Encoding::Gzip => ("gzip", GZIP),
+        Encoding::Zstd if !is_skipped => ("zstd", ZSTD),
+        _ => return None,
+    };
+    // What is cut is an error when it is decoded.
+    let is_begun = start.len() >= magic.len();
+    (is_begun && !start.starts_with(magic)).then_some(name)
+}
+
+#[cfg(not(feature = "decode"))]
+fn other_than(encoding: Encoding, _: &[u8]) -> Option<&'static str> {
+    match encoding {}
+}
+
+/// The decoded bytes of a reader. It is an error if they are not text, where the format is.
+pub(crate) fn decoded(
+    encoding: Encoding,
+    reader: impl Read + Send + 'static,
+    format: Format,
+) -> io::Result<Box<dyn Read + Send>> {
+    let reader = decoder(encoding, reader)?;
+    if !format.is_text() {
+        return Ok(reader);
+    }
+    Ok(Box::new(SniffedReader::new(reader, format, true)))
 }
 
 /// Decodes the bytes of a reader, and verifies checksums.
 #[cfg(feature = "decode")]
-pub(crate) fn decoder(
+fn decoder(
     encoding: Encoding,
     reader: impl Read + Send + 'static,
 ) -> io::Result<Box<dyn Read + Send>> {
@@ -78,19 +105,19 @@ pub(crate) fn decoder(
 }
 
 #[cfg(not(feature = "decode"))]
-pub(crate) fn decoder(
-    encoding: Encoding,
-    _: impl Read + Send + 'static,
-) -> io::Result<Box<dyn Read + Send>> {
+fn decoder(encoding: Encoding, _: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     match encoding {}
 }
 
 /// A stream of text, decoded if its first bytes are those of compressed data.
-pub(crate) fn sniffed(reader: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-    Box::new(SniffedReader { start: Vec::new(), source: Some(Box::new(reader)), reader: None })
+pub(crate) fn sniffed(reader: impl Read + Send + 'static, format: Format) -> Box<dyn Read + Send> {
+    Box::new(SniffedReader::new(Box::new(reader), format, false))
 }
 
 struct SniffedReader {
+    format: Format,
+    /// Whether the bytes have been decoded already.
+    is_decoded: bool,
     /// The first bytes, until they are complete.
     start: Vec<u8>,
     source: Option<Box<dyn Read + Send>>,
@@ -98,13 +125,22 @@ struct SniffedReader {
 }
 
 impl SniffedReader {
+    fn new(source: Box<dyn Read + Send>, format: Format, is_decoded: bool) -> SniffedReader {
+        let source = Some(source);
+        SniffedReader { format, is_decoded, start: Vec::new(), source, reader: None }
+    }
+
     /// Reads the first bytes. After an error, such as an interruption, it can be called again.
     fn sniff(&mut self) -> io::Result<()> {
         let Some(source) = &mut self.source else { return Ok(()) };
-        while self.start.len() < MAGIC_BYTES {
-            let mut bytes = [0; MAGIC_BYTES];
+        while self.start.len() < START_BYTES {
+            let mut bytes = [0; START_BYTES];
             match source.read(&mut bytes[self.start.len()..]) {
-                Ok(0) => break,
+                // A terminal would go on behind its end.
+                Ok(0) => {
+                    *source = Box::new(io::empty());
+                    break;
+                }
                 Ok(n) => {
                     let from = self.start.len();
                     self.start.extend_from_slice(&bytes[from..from + n]);
@@ -118,11 +154,16 @@ impl SniffedReader {
             }
         }
         let start = std::mem::take(&mut self.start);
-        let encoding = encoding(&start).map_err(io::Error::other)?;
+        let encoding = if self.is_decoded {
+            refusal(&start, self.format, true).map_or(Ok(None), Err)
+        } else {
+            encoding(&start, self.format)
+        };
+        let encoding = encoding.map_err(io::Error::other)?;
         let Some(source) = self.source.take() else { return Ok(()) };
         let whole = io::Cursor::new(start).chain(source);
         self.reader = Some(match encoding {
-            Some(encoding) => decoder(encoding, whole)?,
+            Some(encoding) => decoded(encoding, whole, self.format)?,
             None => Box::new(whole),
         });
         Ok(())
@@ -137,7 +178,7 @@ impl Read for SniffedReader {
 }
 
 /// A source that has failed.
-struct FailedReader(Option<io::Error>);
+pub(crate) struct FailedReader(pub(crate) Option<io::Error>);
 
 impl Read for FailedReader {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -2,6 +2,7 @@
 
 mod column;
 mod compressed;
+mod found;
 mod plain_file;
 mod records;
 mod scan;
@@ -11,7 +12,7 @@ use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
 #[cfg(target_os = "linux")]
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
@@ -20,6 +21,7 @@ pub use column::Column;
 pub(crate) use column::weight;
 pub(crate) use column::{HeaderLine, Picker};
 use compressed::Encoding;
+pub use found::LayoutChoice;
 use plain_file::Descriptors;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) use plain_file::OpenFile;
@@ -101,8 +103,9 @@ impl Population {
     }
 
     /// Opens files. A regular file is read at any offset; one whose name ends in `.gz`, `.zst` or
-    /// `.br` from start to end, and again if needed; a pipe or a device once from start to end.
-    /// There may be more files than this process may have open.
+    /// `.br` from start to end, and again if needed; a pipe, a device, or a file whose size is not
+    /// that of its content, as in `/proc` and `/sys`, once from start to end. There may be more
+    /// files than this process may have open.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -155,24 +158,28 @@ impl Population {
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::BadRequest, "is a directory"));
         }
-        let is_text = self.format.is_text();
-        let reader = |file: File| -> Box<dyn Read + Send> {
-            if is_text { compressed::sniffed(file) } else { Box::new(file) }
-        };
+        let format = self.format;
         let named = Encoding::from_path(path);
-        let source = if metadata.is_file() && !may_hold_more(&metadata) {
-            // Records of a fixed size may begin with any bytes.
-            let sniffed = if is_text { compressed::sniff(&file)? } else { None };
+        let source = if metadata.is_file() && !has_no_size(&file, &metadata) {
+            let encoding = match named {
+                Some(encoding) => {
+                    compressed::check_name(encoding, &file, format)?;
+                    named
+                }
+                // Records of a fixed size may begin with any bytes.
+                None if format.is_text() => compressed::sniff(&file, format)?,
+                None => None,
+            };
             let path = (!has_no_path).then_some(path);
             let file = PlainFile::new(file, path, &metadata, &self.descriptors);
-            match named.or(sniffed) {
+            match encoding {
                 Some(encoding) => Source::Compressed(file, encoding),
                 None => Source::File(file),
             }
         } else {
             Source::Stream(Some(match named {
-                Some(encoding) => compressed::decoder(encoding, file).map_err(io)?,
-                None => reader(file),
+                Some(encoding) => compressed::decoded(encoding, file, format).map_err(io)?,
+                None => stream_reader(file, format),
             }))
         };
         Ok(Input { path: path.to_owned(), source })
@@ -202,9 +209,7 @@ impl Population {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn push_stream(&mut self, name: impl Into<PathBuf>, reader: impl Read + Send + 'static) {
-        let reader =
-            if self.format.is_text() { compressed::sniffed(reader) } else { Box::new(reader) };
-        let source = Source::Stream(Some(reader));
+        let source = Source::Stream(Some(stream_reader(reader, self.format)));
         self.inputs.push(Input { path: name.into(), source });
     }
 
@@ -335,15 +340,27 @@ impl Population {
     }
 }
 
-/// Whether an empty file may hold more than its size says: kernel file systems, which have no
-/// device, have such files.
+/// Records of a fixed size may begin with any bytes; text may be compressed.
+fn stream_reader(reader: impl Read + Send + 'static, format: Format) -> Box<dyn Read + Send> {
+    if format.is_text() { compressed::sniffed(reader, format) } else { Box::new(reader) }
+}
+
+/// Whether the size of a file says nothing about its content, as in `/proc`, where it is 0, and in
+/// `/sys`, where it is that of a page. File systems of the kernel have no device, nor have those in
+/// memory or in a network, whose sizes are right: so the last byte is read. Some files of the size
+/// 0 lose what is read.
 #[cfg(target_os = "linux")]
-fn may_hold_more(metadata: &Metadata) -> bool {
-    metadata.len() == 0 && rustix::fs::major(metadata.dev()) == 0
+fn has_no_size(file: &File, metadata: &Metadata) -> bool {
+    if rustix::fs::major(metadata.dev()) != 0 {
+        return false;
+    }
+    let last = metadata.len().checked_sub(1);
+    // A file that cannot be read is an error when its records are read.
+    last.is_none_or(|last| file.read_at(&mut [0], last).is_ok_and(|read| read == 0))
 }
 
 /// Other systems have no such files.
 #[cfg(not(target_os = "linux"))]
-fn may_hold_more(_: &Metadata) -> bool {
+fn has_no_size(_: &File, _: &Metadata) -> bool {
     false
 }

@@ -9,7 +9,10 @@ use memchr::memchr;
 
 use super::column::fields;
 use super::{BOM, PAGE_BYTES, without_bom};
-use crate::format::{RecordFlaw, Splitter, trimmed};
+use crate::format::{
+    FASTQ_LINES, RecordFlaw, Splitter, check_fastq_bytes, separator_name, trimmed,
+};
+use crate::simd::count_lines;
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 
 /// Includes a page for alignment, and one for the rest of a record. A fuzzer creates hundreds per
@@ -40,6 +43,9 @@ pub(crate) struct Records<R> {
     offset: u64,
     has_ended: bool,
     last_two: [u8; 2],
+    /// Of FASTQ, the lines before the next record, and whether a record was examined.
+    lines_before: u64,
+    is_examined: bool,
 }
 
 impl<R: Read> Records<R> {
@@ -55,6 +61,8 @@ impl<R: Read> Records<R> {
             offset: 0,
             has_ended: false,
             last_two: [0; 2],
+            lines_before: 0,
+            is_examined: false,
         }
     }
 
@@ -98,6 +106,18 @@ impl<R: Read> Records<R> {
             if end.is_some() || len == 0 {
                 return Ok(is_begun);
             }
+        }
+    }
+
+    /// Appends the lines that begin with one of these texts, up to one that does not.
+    fn take_prefixed(&mut self, prefixes: &[String], out: &mut Vec<u8>) -> Result<()> {
+        let longest = prefixes.iter().map(String::len).max().unwrap_or(0);
+        loop {
+            let start = self.peek(longest)?;
+            if !prefixes.iter().any(|prefix| start.starts_with(prefix.as_bytes())) {
+                return Ok(());
+            }
+            self.take_line(out)?;
         }
     }
 
@@ -158,6 +178,11 @@ impl<R: Read> Records<R> {
             _ => 0,
         };
         let range = start + before..start + len;
+        if self.format == Format::Fastq {
+            check_fastq_bytes(&self.buffer[range.clone()], self.lines_before + 1)?;
+            self.lines_before += FASTQ_LINES;
+            self.is_examined = true;
+        }
         Ok(Some(BufferedRecord { range, offset: offset + before as u64, is_after_crlf }))
     }
 
@@ -168,6 +193,23 @@ impl<R: Read> Records<R> {
 
     /// Skips this many records, or as many as there are, and returns how many.
     pub(crate) fn skip(&mut self, n: u64) -> Result<u64> {
+        if self.format != Format::Fastq || n == 0 {
+            return self.skip_unexamined(n);
+        }
+        let mut examined = 0;
+        // Nearly always the first record shows that records have more lines.
+        if !self.is_examined {
+            if self.find()?.is_none() {
+                return Ok(0);
+            }
+            examined = 1;
+        }
+        let skipped = self.skip_unexamined(n - examined)?;
+        self.lines_before += FASTQ_LINES * skipped;
+        Ok(examined + skipped)
+    }
+
+    fn skip_unexamined(&mut self, n: u64) -> Result<u64> {
         let mut skipped = 0;
         let mut is_within = false;
         while skipped < n {
@@ -221,6 +263,17 @@ impl<R: Read> Records<R> {
                 let (offset, mark) = (offset(begin), mark.escape_ascii());
                 let text = format!("the record at offset {offset} does not begin with {mark}");
                 return Error::new(ErrorKind::Malformed, text);
+            }
+            RecordFlaw::Foreign(separator, at) => {
+                let delimiter =
+                    if let Format::Csv { delimiter } = self.format { delimiter } else { b',' };
+                let [separator, delimiter] = [separator, delimiter].map(separator_name);
+                let text = format!(
+                    "the quote at offset {} follows a {separator} and is not closed in its line, \
+                     but the delimiter is a {delimiter}",
+                    offset(at)
+                );
+                return Error::new(ErrorKind::BadDelimiter, text);
             }
         };
         let offset = offset(begin);
@@ -318,14 +371,14 @@ impl<R: Read> Records<R> {
                 }
             }
             HeaderRule::Prefix(prefix) => {
-                while self.peek(prefix.len())?.starts_with(prefix.as_bytes()) {
-                    self.take_line(&mut header)?;
-                }
+                self.take_prefixed(std::slice::from_ref(prefix), &mut header)?;
             }
+            HeaderRule::Prefixes(prefixes) => self.take_prefixed(prefixes, &mut header)?,
             HeaderRule::Bytes(_) | HeaderRule::Magic(_) => {
                 self.take_bytes(rule.bytes(), &mut header)?;
             }
         }
+        self.lines_before = count_lines(&header);
         if let HeaderRule::Magic(magic) = rule
             && header != *magic
         {

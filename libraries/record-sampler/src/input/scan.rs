@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::compressed::decoder;
+use super::compressed::decoded;
 use super::{BufferedRecord, Handle, Header, HeaderLine, PlainFile, Population, Records, Source};
 use crate::work::{ProgressGate, ProgressReader};
 use crate::{Error, ErrorKind, Format, Result};
@@ -238,7 +238,7 @@ impl<'a> Scan<'a> {
         let reader: Box<dyn Read + Send> = match &mut input.source {
             Source::File(file) => Box::new(FileReader::new(file)),
             Source::Compressed(file, encoding) => {
-                let reader = decoder(*encoding, FileReader::new(file));
+                let reader = decoded(*encoding, FileReader::new(file), self.population.format);
                 reader.map_err(|e| Error::caused(ErrorKind::Io, "", e).with_path(&input.path))?
             }
             Source::Stream(stream) => stream.take().ok_or_else(|| {

@@ -133,6 +133,13 @@ fn put_header(out: &mut Vec<u8>, header: &HeaderRule) {
             out.push(5);
             put_text(out, bytes);
         }
+        HeaderRule::Prefixes(prefixes) => {
+            out.push(6);
+            put(out, prefixes.len() as u64);
+            for prefix in prefixes {
+                put_text(out, prefix.as_bytes());
+            }
+        }
     }
 }
 
@@ -152,6 +159,7 @@ impl SketchRequest {
             Format::LineGroups { lines } => (5, lines),
             Format::Fields { delimiter } => (6, u64::from(delimiter)),
             Format::Marked { mark } => (7, u64::from(mark)),
+            Format::Fastq => (8, 0),
         };
         out.push(tag);
         put(out, number);
@@ -227,6 +235,7 @@ impl<'a> ByteCursor<'a> {
             (5, lines @ 1..) => Format::LineGroups { lines },
             (6, delimiter) => Format::Fields { delimiter: delimiter.try_into().ok()? },
             (7, mark) => Format::Marked { mark: mark.try_into().ok()? },
+            (8, 0) => Format::Fastq,
             _ => return None,
         };
         let header = match self.byte()? {
@@ -236,6 +245,13 @@ impl<'a> ByteCursor<'a> {
             3 => HeaderRule::Prefix(String::from_utf8(self.text()?.to_vec()).ok()?),
             4 => HeaderRule::Bytes(self.number()?),
             5 => HeaderRule::Magic(self.text()?.to_vec()),
+            6 => {
+                let mut prefixes = Vec::new();
+                for _ in 0..self.number()? {
+                    prefixes.push(String::from_utf8(self.text()?.to_vec()).ok()?);
+                }
+                HeaderRule::Prefixes(prefixes)
+            }
             _ => return None,
         };
         Some(SketchRequest { n, is_exact, seed, weight, key, format, header })

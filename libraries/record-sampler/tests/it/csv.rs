@@ -1,7 +1,7 @@
 //! CSV whose records are passed over by vectors: they are those that are found one by one.
 
 use proptest::prelude::*;
-use record_sampler::{Exactly, Population, Rng, Sampler};
+use record_sampler::{ErrorKind, Exactly, FetchMethod, Format, Population, Rng, Sampler};
 
 use crate::files::{CSV, file};
 
@@ -134,5 +134,38 @@ fn a_few_records_of_many_are_read_without_what_is_between_them() {
         // Once to count them; the start of each file for its header.
         let most = if n < 10 { size + (1 << 20) + n * (256 << 10) } else { 2 * size + (1 << 20) };
         assert!(stats.bytes_read <= most, "{n}: {} of {size}", stats.bytes_read);
+    }
+}
+
+#[test]
+fn quotes_that_contradict_the_delimiter_are_an_error_that_names_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = "4;plain\n".repeat(5000);
+    let text = format!("id;note\n{plain}1;\"first\nsecond\"\n2;plain\n3;\"x;y\nz\"\n");
+    let path = file(dir.path(), "semicolon.csv", &text);
+    let samplers = [
+        Sampler::exactly(1),
+        Sampler::exactly(1).by(FetchMethod::Stream),
+        Sampler::exactly(1).mergeable(),
+        Sampler::probability(0.1),
+        Sampler::probability(1.0).shuffled(),
+    ];
+    for sampler in &samplers {
+        let stream = Population::stream(std::io::Cursor::new(text.clone()), CSV);
+        for population in [Population::open([&path], CSV).unwrap(), stream] {
+            let error = sampler.records(&mut population.with_header()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BadDelimiter, "{error}");
+            let text = format!(
+                "the quote at offset {} follows a semicolon and is not closed in its line, but the \
+                 delimiter is a comma",
+                8 + plain.len() + 2
+            );
+            assert!(error.to_string().ends_with(&text), "{error}");
+        }
+        let semicolon = Format::Csv { delimiter: b';' };
+        let population = Population::open([&path], semicolon).unwrap();
+        let records = sampler.records(&mut population.with_header()).unwrap();
+        let quotes = |record: &Vec<u8>| String::from_utf8_lossy(record).matches('"').count();
+        assert!(records.iter().all(|record| quotes(record).is_multiple_of(2)));
     }
 }

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
-use record_sampler::{Column, ErrorKind, Format, HeaderRule, Layout, Part, Population, Sampler};
+use record_sampler::{
+    Column, ErrorKind, FetchMethod, Format, HeaderRule, Layout, Part, Population, Sampler,
+};
 
 use crate::files::file;
 
@@ -15,7 +17,7 @@ fn naive(name: &str, text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let prefixed = |mark: u8| behind(lines().take_while(|line| line[0] == mark).count());
     let (kind, samples) = name.split_once(':').unwrap_or((name, "0"));
     let (header, skipped) = match kind {
-        "vcf" => prefixed(b'#'),
+        "vcf" | "gff" | "bed" => prefixed(b'#'),
         "sam" => prefixed(b'@'),
         "hapmap" => behind(1),
         _ => behind(0),
@@ -121,7 +123,7 @@ proptest! {
         n in 0u64..20,
         seed: u64,
     ) {
-        for (name, mark) in [("vcf", "#"), ("sam", "@")] {
+        for (name, mark) in [("vcf", "#"), ("gff", "#"), ("bed", "#"), ("sam", "@")] {
             let header = header.iter().fold(String::new(), |text, line| text + mark + line);
             check(name, (header + &rows.concat()).as_bytes(), n, seed);
         }
@@ -132,11 +134,16 @@ proptest! {
 
     #[test]
     fn records_of_several_lines(
-        reads in proptest::collection::vec("@[a-z]{0,5}\r?\n[ACGT]{0,9}\n[+]\n[!-~]{0,9}\n", 0..30),
+        reads in proptest::collection::vec(("@[a-z]{0,5}\r?\n", "[ACGT]{0,9}\r?\n[+]", "[!-~]{9}"), 0..30),
         n in 0u64..20,
         seed: u64,
     ) {
-        check("fastq", reads.concat().as_bytes(), n, seed);
+        let read = |(name, bases, qualities): &(String, String, String)| {
+            let len = bases.chars().filter(char::is_ascii_uppercase).count();
+            format!("{name}{bases}\n{}\n", &qualities[..len])
+        };
+        let reads: String = reads.iter().map(read).collect();
+        check("fastq", reads.as_bytes(), n, seed);
     }
 
     #[test]
@@ -269,7 +276,10 @@ fn columns_of_lines_with_fields_are_found_by_name_or_number() {
 #[test]
 fn many_reads_are_fetched_by_several_threads_and_by_an_index() {
     let dir = tempfile::tempdir().unwrap();
-    let read = |i: u64| format!("@{i}\nACGT\n+\n{}\n", "F".repeat(i as usize % 50));
+    let read = |i: u64| {
+        let len = i as usize % 50;
+        format!("@{i}\n{}\n+\n{}\n", "A".repeat(len), "F".repeat(len))
+    };
     let path = file(dir.path(), "a.fastq", (0..100_000).map(read).collect::<String>());
     let layout = Layout::named("fastq", None).unwrap();
     let sampler = Sampler::exactly(50_000).seed(1);
@@ -294,4 +304,59 @@ fn many_reads_are_fetched_by_several_threads_and_by_an_index() {
         assert_eq!((stats.reason.as_str(), stats.seen), (expected, Some(100_000)));
         assert_eq!(out, drawn.concat());
     }
+}
+
+#[test]
+fn reads_of_more_lines_or_of_other_lengths_are_errors_with_their_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::named("fastq", None).unwrap();
+    let reads = |odd: &str| {
+        let read = |i: u32| if i == 3000 { odd.to_owned() } else { format!("@{i}\nAC\n+\nFF\n") };
+        (0..5000).map(read).collect::<String>()
+    };
+    let four = "a record has four lines, as `seqtk seq FILE` writes them";
+    let more = "@r1\nACGT\nTTGC\n+\nIIII\nHHHH\n@r2\nGGCA\nCATT\n+\n@@@@\nJJJJ\n";
+    for (text, n, expected) in [
+        // Two of them have as many lines as three records, and one of them as no whole record.
+        (more.to_owned(), 1, format!("line 3 does not begin with +: {four}")),
+        (more[..more.len() / 2].to_owned(), 1, format!("line 3 does not begin with +: {four}")),
+        (
+            reads("@\nAC\n+\nFFF\n"),
+            5000,
+            "line 12004 has 3 qualities for the 2 bases of line 12002".to_owned(),
+        ),
+        (reads("@\nAC\nx\nFF\n"), 5000, format!("line 12003 does not begin with +: {four}")),
+        (reads(">\nAC\n+\nFF\n"), 5000, format!("line 12001 does not begin with @: {four}")),
+    ] {
+        let path = file(dir.path(), "reads", &text);
+        let packed = file(dir.path(), "reads.gz", bgzf(text.as_bytes()));
+        let stream = || Population::stream(std::io::Cursor::new(text.clone()), layout.format);
+        for sampler in [
+            Sampler::exactly(n),
+            Sampler::exactly(n).shuffled(),
+            Sampler::exactly(n).mergeable(),
+            Sampler::exactly(n).weighted_with(|_| 1.0),
+            Sampler::exactly(n).with_index(),
+            Sampler::probability(1.0).by(FetchMethod::Stream),
+        ] {
+            for mut population in [open(&layout, &path), open(&layout, &packed), stream()] {
+                let Err(error) = sampler.records(&mut population) else { panic!("{text:.40}") };
+                // Neither a stream nor a compressed file has an index.
+                if error.kind() != ErrorKind::BadRequest {
+                    assert!(error.to_string().ends_with(&format!(": {expected}")), "{error}");
+                    assert_eq!(error.kind(), ErrorKind::Malformed);
+                }
+            }
+        }
+        let part = Part::new(0, &path, layout.format);
+        let ranks: Vec<u64> = (0..n).collect();
+        let error = part.fetch(&ranks).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: {expected}", path.display()));
+    }
+    // What is not drawn may be odd, but for the first record of a file.
+    let path = file(dir.path(), "reads", reads(">\nAC\n+\nFF\n"));
+    assert_eq!(Sampler::exactly(0).records(&mut open(&layout, &path)).unwrap().len(), 0);
+    let path = file(dir.path(), "reads", more);
+    let mut population = open(&layout, &path);
+    assert!(Sampler::exactly(0).records(&mut population).is_err());
 }

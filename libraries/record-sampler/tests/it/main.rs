@@ -14,6 +14,8 @@ mod headers;
 mod huge;
 mod index;
 #[cfg(feature = "decode")]
+mod kinds;
+#[cfg(feature = "decode")]
 mod layouts;
 mod limits;
 mod many;

@@ -1,12 +1,16 @@
 //! The flags of `bytelab sample` and their values, and the sampler that they describe.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use byte_stream::parse_bytes;
 use clap::{ArgGroup, Args, ValueEnum};
-use record_sampler::{Column, FetchMethod, Format, HeaderRule, Layout, Sampler};
+use record_sampler::{
+    Column, FetchMethod, Format, FoundBy, HeaderRule, Layout, LayoutChoice, Sampler,
+};
+
+use super::source::url;
 
 #[derive(Args)]
 #[command(after_help = AFTER)]
@@ -43,24 +47,32 @@ pub struct SampleArgs {
     /// If there are fewer than N records, draw all of them
     #[arg(long)]
     pub(super) at_most: bool,
-    /// The record format: lines, csv, tsv, jsonl, fixed:BYTES, vcf, sam, tped, hapmap, fastq,
-    /// fasta, plink-bed (beside FILE.fam) or plink-bed:SAMPLES; or parquet, if bytelab is built
-    /// with that feature
-    #[arg(short, long, value_name = "FORMAT", default_value = "lines")]
-    pub(super) format: FormatFlag,
+    /// The record format: lines, csv, tsv, jsonl, fixed:BYTES, vcf, gff, sam, bed, tped, hapmap,
+    /// fastq, fasta, plink-bed (beside FILE.fam) or plink-bed:SAMPLES; or parquet, if bytelab is
+    /// built with that feature [default: by the endings of names, as in x.csv.gz, else by the first
+    /// bytes of files, else lines; standard input is lines]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(super) format: Option<FormatFlag>,
+    /// The fields of csv or tsv are separated by this byte: a character of one byte, or `\\t`,
+    /// `\\x1e` [default: what the header shows, if that is clear, else a comma; a tab for tsv]
+    #[arg(short, long, value_name = "BYTE", value_parser = parse_byte)]
+    pub(super) delimiter: Option<u8>,
     /// Lines end with a zero byte, as `find -print0` writes them
     #[arg(short, long, conflicts_with_all = ["separator", "lines_per_record"])]
     pub(super) zero_terminated: bool,
     /// Lines end with this byte: a character of one byte, or `\\t`, `\\0`, `\\x1e`
     #[arg(long, hide_short_help = true, value_name = "BYTE", value_parser = parse_byte, conflicts_with = "lines_per_record")]
     pub(super) separator: Option<u8>,
-    /// A record has this many lines, such as 4 in FASTQ
+    /// A record has this many lines
     #[arg(long, hide_short_help = true, value_name = "LINES", allow_negative_numbers = true)]
     pub(super) lines_per_record: Option<u64>,
     /// The first record of each file is a header, which is the same in all files: it is written
-    /// once, before the records
-    #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
+    /// once, before the records. So it is of csv and tsv
+    #[arg(long, conflicts_with_all = ["no_header", "header_lines", "header_prefix", "header_bytes"])]
     pub(super) header: bool,
+    /// There is no header, of csv and tsv neither
+    #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
+    pub(super) no_header: bool,
     /// The first N lines of each file are its header
     #[arg(long, hide_short_help = true, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["header_prefix", "header_bytes"])]
     pub(super) header_lines: Option<u64>,
@@ -131,6 +143,7 @@ pub struct SampleArgs {
 
 const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV or of lines with fields.\n\
                      A KEY may have several, with commas between them: `--per city,kind=10`.\n\
+                     Where the content of a file shows its format or delimiter, one line on standard error says so.\n\
                      Parquet goes with none of --shuffle, --with-replacement and --groups.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
@@ -167,32 +180,52 @@ impl SampleArgs {
         bail!("-n draws a number of records, -p each one by chance: give one of them");
     }
 
-    /// The layout of the files, the first of which is `first`; `None` for Parquet.
-    pub(super) fn layout(&self, first: Option<&Path>) -> Result<Option<Layout>> {
-        let FormatFlag(name) = &self.format;
+    /// What is said of the layout of the files.
+    pub(super) fn layout_choice(&self) -> Result<LayoutChoice> {
         let separator = if self.zero_terminated { Some(0) } else { self.separator };
-        let format = match (separator, self.lines_per_record) {
+        let records = match (separator, self.lines_per_record) {
             (Some(separator), _) => Some(Format::Separated { separator }),
             (None, Some(lines)) => Some(Format::LineGroups { lines }),
             (None, None) => None,
         };
+        let name = self.format.as_ref().map(|FormatFlag(name)| name.as_str());
         ensure!(
-            format.is_none() || name == "lines",
-            "only --format lines has a separator, or several lines in a record"
+            records.is_none() || matches!(name, None | Some("lines")),
+            "only --format lines has a separator, or several lines in a record; the fields of csv \
+             have a --delimiter"
         );
-        if name == "parquet" {
-            return Ok(None);
+        let mut choice = match (records, name) {
+            (Some(records), _) => LayoutChoice::from_format(records),
+            (None, Some(name)) => LayoutChoice::named(name),
+            (None, None) => LayoutChoice::default(),
+        };
+        if let Some(delimiter) = self.delimiter {
+            choice = choice.with_delimiter(delimiter);
         }
-        let mut layout = Layout::named(name, first)?;
-        layout.format = format.unwrap_or(layout.format);
-        layout.header = match (self.header_lines, &self.header_prefix, self.header_bytes) {
+        let header = match (self.header_lines, &self.header_prefix, self.header_bytes) {
             _ if self.header => HeaderRule::Record,
+            _ if self.no_header => HeaderRule::None,
             (Some(lines), ..) => HeaderRule::Lines(lines),
             (_, Some(prefix), _) => HeaderRule::Prefix(prefix.clone()),
             (.., Some(bytes)) => HeaderRule::Bytes(bytes),
-            _ => layout.header,
+            _ => return Ok(choice),
         };
-        Ok(Some(layout))
+        Ok(choice.with_header_rule(header))
+    }
+
+    /// Whether the files are Parquet, and what shows it, if that is not said.
+    pub(super) fn parquet(&self, paths: &[PathBuf]) -> (bool, Option<FoundBy>) {
+        if let Some(FormatFlag(name)) = &self.format {
+            return (name == "parquet", None);
+        }
+        let is_said =
+            self.zero_terminated || self.separator.is_some() || self.lines_per_record.is_some();
+        if !cfg!(feature = "parquet") || is_said {
+            return (false, None);
+        }
+        let first = paths.first().filter(|path| url(path).is_none());
+        let found = first.and_then(|path| Layout::parquet(path));
+        (found.is_some(), found)
     }
 
     pub(super) fn sampler(&self, seed: u64, layout: Option<&Layout>) -> Sampler {
@@ -275,11 +308,12 @@ fn key_columns(text: &str, layout: Option<&Layout>) -> Column {
     }
 }
 
-/// With a header that names columns, a column has a name, and the name may be `2`. That of SAM has
-/// none.
+/// With a header that names columns, a column has a name, and the name may be `2`. Those of SAM,
+/// GFF and BED have none.
 fn column(text: &str, layout: Option<&Layout>) -> Column {
     let has_numbers = layout.is_some_and(|layout| {
-        let has_no_names = layout.header == HeaderRule::None || layout.name == "sam";
+        let is_nameless = ["sam", "gff", "bed"].contains(&layout.name.as_str());
+        let has_no_names = layout.header == HeaderRule::None || is_nameless;
         has_no_names && matches!(layout.format, Format::Csv { .. } | Format::Fields { .. })
     });
     match text.parse() {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
+use record_sampler::{Error, ErrorKind, FoundBy, Population, Sampler, Stats};
 
 use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
@@ -47,6 +47,7 @@ pub fn run(args: &SampleArgs) -> ExitCode {
         Some(ErrorKind::NeedsFile) if matches!(args.count, Some(args::CountFlag::Share(_))) => {
             ", or -p P for each record by chance: -p 1 takes all of them"
         }
+        Some(ErrorKind::BadDelimiter) => "; --delimiter names another one",
         _ => "",
     });
     let _ = writeln!(io::stderr(), "bytelab sample: {}", escape_controls(&text));
@@ -63,27 +64,40 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let manifest = args.manifest.as_ref();
     let manifest = manifest.map(|path| Manifest::create(path, &args.files, seed)).transpose()?;
     let paths = source::expanded(&args.files)?;
-    let first = paths.first().filter(|path| path.as_os_str() != "-");
-    let layout = args.layout(first.map(PathBuf::as_path))?;
-    let bar = bar(source::progress_total_bytes(&paths, layout.as_ref()));
+    let choice = args.layout_choice()?;
+    let (is_parquet, found) = args.parquet(&paths);
+    let mut opened =
+        if is_parquet { None } else { Some(source::population(args, &choice, &paths)?) };
+    let layout = opened.as_ref().map(|(_, layout)| layout);
+    if found == Some(FoundBy::Content) {
+        print_note(&format!("{} begins as parquet does, and is read so", paths[0].display()));
+    }
+    if let Some(note) = layout.and_then(|layout| layout.note.as_ref()) {
+        print_note(note);
+    }
+    let bar = bar(source::progress_total_bytes(&paths, layout));
     let on_progress = bar.clone();
-    let sampler = args.sampler(seed, layout.as_ref()).watched(move |bytes| {
+    let sampler = args.sampler(seed, layout).watched(move |bytes| {
         on_progress.inc(bytes);
         true
     });
-    let stats = match layout {
-        Some(layout) => records(&sampler, &mut source::population(args, &paths, layout)?, args),
+    let stats = match &mut opened {
+        Some((population, _)) => records(&sampler, population, args),
         None => rows(&sampler, &paths, args),
     };
     bar.finish_and_clear();
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
-        let _ = writeln!(io::stderr(), "bytelab sample: note: {}", escape_controls(note));
+        print_note(note);
     }
     if args.stats {
         print_stats(&stats, seed)?;
     }
     manifest.map_or(Ok(()), |manifest| manifest.finish(&stats))
+}
+
+fn print_note(note: &str) {
+    let _ = writeln!(io::stderr(), "bytelab sample: note: {}", escape_controls(note));
 }
 
 fn records(
@@ -104,7 +118,11 @@ fn records(
 /// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
 fn rows(sampler: &Sampler, paths: &[PathBuf], args: &SampleArgs) -> Result<Vec<Stats>> {
-    ensure!(!args.header, "Parquet does not go with --header: its columns have names");
+    ensure!(
+        !args.header && !args.no_header,
+        "Parquet does not go with --header and --no-header: its columns have names"
+    );
+    ensure!(args.delimiter.is_none(), "Parquet does not go with --delimiter");
     ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
     ensure!(
         !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use byte_stream::{Address, Stream};
-use record_sampler::{Format, HeaderRule, Layout, Population};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
 
 use super::args::SampleArgs;
 use crate::standard_streams::{StandardStream, check};
@@ -15,18 +15,14 @@ use crate::standard_streams::{StandardStream, check};
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
+/// The population, and the layout of its inputs.
 pub(super) fn population(
     args: &SampleArgs,
+    choice: &LayoutChoice,
     paths: &[PathBuf],
-    layout: Layout,
-) -> Result<Population> {
-    let Layout { format, header, .. } = layout;
-    ensure!(
-        !args.mixed_headers || header != HeaderRule::None,
-        "--mixed-headers is for files that have headers: name their kind, such as --header"
-    );
+) -> Result<(Population, Layout)> {
     let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
-    let mut population = if is_stdin {
+    let (mut population, layout) = if is_stdin {
         ensure!(
             paths.len() <= 1,
             "standard input cannot be combined with files; name it /dev/stdin"
@@ -37,34 +33,40 @@ pub(super) fn population(
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
         match redirected() {
-            Some(file) => Population::from_file("-", file, format)?,
-            None => Population::stream(io::stdin(), format),
+            Some(file) => choice.open_file("-", file)?,
+            None => {
+                let stdin: Box<dyn Read + Send> = Box::new(io::stdin());
+                choice.open_streams([(PathBuf::from("-"), stdin)])?
+            }
         }
     } else if paths.iter().any(|path| url(path).is_some()) {
-        streams(paths, format)?
+        choice.open_streams(streams(paths)?)?
     } else {
-        Population::open(paths, format)?
+        choice.open(paths)?
     };
+    ensure!(
+        !args.mixed_headers || layout.header != HeaderRule::None,
+        "--mixed-headers is for files that have headers: name their kind, such as --header"
+    );
     if let Some(bytes) = args.max_record {
         population = population.with_max_record(bytes);
     }
-    population = population.with_header_rule(header);
-    Ok(if args.mixed_headers { population.with_mixed_headers() } else { population })
+    Ok((if args.mixed_headers { population.with_mixed_headers() } else { population }, layout))
 }
 
-/// A population with URLs among its inputs: all are read once.
-fn streams(paths: &[PathBuf], format: Format) -> Result<Population> {
-    let mut population = Population::open([""; 0], format)?;
+/// Inputs with URLs among them: all are read once.
+fn streams(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Box<dyn Read + Send>)>> {
+    let mut inputs: Vec<(PathBuf, Box<dyn Read + Send>)> = Vec::new();
     for path in paths {
         if let Some(url) = url(path) {
             let remote = RemoteReader::new(url?);
-            population.push_stream(remote.name(), remote);
+            inputs.push((remote.name().into(), Box::new(remote)));
         } else {
             let file = File::open(path).with_context(|| path.display().to_string())?;
-            population.push_stream(path, file);
+            inputs.push((path.clone(), Box::new(file)));
         }
     }
-    Ok(population)
+    Ok(inputs)
 }
 
 /// Standard input, if it is a regular file that is at its start, which can be read as if it was
