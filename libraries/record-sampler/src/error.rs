@@ -36,6 +36,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The request is invalid, or impossible for this kind of input.
     BadRequest,
+    /// The request needs the number of records before they are drawn, which a stream does not have.
+    NeedsFile,
     /// The progress callback stopped the work.
     Stopped,
 }
@@ -108,6 +110,7 @@ impl Error {
     }
 
     /// Adds the number of the record, counted from 1.
+    #[cfg(feature = "parquet")]
     #[cold]
     pub(crate) fn in_record(mut self, rank: u64) -> Error {
         self.0.message = format!("record {}: {}", rank + 1, self.0.message);

@@ -30,7 +30,7 @@ pub use input::{Column, LayoutChoice, Population};
 pub use parquet::ParquetPart;
 pub use part::Part;
 pub use random::Rng;
-pub use sampler::{Sampler, Stats};
+pub use sampler::{DrawnRecords, Sampler, Stats};
 pub use sketch::Sketch;
 
 #[cfg(fuzzing)]

@@ -7,7 +7,8 @@ use memchr::memchr;
 
 use crate::fetch::{count_fixed, fetch_places};
 use crate::input::{
-    FileAccess, FileWindow, HeaderLine, MAX_RECORD, PlainFile, Population, Scan, Scanned, Source,
+    FileAccess, FileWindow, Header, HeaderLine, MAX_RECORD, PlainFile, Population, Scan, Scanned,
+    Source,
 };
 use crate::simd::count_lines;
 use crate::sink::{Place, RecordSink};
@@ -236,6 +237,17 @@ impl Part {
         Ok(records)
     }
 
+    /// Fails if the header of the file is not this one, which is that of the files before it. It is
+    /// found here, where all paths are known: a sketch has the number of a file only.
+    fn compare_header(&self, header: &mut Header) -> Result<()> {
+        let own = self.header_bytes()?;
+        if own.is_empty() {
+            return Ok(());
+        }
+        let compared = header.add(&self.path, &own, self.format);
+        compared.map_err(|error| error.with_path(&self.path))
+    }
+
     fn too_few(&self) -> Error {
         let text = "a part has fewer records than were counted: the file has changed";
         Error::new(ErrorKind::Changed, text).with_path(&self.path)
@@ -245,7 +257,7 @@ impl Part {
 impl Population {
     /// Divides the files into parts of about this size, each of which another process may sketch,
     /// count or fetch from. A file of CSV, or with records of several lines, and a compressed one
-    /// are one part each.
+    /// are one part each. The headers of several files are read, as different ones are an error.
     ///
     /// ```
     /// use record_sampler::{Format, Population};
@@ -262,7 +274,7 @@ impl Population {
         if self.mixed_headers {
             return Err(bad("parts of files with different headers have no columns in common"));
         }
-        let mut parts = Vec::new();
+        let (mut parts, mut header) = (Vec::new(), Header::default());
         for (number, input) in self.inputs.iter().enumerate() {
             let file = match &input.source {
                 Source::File(file) | Source::Compressed(file, _) if file.handle.has_path() => file,
@@ -270,6 +282,9 @@ impl Population {
             };
             let mut whole = Part::new(number as u64, &input.path, self.format);
             (whole.header, whole.max_record) = (self.header.clone(), self.max_record);
+            if self.inputs.len() > 1 && !self.header.is_none() {
+                whole.compare_header(&mut header)?;
+            }
             let is_divided = matches!(input.source, Source::File(_))
                 && !matches!(self.format, Format::Csv { .. })
                 && !self.format.has_several_lines();

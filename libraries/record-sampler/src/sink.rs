@@ -203,14 +203,20 @@ impl Sink for PlaceSink {
     }
 }
 
-/// Keeps the records themselves.
+/// Keeps the records themselves, and the header.
 #[derive(Default)]
 pub(crate) struct RecordSink {
+    pub(crate) header: Vec<u8>,
     pub(crate) records: Vec<Vec<u8>>,
     open: Vec<u8>,
 }
 
 impl Sink for RecordSink {
+    fn header(&mut self, bytes: &[u8]) -> Result<()> {
+        self.header.extend_from_slice(bytes);
+        Ok(())
+    }
+
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
         self.open.extend_from_slice(bytes);
         Ok(())

@@ -76,7 +76,7 @@ pub(crate) fn write(
 ) -> Result<Stats> {
     if sampler.is_inverted && !matches!(sampler.amount, Amount::Share(_)) {
         let text = "the rest of a stream is known only at its end: give a file, or a probability";
-        return Err(Error::new(ErrorKind::BadRequest, text));
+        return Err(Error::new(ErrorKind::NeedsFile, text));
     }
     let is_file = population.files().is_some();
     let quota = match &sampler.key {
@@ -130,7 +130,7 @@ pub(crate) fn split_strata(
     }
     let picker = Picker::new(column, scan.format(), scan.names())?;
     while let Some(record) = scan.next()? {
-        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| record.named(error))?;
         let part = partitions.get_mut(&*key).and_then(Partition::next).unwrap_or(0);
         outputs[part].piece(record.bytes)?;
         outputs[part].end(place(&record), record.is_after_crlf)?;
@@ -218,7 +218,7 @@ impl Chooser<'_> {
         };
         let mut reservoir = WeightedReservoir::new(rng, n as usize);
         while let Some(record) = scan.next()? {
-            let of_record = |error: Error| error.in_record(record.rank);
+            let of_record = |error: Error| record.named(error);
             let weight = match (weight, &picker) {
                 (Some(Weight::Function(function)), _) => function(record.bytes),
                 (_, Some(picker)) => picker.weight(record.bytes).map_err(of_record)?,
@@ -240,7 +240,7 @@ impl Chooser<'_> {
         let picker = Picker::new(column, scan.format(), scan.names())?;
         let mut strata = Strata::new(self.sampler.seed, quota);
         while let Some(record) = scan.next()? {
-            let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
+            let key = picker.key(record.bytes).map_err(|error| record.named(error))?;
             strata.offer(&key, || K::keep(&record));
         }
         let least = self.sampler.least_of_each();
@@ -330,7 +330,7 @@ fn sizes(sampler: &Sampler, population: &mut Population, column: &Column) -> Res
     let picker = Picker::new(column, scan.format(), scan.names())?;
     let mut sizes = StratumSizes::default();
     while let Some(record) = scan.next()? {
-        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| record.named(error))?;
         sizes.count(&key);
     }
     Ok(sizes)
@@ -480,7 +480,7 @@ fn each(
 ) -> Result<()> {
     let picker = Picker::new(column, scan.format(), scan.names())?;
     while let Some(record) = scan.next()? {
-        let key = picker.key(record.bytes).map_err(|error| error.in_record(record.rank))?;
+        let key = picker.key(record.bytes).map_err(|error| record.named(error))?;
         take(Rng::new(sampler.seed ^ key_seed(&key)).next_u64(), &key, &record)?;
     }
     Ok(())

@@ -109,6 +109,26 @@ fn the_rate_is_limited() {
 }
 
 #[test]
+fn an_option_of_urls_that_files_do_not_have_is_refused() {
+    let (world, (url, requests)) = (World::new(), server());
+    std::fs::write(world.path("a.gz"), b"\x1f\x8b").unwrap();
+    for (args, expected) in [
+        (&["--decode", "a.gz"][..], "--decode is for URLs; a file is decoded by `gzip -dc`"),
+        (&["--decode", &url, "a.gz"], "--decode is for URLs"),
+        (&["--decode"], "--decode is for URLs"),
+        (&["--limit-rate", "1KiB", "a.gz"], "--limit-rate is for URLs; give one"),
+        (&["--time-limit", "1s", "-"], "--time-limit is for URLs; give one"),
+    ] {
+        let (output, code, stderr) = cat(&world, args);
+        assert!(output.is_empty() && code == 1, "{args:?}: {stderr}");
+        assert!(stderr.starts_with(&format!("bytelab cat: {expected}")), "{args:?}: {stderr}");
+    }
+    assert_eq!(requests.lock().unwrap().len(), 0);
+    let (output, code, stderr) = cat(&world, &["--time-limit", "9s", &format!("{url}/a"), "a.gz"]);
+    assert_eq!((output.as_slice(), code, stderr.as_str()), (&b"/a\x1f\x8b"[..], 0, ""));
+}
+
+#[test]
 fn every_input_has_the_digest_that_the_file_has_for_its_name() {
     let (world, (url, _)) = (World::new(), server());
     std::fs::write(world.path("hello"), "hello").unwrap();

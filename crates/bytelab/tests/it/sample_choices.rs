@@ -14,6 +14,8 @@ fn numbers_are_taken_as_people_write_them() {
     for (one, other) in [
         (["-n", "1e3"], ["-n", "1000"]),
         (["-n", "1.5E2"], ["-n", "150"]),
+        (["-n", "2000e-1"], ["-n", "200"]),
+        (["-n", "+20.0"], ["-n", "20"]),
         (["-p", "10%"], ["-p", "0.1"]),
         (["-p", "0.5%"], ["-p", "0.005"]),
     ] {
@@ -21,16 +23,47 @@ fn numbers_are_taken_as_people_write_them() {
         assert_eq!((one.code, one.stdout), (0, other.stdout), "{}", one.stderr);
     }
     for (args, expected) in [
-        (["-n", "1.5"], "N is not a whole number (examples: 1000, 1e6)"),
-        (["-n", "1e-3"], "N is not a whole number"),
-        (["-n", "1e300"], "N is not a whole number"),
+        (["-n", "1.5"], "N is not a whole number of 0 or more (examples: 1000, 1e6)"),
+        (["-n", "1e-3"], "N is not a whole number of 0 or more"),
+        (["-n", "-5"], "N is not a whole number of 0 or more"),
+        (["-n", "-5%"], "-5 % is not from 0 to 100"),
+        (["-n", "1e300"], "N is too large: at most 18446744073709551615"),
+        (["-n", "18446744073709551616"], "N is too large: at most 18446744073709551615"),
+        (["-n", "1e16"], "10000000000000000 records were requested, but there are 2000"),
         (["-p", "x%"], "not a number of per cent"),
         (["-p", "101%"], "101 % is not from 0 to 100"),
         (["-p", "x"], "not a probability (examples: 0.1, 10%)"),
+        (["-p", "-0.1"], "a probability must be from 0 to 1"),
+        (["-p", "-10%"], "-10 % is not from 0 to 100"),
     ] {
         let ran = run(&args);
-        assert_eq!(ran.code, 2, "{args:?}");
+        assert_eq!(ran.code, if args[1] == "1e16" { 1 } else { 2 }, "{args:?}");
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn there_is_one_amount_and_what_it_needs() {
+    let (world, path) = world("k,v\na,1\nb,2\n");
+    let own = "--per has an amount of its own, in KEY=N: leave -n and -p out";
+    for (args, expected) in [
+        (&["-n", "5", "--per", "k=1"][..], own),
+        (&["-p", "0.5", "--per", "k=1"], own),
+        (&["-n", "5", "-p", "0.5"], "-n draws a number of records, -p each one by chance"),
+        (&["-n", "5", "--split", "a=1"], "--split writes every record: it goes with none of -n"),
+        (&["--per", "k=1", "--split", "a=1"], "--split writes every record"),
+    ] {
+        let ran = world.run(&[&["sample", &path], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+    assert_eq!(names_in(world.dir.path()), ["lines"]);
+    for amount in ["100%", "10%"] {
+        let output = fed(&mut world.command(&["sample", "-n", amount, "--shuffle"]), b"1\n2\n");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let expected = "bytelab sample: a share of all records needs their number: give a file, \
+                        or -p P for each record by chance: -p 1 takes all of them\n";
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(2), expected));
     }
 }
 

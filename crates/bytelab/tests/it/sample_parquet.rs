@@ -142,6 +142,7 @@ fn what_is_wrong_with_a_column_is_said_in_one_line() {
         (&["--per", "kind=1", "--invert"], 2, "do not go together"),
         (&["-n", "1", "--header"], 2, "Parquet does not go with --header"),
         (&["-n", "1", "--shuffle"], 2, "rows of Parquet stay in order"),
+        (&["-n", "1", "--groups", "kind"], 2, "whole groups of Parquet rows are not drawn"),
     ] {
         let ran = world.run(&[&["sample", &parquet, "--format", "parquet"], args].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}: {}", ran.stderr);

@@ -373,6 +373,9 @@ fn long_string<'s>(
             StringError(ErrorKind::Syntax, "a control character in a string", at)
         }
         UnescapeError::Escape(at) => StringError(ErrorKind::Syntax, "an escape that is none", at),
+        UnescapeError::Surrogate(at) => {
+            StringError(ErrorKind::Syntax, "half of a surrogate pair, which is no character", at)
+        }
     })?;
     Ok((from_utf8(scratch).map_err(|_| not_utf8())?, end))
 }

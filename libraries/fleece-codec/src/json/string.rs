@@ -85,6 +85,8 @@ pub(super) enum UnescapeError {
     Unterminated(usize),
     Control(usize),
     Escape(usize),
+    /// Half of a surrogate pair, which is no character.
+    Surrogate(usize),
 }
 
 /// Appends the string whose text begins at `start`, after the opening quote, to `out`. Returns the
@@ -153,14 +155,15 @@ fn unescape_unicode(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, 
     let first = hex_4(text, at + 2).ok_or(UnescapeError::Escape(at))?;
     let (code, end) = match first {
         0xD800..0xDC00 if text.get(at + 6..at + 8) == Some(br"\u") => {
-            let second = hex_4(text, at + 8).filter(|code| (0xDC00..0xE000).contains(code));
-            let second = second.ok_or(UnescapeError::Escape(at))?;
+            let second = hex_4(text, at + 8).ok_or(UnescapeError::Escape(at + 6))?;
+            if !(0xDC00..0xE000).contains(&second) {
+                return Err(UnescapeError::Surrogate(at));
+            }
             (0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00), at + 12)
         }
         code => (code, at + 6),
     };
-    // A single surrogate is not a character.
-    let character = char::from_u32(code).ok_or(UnescapeError::Escape(at))?;
+    let character = char::from_u32(code).ok_or(UnescapeError::Surrogate(at))?;
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(end)
 }

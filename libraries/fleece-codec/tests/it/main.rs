@@ -22,6 +22,7 @@ mod round_trip;
 mod rules;
 mod serde;
 mod structure;
+mod suites;
 mod vectors;
 
 use fleece_codec::ErrorKind;

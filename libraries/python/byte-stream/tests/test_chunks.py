@@ -166,3 +166,8 @@ def test_files_are_copied_and_never_onto_themselves(file, tmp_path):
     with pytest.raises(OSError) as raised:
         byte_stream.copy(file, "/dev/full")
     assert raised.value.errno == 28
+
+
+def test_only_the_public_names_are_there():
+    public = {name for name in dir(byte_stream) if not name.startswith("_")}
+    assert public == set(byte_stream.__all__)

@@ -1,26 +1,32 @@
 from collections.abc import Callable, Iterable, Sequence
-from os import PathLike
 from typing import Any
 
 from ._native import Part as Part
 from ._native import Sampler as Sampler
 from ._native import SampleError as SampleError
 from ._native import Sketch as Sketch
+from ._native import _Paths
 
-_Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+__all__ = [
+    "PART_BYTES", "Part", "SampleError", "Sampler", "Sketch", "counts", "fetch", "merge", "parts",
+    "ranks", "sample", "sketch",
+]
 
 PART_BYTES: int
 
 def sample(
     paths: _Paths,
     n: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     *,
     to: str = "list",
     format: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     max_record: int | None = None,
+    encoding: str | None = "utf-8",
+    dtypes: Any = None,
+    return_seed: bool = False,
     probability: float | None = None,
     at_most: bool = False,
     weight: str | int | None = None,
@@ -43,7 +49,7 @@ def parts(
 def sketch(
     part: Part,
     n: int,
-    seed: int = 0,
+    seed: int,
     *,
     weight: str | int | None = None,
     per: str | int | None = None,
@@ -55,7 +61,7 @@ def counts(parts: Iterable[Part]) -> list[int]: ...
 def ranks(
     counts: Sequence[int],
     n: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     *,
     probability: float | None = None,
     at_most: bool = False,

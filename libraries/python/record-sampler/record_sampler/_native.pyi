@@ -1,5 +1,10 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
+from typing import BinaryIO
+
+_Path = str | bytes | PathLike[str]
+# Paths or patterns of paths, or binary file objects, but not both.
+_Paths = _Path | BinaryIO | Iterable[_Path] | Iterable[BinaryIO]
 
 class SampleError(ValueError): ...
 
@@ -41,7 +46,7 @@ class Sampler:
         cls,
         n: int | None = None,
         *,
-        seed: int = 0,
+        seed: int | None = None,
         probability: float | None = None,
         at_most: bool = False,
         weight: str | int | None = None,
@@ -52,24 +57,36 @@ class Sampler:
         shuffle: bool = False,
         mergeable: bool = False,
     ) -> Sampler: ...
+    @property
+    def seed(self) -> int: ...
     def records(
         self,
-        paths: Sequence[str | PathLike[str]],
+        paths: _Paths,
         *,
         format: str | None = None,
         header: bool | None = None,
         delimiter: str | None = None,
         max_record: int | None = None,
     ) -> list[bytes]: ...
+    def draw(
+        self,
+        paths: _Paths,
+        *,
+        format: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        max_record: int | None = None,
+    ) -> tuple[str, str | None, bytes, list[bytes]]: ...
     def text(
         self,
-        paths: Sequence[str | PathLike[str]],
+        paths: _Paths,
         *,
         format: str | None = None,
         header: bool | None = None,
         delimiter: str | None = None,
         max_record: int | None = None,
     ) -> bytes: ...
+    def parquet(self, paths: _Paths) -> bytes: ...
     def sketch(self, part: Part, progress: Callable[[int], object] | None = None) -> Sketch: ...
     def ranks(self, counts: Sequence[int]) -> list[list[int]]: ...
 
@@ -84,17 +101,14 @@ class Sketch:
     @property
     def header(self) -> bytes: ...
     @property
+    def seed(self) -> int: ...
+    @property
     def seen(self) -> int: ...
 
-def layout(
-    paths: Sequence[str | PathLike[str]],
-    *,
-    format: str | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-) -> tuple[str, bool, str | None]: ...
+def fields(records: Sequence[bytes], delimiter: str | None) -> list[list[bytes]]: ...
+def is_parquet(path: str | PathLike[str]) -> bool: ...
 def parts(
-    paths: Sequence[str | PathLike[str]],
+    paths: _Paths,
     part_bytes: int,
     *,
     format: str | None = None,

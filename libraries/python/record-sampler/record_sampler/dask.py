@@ -4,12 +4,10 @@ The result depends on the seed and the order of the files, neither on the parts 
 a worker is lost, Dask gives its parts to another one.
 """
 
-from __future__ import annotations
+import dask as _dask
 
-import dask
-
-from . import PART_BYTES, _layout, _list, merge, parts, sketch
-from ._frames import frame
+from . import _api, _frames
+from ._native import Sampler as _Sampler
 
 __all__ = ["sample", "sketch_of"]
 
@@ -17,35 +15,51 @@ _AT_ONCE = 8
 
 
 def sample(
-    paths, n, seed=0, *, to="list", format=None, header=None, delimiter=None, **choices
+    paths, n, seed=None, *, to="list", format=None, header=None, delimiter=None, encoding="utf-8",
+    dtypes=None, return_seed=False, weight=None, per=None, at_most=False, max_record=None,
+    part_bytes=_api.PART_BYTES,
 ):
     """Draws exactly `n` records of the files, or of each stratum, on the current cluster.
 
-    The records are those of `bytelab sample --mergeable` with the same seed. `choices` are those of
-    `sketch_of`, and `to` is that of `record_sampler.sample`.
+    The records are those of `bytelab sample --mergeable` with the same seed. The workers must find
+    the files under the same paths. The keywords up to `return_seed` are those of
+    `record_sampler.sample`, and the others those of `sketch_of`.
     """
-    layout = {"format": format, "header": header, "delimiter": delimiter}
-    result = sketch_of(paths, n, seed, **layout, **choices).compute()
-    if to == "list":
-        return result.records()
-    return frame(result.text(), to, *_layout(_list(paths), **layout))
+    _frames.check(to, format, dtypes)
+    divided = _api.parts(
+        paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
+    )
+    sketch = _merged(divided, _request(n, seed, weight, per, at_most)).compute()
+    drawn = (divided[0].format, divided[0].delimiter, sketch.header, sketch.records())
+    result = _frames.frame(*drawn, to, encoding, dtypes)
+    return _frames.with_seed(result, to, sketch.seed, return_seed)
 
 
 def sketch_of(
-    paths, n, seed=0, *, weight=None, per=None, at_most=False, format=None, header=None,
-    delimiter=None, max_record=None, part_bytes=PART_BYTES,
+    paths, n, seed=None, *, weight=None, per=None, at_most=False, format=None, header=None,
+    delimiter=None, max_record=None, part_bytes=_api.PART_BYTES,
 ):
-    """The delayed sketch of the files. The workers must find them under the same paths."""
-    divided = parts(
+    """The delayed sketch of the files, which has the seed. The workers must find the files under
+    the same paths."""
+    divided = _api.parts(
         paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
     )
-    request = {"n": n, "seed": seed, "weight": weight, "per": per, "at_most": at_most}
-    layer = [dask.delayed(_sketch, pure=False)(part, request) for part in divided]
+    return _merged(divided, _request(n, seed, weight, per, at_most))
+
+
+def _request(n, seed, weight, per, at_most):
+    """What each worker draws, with the same seed."""
+    seed = _Sampler(n, seed=seed).seed
+    return {"n": n, "seed": seed, "weight": weight, "per": per, "at_most": at_most}
+
+
+def _merged(divided, request):
+    layer = [_dask.delayed(_sketch, pure=False)(part, request) for part in divided]
     while len(layer) > 1:
         groups = [layer[at:at + _AT_ONCE] for at in range(0, len(layer), _AT_ONCE)]
-        layer = [dask.delayed(merge, pure=False)(group) for group in groups]
+        layer = [_dask.delayed(_api.merge, pure=False)(group) for group in groups]
     return layer[0]
 
 
 def _sketch(part, request):
-    return sketch(part, **request)
+    return _api.sketch(part, **request)

@@ -1,5 +1,7 @@
 //! Errors as exceptions.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use record_sampler::{Error, ErrorKind};
@@ -22,4 +24,20 @@ pub(crate) fn raised(error: Error) -> PyErr {
 
 pub(crate) fn refused(text: impl Into<String>) -> PyErr {
     SampleError::new_err(text.into())
+}
+
+/// The exception of a callback, or of a file object, that ended the work.
+#[derive(Clone, Default)]
+pub(crate) struct PythonFailure(Arc<Mutex<Option<PyErr>>>);
+
+impl PythonFailure {
+    pub(crate) fn set(&self, error: PyErr) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// That exception, if there is one, instead of the error of the library that it led to.
+    pub(crate) fn raised(&self, error: Error) -> PyErr {
+        let own = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        own.unwrap_or_else(|| raised(error))
+    }
 }

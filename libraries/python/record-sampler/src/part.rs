@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
+use record_sampler::HeaderRule;
 
-use crate::failure::{raised, refused};
+use crate::failure::{PythonFailure, raised};
+use crate::inputs::{Inputs, LayoutArguments, delimiter_of, warn};
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -40,8 +41,9 @@ impl Part {
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let layout = choice(format, header, delimiter)?.find([&path]).map_err(raised)?;
-        warn(py, &layout)?;
+        let said = LayoutArguments { format, header, delimiter };
+        let layout = said.choice()?.find([&path]).map_err(raised)?;
+        warn(py, layout.note.as_deref())?;
         let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
         let mut part = part.with_header_rule(layout.header.clone());
         if let Some(bytes) = max_record {
@@ -111,9 +113,9 @@ impl Part {
     fn __reduce__<'py>(slf: &Bound<'py, Part>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let Part { part, format, header, delimiter } = slf.get().clone();
         let record_sampler::Part { file, path, from, to, max_record, .. } = part;
-        let module = slf.py().import("record_sampler")?;
+        let module = slf.py().import("record_sampler._api")?;
         let state = (path, file, from, to, format, header, delimiter, max_record);
-        Ok((module.getattr("_part")?, state))
+        Ok((module.getattr("part")?, state))
     }
 
     fn __repr__(&self) -> String {
@@ -131,84 +133,19 @@ type Pickled = (PathBuf, u64, u64, u64, String, Option<bool>, Option<char>, u64)
 #[pyo3(signature = (
     paths, part_bytes, *, format = None, header = None, delimiter = None, max_record = None,
 ))]
-#[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
 pub(crate) fn parts(
-    py: Python<'_>,
-    paths: Vec<PathBuf>,
+    paths: &Bound<'_, PyAny>,
     part_bytes: u64,
     format: Option<&str>,
     header: Option<bool>,
     delimiter: Option<char>,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let choice = choice(format, header, delimiter)?;
-    let (population, layout) = opened(py, &paths, &choice, max_record)?;
+    let said = LayoutArguments { format, header, delimiter };
+    let opened = Inputs::new(paths)?.open(said, max_record, &PythonFailure::default());
+    let (population, layout) = opened?;
     let (format, delimiter) = (&layout.name, delimiter_of(&layout));
     let parts = population.parts(part_bytes).map_err(raised)?;
     let part = |part| Part { part, format: format.clone(), header, delimiter };
     Ok(parts.into_iter().map(part).collect())
-}
-
-/// The layout of files: the name of the format, whether the first record is the header, and the
-/// separator of the fields of CSV.
-#[pyfunction]
-#[pyo3(signature = (paths, *, format = None, header = None, delimiter = None))]
-#[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
-pub(crate) fn layout(
-    paths: Vec<PathBuf>,
-    format: Option<&str>,
-    header: Option<bool>,
-    delimiter: Option<char>,
-) -> PyResult<(String, bool, Option<char>)> {
-    let layout = choice(format, header, delimiter)?.find(&paths).map_err(raised)?;
-    let (has_header, delimiter) = (layout.header == HeaderRule::Record, delimiter_of(&layout));
-    Ok((layout.name, has_header, delimiter))
-}
-
-/// What the arguments say of the layout of files.
-pub(crate) fn choice(
-    format: Option<&str>,
-    header: Option<bool>,
-    delimiter: Option<char>,
-) -> PyResult<LayoutChoice> {
-    let mut choice = format.map(LayoutChoice::named).unwrap_or_default();
-    if let Some(delimiter) = delimiter {
-        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-        choice = choice.with_delimiter(byte.ok_or_else(|| refused("a delimiter is one byte"))?);
-    }
-    Ok(match header {
-        Some(true) => choice.with_header_rule(HeaderRule::Record),
-        Some(false) => choice.with_header_rule(HeaderRule::None),
-        None => choice,
-    })
-}
-
-/// The files, and their layout.
-pub(crate) fn opened(
-    py: Python<'_>,
-    paths: &[PathBuf],
-    choice: &LayoutChoice,
-    max_record: Option<u64>,
-) -> PyResult<(Population, Layout)> {
-    let (mut population, layout) = choice.open(paths).map_err(raised)?;
-    warn(py, &layout)?;
-    if let Some(bytes) = max_record {
-        population = population.with_max_record(bytes);
-    }
-    Ok((population, layout))
-}
-
-/// Warns of what the content of a file decided.
-fn warn(py: Python<'_>, layout: &Layout) -> PyResult<()> {
-    if let Some(note) = &layout.note {
-        py.import("warnings")?.call_method1("warn", (note,))?;
-    }
-    Ok(())
-}
-
-fn delimiter_of(layout: &Layout) -> Option<char> {
-    match layout.format {
-        Format::Csv { delimiter } => Some(char::from(delimiter)),
-        _ => None,
-    }
 }

@@ -1,14 +1,15 @@
 //! Samplers.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{BuildHasher, RandomState};
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use record_sampler::{Column, ErrorKind};
+use record_sampler::{Column, DrawnRecords, Format, Layout};
 
-use crate::failure::{raised, refused};
-use crate::part::{Part, choice, opened};
+use crate::failure::{PythonFailure, raised, refused};
+use crate::inputs::{Inputs, LayoutArguments, delimiter_byte, delimiter_of};
+use crate::part::Part;
 use crate::sketch::Sketch;
 
 /// How many records to draw, and how.
@@ -35,6 +36,9 @@ struct Arguments {
     mergeable: bool,
 }
 
+/// The name of a format, the separator of the fields of CSV, a header, and records.
+type DrawnParts<'py> = (String, Option<char>, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
+
 /// The name of a column, or its number, counted from 1.
 #[derive(Clone, FromPyObject, IntoPyObject)]
 pub(crate) enum ColumnArgument {
@@ -55,7 +59,7 @@ impl From<ColumnArgument> for Column {
 impl Sampler {
     #[new]
     #[pyo3(signature = (
-        n = None, *, seed = 0, probability = None, at_most = false, weight = None, per = None,
+        n = None, *, seed = None, probability = None, at_most = false, weight = None, per = None,
         with_replacement = false, systematic = false, invert = false, shuffle = false,
         mergeable = false,
     ))]
@@ -63,7 +67,7 @@ impl Sampler {
     #[expect(clippy::fn_params_excessive_bools, reason = "they are keywords in Python")]
     fn new(
         n: Option<u64>,
-        seed: u64,
+        seed: Option<u64>,
         probability: Option<f64>,
         at_most: bool,
         weight: Option<ColumnArgument>,
@@ -74,6 +78,7 @@ impl Sampler {
         shuffle: bool,
         mergeable: bool,
     ) -> PyResult<Sampler> {
+        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
         let arguments = Arguments {
             n,
             seed,
@@ -90,47 +95,84 @@ impl Sampler {
         Ok(Sampler { sampler: arguments.clone().sampler()?, arguments })
     }
 
+    /// The seed: a new one for each sampler, if none is given.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.arguments.seed
+    }
+
     /// The chosen records of these files.
-    #[pyo3(signature = (paths, *, format = None, header = None, delimiter = None, max_record = None))]
-    #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
     fn records<'py>(
         &self,
-        py: Python<'py>,
-        paths: Vec<PathBuf>,
+        paths: &Bound<'py, PyAny>,
         format: Option<&str>,
         header: Option<bool>,
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let choice = choice(format, header, delimiter)?;
-        let (mut population, _) = opened(py, &paths, &choice, max_record)?;
-        let records = self.run(py, None, |sampler| sampler.records(&mut population))?;
-        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+        let said = LayoutArguments { format, header, delimiter };
+        let (_, drawn) = self.drawn(paths, said, max_record)?;
+        Ok(byte_strings(paths.py(), &drawn.records))
+    }
+
+    /// The name of the format of these files, the separator of the fields of CSV, the header, and
+    /// the chosen records.
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
+    fn draw<'py>(
+        &self,
+        paths: &Bound<'py, PyAny>,
+        format: Option<&str>,
+        header: Option<bool>,
+        delimiter: Option<char>,
+        max_record: Option<u64>,
+    ) -> PyResult<DrawnParts<'py>> {
+        let py = paths.py();
+        let said = LayoutArguments { format, header, delimiter };
+        let (layout, drawn) = self.drawn(paths, said, max_record)?;
+        let (header, records) = (&drawn.header, byte_strings(py, &drawn.records));
+        Ok((layout.name.clone(), delimiter_of(&layout), PyBytes::new(py, header), records))
     }
 
     /// The header and the chosen records of these files, as they are written.
-    #[pyo3(signature = (paths, *, format = None, header = None, delimiter = None, max_record = None))]
-    #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
+    #[pyo3(signature = (
+        paths, *, format = None, header = None, delimiter = None, max_record = None,
+    ))]
     fn text<'py>(
         &self,
-        py: Python<'py>,
-        paths: Vec<PathBuf>,
+        paths: &Bound<'py, PyAny>,
         format: Option<&str>,
         header: Option<bool>,
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let choice = choice(format, header, delimiter)?;
-        let (mut population, _) = opened(py, &paths, &choice, max_record)?;
+        let said = LayoutArguments { format, header, delimiter };
+        let failure = PythonFailure::default();
+        let (mut population, _) = Inputs::new(paths)?.open(said, max_record, &failure)?;
         let mut out = Vec::new();
-        self.run(py, None, |sampler| sampler.write(&mut population, &mut out))?;
-        Ok(PyBytes::new(py, &out))
+        self.run(paths.py(), None, &failure, |sampler| sampler.write(&mut population, &mut out))?;
+        Ok(PyBytes::new(paths.py(), &out))
+    }
+
+    /// The chosen rows of Parquet files, as a Parquet file.
+    fn parquet<'py>(&self, paths: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let paths_of_files = Inputs::new(paths)?.parquet_paths()?;
+        let (mut out, failure) = (Vec::new(), PythonFailure::default());
+        self.run(paths.py(), None, &failure, |sampler| {
+            sampler.write_parquet(&paths_of_files, &mut out)
+        })?;
+        Ok(PyBytes::new(paths.py(), &out))
     }
 
     /// The sketch of a part. `progress` is called with the number of further bytes now and then.
     #[pyo3(signature = (part, progress = None))]
     fn sketch(&self, py: Python<'_>, part: &Part, progress: Option<Py<PyAny>>) -> PyResult<Sketch> {
-        self.run(py, progress, |sampler| sampler.sketch(&part.part)).map(Sketch)
+        let failure = PythonFailure::default();
+        self.run(py, progress, &failure, |sampler| sampler.sketch(&part.part)).map(Sketch)
     }
 
     /// The ranks to fetch from each part, by the numbers of their records.
@@ -140,8 +182,8 @@ impl Sampler {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Sampler>) -> PyResult<(Bound<'py, PyAny>, (Arguments,))> {
-        let module = slf.py().import("record_sampler")?;
-        Ok((module.getattr("_sampler")?, (slf.get().arguments.clone(),)))
+        let module = slf.py().import("record_sampler._api")?;
+        Ok((module.getattr("sampler")?, (slf.get().arguments.clone(),)))
     }
 }
 
@@ -173,16 +215,29 @@ impl Arguments {
 }
 
 impl Sampler {
+    /// The layout, and the sample.
+    fn drawn(
+        &self,
+        paths: &Bound<'_, PyAny>,
+        said: LayoutArguments<'_>,
+        max_record: Option<u64>,
+    ) -> PyResult<(Layout, DrawnRecords)> {
+        let failure = PythonFailure::default();
+        let (mut population, layout) = Inputs::new(paths)?.open(said, max_record, &failure)?;
+        let drawn = self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
+        Ok((layout, drawn))
+    }
+
     /// Works without the global lock. A signal, such as that of Ctrl-C, and an exception of the
-    /// callback end the work.
+    /// callback or of a file object end the work.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
         progress: Option<Py<PyAny>>,
+        failure: &PythonFailure,
         work: impl FnOnce(&record_sampler::Sampler) -> record_sampler::Result<T> + Send,
     ) -> PyResult<T> {
-        let raised_by: Arc<Mutex<Option<PyErr>>> = Arc::default();
-        let stopped = Arc::clone(&raised_by);
+        let stopped = failure.clone();
         let sampler = self.sampler.clone().watched(move |bytes| {
             let called = Python::attach(|py| {
                 py.check_signals()?;
@@ -190,13 +245,32 @@ impl Sampler {
             });
             let is_fine = called.is_ok();
             if let Err(error) = called {
-                *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                stopped.set(error);
             }
             is_fine
         });
-        py.detach(|| work(&sampler)).map_err(|error| {
-            let own = raised_by.lock().unwrap_or_else(PoisonError::into_inner).take();
-            own.filter(|_| error.kind() == ErrorKind::Stopped).unwrap_or_else(|| raised(error))
-        })
+        py.detach(|| work(&sampler)).map_err(|error| failure.raised(error))
     }
+}
+
+fn byte_strings<'py>(py: Python<'py>, records: &[Vec<u8>]) -> Vec<Bound<'py, PyBytes>> {
+    records.iter().map(|record| PyBytes::new(py, record)).collect()
+}
+
+/// The fields of records: of CSV with this delimiter, or without one the line alone.
+#[pyfunction]
+#[pyo3(signature = (records, delimiter))]
+pub(crate) fn fields<'py>(
+    py: Python<'py>,
+    records: Vec<PyBackedBytes>,
+    delimiter: Option<char>,
+) -> PyResult<Vec<Vec<Bound<'py, PyBytes>>>> {
+    let format = match delimiter {
+        Some(delimiter) => Format::Csv { delimiter: delimiter_byte(delimiter)? },
+        None => Format::Lines,
+    };
+    let fields = |record: &PyBackedBytes| -> Vec<Bound<'py, PyBytes>> {
+        format.fields(record).iter().map(|field| PyBytes::new(py, field)).collect()
+    };
+    Ok(records.iter().map(fields).collect())
 }

@@ -51,6 +51,12 @@ impl Sketch {
         PyBytes::new(py, self.0.header())
     }
 
+    /// The seed by which it was drawn.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
     /// The number of records of the parts.
     #[getter]
     fn seen(&self) -> u64 {

@@ -38,7 +38,7 @@ def killing(marker, log, start):
         def setup(self, worker):
             import signal
 
-            import record_sampler.dask
+            import record_sampler._api
 
             def sketch(part, *args, **request):
                 read = 0
@@ -56,7 +56,7 @@ def killing(marker, log, start):
                     file.write(f"{part.start} {os.getpid()}\n")
                 return record_sampler.sketch(part, *args, progress=progress, **request)
 
-            record_sampler.dask.sketch = sketch
+            record_sampler._api.sketch = sketch
 
     return Killing()
 
@@ -94,9 +94,24 @@ def test_weights_strata_and_tables(cluster, table, lines, bytelab):
     pytest.importorskip("pandas")
     rows = record_sampler.dask.sample(table, 4, 2, to="pandas", per="kind", **of_table)
     assert rows.groupby("kind").size().to_dict() == {"k0": 4, "k1": 4, "k2": 4}
+    assert rows.attrs["seed"] == 2
+    drawn, seed = record_sampler.dask.sample(lines, 30, return_seed=True, part_bytes=5000)
+    assert drawn == record_sampler.dask.sample(lines, 30, seed)
     for part_bytes in [500, 5000, 1 << 20]:
         drawn = record_sampler.dask.sample(lines, 30, 2, part_bytes=part_bytes)
         assert b"".join(drawn) == bytelab(*lines, "-n", 30, "--seed", 2, "--mergeable")
+
+
+def test_what_cannot_be_is_said_before_the_workers_begin(tmp_path):
+    with pytest.raises(record_sampler.SampleError, match="no file is given"):
+        record_sampler.dask.sample([], 2)
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, text in zip(paths, ["id,cost\n1,2\n", "id,price\n3,4\n"]):
+        path.write_text(text)
+    with pytest.raises(record_sampler.SampleError, match="b.csv: its header differs .*a.csv"):
+        record_sampler.dask.sample(paths, 2, format="csv", header=True)
+    public = {name for name in dir(record_sampler.dask) if not name.startswith("_")}
+    assert public == set(record_sampler.dask.__all__)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])

@@ -52,13 +52,14 @@ def test_parts_and_sketches_are_pickled(lines):
     again = pickle.loads(pickle.dumps(part))
     assert again == part and hash(again) == hash(part) and repr(again) == repr(part)
     assert again != Part(lines[1])
-    sketch = record_sampler.sketch(part, 3)
+    sketch = record_sampler.sketch(part, 3, 8)
+    assert sketch.seed == 8
     assert pickle.loads(pickle.dumps(sketch)).to_bytes() == sketch.to_bytes()
     assert Sketch.from_bytes(sketch.to_bytes()).records() == sketch.records()
 
 
 def test_what_does_not_fit_together_is_refused(lines):
-    one = record_sampler.sketch(Part(lines[0]), 3)
+    one = record_sampler.sketch(Part(lines[0]), 3, 0)
     with pytest.raises(SampleError, match="different seeds cannot be merged"):
         one.merge(record_sampler.sketch(Part(lines[1], file=1), 3, 1))
     with pytest.raises(SampleError, match="a part was counted twice"):
@@ -68,12 +69,21 @@ def test_what_does_not_fit_together_is_refused(lines):
             Sketch(damaged)
 
 
+def test_files_with_different_headers_are_named(tmp_path):
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, text in zip(paths, ["id,cost\n1,2\n", "id,price\n3,4\n"]):
+        path.write_text(text)
+    differs = "b.csv: its header differs in column 2 from that of .*a.csv"
+    with pytest.raises(SampleError, match=differs):
+        record_sampler.parts(paths, format="csv", header=True)
+
+
 def test_an_exception_of_the_callback_ends_the_work(lines):
     def stop(_):
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        record_sampler.sketch(Part(lines[0]), 3, progress=stop)
+        record_sampler.sketch(Part(lines[0]), 3, 0, progress=stop)
     read = []
-    record_sampler.sketch(Part(lines[0]), 3, progress=read.append)
+    record_sampler.sketch(Part(lines[0]), 3, 0, progress=read.append)
     assert sum(read) == lines[0].stat().st_size

@@ -20,7 +20,8 @@ use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// The name in the header, or of the JSON member.
+    /// The name in the header, or of the JSON member. A number that is no name in the header is a
+    /// position; a name that several columns have is an error.
     Name(String),
     /// The position, counted from 1.
     Number(usize),
@@ -94,18 +95,18 @@ impl Picker {
             }
             (Format::Csv { delimiter }, Column::Name(name)) => {
                 let index = index_of(name, names, |line| {
-                    fields(line, delimiter).position(|field| *field == *name.as_bytes())
+                    positions(fields(line, delimiter), |field| **field == *name.as_bytes())
                 })?;
                 Ok(Picker::Field { index, delimiter, column: column.clone() })
             }
             (Format::Fields { delimiter }, Column::Name(name)) => {
                 let index = index_of(name, names, |line| {
                     // The names of VCF begin with a number sign.
-                    let is_name = |field: &[u8]| {
-                        field == name.as_bytes()
+                    let is_name = |field: &&[u8]| {
+                        *field == name.as_bytes()
                             || field.strip_prefix(b"#") == Some(name.as_bytes())
                     };
-                    plain_fields(line, delimiter).position(is_name)
+                    positions(plain_fields(line, delimiter), is_name)
                 })?;
                 Ok(Picker::PlainField { index, delimiter, column: column.clone() })
             }
@@ -155,20 +156,33 @@ impl Picker {
     }
 }
 
-/// The position of a column in the line of names.
+/// The position of a column in the line of names, in which `find` finds those of a name. A number
+/// that is no name is a position, counted from 1.
 fn index_of(
     name: &str,
     names: Option<HeaderLine<'_>>,
-    find: impl Fn(&[u8]) -> Option<usize>,
+    find: impl Fn(&[u8]) -> Vec<usize>,
 ) -> Result<usize> {
     let Some(HeaderLine(line)) = names else {
         let text = format!("column {name}: there is no header to find it in");
         return Err(Error::new(ErrorKind::BadRequest, text));
     };
-    find(line).ok_or_else(|| {
-        let text = format!("there is no column {name} in the header");
-        Error::new(ErrorKind::BadColumn, text)
-    })
+    let text = match (find(line).as_slice(), name.parse::<usize>()) {
+        ([index], _) => return Ok(*index),
+        ([], Ok(number @ 1..)) => return Ok(number - 1),
+        ([], _) => format!("there is no column {name} in the header"),
+        ([first, second, ..], _) => format!(
+            "the columns {} and {} of the header are both named {name}: give a number",
+            first + 1,
+            second + 1
+        ),
+    };
+    Err(Error::new(ErrorKind::BadColumn, text))
+}
+
+/// The positions of the items that `is_one` accepts, from 0 on.
+fn positions<T>(items: impl Iterator<Item = T>, is_one: impl Fn(&T) -> bool) -> Vec<usize> {
+    items.enumerate().filter(|(_, item)| is_one(item)).map(|(index, _)| index).collect()
 }
 
 fn missing(column: &Column) -> Error {
@@ -230,6 +244,35 @@ fn member_key(record: &[u8], name: &str) -> Result<Vec<u8>> {
 fn number_text(record: &[u8], name: &str) -> Option<String> {
     let members: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(record).ok()?;
     members.get(name).map(|text| text.get().to_owned())
+}
+
+impl Format {
+    /// The fields of a record without its line end: of CSV without their quotes, of lines with
+    /// fields as they are. A record of another format is one field.
+    ///
+    /// ```
+    /// use record_sampler::Format;
+    /// let csv = Format::Csv { delimiter: b',' };
+    /// assert_eq!(csv.fields(b"1,\"a \"\"b\"\"\nc\",\r\n"), [&b"1"[..], b"a \"b\"\nc", b""]);
+    /// assert_eq!(Format::Lines.fields(b"1,\"a\"\r\n"), [&b"1,\"a\""[..]]);
+    /// ```
+    pub fn fields(self, record: &[u8]) -> Vec<Cow<'_, [u8]>> {
+        match (self, self.end()) {
+            (Format::Csv { delimiter }, _) => fields(record, delimiter).collect(),
+            (Format::Fields { delimiter }, _) => {
+                plain_fields(record, delimiter).map(Cow::Borrowed).collect()
+            }
+            (_, None) => vec![Cow::Borrowed(record)],
+            (_, Some(end)) => {
+                let line = record.strip_suffix(&[end]);
+                let line = line.map(|line| match line {
+                    [line @ .., b'\r'] if end == b'\n' => line,
+                    line => line,
+                });
+                vec![Cow::Borrowed(line.unwrap_or(record))]
+            }
+        }
+    }
 }
 
 /// The fields of a CSV record without their quotes.
@@ -318,6 +361,24 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_each_format_has_fields_without_its_end() {
+        let check = |format: Format, record: &str, expected: &[&str]| {
+            let text = |field: &Cow<'_, [u8]>| String::from_utf8_lossy(field).into_owned();
+            let fields: Vec<String> = format.fields(record.as_bytes()).iter().map(text).collect();
+            assert_eq!(fields, expected, "{format:?} {record:?}");
+        };
+        check(Format::Csv { delimiter: b';' }, "1;\"a\n;b\";\r\n", &["1", "a\n;b", ""]);
+        check(Format::Fields { delimiter: b' ' }, " a \t\"b\n", &["a", "\"b"]);
+        check(Format::Lines, "a,b\r\n", &["a,b"]);
+        check(Format::Lines, "a\r", &["a\r"]);
+        check(Format::Lines, "\n", &[""]);
+        check(Format::JsonLines, "{}", &["{}"]);
+        check(Format::Separated { separator: 0 }, "a\r\0", &["a\r"]);
+        check(Format::LineGroups { lines: 2 }, "a\r\nb\r\n", &["a\r\nb"]);
+        check(Format::Fixed(2), "a\n", &["a\n"]);
+    }
+
+    #[test]
     fn a_column_is_found_by_name_or_number_or_refused() {
         let csv = Format::Csv { delimiter: b',' };
         let pick = |column: Column, format, record: &str| {
@@ -373,6 +434,27 @@ mod tests {
         let [number, text] = [&b"{\"a\":1,\"b\":2}"[..], b"{\"a\":\"1\",\"b\":2}"]
             .map(|record| picker.key(record).unwrap().into_owned());
         assert_ne!(number, text);
+    }
+
+    #[test]
+    fn a_number_that_is_no_name_is_a_position() {
+        let pick = |name: &str, format, header: &'static [u8], record: &str| {
+            let picked = Picker::new(&name.into(), format, Some(HeaderLine(header)));
+            let text = |field: Cow<'_, [u8]>| String::from_utf8_lossy(&field).into_owned();
+            picked
+                .and_then(|picker| picker.pick(record.as_bytes()).map(text))
+                .unwrap_or_else(|error| error.to_string())
+        };
+        let csv = Format::Csv { delimiter: b',' };
+        assert_eq!(pick("2", csv, b"w,w,id\n", "0,1,a\n"), "1");
+        assert_eq!(pick("3", csv, b"3,2,1\n", "a,b,c\n"), "a");
+        assert_eq!(pick("4", csv, b"w,w,id\n", "0,1,a\n"), "has no column 4");
+        assert_eq!(pick("0", csv, b"w\n", "1\n"), "there is no column 0 in the header");
+        let twice = "the columns 1 and 2 of the header are both named w: give a number";
+        assert_eq!(pick("w", csv, b"w,w,id\n", "0,1,a\n"), twice);
+        let vcf = Format::Fields { delimiter: b'\t' };
+        assert_eq!(pick("2", vcf, b"#CHROM\tPOS\n", "1\t7\n"), "7");
+        assert_eq!(pick("x", vcf, b"#x\tx\n", "1\t7\n"), twice.replace("named w", "named x"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::compressed::decoded;
@@ -40,10 +41,19 @@ pub(crate) struct Scanned<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its offset, as if all inputs were one.
     pub(crate) at: u64,
-    /// The number of its input, and its offset in it.
+    /// The number and the path of its input, and its offset in it.
     pub(crate) input: usize,
+    path: &'a Path,
     pub(crate) offset: u64,
     pub(crate) is_after_crlf: bool,
+}
+
+impl Scanned<'_> {
+    /// An error that concerns this record, with its place.
+    #[cold]
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.in_record_at(self.offset).with_path(self.path)
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -154,10 +164,12 @@ impl<'a> Scan<'a> {
         };
         let rank = self.rank;
         self.rank += 1;
+        let input = self.next_input - 1;
+        let path = &self.population.inputs[input].path;
         Ok(self.current.as_ref().map(|records| {
             let BufferedRecord { offset, is_after_crlf, .. } = found;
-            let (bytes, input) = (records.bytes(&found), self.next_input - 1);
-            Scanned { rank, bytes, at: self.base + offset, input, offset, is_after_crlf }
+            let bytes = records.bytes(&found);
+            Scanned { rank, bytes, at: self.base + offset, input, path, offset, is_after_crlf }
         }))
     }
 

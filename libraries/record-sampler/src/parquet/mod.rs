@@ -42,7 +42,7 @@ impl Sampler {
         paths: impl IntoIterator<Item = P>,
         out: &mut (dyn Write + Send),
     ) -> Result<Stats> {
-        self.check_parquet(self.is_mergeable)?;
+        self.check_parquet()?;
         self.check_amount()?;
         self.check_choices()?;
         if self.share.is_some() && (self.weight.is_some() || self.key.is_some()) {
@@ -85,7 +85,7 @@ impl Sampler {
         outs: &mut [&mut (dyn Write + Send)],
     ) -> Result<Vec<Stats>> {
         self.check_split(weights, outs.len())?;
-        self.check_parquet(false)?;
+        self.check_parquet()?;
         if self.key.is_some() {
             let text = "rows of Parquet are not split by strata";
             return Err(Error::new(ErrorKind::BadRequest, text));
@@ -99,19 +99,20 @@ impl Sampler {
         })
     }
 
-    fn check_parquet(&self, is_sketched: bool) -> Result<()> {
-        let is_plain = !self.is_shuffled
-            && !self.with_replacement
-            && (is_sketched || !self.is_mergeable)
-            && !self.adds_probability
-            && self.groups.is_none()
-            && !self.keeps_index
-            && self.method == FetchMethod::Auto;
-        if is_plain {
-            return Ok(());
+    /// Each choice that is for records of text has an error of its own.
+    fn check_parquet(&self) -> Result<()> {
+        let choices = [
+            (self.is_shuffled, "rows of Parquet stay in order: they are not shuffled"),
+            (self.with_replacement, "rows of Parquet are not drawn with replacement"),
+            (self.groups.is_some(), "whole groups of Parquet rows are not drawn"),
+            (self.adds_probability, "rows of Parquet get no column for their probability"),
+            (self.keeps_index, "an index is for files of lines, not for Parquet"),
+            (self.method != FetchMethod::Auto, "no method can be chosen for rows of Parquet"),
+        ];
+        match choices.iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, text)) => Err(Error::new(ErrorKind::BadRequest, *text)),
+            None => Ok(()),
         }
-        let text = "rows of Parquet stay in order, each at most once; no index, method or probability can be chosen";
-        Err(Error::new(ErrorKind::BadRequest, text))
     }
 
     /// The chosen ranks, and a note on how they were found.

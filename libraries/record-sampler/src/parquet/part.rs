@@ -187,7 +187,7 @@ impl Sampler {
     /// assert_eq!(error.kind(), ErrorKind::Malformed);
     /// ```
     pub fn sketch_parquet(&self, part: &ParquetPart) -> Result<Sketch> {
-        self.check_parquet(true)?;
+        self.check_parquet()?;
         part.open(self, Vec::new(), |sources, _| self.sketch_rows(sources, |_| part.file))
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Amount, Sampler, Stats};
+use super::{Amount, DrawnRecords, Sampler, Stats};
 use crate::draw::{Partition, Quota, RecordShare, StratumSizes, shares};
 use crate::fetch::{FetchMethod, Ranks, fetch_places, probe};
 use crate::input::Population;
@@ -67,9 +67,25 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn records(&self, population: &mut Population) -> Result<Vec<Vec<u8>>> {
+        Ok(self.draw(population)?.records)
+    }
+
+    /// The chosen records as a list, with the header of the inputs.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, Sampler};
+    /// let population = Population::stream(&b"name\nAda\n"[..], Format::Lines);
+    /// let drawn = Sampler::exactly(1).draw(&mut population.with_header())?;
+    /// assert_eq!((drawn.header, drawn.records), (b"name\n".to_vec(), vec![b"Ada\n".to_vec()]));
+    /// assert_eq!((drawn.stats.seen, drawn.stats.taken), (Some(1), 1));
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn draw(&self, population: &mut Population) -> Result<DrawnRecords> {
         let mut list = RecordSink::default();
-        self.run(population, &mut list)?;
-        Ok(list.records)
+        let stats = self.run(population, &mut list)?;
+        let RecordSink { header, records, .. } = list;
+        let taken = records.len() as u64;
+        Ok(DrawnRecords { header, records, stats: Stats { taken, ..stats } })
     }
 
     /// Assigns each record to one of several outputs, whose sizes are proportional to the shares:

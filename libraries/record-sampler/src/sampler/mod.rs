@@ -84,6 +84,18 @@ pub(crate) enum Weight {
     Function(WeightOf),
 }
 
+/// A sample as a list: see [`Sampler::draw`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DrawnRecords {
+    /// The header of the first input that has one, with its line end; empty if there is none.
+    pub header: Vec<u8>,
+    /// The chosen records.
+    pub records: Vec<Vec<u8>>,
+    /// The counts and the method.
+    pub stats: Stats,
+}
+
 /// The counts and the method of a drawn sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -517,7 +529,8 @@ impl Sampler {
         self.check_share(population)?;
         if self.is_systematic && (self.method == FetchMethod::Stream || !population.can_be_reread())
         {
-            return bad("a systematic sample needs the number of records: give a file");
+            let text = "a systematic sample needs the number of records: give a file";
+            return Err(Error::new(ErrorKind::NeedsFile, text));
         }
         population.header.check(population.format)?;
         if self.keeps_index && population.format.lines_each().is_none() {
@@ -558,7 +571,8 @@ impl Sampler {
             return bad("a share of all records is drawn plainly: of strata give a probability");
         }
         if self.method == FetchMethod::Stream || !population.can_be_reread() {
-            return bad("a share of all records needs their number: give a file");
+            let text = "a share of all records needs their number: give a file";
+            return Err(Error::new(ErrorKind::NeedsFile, text));
         }
         Ok(())
     }

@@ -136,6 +136,18 @@ impl Sketch {
         self.seen
     }
 
+    /// The seed by which it was drawn.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part, Sampler};
+    /// let part = Part::new(0, "Cargo.toml", Format::Lines);
+    /// assert_eq!(Sampler::exactly(2).seed(7).sketch(&part)?.seed(), 7);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn seed(&self) -> u64 {
+        self.request.seed
+    }
+
     /// The sketch of both. It is an error if they were made with another number of records, seed,
     /// weight or key, if the headers of their files differ, or if a record is in both.
     ///

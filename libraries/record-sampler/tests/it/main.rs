@@ -32,6 +32,8 @@ mod parquet_codecs;
 mod parquet_parts;
 #[cfg(feature = "parquet")]
 mod parquet_rows;
+#[cfg(all(feature = "json", feature = "parquet"))]
+mod parquet_suite;
 mod probability;
 mod ranks;
 mod records;
@@ -41,5 +43,7 @@ mod shuffled;
 mod sketch;
 mod strata;
 mod streams;
+#[cfg(feature = "json")]
+mod suites;
 #[cfg(all(feature = "uring", target_os = "linux"))]
 mod uring;

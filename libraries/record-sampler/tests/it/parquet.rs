@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use record_sampler::{ErrorKind, Sampler};
+use record_sampler::{ErrorKind, FetchMethod, Sampler};
 
 use crate::files::file;
 
@@ -183,8 +183,15 @@ fn what_is_wrong_is_reported() {
         sound.display()
     );
     check(&one, &[&sound, &other], ErrorKind::BadRequest, &text);
-    for sampler in [Sampler::exactly(1).shuffled(), Sampler::exactly(1).with_replacement()] {
-        check(&sampler, &[&sound], ErrorKind::BadRequest, "rows of Parquet stay in order");
+    for (sampler, text) in [
+        (one.clone().shuffled(), "rows of Parquet stay in order: they are not shuffled"),
+        (one.clone().with_replacement(), "rows of Parquet are not drawn with replacement"),
+        (one.clone().groups("id"), "whole groups of Parquet rows are not drawn"),
+        (one.clone().with_probability(), "rows of Parquet get no column for their probability"),
+        (one.clone().with_index(), "an index is for files of lines, not for Parquet"),
+        (one.clone().by(FetchMethod::Mmap), "no method can be chosen for rows of Parquet"),
+    ] {
+        check(&sampler, &[&sound], ErrorKind::BadRequest, text);
     }
     let error = one.write_parquet([&sound], &mut Full).unwrap_err();
     assert_eq!(

@@ -67,10 +67,16 @@ fn what_is_not_of_the_format_is_reported_with_its_place() {
     check(&one, &path, CSV, malformed, text);
     let json = file(dir.path(), "json", "{\"w\":1}\n{\"w\":-1}\n{\"v\":1}\n[");
     let weighted = Sampler::exactly(1).weighted_by("w");
-    let text = "record 2: a weight of -1: it must be 0 or more, and finite";
+    let text = "FILE: the record at offset 8: a weight of -1: it must be 0 or more, and finite";
     check(&weighted, &json, Format::JsonLines, ErrorKind::BadWeight, text);
-    let text = "record 3: has no member w";
+    let text = "FILE: the record at offset 17: has no member w";
     check(&Sampler::exactly(1).per("w"), &json, Format::JsonLines, ErrorKind::BadColumn, text);
+    let text = "FILE: the record at offset 24: is not JSON: EOF while parsing a list at line 1 \
+                column 1";
+    let other = file(dir.path(), "other", "{\"w\":1}\n{\"w\":2}\n{\"w\":1}\n[");
+    for sampler in [Sampler::exactly(1).groups("w"), Sampler::probability(0.5).per("w")] {
+        check(&sampler, &other, Format::JsonLines, malformed, text);
+    }
 }
 
 #[test]
@@ -215,7 +221,7 @@ fn conflicting_options_are_refused() {
         &Sampler::exactly(1).systematic().by(FetchMethod::Stream),
         &path,
         Format::Lines,
-        bad,
+        ErrorKind::NeedsFile,
         text,
     );
     let text = "only files of lines have an index";

@@ -279,6 +279,24 @@ fn what_cannot_be_merged_or_divided_is_refused() {
     assert_eq!(error.to_string(), format!("{}: {text}", json.display()));
 }
 
+#[test]
+fn files_with_different_headers_are_not_divided() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = ["", "a,b\n1,2\n", "\"a\",b\r\n", "a,c\n3,4\n"];
+    let paths: Vec<PathBuf> = (0..)
+        .zip(paths)
+        .map(|(number, text)| file(dir.path(), &format!("{number}.csv"), text))
+        .collect();
+    assert_eq!(population(&paths[..3], CSV, true).parts(100).unwrap().len(), 3);
+    let error = population(&paths, CSV, true).parts(100).unwrap_err();
+    let [first, other] = [&paths[1], &paths[3]].map(|path| path.display().to_string());
+    let text = format!(
+        "{other}: its header differs in column 2 from that of {first}: \"c\" instead of \"b\""
+    );
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::MixedHeaders, text));
+    assert_eq!(population(&paths, CSV, false).parts(100).unwrap().len(), 4);
+}
+
 #[cfg(feature = "decode")]
 #[test]
 fn a_compressed_file_is_one_part() {

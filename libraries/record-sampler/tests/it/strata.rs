@@ -59,7 +59,7 @@ fn a_share_of_all_is_a_whole_number_of_records() {
     let mut stream = Population::stream(&b"a\nb\n"[..], Format::Lines);
     let error = Sampler::share(0.5).records(&mut stream).unwrap_err();
     let text = "a share of all records needs their number: give a file";
-    assert_eq!(error.to_string(), text);
+    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::NeedsFile, text));
 }
 
 #[test]

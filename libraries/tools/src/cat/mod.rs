@@ -104,6 +104,7 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     let is_one_url = single && is_url(&args.inputs[0]);
     ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
     let urls = args.inputs.iter().filter(|input| is_url(input)).count();
+    args.http.check_inputs(urls, args.inputs.len() - urls)?;
     let http = HttpSettings::new(&args.http, urls)?;
     let sums = args.sha256_file.as_deref().map(Sha256Sums::read).transpose()?;
     let cat = Cat { args, http, sums };

@@ -27,7 +27,7 @@ pub(super) struct HttpArgs {
     /// The same with this file
     #[arg(long, value_name = "FILE", conflicts_with = "netrc")]
     netrc_file: Option<PathBuf>,
-    /// Accept gzip, br or zstd, and decode it
+    /// Accept gzip, br or zstd, and decode it: the encoding of an answer, not a file
     #[arg(long, conflicts_with = "resume")]
     decode: bool,
     /// Download up to N parts of a large resource at once, if the server supports ranges [1 to 16]
@@ -47,6 +47,19 @@ pub(super) struct HttpArgs {
     /// Trust the certificates in this PEM file as well
     #[arg(long, value_name = "FILE")]
     certificates: Option<PathBuf>,
+}
+
+impl HttpArgs {
+    /// Fails if an option would change nothing of what is read, and how.
+    pub(super) fn check_inputs(&self, urls: usize, files: usize) -> Result<()> {
+        ensure!(
+            files == 0 || !self.decode,
+            "--decode is for URLs; a file is decoded by `gzip -dc`, `zstd -dc` or `brotli -dc`"
+        );
+        ensure!(urls > 0 || self.limit_rate.is_none(), "--limit-rate is for URLs; give one");
+        ensure!(urls > 0 || self.time_limit.is_none(), "--time-limit is for URLs; give one");
+        Ok(())
+    }
 }
 
 /// The files and values of the options, read once for all URLs.

@@ -14,7 +14,7 @@ use super::source::url;
 
 #[derive(Args)]
 #[command(after_help = AFTER)]
-#[command(group = ArgGroup::new("amount").required(true).args(["count", "probability", "per", "split"]))]
+#[command(group = ArgGroup::new("amount").required(true).multiple(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
@@ -24,10 +24,10 @@ pub struct SampleArgs {
     pub(super) files: Vec<PathBuf>,
     /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
     /// records
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true)]
     pub(super) count: Option<CountFlag>,
     /// Draw each record with this probability: `0.1` or `10%`
-    #[arg(short = 'p', long, value_name = "P", value_parser = parse_share)]
+    #[arg(short = 'p', long, value_name = "P", value_parser = parse_share, allow_hyphen_values = true)]
     pub(super) probability: Option<f64>,
     /// Draw N records for each value of the column KEY, or a percentage of them: `city=10`,
     /// `city=5%`
@@ -72,7 +72,7 @@ pub struct SampleArgs {
     #[arg(long, hide_short_help = true, value_name = "BYTE", value_parser = parse_byte, conflicts_with = "lines_per_record")]
     pub(super) separator: Option<u8>,
     /// A record has this many lines
-    #[arg(long, hide_short_help = true, value_name = "LINES")]
+    #[arg(long, hide_short_help = true, value_name = "LINES", allow_negative_numbers = true)]
     pub(super) lines_per_record: Option<u64>,
     /// The first record of each file is a header, which is the same in all files: it is written
     /// once, before the records. So it is of csv and tsv
@@ -82,7 +82,7 @@ pub struct SampleArgs {
     #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
     pub(super) no_header: bool,
     /// The first N lines of each file are its header
-    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with_all = ["header_prefix", "header_bytes"])]
+    #[arg(long, hide_short_help = true, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["header_prefix", "header_bytes"])]
     pub(super) header_lines: Option<u64>,
     /// The lines at the start of each file that begin with this text are its header
     #[arg(long, hide_short_help = true, value_name = "TEXT", conflicts_with = "header_bytes")]
@@ -99,7 +99,7 @@ pub struct SampleArgs {
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) max_record: Option<u64>,
     /// The same seed gives the same records [default: a different one each time]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
     /// Write records in random order instead of the order of the files
     #[arg(long)]
@@ -155,7 +155,7 @@ pub struct SampleArgs {
 const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV or of lines with fields.\n\
                      A KEY may have several, with commas between them: `--per city,kind=10`.\n\
                      Where the content of a file shows its format or delimiter, one line on standard error says so.\n\
-                     Parquet goes with neither --shuffle nor --with-replacement.\n\
+                     Parquet goes with none of --shuffle, --with-replacement and --groups.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -179,6 +179,18 @@ pub(super) enum MethodFlag {
 }
 
 impl SampleArgs {
+    /// Fails if there is more than one amount.
+    pub(super) fn check_amount(&self) -> Result<()> {
+        let SampleArgs { count, probability, per, split, .. } = self;
+        let amounts = [count.is_some(), probability.is_some(), per.is_some(), split.is_some()];
+        if amounts.iter().filter(|is_given| **is_given).count() < 2 {
+            return Ok(());
+        }
+        ensure!(split.is_none(), "--split writes every record: it goes with none of -n, -p, --per");
+        ensure!(per.is_none(), "--per has an amount of its own, in KEY=N: leave -n and -p out");
+        bail!("-n draws a number of records, -p each one by chance: give one of them");
+    }
+
     /// What is said of the layout of the files.
     pub(super) fn layout_choice(&self) -> Result<LayoutChoice> {
         let separator = if self.zero_terminated { Some(0) } else { self.separator };
@@ -428,17 +440,27 @@ impl FromStr for FormatFlag {
     }
 }
 
-/// A whole number, also in scientific notation if it is exact: `1e6`, `2.5e6`.
+/// A whole number, also in scientific notation: `1e6`, `2.5e6`.
 fn parse_count(text: &str) -> Result<u64> {
-    /// Above it not every whole number is a floating point number.
-    const MOST_EXACT: f64 = (1u64 << 53) as f64;
-    if let Ok(count) = text.parse() {
-        return Ok(count);
+    const NOT_WHOLE: &str = "N is not a whole number of 0 or more (examples: 1000, 1e6)";
+    let (number, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let power: i64 = power.parse().ok().context(NOT_WHOLE)?;
+    let number = number.strip_prefix('+').unwrap_or(number);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = [whole, fraction].concat();
+    ensure!(!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()), NOT_WHOLE);
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return Ok(0);
     }
-    let number: Option<f64> = text.parse().ok().filter(|_| text.contains(['e', 'E']));
-    let count = number.filter(|number| number.fract() == 0.0);
-    let count = count.filter(|number| (0.0..=MOST_EXACT).contains(number));
-    count.map(|number| number as u64).context("N is not a whole number (examples: 1000, 1e6)")
+    // N is these digits, times this power of ten.
+    let zeros = digits.len() - significant.len();
+    let power = power.saturating_add(zeros as i64 - fraction.len() as i64);
+    ensure!(power >= 0, NOT_WHOLE);
+    let tens = u32::try_from(power).ok().and_then(|power| 10u64.checked_pow(power));
+    let count = significant.parse::<u64>().ok().zip(tens);
+    let count = count.and_then(|(significant, tens)| significant.checked_mul(tens));
+    count.with_context(|| format!("N is too large: at most {}", u64::MAX))
 }
 
 /// A probability, also in per cent. Whether it is one is examined by the sampler.

@@ -45,16 +45,21 @@ pub fn run(args: &SampleArgs) -> ExitCode {
         Some(ErrorKind::TooFew) if args.count.is_some() => "; --at-most takes all of them",
         Some(ErrorKind::MixedHeaders) => "; --mixed-headers takes them together",
         Some(ErrorKind::TooLarge) => " by --max-record",
+        Some(ErrorKind::NeedsFile) if matches!(args.count, Some(args::CountFlag::Share(_))) => {
+            ", or -p P for each record by chance: -p 1 takes all of them"
+        }
         Some(ErrorKind::BadDelimiter) => "; --delimiter names another one",
         _ => "",
     });
     let _ = writeln!(io::stderr(), "bytelab sample: {}", escape_controls(&text));
-    let is_data = known.is_some_and(|error| error.kind() != ErrorKind::BadRequest);
+    let is_wrong_use = |kind| matches!(kind, ErrorKind::BadRequest | ErrorKind::NeedsFile);
+    let is_data = known.is_some_and(|error| !is_wrong_use(error.kind()));
     let is_system = error.downcast_ref::<io::Error>().is_some();
     ExitCode::from(if is_data || is_system { FAILED } else { WRONG_USE })
 }
 
 fn draw(args: &SampleArgs) -> Result<()> {
+    args.check_amount()?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
     let parts = args.parts()?;
     report_sigbus()?;

@@ -1,0 +1,36 @@
+"""What is named as the files of a population."""
+
+import glob
+import os
+
+from ._native import SampleError
+
+
+def inputs(paths):
+    """The paths of files, or else the file objects: a list of each, one of them empty."""
+    is_one = isinstance(paths, (str, bytes, os.PathLike)) or hasattr(paths, "read")
+    names, files = [], []
+    for path in [paths] if is_one else paths:
+        if hasattr(path, "read"):
+            files.append(path)
+        else:
+            names.extend(_found(os.fsdecode(path)))
+    if names and files:
+        raise SampleError("paths and file objects are not drawn from together: open the paths")
+    if not (names or files):
+        raise SampleError("no file is given")
+    return names, files
+
+
+def _found(path):
+    """The path, or the sorted paths of the files that it is a pattern of."""
+    if os.path.exists(path):
+        return [path]
+    if "://" in path:
+        raise SampleError(f"{path}: URLs are not opened here: give a file object that reads it")
+    if not any(sign in path for sign in "*?["):
+        return [path]
+    found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
+    if not found:
+        raise FileNotFoundError(f"no file matches {path}")
+    return found
