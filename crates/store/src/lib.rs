@@ -9,7 +9,6 @@ mod sqlite;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
@@ -56,27 +55,31 @@ pub fn verify(flag: Option<OsString>) -> Result<()> {
 /// This word stands for the run that started last, wherever the id of a run may stand.
 pub const LATEST: &str = "latest";
 
-/// The id of the run that the text names.
-pub fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
-    if text != LATEST {
-        return store.find(text);
-    }
-    let newest = store.newest(1)?.pop();
-    let newest = newest.context("the store is empty: nothing was measured yet")?.id;
-    if is_readable(store, &newest)? {
-        return Ok(newest);
-    }
-    for before in store.newest(LATEST_TRIED)?.into_iter().rev().skip(1) {
-        if is_readable(store, &before.id)? {
-            writeln!(
-                io::stderr(),
-                "bytelab: run {newest} cannot be read: the newest one that can is run {}",
-                before.id
-            )?;
-            return Ok(before.id);
+/// The run that a text names.
+pub struct NamedRun {
+    pub id: String,
+    /// The run that started last, if it cannot be read: this one is the newest that can.
+    pub unreadable: Option<String>,
+}
+
+impl NamedRun {
+    /// Finds the run that the text names.
+    pub fn find(store: &mut dyn Store, text: &str) -> Result<NamedRun> {
+        if text != LATEST {
+            return Ok(NamedRun { id: store.find(text)?, unreadable: None });
         }
+        let newest = store.newest(1)?.pop();
+        let newest = newest.context("the store is empty: nothing was measured yet")?.id;
+        if is_readable(store, &newest)? {
+            return Ok(NamedRun { id: newest, unreadable: None });
+        }
+        for before in store.newest(LATEST_TRIED)?.into_iter().rev().skip(1) {
+            if is_readable(store, &before.id)? {
+                return Ok(NamedRun { id: before.id, unreadable: Some(newest) });
+            }
+        }
+        Ok(NamedRun { id: newest, unreadable: None })
     }
-    Ok(newest)
 }
 
 /// The number of runs among which the newest one is that can be read.
@@ -88,12 +91,6 @@ fn is_readable(store: &mut dyn Store, id: &str) -> Result<bool> {
         Err(error) if error.is::<Unreadable>() => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// The run that the text names.
-pub fn load(store: &mut dyn Store, text: &str) -> Result<Run> {
-    let id = id_of(store, text)?;
-    store.load(&id)
 }
 
 /// Whether the run has a label that matches (`*` stands for any text).

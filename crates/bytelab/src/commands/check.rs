@@ -24,7 +24,7 @@ use store::Store;
 use super::comparing::{allowed, ensure_once};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use super::warn_if_unoptimised;
-use super::{Context, exit, layout, readable};
+use super::{Context, exit, layout, readable, run_id};
 use crate::console;
 use crate::measuring::{
     self, NewRun, RunRequest, Selection, TimeLimit, choose, launcher, measure_new, plan,
@@ -119,7 +119,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.
 fn baseline(store: &mut dyn Store, name: &str) -> Result<Run> {
     let named = store.baselines()?.into_iter().find(|baseline| baseline.name == name);
-    let id = named.map_or_else(|| store::id_of(store, name), |baseline| Ok(baseline.id));
+    let id = named.map_or_else(|| run_id(store, name), |baseline| Ok(baseline.id));
     let id = id.map_err(|error| {
         if name == store::LATEST || name.parse::<u64>().is_ok() {
             return error;

@@ -24,7 +24,7 @@ use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_onc
 use super::import::read_marked;
 use super::run::{absent, published_results};
 use super::{Context, layout};
-use super::{exit, readable};
+use super::{exit, readable, run_id};
 use crate::console;
 
 #[derive(Args)]
@@ -169,7 +169,7 @@ fn with_ids(text: &str, context: &Context) -> Result<String> {
         return Ok(text.to_owned());
     }
     let mut store = context.open_store()?;
-    let ids = text.split(',').map(|id| store::id_of(store.as_mut(), id));
+    let ids = text.split(',').map(|id| run_id(store.as_mut(), id));
     Ok(ids.collect::<Result<Vec<String>>>()?.join(","))
 }
 

@@ -11,7 +11,7 @@ use report::escape_controls;
 use store::{LocalStore, Server, Store};
 
 use super::measure_args::ServerUrl;
-use super::{Context, note};
+use super::{Context, note, run_id};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
@@ -163,7 +163,7 @@ fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
 
 fn ids(chosen: &RunSelection, store: &mut dyn Store) -> Result<Vec<String>> {
     if !chosen.ids.is_empty() {
-        return chosen.ids.iter().map(|id| store::id_of(store, id)).collect();
+        return chosen.ids.iter().map(|id| run_id(store, id)).collect();
     }
     let is_wanted =
         |run: &Listed| chosen.label.as_ref().is_none_or(|label| store::has_label(run, label));

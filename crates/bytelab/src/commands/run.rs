@@ -18,7 +18,7 @@ use report::study::StudyReport;
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print};
-use super::{Context, exit, layout, note, warn_if_unoptimised};
+use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
 
@@ -104,8 +104,9 @@ fn resume(
 ) -> Result<ExitCode> {
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let store = context.local_store(None)?;
-    let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
+    let mut store = context.local_store(None)?;
+    let measured = load_run(&mut *store, id)
+        .and_then(|run| measuring::resume(&context.experiments, run, store, shown, &stop));
     conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }
 

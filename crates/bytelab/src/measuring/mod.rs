@@ -79,12 +79,11 @@ fn chosen<'a>(
 /// Continues a run that was stopped or killed.
 pub(crate) fn resume(
     experiments: &Catalogue,
-    id: &str,
-    mut store: LocalStore,
+    run: Run,
+    store: LocalStore,
     shown: ProgressMode,
     stop: &Stop,
 ) -> Result<RunOutcome> {
-    let run = store::load(&mut *store, id)?;
     let id = &run.id;
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
