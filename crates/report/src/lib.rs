@@ -76,7 +76,7 @@ pub mod over_time {
     pub use super::text::history::over_time as text;
 }
 
-pub mod beside {
+pub mod published_pages {
     pub use super::json::study::published as json;
     pub use super::text::list::{published as list, published_figures as figures};
     pub use super::views::compare::SideFigures;
