@@ -9,7 +9,6 @@ mod sqlite;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,7 +20,7 @@ pub use self::interface::{
     Baseline, LOCK_LIMIT, Locked, NoRun, OmittedRuns, Store, StoredPlan, TOOK, Unreadable,
     is_imported, mark_imported, uuid_of,
 };
-use self::sqlite::Sqlite;
+pub use self::sqlite::Sqlite;
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.
@@ -145,7 +144,7 @@ fn of_data_dir(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
 /// The store of this machine, into which every run is measured, and the server to which it is
 /// pushed when it has ended.
 pub struct LocalStore {
-    sqlite: Sqlite,
+    pub sqlite: Sqlite,
     server: Option<Server>,
 }
 
@@ -190,20 +189,6 @@ impl LocalStore {
         self.sqlite.set_unsent(id, false)?;
         let pushed = format!("run {id} was pushed to {server}");
         Ok([Some(pushed), server.clock_note(remote.as_mut(), now)].into_iter().flatten().collect())
-    }
-}
-
-impl Deref for LocalStore {
-    type Target = Sqlite;
-
-    fn deref(&self) -> &Sqlite {
-        &self.sqlite
-    }
-}
-
-impl DerefMut for LocalStore {
-    fn deref_mut(&mut self) -> &mut Sqlite {
-        &mut self.sqlite
     }
 }
 

@@ -105,7 +105,7 @@ fn resume(
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
     let mut store = context.local_store(None)?;
-    let measured = load_run(&mut *store, id)
+    let measured = load_run(&mut store.sqlite, id)
         .and_then(|run| measuring::resume(&context.experiments, run, store, shown, &stop));
     conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }

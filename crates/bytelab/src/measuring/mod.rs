@@ -226,11 +226,11 @@ fn past<'a>(
 ) -> Result<Option<(Run, Vec<MethodTime<'a>>)>> {
     let here = environment::capture(None);
     let model = here.facts.get("cpu_model").and_then(|model| model.as_str());
-    let of_here = store.list()?.into_iter().rev().filter(|run| {
+    let of_here = store.sqlite.list()?.into_iter().rev().filter(|run| {
         run.experiment == job.experiment.name && run.machine.cpu_model.as_deref() == model
     });
     for listed in of_here.take(RUNS_SEARCHED) {
-        let run = store.load(&listed.id)?;
+        let run = store.sqlite.load(&listed.id)?;
         let time = |(method, point): &MethodAtPoint<'a>| {
             let mut all = run.cells.iter();
             let cell = all.find(|cell| cell.method == *method && cell.point == *point)?;
