@@ -173,12 +173,12 @@ mod tests {
         check(
             "b.json",
             "-o b.json: several formats are JSON: --format \
-             json|hyperfine|google-benchmark|jmh|github-action-benchmark",
+             json|hyperfine|google-benchmark|github-action-benchmark",
         );
         check(
             "b",
             "-o b: its name does not say what it is to hold: --format \
-             json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|jmh|\
+             json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|\
              github-action-benchmark|openmetrics|hdrhistogram",
         );
     }

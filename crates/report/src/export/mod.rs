@@ -8,7 +8,6 @@ mod go;
 mod google_benchmark;
 mod hdrhistogram;
 mod hyperfine;
-mod jmh;
 pub mod markdown;
 mod openmetrics;
 mod parquet;
@@ -26,7 +25,7 @@ use self::format::Exported;
 pub use self::format::{ExportFormat, ExportOptions, FormatKind, Parameters};
 use crate::json::to as write_json;
 
-pub const FORMATS: [&ExportFormat; 14] = [
+pub const FORMATS: [&ExportFormat; 13] = [
     &JSON_FORMAT,
     &separated::CSV_FORMAT,
     &separated::TSV_FORMAT,
@@ -37,7 +36,6 @@ pub const FORMATS: [&ExportFormat; 14] = [
     &hyperfine::FORMAT,
     &google_benchmark::FORMAT,
     &go::FORMAT,
-    &jmh::FORMAT,
     &github_action::FORMAT,
     &openmetrics::FORMAT,
     &hdrhistogram::FORMAT,
