@@ -10,6 +10,7 @@ mod programs;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use analysis::{Analysis, analyze};
 use anstream::ColorChoice;
@@ -93,15 +94,12 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
     let has_table = !args.shows_output()
         && matches!(args.results.style, OutputStyle::Auto | OutputStyle::Color)
         && io::stderr().is_terminal();
-    let time = match request.time {
-        // What the user did not ask for gives way to six runs.
-        TimeLimit::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
-            TimeLimit::Rounds(limit)
-        }
-        time => time,
-    };
+    let alone = is_alone(args, methods).then_some(ALONE);
+    // What the user did not ask for gives way to six runs.
+    let limit = alone.map(|(_, time)| TimeLimit::Rounds(time));
     RunRequest {
-        time,
+        rounds: alone.map(|(rounds, _)| rounds).or(request.rounds),
+        time: limit.filter(|_| args.runs.time.is_none()).unwrap_or(request.time),
         seed: args.runs.seed,
         trace: args.runs.trace.clone(),
         needs_all: true,
@@ -153,7 +151,7 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<BenchDefinition> 
     Ok(BenchDefinition {
         dir,
         env: commands.env.clone(),
-        plan: plan(args, commands.methods.len()),
+        plan: plan(args),
         data: args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?,
         same_output: args.streams.same_output,
         metrics: args.streams.metric.clone(),
@@ -163,33 +161,29 @@ fn definition(args: &BenchArgs, commands: &Commands) -> Result<BenchDefinition> 
     })
 }
 
-/// The rounds and the time of one command: with no other to be compared with, nothing is ever
-/// decided.
-const ALONE: (u32, &str) = (1000, "3s");
+/// The rounds and the time of one command, which are no part of the experiment: with no other to be
+/// compared with, nothing is ever decided.
+const ALONE: (u32, Duration) = (1000, Duration::from_secs(3));
 
 fn is_alone(args: &BenchArgs, methods: usize) -> bool {
     methods == 1 && args.runs.runs.is_none() && args.runs.max_runs.is_none()
 }
 
 /// The keys of `[plan]`.
-fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
+fn plan(args: &BenchArgs) -> Vec<(&'static str, String)> {
     let RunsArgs { warmup, runs, time, min_runs, max_runs, timeout, counting, cache, .. } =
         &args.runs;
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
-    let alone = is_alone(args, methods).then_some(ALONE);
-    // Of one command, the rounds are fixed.
-    let rounds = runs.or(alone.map(|(rounds, _)| rounds));
-    let time = time.as_deref().or(alone.map(|(_, time)| time));
     let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
     let keys = [
-        ("rounds", rounds.map(|n| n.to_string())),
+        ("rounds", runs.map(|n| n.to_string())),
         // As many sessions, so that it is kept to exactly.
         ("sessions", runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(|n| n.to_string())),
         ("min_sessions", min_runs.map(|n| n.to_string())),
         ("max_sessions", max_runs.map(|n| n.to_string())),
         ("warm_up", number(warmup)),
         ("counting", number(counting)),
-        ("time", time.map(string)),
+        ("time", time.as_deref().map(string)),
         ("sample_limit", timeout.map(|timeout| string(&timeout))),
         ("cache", Some(string(cache.unwrap_or(CacheChoice::AsIs).word()))),
     ];
