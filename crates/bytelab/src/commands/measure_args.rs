@@ -133,17 +133,6 @@ pub(crate) enum CacheChoice {
     AsIs,
 }
 
-impl CacheChoice {
-    /// The word in a file.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            CacheChoice::Warm => "warm",
-            CacheChoice::Cold => "cold",
-            CacheChoice::AsIs => "as-is",
-        }
-    }
-}
-
 impl From<CacheChoice> for CacheState {
     fn from(cache: CacheChoice) -> CacheState {
         match cache {
