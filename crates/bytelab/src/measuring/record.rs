@@ -21,7 +21,7 @@ use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use tools::atomic_file::AtomicFile;
 
 use super::plan::built_in;
-use super::prepare::{PreparedRun, RunOrigin, prepare_run};
+use super::prepare::{PreparedRun, prepare_run};
 use super::progress::{ProgressDisplay, ProgressMode};
 use super::run_lock;
 use crate::console;
@@ -79,14 +79,14 @@ impl std::error::Error for MethodFailed {}
 /// everything that was created was removed.
 pub(super) fn record(
     job: MeasureJob<'_>,
-    start: RunOrigin,
+    run: Run,
     output: RunOutput,
     stop: &Stop,
 ) -> Result<RunOutcome> {
     let RunOutput { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
-    let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
+    let mut prepared = prepare_run(job, run, Some(&orphans), &display, stop)?;
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_mut())?;
     }
