@@ -14,6 +14,7 @@ use super::context::{Interrupted, MeasureContext, Position, order};
 use super::schedule::Schedule;
 use super::schedule::limit::announce_short;
 use super::values::{all_values, missing};
+use crate::counters::Counter;
 use crate::environment::Noise;
 use crate::experiment::Data;
 use crate::launch::{RawSample, RunError, Runner};
@@ -223,7 +224,7 @@ impl Session<'_, '_> {
         }
         let wall_ns = taken.done.wall_ns;
         running.last = (wall_ns, taken.done.ops);
-        running.reports_device_bytes = taken.used.device_read_bytes.is_some();
+        running.reports_device_bytes = taken.used[Counter::DeviceReadBytes].is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
         let mut values = all_values(&taken);
         if let Some((now_ns, before_ns)) = self.noise.stolen_ns().zip(stolen_before) {
@@ -268,7 +269,7 @@ fn disproved_by_device(
     data: &Data,
     bypasses_cache: bool,
 ) -> Option<String> {
-    let read_bytes = taken.used.device_read_bytes?;
+    let read_bytes = taken.used[Counter::DeviceReadBytes]?;
     match cache {
         CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
             Some(format!("not warm: {read_bytes} bytes came from the device"))
