@@ -1,6 +1,7 @@
 //! The types of the file's content, some of which may be written in several forms, and the place of
-//! a value in the file. The JSON Schema in `docs/` is generated from them, and what was typed on the
-//! command line is written as a file by them. The order of the fields is that of the written keys.
+//! a value in the file. The JSON Schema in `docs/` is generated from them, and what was typed on
+//! the command line is written as a file by them. The order of the fields is that of the written
+//! keys.
 
 use std::collections::BTreeMap;
 use std::fmt;

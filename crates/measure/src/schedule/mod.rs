@@ -1,5 +1,5 @@
 //! Divides the time of a run: how many sessions to start, when each of them ends, which state one
-//! session passes to the next, and the progress of the run. [`Budget`] has its times, and [`Roster`]
+//! session passes to the next, and the progress of the run. [`Budget`] has its times, [`Roster`]
 //! what is known of each cell. A schedule reads no clock: the time is an argument.
 
 pub(super) mod limit;

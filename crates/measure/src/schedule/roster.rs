@@ -1,5 +1,5 @@
-//! What a schedule knows of each cell: what was found of it once, and in which rounds and warm-ups it
-//! takes part.
+//! What a schedule knows of each cell: what was found of it once, and in which rounds and warm-ups
+//! it takes part.
 
 /// A cell takes one sample per session if its samples take more than 1/`SLOW_PART` of the time
 /// limit and more than `SLOW_TIMES` times the median of all cells.
