@@ -68,11 +68,11 @@ pub(crate) fn of_part(
         study.methods(part).into_iter().any(|method| pattern::matches(name, method))
     };
     let has = |name: &String| experiment.methods.iter().any(|m| pattern::matches(name, &m.name));
-    request.selection.methods.retain(|name| {
+    request.methods.retain(|name| {
         let is_studied = study.parts.iter().any(|part| is_of(part, name));
         if is_studied { is_of(part, name) } else { has(name) }
     });
-    let is_empty = request.selection.methods.is_empty() && request.selection.workers.is_empty();
+    let is_empty = request.methods.is_empty() && request.workers.is_empty();
     (!is_empty).then_some(request)
 }
 

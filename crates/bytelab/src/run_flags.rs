@@ -24,8 +24,9 @@ use crate::cli::{Cli, CliCommand};
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
-use crate::commands::run::{ProgressArgs, StudyRequest};
+use crate::commands::run::{ProgressArgs, RunArgs, StudyRequest};
 use crate::console;
+use crate::measuring::RunRequest;
 use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
 
 /// The typed words; those that are not UTF-8 are replaced by text that stands for them.
@@ -127,10 +128,12 @@ fn parse_with(words: &[OsString], experiments: &mut Vec<Experiment>) -> Result<C
     let request = measuring.request(experiment.name, points, definition);
     match &mut cli.task {
         CliCommand::Run(run) => {
-            run.output = OutputArgs::from_arg_matches(matches)?;
-            run.progress = ProgressArgs::from_arg_matches(matches)?;
-            run.dry_run = matches.get_flag("dry_run");
-            run.request = Some(request);
+            let shown = ProgressArgs::from_arg_matches(matches)?.shown();
+            run.replace(RunArgs::Experiment {
+                request: RunRequest { shown, ..request },
+                output: OutputArgs::from_arg_matches(matches)?,
+                dry_run: matches.get_flag("dry_run"),
+            })?;
         }
         CliCommand::Check(check) => {
             check.against = Some((AgainstArgs::from_arg_matches(matches)?, request));
@@ -178,7 +181,7 @@ fn parse_study(
     study: &'static Study,
     known: &[Experiment],
 ) -> Result<Cli> {
-    let (mut parts, mut left_out, mut cli, mut page) = (Vec::new(), Vec::new(), None, None);
+    let (mut parts, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
     let mut names_methods = false;
     for part in &study.parts {
         let experiment = experiments::find(known, &part.experiment)?;
@@ -189,26 +192,23 @@ fn parse_study(
             .clone()
             .try_get_matches_from(arguments)
             .unwrap_or_else(|error| refuse(error, command));
-        let mut parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let of_run = matches.subcommand_matches("run").and_then(ArgMatches::subcommand);
         let (_, own) = of_run.with_context(|| format!("{} is not named", study.name))?;
         let measuring = MeasureArgs::from_arg_matches(own)?;
-        page = own.get_one::<PathBuf>(PAGE).cloned();
+        let shown = ProgressArgs::from_arg_matches(own)?.shown();
         match points(experiment, own) {
             Ok(points) => {
                 let request = measuring.request(experiment.name, points, None);
+                let request = RunRequest { shown, ..request };
                 parts.extend(of_part(request, study, part, experiment));
             }
             // A job that only another part has.
             Err(why) => left_out.push(format!("{}: {why:#}", experiment.name)),
         }
         names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
-        if let CliCommand::Run(run) = &mut parsed.task {
-            run.output = OutputArgs::from_arg_matches(own)?;
-            run.progress = ProgressArgs::from_arg_matches(own)?;
-            run.dry_run = own.get_flag("dry_run");
-        }
-        cli = Some(parsed);
+        let page = own.get_one::<PathBuf>(PAGE).cloned();
+        last = Some((cli, page, OutputArgs::from_arg_matches(own)?, own.get_flag("dry_run")));
     }
     ensure!(
         !names_methods || !parts.is_empty(),
@@ -216,9 +216,12 @@ fn parse_study(
         study.name
     );
     ensure!(left_out.is_empty() || !parts.is_empty(), "{}", left_out.join("; "));
-    let mut cli = cli.with_context(|| format!("{} has no part", study.name))?;
+    // The flags of all parts are the same.
+    let last = last.with_context(|| format!("{} has no part", study.name))?;
+    let (mut cli, page, output, dry_run) = last;
     if let CliCommand::Run(run) = &mut cli.task {
-        run.study = Some(StudyRequest { study, parts, left_out, page });
+        let request = StudyRequest { study, parts, left_out, page };
+        run.replace(RunArgs::Study { request, output, dry_run })?;
     }
     Ok(cli)
 }

@@ -181,7 +181,7 @@ pub fn measure(
     let schedule =
         Schedule::new(&run.plan, sessions.len() as u32, process_per_sample.collect(), spent_ns);
     let mut schedule = schedule.with_least(job.least_sessions);
-    let ends_ns = clock::now_ns().saturating_add(schedule.at_most_ns);
+    let ends_ns = clock::now_ns().saturating_add(schedule.budget.at_most_ns);
     let mut running: Vec<Option<RunningMethod>> = run.cells.iter().map(|_| None).collect();
     let mut context = MeasureContext { job, run, data, launch, record, stop };
     let (mut finished, mut has_time) = (true, true);
@@ -219,11 +219,11 @@ pub fn measure(
     if finished && !has_time && !is_decided {
         note_short_time(context.run, &schedule);
     }
-    add_facts(context.run, &noise.finish(), std::mem::take(&mut schedule.between_ns));
+    add_facts(context.run, &noise.finish(), std::mem::take(&mut schedule.budget.between_ns));
     if finished {
         finished = unless_stopped(counting::pass(
             &mut context,
-            ends_ns.saturating_add(schedule.past_limit_ns()),
+            ends_ns.saturating_add(schedule.budget.past_limit_ns()),
         ))?
         .is_some();
     }
@@ -261,16 +261,16 @@ fn look(
     let decided = stopping_decision(context.run);
     let is_least = context.run.plan.looked_at >= context.job.least_sessions;
     if is_least {
-        schedule.leave(&decided.leaves);
+        schedule.roster.leave(&decided.leaves);
     }
     for (cell, running) in running.iter_mut().enumerate() {
-        if schedule.has_left(cell)
+        if schedule.roster.has_left(cell)
             && let Some(mut running) = running.take()
         {
             running.bye();
         }
     }
-    let looked = RunProgress::Looked { decided: &decided, left: schedule.left() };
+    let looked = RunProgress::Looked { decided: &decided, left: schedule.roster.left() };
     context.record.progress(context.run, &looked);
     Ok(decided.all && is_least)
 }

@@ -76,7 +76,7 @@ pub mod over_time {
     pub use super::pages::history::over_time as text;
 }
 
-pub mod beside {
+pub mod published_pages {
     pub use super::json::study::published as json;
     pub use super::pages::list::{published as list, published_figures as figures};
     pub use super::views::compare::SideFigures;

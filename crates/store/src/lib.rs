@@ -9,8 +9,6 @@ mod sqlite;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, Write};
-use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,7 +20,7 @@ pub use self::interface::{
     Baseline, LOCK_LIMIT, Locked, NoRun, OmittedRuns, Store, StoredPlan, TOOK, Unreadable,
     is_imported, mark_imported, uuid_of,
 };
-use self::sqlite::Sqlite;
+pub use self::sqlite::Sqlite;
 
 /// Opens the store that `--store` names, else `BYTELAB_STORE`, else the one in the user's data
 /// directory. A store that does not exist is created.
@@ -56,27 +54,31 @@ pub fn verify(flag: Option<OsString>) -> Result<()> {
 /// This word stands for the run that started last, wherever the id of a run may stand.
 pub const LATEST: &str = "latest";
 
-/// The id of the run that the text names.
-pub fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
-    if text != LATEST {
-        return store.find(text);
-    }
-    let newest = store.newest(1)?.pop();
-    let newest = newest.context("the store is empty: nothing was measured yet")?.id;
-    if is_readable(store, &newest)? {
-        return Ok(newest);
-    }
-    for before in store.newest(LATEST_TRIED)?.into_iter().rev().skip(1) {
-        if is_readable(store, &before.id)? {
-            writeln!(
-                io::stderr(),
-                "bytelab: run {newest} cannot be read: the newest one that can is run {}",
-                before.id
-            )?;
-            return Ok(before.id);
+/// The run that a text names.
+pub struct NamedRun {
+    pub id: String,
+    /// The run that started last, if it cannot be read: this one is the newest that can.
+    pub unreadable: Option<String>,
+}
+
+impl NamedRun {
+    /// Finds the run that the text names.
+    pub fn find(store: &mut dyn Store, text: &str) -> Result<NamedRun> {
+        if text != LATEST {
+            return Ok(NamedRun { id: store.find(text)?, unreadable: None });
         }
+        let newest = store.newest(1)?.pop();
+        let newest = newest.context("the store is empty: nothing was measured yet")?.id;
+        if is_readable(store, &newest)? {
+            return Ok(NamedRun { id: newest, unreadable: None });
+        }
+        for before in store.newest(LATEST_TRIED)?.into_iter().rev().skip(1) {
+            if is_readable(store, &before.id)? {
+                return Ok(NamedRun { id: before.id, unreadable: Some(newest) });
+            }
+        }
+        Ok(NamedRun { id: newest, unreadable: None })
     }
-    Ok(newest)
 }
 
 /// The number of runs among which the newest one is that can be read.
@@ -88,12 +90,6 @@ fn is_readable(store: &mut dyn Store, id: &str) -> Result<bool> {
         Err(error) if error.is::<Unreadable>() => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// The run that the text names.
-pub fn load(store: &mut dyn Store, text: &str) -> Result<Run> {
-    let id = id_of(store, text)?;
-    store.load(&id)
 }
 
 /// Whether the run has a label that matches (`*` stands for any text).
@@ -148,7 +144,7 @@ fn of_data_dir(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
 /// The store of this machine, into which every run is measured, and the server to which it is
 /// pushed when it has ended.
 pub struct LocalStore {
-    sqlite: Sqlite,
+    pub sqlite: Sqlite,
     server: Option<Server>,
 }
 
@@ -193,20 +189,6 @@ impl LocalStore {
         self.sqlite.set_unsent(id, false)?;
         let pushed = format!("run {id} was pushed to {server}");
         Ok([Some(pushed), server.clock_note(remote.as_mut(), now)].into_iter().flatten().collect())
-    }
-}
-
-impl Deref for LocalStore {
-    type Target = Sqlite;
-
-    fn deref(&self) -> &Sqlite {
-        &self.sqlite
-    }
-}
-
-impl DerefMut for LocalStore {
-    fn deref_mut(&mut self) -> &mut Sqlite {
-        &mut self.sqlite
     }
 }
 

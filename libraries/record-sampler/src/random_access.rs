@@ -68,8 +68,20 @@ pub(crate) fn too_few_weighted(wanted: u64, weighed: usize, total: u64) -> Error
     Error::new(ErrorKind::TooFew, text)
 }
 
+/// The way in which records are counted, and found by their ranks.
+#[derive(Clone, Copy)]
+pub(crate) enum RankAccess {
+    /// Records of this length in files, by arithmetic.
+    Fixed(u64),
+    /// Records of one or more lines each in files, by the line feeds.
+    Lines,
+    /// By reading all records: twice of compressed files.
+    Scanned,
+}
+
 /// A population whose records are counted, with the indexes of its files.
 pub(crate) struct IndexedPopulation {
+    access: RankAccess,
     pub(crate) total: u64,
     pub(crate) header: Vec<u8>,
     /// The bytes of all records.
@@ -85,8 +97,6 @@ pub(crate) struct IndexedPopulation {
     /// The lines of each record in them.
     lines_each: u64,
     bytes_read: u64,
-    /// Whether files of lines are scanned, as some of their lines may be no records.
-    is_scanned: bool,
     method: FetchMethod,
     may_map: bool,
     note: String,
@@ -94,8 +104,13 @@ pub(crate) struct IndexedPopulation {
 }
 
 impl IndexedPopulation {
-    pub(crate) fn new(sampler: &Sampler, population: &mut Population) -> Result<IndexedPopulation> {
+    pub(crate) fn new(
+        sampler: &Sampler,
+        access: RankAccess,
+        population: &mut Population,
+    ) -> Result<IndexedPopulation> {
         let mut ranked = IndexedPopulation {
+            access,
             total: 0,
             header: Vec::new(),
             bytes: 0,
@@ -105,24 +120,22 @@ impl IndexedPopulation {
             header_lines: Vec::new(),
             lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
-            is_scanned: false,
             method: sampler.method,
             may_map: sampler.may_map,
             note: String::new(),
             watch: sampler.watch.clone(),
         };
-        match population.format {
-            _ if population.files().is_none() => ranked.scan(sampler, population)?,
-            Format::Fixed(len) => {
+        match access {
+            RankAccess::Fixed(len) => {
                 ranked.header = headers(population)?.0;
                 ranked.total = count_fixed(population, len)?.iter().sum();
             }
-            format if format.lines_each().is_some() => {
+            RankAccess::Lines => {
                 if !ranked.count_lines(sampler, population)? {
                     ranked.scan(sampler, population)?;
                 }
             }
-            _ => ranked.scan(sampler, population)?,
+            RankAccess::Scanned => ranked.scan(sampler, population)?,
         }
         let files = population.files().map(|files| files.iter().map(|file| file.size).sum());
         ranked.bytes = files.unwrap_or(ranked.bytes_read);
@@ -192,7 +205,7 @@ impl IndexedPopulation {
         self.indexes.clear();
         self.maps.clear();
         self.header_lines.clear();
-        self.is_scanned = true;
+        self.access = RankAccess::Scanned;
         self.note = if keeps_index {
             "the index was not kept: lines that are blank or begin with white space are examined"
         } else {
@@ -258,22 +271,17 @@ impl IndexedPopulation {
         expected: u64,
         sink: &mut dyn Sink,
     ) -> Result<Stats> {
-        let is_compressed = population.files().is_none();
-        let (bytes_read, method, reason) = match population.format {
-            Format::Fixed(len) if !is_compressed => {
-                self.fetch_fixed(population, len, ranks, expected, sink)?
-            }
-            format if !is_compressed && !self.is_scanned && format.lines_each().is_some() => {
-                self.fetch_lines(population, ranks, expected, sink)?
-            }
-            format => {
+        let (bytes_read, method, reason) = match self.access {
+            RankAccess::Fixed(len) => self.fetch_fixed(population, len, ranks, expected, sink)?,
+            RankAccess::Lines => self.fetch_lines(population, ranks, expected, sink)?,
+            RankAccess::Scanned => {
                 let (counted, watch) = (&self.counted, &self.watch);
                 let bytes_read = counted.fetch(population, ranks, expected, sink, watch)?;
-                let reason = match format {
-                    _ if is_compressed => {
+                let reason = match population.format {
+                    _ if population.files().is_none() => {
                         "compressed files are decoded twice: to count and to copy"
                     }
-                    _ if self.is_scanned => self.note.as_str(),
+                    Format::JsonLines => self.note.as_str(),
                     Format::Csv { .. } => {
                         "quotes decide where a record ends: one pass counts, then what is needed is read"
                     }

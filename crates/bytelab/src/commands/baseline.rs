@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use store::Baseline;
 
-use super::Context;
 use super::check::ensure_repeatable;
+use super::{Context, load_run, run_id};
 use crate::console;
 
 #[derive(Args)]
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
                     && !name.contains(char::is_control),
                 "baseline {name:?}: give a name of one line that is not empty, no number and not latest"
             );
-            let run = store::load(store.as_mut(), id)?;
+            let run = load_run(store.as_mut(), id)?;
             ensure_repeatable(&run)?;
             store.set_baseline(name, &run.id)?;
         }
@@ -91,7 +91,7 @@ pub(crate) struct LabelArgs {
 
 pub(crate) fn label(args: &LabelArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.open_store()?;
-    let id = store::id_of(store.as_mut(), &args.id)?;
+    let id = run_id(store.as_mut(), &args.id)?;
     store.set_label(&id, Some(args.label.as_str()).filter(|label| !label.is_empty()))?;
     Ok(ExitCode::SUCCESS)
 }

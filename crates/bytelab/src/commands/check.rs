@@ -24,11 +24,9 @@ use store::Store;
 use super::comparing::{allowed, ensure_once};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use super::warn_if_unoptimised;
-use super::{Context, exit, layout, readable};
+use super::{Context, exit, layout, readable, run_id};
 use crate::console;
-use crate::measuring::{
-    self, NewRun, RunRequest, Selection, TimeLimit, choose, launcher, measure_new, plan,
-};
+use crate::measuring::{self, RunRequest, TimeLimit, choose, launcher, measure_new, plan};
 
 /// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
@@ -119,7 +117,7 @@ fn again(args: &CheckArgs, context: &Context) -> Result<ExitCode> {
 /// Finds a run by its name, then by its id: a name was chosen in order to be used.
 fn baseline(store: &mut dyn Store, name: &str) -> Result<Run> {
     let named = store.baselines()?.into_iter().find(|baseline| baseline.name == name);
-    let id = named.map_or_else(|| store::id_of(store, name), |baseline| Ok(baseline.id));
+    let id = named.map_or_else(|| run_id(store, name), |baseline| Ok(baseline.id));
     let id = id.map_err(|error| {
         if name == store::LATEST || name.parse::<u64>().is_ok() {
             return error;
@@ -301,7 +299,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
         return Ok(stopped);
     }
     let sides = sides?;
-    let methods = both(&sides, &request.selection)?;
+    let methods = both(&sides, &request)?;
     let experiment = sides.experiment;
     // A `{program}` that is replaced by a path is no longer a param.
     let declared = |name: &str| experiment.params.iter().any(|param| param.name == name);
@@ -322,7 +320,7 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
             MeasureJob { experiment: &experiment, methods: methods.clone(), least_sessions: 0 };
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));
-        let new = NewRun { points, plan, label, notes: Vec::new() };
+        let new = Run { points, plan, label, ..Run::default() };
         let measured = measure_new(job, new, store, &stop);
         if let Some(stopped) = exit::of_signal(&stop) {
             return Ok(stopped);
@@ -352,17 +350,17 @@ fn two_sides(
 }
 
 /// The chosen methods, each with its old side.
-fn both(sides: &TwoSides, selection: &Selection) -> Result<Vec<Method>> {
+fn both(sides: &TwoSides, request: &RunRequest) -> Result<Vec<Method>> {
     let TwoSides { experiment, without_old, .. } = sides;
-    if let Some(name) = selection.methods.iter().find(|name| without_old.contains(*name)) {
+    if let Some(name) = request.methods.iter().find(|name| without_old.contains(*name)) {
         anyhow::bail!("--method {name}: it has no old side to be compared with");
     }
     ensure!(!experiment.methods.is_empty(), "{}: no method has an old side", experiment.name);
-    if !without_old.is_empty() && selection.methods.is_empty() {
+    if !without_old.is_empty() && request.methods.is_empty() {
         let names = without_old.join(", ");
         writeln!(console::stderr(), "bytelab: left out, as without an old side: {names}")?;
     }
-    let chosen = choose(experiment, selection)?;
+    let chosen = choose(experiment, request)?;
     let is_chosen = |method: &&Method| {
         let name = method.name.strip_suffix(OLD_SUFFIX).unwrap_or(&method.name);
         chosen.iter().any(|chosen| chosen.name == name)

@@ -13,18 +13,18 @@ use model::metric;
 use model::numbers;
 use model::path_text::to_path;
 use model::run::{Listed, Role, Run};
-use report::beside::SideFigures;
 use report::compare::{self, Side};
 use report::published::{self, Figure, PREFIX, Published, Study};
+use report::published_pages::SideFigures;
 use report::study::StudyReport;
-use report::{PageLayout, View, beside as documents, fleet, view};
+use report::{PageLayout, View, fleet, published_pages, view};
 use store::{Store, is_machine};
 
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
 use super::import::read_marked;
 use super::run::{absent, published_results};
 use super::{Context, layout};
-use super::{exit, readable};
+use super::{exit, readable, run_id};
 use crate::console;
 
 #[derive(Args)]
@@ -169,7 +169,7 @@ fn with_ids(text: &str, context: &Context) -> Result<String> {
         return Ok(text.to_owned());
     }
     let mut store = context.open_store()?;
-    let ids = text.split(',').map(|id| store::id_of(store.as_mut(), id));
+    let ids = text.split(',').map(|id| run_id(store.as_mut(), id));
     Ok(ids.collect::<Result<Vec<String>>>()?.join(","))
 }
 
@@ -457,7 +457,7 @@ fn of_two(a: ComparedSide, b: ComparedSide, study: &Study) -> Result<String> {
     };
     let (Some(a), Some(b)) = (side(a), side(b)) else { bail!("{other} has no figures") };
     let experiment = study.parts.first().map_or("", |part| part.experiment.as_str());
-    documents::json(experiment, &a, &b, &notes)
+    published_pages::json(experiment, &a, &b, &notes)
 }
 
 /// The amounts of work in which the run differs from the study: times of different amounts of data

@@ -12,8 +12,8 @@ use model::param::bytes;
 use model::run::Listed;
 use store::{Store, Unreadable};
 
-use super::Context;
 use super::history::date;
+use super::{Context, run_id};
 use crate::{console, measuring};
 
 #[derive(Args)]
@@ -58,7 +58,7 @@ fn named(ids: &[String], store: &mut dyn Store) -> Result<Vec<Listed>> {
     let baselines = store.baselines()?;
     let mut named: Vec<Listed> = Vec::new();
     for id in ids {
-        let id = store::id_of(store, id).context("nothing was deleted")?;
+        let id = run_id(store, id).context("nothing was deleted")?;
         let run = known.iter().find(|run| run.id == id);
         let run = run.with_context(|| format!("run {id} is gone; nothing was deleted"))?;
         if let Some(baseline) = baselines.iter().find(|baseline| baseline.id == id) {

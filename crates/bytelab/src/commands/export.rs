@@ -15,7 +15,7 @@ use report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Par
 use tools::atomic_file;
 
 use super::output::own_metrics;
-use super::{Context, path};
+use super::{Context, load_run, path};
 use crate::redaction::Redaction;
 use crate::{console, measuring};
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         (None, Some(path)) => guess(path)?,
         (None, None) => bail!("name a format: --format {}", names(|_| true)),
     };
-    let run = store::load(store.as_mut(), &args.id)?;
+    let run = load_run(store.as_mut(), &args.id)?;
     let run = if args.contribute { contribution(run)? } else { run };
     let analysis = analyze(&run);
     let parameters = parameters(&run);
@@ -173,12 +173,12 @@ mod tests {
         check(
             "b.json",
             "-o b.json: several formats are JSON: --format \
-             json|hyperfine|google-benchmark|jmh|github-action-benchmark",
+             json|hyperfine|google-benchmark|github-action-benchmark",
         );
         check(
             "b",
             "-o b: its name does not say what it is to hold: --format \
-             json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|jmh|\
+             json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|\
              github-action-benchmark|openmetrics|hdrhistogram",
         );
     }

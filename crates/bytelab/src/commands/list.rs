@@ -35,11 +35,11 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
         }
         Some("published") => {
             let (results, studies) = (published::all(), published::studies());
-            out.write_all(report::beside::list(&results, studies, &layout()).as_bytes())?;
+            out.write_all(report::published_pages::list(&results, studies, &layout()).as_bytes())?;
         }
         Some(name) if name.starts_with(published::PREFIX) => {
             let named = super::compare::named(&name[published::PREFIX.len()..])?;
-            let figures = |result| report::beside::figures(result, &layout());
+            let figures = |result| report::published_pages::figures(result, &layout());
             let pages: Vec<String> = named.results.iter().map(figures).collect();
             out.write_all(pages.join("\n").as_bytes())?;
         }

@@ -14,7 +14,7 @@ use model::run::{CacheState, Definition};
 use store::Server;
 
 use super::path;
-use crate::measuring::{ProgressMode, RunRequest, Selection, TimeLimit};
+use crate::measuring::{ProgressMode, RunRequest, TimeLimit};
 
 /// The maximum number of rounds, of all sessions together.
 pub(crate) const MOST_ROUNDS: i64 = 1_000_000;
@@ -133,17 +133,6 @@ pub(crate) enum CacheChoice {
     AsIs,
 }
 
-impl CacheChoice {
-    /// The word in a file.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            CacheChoice::Warm => "warm",
-            CacheChoice::Cold => "cold",
-            CacheChoice::AsIs => "as-is",
-        }
-    }
-}
-
 impl From<CacheChoice> for CacheState {
     fn from(cache: CacheChoice) -> CacheState {
         match cache {
@@ -200,7 +189,11 @@ impl MeasureArgs {
             experiment: experiment.to_owned(),
             points,
             definition,
-            selection: Selection { methods, languages, reference, levels, workers },
+            methods,
+            languages,
+            reference,
+            levels,
+            workers,
             rounds: self.rounds,
             time,
             until_decided: self.until_decided,

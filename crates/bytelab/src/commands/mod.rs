@@ -34,7 +34,7 @@ use experiments::Catalogue;
 use measure::experiment::Experiment;
 use model::path_text::to_path;
 use model::run::Run;
-use store::{LocalStore, OmittedRuns, Server, Store};
+use store::{LocalStore, NamedRun, OmittedRuns, Server, Store};
 
 use crate::console;
 use crate::measuring::RunRequest;
@@ -63,6 +63,22 @@ impl Context {
     pub(crate) fn store_of(&self, request: &RunRequest) -> Result<Option<LocalStore>> {
         request.keep.then(|| self.local_store(request.push_to.clone())).transpose()
     }
+}
+
+/// The id of the run that the text names. Standard error says if that is not the one which started
+/// last, because it cannot be read.
+pub(crate) fn run_id(store: &mut dyn Store, text: &str) -> Result<String> {
+    let NamedRun { id, unreadable } = NamedRun::find(store, text)?;
+    if let Some(newest) = unreadable {
+        note(&format!("run {newest} cannot be read: the newest one that can is run {id}"))?;
+    }
+    Ok(id)
+}
+
+/// The run that the text names.
+pub(crate) fn load_run(store: &mut dyn Store, text: &str) -> Result<Run> {
+    let id = run_id(store, text)?;
+    store.load(&id)
 }
 
 /// The layout of text on standard output.

@@ -10,7 +10,7 @@ use experiments::custom;
 use model::run::Run;
 use report::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 
-use super::{Context, layout};
+use super::{Context, layout, load_run};
 use crate::console;
 
 #[derive(Args, Clone)]
@@ -104,7 +104,7 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn show(args: &ShowArgs, context: &Context) -> Result<ExitCode> {
-    let run = store::load(context.open_store()?.as_mut(), &args.id)?;
+    let run = load_run(context.open_store()?.as_mut(), &args.id)?;
     let analysis = print(&run, &args.output, args.table)?;
     if args.plot {
         let text = report::plot(&run, &analysis, &layout());

@@ -11,7 +11,7 @@ use report::escape_controls;
 use store::{LocalStore, Server, Store};
 
 use super::measure_args::ServerUrl;
-use super::{Context, note};
+use super::{Context, note, run_id};
 use crate::console;
 use crate::measuring::built_in;
 use crate::redaction::{REDACT, Redaction};
@@ -88,7 +88,7 @@ pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
     }
     let (mut added, mut there) = (0, 0);
     for id in &ids {
-        let run = local.load(id).map(|run| redacted(&redaction, run));
+        let run = local.sqlite.load(id).map(|run| redacted(&redaction, run));
         let pushed = run.and_then(|run| remote.add_once(&run));
         match pushed {
             Ok(true) => added += 1,
@@ -100,7 +100,7 @@ pub(crate) fn push(args: &PushArgs, context: &Context) -> Result<ExitCode> {
                 continue;
             }
         }
-        local.set_unsent(id, false)?;
+        local.sqlite.set_unsent(id, false)?;
     }
     ended(added, there, ids.len(), &format!("pushed to {server}"))
 }
@@ -117,11 +117,11 @@ pub(crate) fn pull(args: &PullArgs, context: &Context) -> Result<ExitCode> {
     let ids = ids(chosen, remote.as_mut())?;
     let (mut added, mut there) = (0, 0);
     for id in &ids {
-        if local.find(id).is_ok() {
+        if local.sqlite.find(id).is_ok() {
             there += 1;
             continue;
         }
-        let pulled = remote.load(id).and_then(|run| local.add_once(&run));
+        let pulled = remote.load(id).and_then(|run| local.sqlite.add_once(&run));
         if let Err(error) = pulled {
             note(&format!("run {id} stays there: {error:#}"))?;
             remote = server.open()?;
@@ -141,11 +141,11 @@ fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
     let RunSelection { ids: named, all, label } = &args.chosen;
     let is_named = !named.is_empty();
     let chosen = if *all || label.is_some() || is_named {
-        ids(&args.chosen, &mut **local)?
+        ids(&args.chosen, &mut local.sqlite)?
     } else {
-        local.unsent()?
+        local.sqlite.unsent()?
     };
-    let listed = local.list()?;
+    let listed = local.sqlite.list()?;
     let is_complete = |id: &String| listed.iter().any(|run| run.id == *id && run.complete);
     let (ready, rest): (Vec<String>, Vec<String>) =
         chosen.into_iter().partition(|id| args.incomplete || is_complete(id));
@@ -163,7 +163,7 @@ fn to_push(args: &PushArgs, local: &mut LocalStore) -> Result<Vec<String>> {
 
 fn ids(chosen: &RunSelection, store: &mut dyn Store) -> Result<Vec<String>> {
     if !chosen.ids.is_empty() {
-        return chosen.ids.iter().map(|id| store::id_of(store, id)).collect();
+        return chosen.ids.iter().map(|id| run_id(store, id)).collect();
     }
     let is_wanted =
         |run: &Listed| chosen.label.as_ref().is_none_or(|label| store::has_label(run, label));
@@ -184,7 +184,7 @@ fn redacted(redaction: &Redaction, run: Run) -> Run {
 fn dry_run(ids: &[String], redaction: &Redaction, local: &mut LocalStore) -> Result<ExitCode> {
     let mut out = console::stdout();
     for id in ids {
-        let run = redacted(redaction, local.load(id)?);
+        let run = redacted(redaction, local.sqlite.load(id)?);
         let samples: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
         let cells: Vec<Cell> = run.cells.iter().map(with_one_of_each_text).collect();
         let shown: usize = cells.iter().map(|cell| cell.samples.len()).sum();

@@ -13,7 +13,7 @@ use store::Store;
 use tools::atomic_file;
 
 use super::comparing::{GroupBy, RunGroups, path_params};
-use super::{Context, note, path};
+use super::{Context, load_run, note, path};
 use crate::console;
 
 #[derive(Args)]
@@ -91,7 +91,7 @@ fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
     let mut shown: Vec<(Run, Analysis)> = Vec::new();
     for (at, id) in ids.iter().enumerate() {
         ensure!(!ids[..at].contains(id), "run {id} is named twice");
-        let run = store::load(store, id)?;
+        let run = load_run(store, id)?;
         ensure_same_experiment(&shown, &run, id)?;
         let analysis = analyze(&run);
         shown.push((run, analysis));

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use analysis::{Analysis, analyze};
 use anyhow::{Context as _, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use experiments::workers;
 use measure::experiment::Method;
 use measure::launch::Stop;
@@ -18,29 +18,63 @@ use report::study::StudyReport;
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print};
-use super::{Context, exit, layout, note, warn_if_unoptimised};
+use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
 
+/// What is asked for. Clap knows the flags of the first; `run_flags` makes the others, if an
+/// experiment or a study is named.
+#[expect(clippy::large_enum_variant, reason = "a process has one of it")]
+pub(crate) enum RunArgs {
+    Resume(ResumeArgs),
+    Experiment { request: RunRequest, output: OutputArgs, dry_run: bool },
+    Study { request: StudyRequest, output: OutputArgs, dry_run: bool },
+}
+
 #[derive(Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct ResumeArgs {
     /// Continue a run that was stopped or killed
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    output: OutputArgs,
     #[command(flatten)]
-    pub(crate) progress: ProgressArgs,
-    /// Set if an experiment is named.
-    #[arg(skip)]
-    pub(crate) request: Option<RunRequest>,
-    /// Set if a published study is named.
-    #[arg(skip)]
-    pub(crate) study: Option<StudyRequest>,
-    /// Whether only the plan is printed.
-    #[arg(skip)]
-    pub(crate) dry_run: bool,
+    progress: ProgressArgs,
 }
+
+impl Args for RunArgs {
+    fn augment_args(command: Command) -> Command {
+        ResumeArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        ResumeArgs::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for RunArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<RunArgs, clap::Error> {
+        ResumeArgs::from_arg_matches(matches).map(RunArgs::Resume)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = RunArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl RunArgs {
+    /// The request of an experiment or a study in place of this one, which must not name a run.
+    pub(crate) fn replace(&mut self, by: RunArgs) -> Result<()> {
+        let names_run = matches!(self, RunArgs::Resume(ResumeArgs { resume: Some(_), .. }));
+        ensure!(!names_run, NOTHING_NAMED);
+        *self = by;
+        Ok(())
+    }
+}
+
+/// What a request needs: one of these, and not both.
+const NOTHING_NAMED: &str = "name an experiment, or --resume ID";
 
 /// What is shown on standard error while the run is measured.
 #[derive(Args, Clone, Copy)]
@@ -61,7 +95,7 @@ enum ProgressForm {
 }
 
 impl ProgressArgs {
-    fn shown(self) -> ProgressMode {
+    pub(crate) fn shown(self) -> ProgressMode {
         match self.progress {
             ProgressForm::Auto => ProgressMode::Table,
             ProgressForm::Json => ProgressMode::Json,
@@ -71,41 +105,36 @@ impl ProgressArgs {
 }
 
 pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
-    let RunArgs { resume: resumed, output, progress, request, study, dry_run } = args;
-    let shown = progress.shown();
-    if let (None, Some(mut request)) = (&resumed, study) {
-        request.parts.iter_mut().for_each(|part| part.shown = shown);
-        return if dry_run {
-            dry_run_study(&request, context)
-        } else {
-            run_study(&request, &output, context)
-        };
-    }
-    match (&resumed, request) {
-        (None, Some(request)) if dry_run => {
-            let store = context.store_of(&request)?;
-            let text = measuring::dry_run(&context.experiments, &request, store)?;
-            console::stdout().write_all(text.as_bytes())?;
+    match args {
+        RunArgs::Resume(args) => resume(&args, context),
+        RunArgs::Experiment { request, dry_run: true, .. } => {
+            dry_run(&request, context)?;
             Ok(ExitCode::SUCCESS)
         }
-        (Some(id), None) => resume(id, &output, shown, context),
-        (None, Some(request)) => measure(&RunRequest { shown, ..request }, context, |run| {
-            print(run, &output, TableArgs::default())
-        }),
-        _ => anyhow::bail!("name an experiment, or --resume ID"),
+        RunArgs::Experiment { request, output, .. } => {
+            measure(&request, context, |run| print(run, &output, TableArgs::default()))
+        }
+        RunArgs::Study { request, dry_run: true, .. } => dry_run_study(&request, context),
+        RunArgs::Study { request, output, .. } => run_study(&request, &output, context),
     }
 }
 
-fn resume(
-    id: &str,
-    output: &OutputArgs,
-    shown: ProgressMode,
-    context: &Context,
-) -> Result<ExitCode> {
+/// Prints what would be measured.
+fn dry_run(request: &RunRequest, context: &Context) -> Result<()> {
+    let store = context.store_of(request)?;
+    let text = measuring::dry_run(&context.experiments, request, store)?;
+    Ok(console::stdout().write_all(text.as_bytes())?)
+}
+
+fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
+    let ResumeArgs { resume: id, output, progress } = args;
+    let id = id.as_deref().context(NOTHING_NAMED)?;
+    let shown = progress.shown();
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
-    let store = context.local_store(None)?;
-    let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
+    let mut store = context.local_store(None)?;
+    let measured = load_run(&mut store.sqlite, id)
+        .and_then(|run| measuring::resume(&context.experiments, run, store, shown, &stop));
     conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
 }
 
@@ -164,13 +193,9 @@ pub(crate) struct StudyRequest {
     pub(crate) page: Option<PathBuf>,
 }
 
-pub(super) fn dry_run_study(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
+fn dry_run_study(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
     note_left_out(request)?;
-    for part in &request.parts {
-        let store = context.store_of(part)?;
-        let text = measuring::dry_run(&context.experiments, part, store)?;
-        console::stdout().write_all(text.as_bytes())?;
-    }
+    request.parts.iter().try_for_each(|part| dry_run(part, context))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -178,11 +203,7 @@ fn note_left_out(request: &StudyRequest) -> io::Result<()> {
     request.left_out.iter().try_for_each(|why| note(&format!("not measured: {why}")))
 }
 
-pub(super) fn run_study(
-    request: &StudyRequest,
-    output: &OutputArgs,
-    context: &Context,
-) -> Result<ExitCode> {
+fn run_study(request: &StudyRequest, output: &OutputArgs, context: &Context) -> Result<ExitCode> {
     if let Some(path) = &request.page {
         // Fails early: after the measurement it would be too late.
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());

@@ -32,10 +32,10 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::Context;
 use super::comparing::{metric_named, path_params};
 use super::exit;
 use super::report::ensure_same_experiment;
+use super::{Context, load_run};
 use crate::console;
 
 #[derive(Args)]
@@ -324,7 +324,7 @@ impl PageContext {
         let mut store = self.open()?;
         let mut shown: Vec<(Run, Analysis)> = Vec::new();
         for id in ids {
-            let loaded = store::load(store.as_mut(), id);
+            let loaded = load_run(store.as_mut(), id);
             let run = loaded.map_err(|error| not_loaded(id, error))?;
             if shown.iter().any(|(known, _)| known.id == run.id) {
                 return Err(PageResponse::wrong_request(&format!("run {id} is named twice")));

@@ -24,9 +24,9 @@ use model::path_text::to_path;
 use model::run::{Definition, Design, Plan, Role, Run};
 use store::{LocalStore, Store};
 
-pub(crate) use self::plan::{RunRequest, Selection, TimeLimit, built_in, cache_dir, choose, plan};
+pub(crate) use self::plan::{RunRequest, TimeLimit, built_in, cache_dir, choose, plan};
 use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of, seed};
-pub(crate) use self::prepare::{NewRun, PreparedRun, RunOrigin, launcher, prepare_run};
+pub(crate) use self::prepare::{PreparedRun, launcher, prepare_run};
 use self::progress::{MethodTime, sample_ns, seconds, without_slowest};
 pub(crate) use self::progress::{ProgressDisplay, ProgressMode};
 pub(crate) use self::record::{MethodFailed, RunOutcome};
@@ -45,46 +45,41 @@ pub(crate) fn run(
     let (job, new) = chosen(experiments, request)?;
     let RunRequest { shown, needs_all, .. } = *request;
     let output = RunOutput { store, trace, shown, needs_all, facts: request.facts.clone() };
-    record(job, RunOrigin::New(new), output, stop)
+    record(job, new, output, stop)
 }
 
-/// Which methods are measured, at which points, by which plan.
-fn chosen<'a>(
-    experiments: &'a Catalogue,
-    request: &RunRequest,
-) -> Result<(MeasureJob<'a>, NewRun)> {
+/// Which methods are measured, at which points, by which plan: a run that has no cells yet.
+fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(MeasureJob<'a>, Run)> {
     let experiment = experiments.find(&request.experiment)?;
-    let selection = &request.selection;
-    let mut methods = choose(experiment, selection)?;
+    let mut methods = choose(experiment, request)?;
     let plan = plan(request)?;
     let points = experiment.points(request.points.clone(), &methods);
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
-    if selection.methods.is_empty() && selection.languages.is_empty() {
+    if request.methods.is_empty() && request.languages.is_empty() {
         let methods = experiment.methods.iter().filter(|method| competes(method));
         if let Some(left_out) = workers::left_out(methods) {
             writeln!(console::stderr(), "bytelab: {left_out}")?;
         }
     }
-    let mut notes = leave_out(experiment, &mut methods, &points, selection)?;
+    let mut notes = leave_out(experiment, &mut methods, &points, request)?;
     notes.extend_from_slice(&request.notes);
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
         "none of the chosen methods does the chosen job; `bytelab list {}` lists the jobs of each",
         experiment.name
     );
-    let new = NewRun { points, plan, label: request.label.clone(), notes };
+    let new = Run { points, plan, label: request.label.clone(), notes, ..Run::default() };
     Ok((MeasureJob { experiment, methods, least_sessions: request.min_sessions.unwrap_or(0) }, new))
 }
 
 /// Continues a run that was stopped or killed.
 pub(crate) fn resume(
     experiments: &Catalogue,
-    id: &str,
-    mut store: LocalStore,
+    run: Run,
+    store: LocalStore,
     shown: ProgressMode,
     stop: &Stop,
 ) -> Result<RunOutcome> {
-    let run = store::load(&mut *store, id)?;
     let id = &run.id;
     ensure_one_side(&run)?;
     ensure!(!run.complete, "run {id} is complete: there is nothing to resume");
@@ -105,7 +100,7 @@ pub(crate) fn resume(
     let job = MeasureJob { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let facts = BTreeMap::new();
     let output = RunOutput { store: Some(store), trace: None, shown, needs_all: false, facts };
-    record(job, RunOrigin::Stored(run), output, stop)
+    record(job, run, output, stop)
 }
 
 /// Measures a run again: its methods, at its points, by its plan.
@@ -127,19 +122,19 @@ pub(crate) fn repeat(
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let (points, label) = (run.points.clone(), Some(label.to_owned()));
-    measure_new(job, NewRun { points, plan, label, notes: Vec::new() }, store, stop)
+    measure_new(job, Run { points, plan, label, ..Run::default() }, store, stop)
 }
 
-/// Measures a run of which everything is decided.
+/// Measures a run of which everything is decided, and which has no cells yet.
 pub(crate) fn measure_new(
     job: MeasureJob<'_>,
-    new: NewRun,
+    new: Run,
     store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<Run> {
     let (shown, facts) = (ProgressMode::Step, BTreeMap::new());
     let output = RunOutput { store, trace: None, shown, needs_all: false, facts };
-    Ok(record(job, RunOrigin::New(new), output, stop)?.run)
+    Ok(record(job, new, output, stop)?.run)
 }
 
 /// The definition of the run's experiment if it is none of the program's own. A file must be
@@ -206,7 +201,7 @@ pub(crate) fn dry_run(
 /// A method with the values of the params that it reads.
 type MethodAtPoint<'a> = (&'a str, Point);
 
-fn cells<'a>(job: &'a MeasureJob<'_>, new: &NewRun) -> Vec<MethodAtPoint<'a>> {
+fn cells<'a>(job: &'a MeasureJob<'_>, new: &Run) -> Vec<MethodAtPoint<'a>> {
     let mut cells: Vec<MethodAtPoint<'_>> = Vec::new();
     for method in &job.methods {
         for point in new.points.iter().filter(|point| method.competes_at(point)) {
@@ -227,11 +222,11 @@ fn past<'a>(
 ) -> Result<Option<(Run, Vec<MethodTime<'a>>)>> {
     let here = environment::capture(None);
     let model = here.facts.get("cpu_model").and_then(|model| model.as_str());
-    let of_here = store.list()?.into_iter().rev().filter(|run| {
+    let of_here = store.sqlite.list()?.into_iter().rev().filter(|run| {
         run.experiment == job.experiment.name && run.machine.cpu_model.as_deref() == model
     });
     for listed in of_here.take(RUNS_SEARCHED) {
-        let run = store.load(&listed.id)?;
+        let run = store.sqlite.load(&listed.id)?;
         let time = |(method, point): &MethodAtPoint<'a>| {
             let mut all = run.cells.iter();
             let cell = all.find(|cell| cell.method == *method && cell.point == *point)?;

@@ -161,7 +161,15 @@ pub(crate) struct RunRequest {
     pub(crate) points: Vec<Point>,
     /// The definition of an experiment in a file.
     pub(crate) definition: Option<Definition>,
-    pub(crate) selection: Selection,
+    /// The names of the methods that take part, in which `*` stands for any text. If neither
+    /// methods nor languages are named, the default ones do.
+    pub(crate) methods: Vec<String>,
+    pub(crate) languages: Vec<String>,
+    pub(crate) reference: Option<String>,
+    /// The levels of the optimiser at which workers are built, each in place of the usual one.
+    pub(crate) levels: Vec<String>,
+    /// `NAME=COMMAND` for the user's own programs.
+    pub(crate) workers: Vec<String>,
     /// The maximum number of rounds, of all sessions together. `None`: as many as the verdicts
     /// need.
     pub(crate) rounds: Option<u32>,
@@ -214,25 +222,12 @@ pub(crate) enum TimeLimit {
     All(Duration),
 }
 
-/// Which methods take part; if none is named, the default ones.
-#[derive(Default)]
-pub(crate) struct Selection {
-    /// Names, in which `*` stands for any text.
-    pub(crate) methods: Vec<String>,
-    pub(crate) languages: Vec<String>,
-    pub(crate) reference: Option<String>,
-    /// The levels of the optimiser at which workers are built, each in place of the usual one.
-    pub(crate) levels: Vec<String>,
-    /// `NAME=COMMAND` for the user's own programs.
-    pub(crate) workers: Vec<String>,
-}
-
 // Selects the methods that take part.
 
 /// The named methods or the default ones, the user's workers, and the reference first.
-pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<Vec<Method>> {
+pub(crate) fn choose(experiment: &Experiment, request: &RunRequest) -> Result<Vec<Method>> {
     let mut methods: Vec<Method> = Vec::new();
-    for worker in &selection.workers {
+    for worker in &request.workers {
         let worker = user_worker(experiment, worker)?;
         ensure!(
             methods.iter().all(|method| method.name != worker.name),
@@ -242,7 +237,7 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
         methods.push(worker);
     }
     let known = || experiment.methods.iter().map(|method| method.name.as_str());
-    for pattern in &selection.methods {
+    for pattern in &request.methods {
         ensure!(
             experiment.methods.iter().any(|method| matches(pattern, &method.name)),
             "there is no method {pattern}{}; {} has {}",
@@ -253,15 +248,15 @@ pub(crate) fn choose(experiment: &Experiment, selection: &Selection) -> Result<V
             known().collect::<Vec<_>>().join(", ")
         );
     }
-    let languages = Languages::selected(&experiment.methods, &selection.languages)?;
-    let ours = chosen(experiment, &selection.methods, languages.as_ref());
-    let ours = workers::at_levels(ours, &selection.levels)?;
+    let languages = Languages::selected(&experiment.methods, &request.languages)?;
+    let ours = chosen(experiment, &request.methods, languages.as_ref());
+    let ours = workers::at_levels(ours, &request.levels)?;
     methods.splice(0..0, ours);
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
         "only yardsticks are chosen; name a method that competes, too"
     );
-    if let Some(name) = &selection.reference {
+    if let Some(name) = &request.reference {
         let reference = methods.iter().position(|m| m.name == *name && m.role == Role::Contender);
         let reference = reference.with_context(|| {
             format!("--reference {name}: not one of the methods that compete in this run")
@@ -300,7 +295,7 @@ pub(super) fn leave_out(
     experiment: &Experiment,
     methods: &mut Vec<Method>,
     points: &[Point],
-    selection: &Selection,
+    request: &RunRequest,
 ) -> Result<Vec<Warning>> {
     let competes = |method: &Method| points.iter().any(|point| method.competes_at(point));
     let mut notes = Vec::new();
@@ -308,11 +303,11 @@ pub(super) fn leave_out(
         let Some(only_with) = experiment.only_with(method) else { continue };
         let text = format!("takes part only with {only_with}");
         ensure!(
-            selection.reference.as_ref() != Some(&method.name),
+            request.reference.as_ref() != Some(&method.name),
             "--reference {}: {text}",
             method.name
         );
-        if selection.methods.contains(&method.name) {
+        if request.methods.contains(&method.name) {
             notes.push(Warning::noted(text).of_method(&method.name));
         }
     }

@@ -9,27 +9,11 @@ use experiments::workers::{self, ToolchainVersion};
 use measure::experiment::{Data, Method};
 use measure::launch::{Launcher, Orphans, Stop};
 use measure::{MeasureJob, new_run, prepare_data};
-use model::param::Point;
 use model::path_text::to_path;
-use model::run::{Plan, Run, Warning};
+use model::run::{Run, Warning};
 
 use super::progress::ProgressDisplay;
 use crate::console;
-
-/// The origin of the run.
-pub(crate) enum RunOrigin {
-    New(NewRun),
-    /// A stored run that is continued.
-    Stored(Run),
-}
-
-/// The decisions that are made before anything is created or started.
-pub(crate) struct NewRun {
-    pub(crate) points: Vec<Point>,
-    pub(crate) plan: Plan,
-    pub(crate) label: Option<String>,
-    pub(crate) notes: Vec<Warning>,
-}
 
 /// Everything that measuring needs.
 pub(crate) struct PreparedRun<'a> {
@@ -40,25 +24,22 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) toolchains: Vec<ToolchainVersion>,
 }
 
-/// Generates the data and builds the workers. Processes that a build leaves behind are not counted
-/// as orphans of the run.
+/// Generates the data and builds the workers. A run without an id is a new one: it has what was
+/// decided before anything is created or started (points, plan, label and notes), and gets its
+/// cells. Processes that a build leaves behind are not counted as orphans of the run.
 pub(crate) fn prepare_run<'a>(
     mut job: MeasureJob<'a>,
-    mut start: RunOrigin,
+    mut run: Run,
     orphans: Option<&Orphans>,
     display: &ProgressDisplay,
     stop: &Stop,
 ) -> Result<PreparedRun<'a>> {
-    let (points, plan) = match &mut start {
-        RunOrigin::New(new) => (&mut new.points, &new.plan),
-        RunOrigin::Stored(run) => (&mut run.points, &run.plan),
-    };
-    let dir = plan.data_dir.as_ref().context("the plan names no directory for the data")?;
+    let dir = run.plan.data_dir.as_ref().context("the plan names no directory for the data")?;
     let dir = to_path(dir);
     experiments::remove_leftovers(&dir);
     experiments::remove_leftovers(&std::env::temp_dir());
     display.say("making or reading the data");
-    let data = prepare_data(job.experiment, points, &dir, plan.cache, stop);
+    let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop);
     display.clear();
     let data = data?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
@@ -67,18 +48,13 @@ pub(crate) fn prepare_run<'a>(
         Some(orphans) => orphans.without(build)?,
         None => build()?,
     };
-    let run = match start {
-        RunOrigin::New(NewRun { points, plan, label, notes }) => {
-            let mut run = new_run(&job, points, plan, label);
-            run.notes = notes;
-            name_languages(&mut run, &job, &languages);
-            run
-        }
-        RunOrigin::Stored(mut run) => {
-            note_other_toolchains(&mut run, &toolchains);
-            run
-        }
-    };
+    if run.id.is_empty() {
+        let Run { points, plan, label, notes, .. } = run;
+        run = Run { notes, ..new_run(&job, points, plan, label) };
+        name_languages(&mut run, &job, &languages);
+    } else {
+        note_other_toolchains(&mut run, &toolchains);
+    }
     Ok(PreparedRun { job, run, data, toolchains })
 }
 

@@ -21,7 +21,7 @@ use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
 use tools::atomic_file::AtomicFile;
 
 use super::plan::built_in;
-use super::prepare::{PreparedRun, RunOrigin, prepare_run};
+use super::prepare::{PreparedRun, prepare_run};
 use super::progress::{ProgressDisplay, ProgressMode};
 use super::run_lock;
 use crate::console;
@@ -79,14 +79,14 @@ impl std::error::Error for MethodFailed {}
 /// everything that was created was removed.
 pub(super) fn record(
     job: MeasureJob<'_>,
-    start: RunOrigin,
+    run: Run,
     output: RunOutput,
     stop: &Stop,
 ) -> Result<RunOutcome> {
     let RunOutput { mut store, trace: file, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
-    let mut prepared = prepare_run(job, start, Some(&orphans), &display, stop)?;
+    let mut prepared = prepare_run(job, run, Some(&orphans), &display, stop)?;
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_mut())?;
     }
@@ -148,7 +148,7 @@ fn still_locked() -> Warning {
 /// Marks a stored run as measured by this process from now on.
 fn take_over(run: &mut Run, store: Option<&mut LocalStore>) -> Result<()> {
     run_lock::claim(&mut run.environment);
-    store.map_or(Ok(()), |store| store.finish(&run.id, false, &run.environment, &run.notes))
+    store.map_or(Ok(()), |store| store.sqlite.finish(&run.id, false, &run.environment, &run.notes))
 }
 
 /// Describes what is measured and the time limit. The duration of a round is known only after the
@@ -221,7 +221,7 @@ impl Recorder {
     fn forget_if_empty(&mut self, run: &Run) -> Result<()> {
         match &mut self.store {
             Some(store) if run.cells.iter().all(|cell| cell.n(Pass::Timing) == 0) => {
-                store.delete(&run.id)
+                store.sqlite.delete(&run.id)
             }
             _ => Ok(()),
         }
@@ -239,7 +239,7 @@ impl Recorder {
     }
 
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
-        self.store.as_mut().map_or(Ok(()), |store| store.set_lock_limit(limit))
+        self.store.as_mut().map_or(Ok(()), |store| store.sqlite.set_lock_limit(limit))
     }
 
     /// Stores the end of the run, unless the store is locked.
@@ -249,7 +249,7 @@ impl Recorder {
         let mut environment = run.environment.clone();
         environment.facts.insert(TOOK.to_owned(), took_ns.into());
         let Some(store) = &mut self.store else { return Ok(()) };
-        let ended = store.finish(&run.id, run.complete, &environment, &run.notes);
+        let ended = store.sqlite.finish(&run.id, run.complete, &environment, &run.notes);
         self.is_locked = ended.as_ref().is_err_and(anyhow::Error::is::<Locked>);
         if self.is_locked { Ok(()) } else { ended }
     }
@@ -279,7 +279,7 @@ impl Record for Recorder {
 
     fn cell(&mut self, run: &Run, cell: usize) -> Result<()> {
         if let Some(store) = &mut self.store {
-            store.put_cell(&run.id, cell, &run.cells[cell])?;
+            store.sqlite.put_cell(&run.id, cell, &run.cells[cell])?;
         }
         let Cell { method, status, .. } = &run.cells[cell];
         if !self.needs_all || *status == Status::Measured {
@@ -291,18 +291,20 @@ impl Record for Recorder {
     fn sample(&mut self, run: &Run, cell: usize) -> Result<()> {
         let last = run.cells[cell].samples.len().saturating_sub(1);
         match (&mut self.store, run.cells[cell].nth(last)) {
-            (Some(store), Some((sample, values))) => store.append(&run.id, cell, sample, &values),
+            (Some(store), Some((sample, values))) => {
+                store.sqlite.append(&run.id, cell, sample, &values)
+            }
             _ => Ok(()),
         }
     }
 
     fn discard_session(&mut self, run: &Run, session: u32) -> Result<()> {
         let store = self.store.as_mut();
-        store.map_or(Ok(()), |store| store.set_aside(&run.id, session, INTERRUPTED))
+        store.map_or(Ok(()), |store| store.sqlite.set_aside(&run.id, session, INTERRUPTED))
     }
 
     fn plan_changed(&mut self, run: &Run) -> Result<()> {
-        self.store.as_mut().map_or(Ok(()), |store| store.put_plan(&run.id, &run.plan))
+        self.store.as_mut().map_or(Ok(()), |store| store.sqlite.put_plan(&run.id, &run.plan))
     }
 
     fn progress(&mut self, run: &Run, progress: &RunProgress<'_>) {

@@ -53,6 +53,14 @@ fn unknown_names_are_reported_with_those_that_are_known() {
 }
 
 #[test]
+fn a_run_names_an_experiment_or_the_run_that_goes_on_and_not_both() {
+    let expected = "name an experiment, or --resume ID";
+    refused(&["run", "--json"], expected);
+    refused(&["run", "--resume", "1", "reading"], expected);
+    refused(&["run", "--resume", "1", "published:urlsession"], expected);
+}
+
+#[test]
 fn values_out_of_range_are_reported_with_the_range() {
     refused(&["run", "reading", "--buffer", "0"], "--buffer 0: 0 is out of range, allowed is 1 to");
     refused(&["run", "reading", "--buffer", "many"], "--buffer many: not a number of bytes");

@@ -289,13 +289,22 @@ fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
 fn one_command_is_measured_for_a_while() {
     let world = World::new();
     let plan = |args: &[&str]| world.bench(&[args, &["--toml"]].concat()).stdout;
-    let alone = plan(&["true"]);
-    assert!(alone.contains("rounds = 1000\n") && alone.contains("time = \"3s\"\n"), "{alone}");
-    for args in [&["true", "echo"][..], &["-M", "3", "true"]] {
-        assert!(!plan(args).contains("rounds = 1000"), "{args:?}");
+    // `run` would take a time in the file as a limit that leaves no six runs of a slow command.
+    let expected = "[plan]\ncache = \"as-is\"\n";
+    for args in [&["true"][..], &["true", "echo"]] {
+        assert!(plan(args).contains(expected), "{args:?}");
     }
     assert!(plan(&["-r", "3", "true"]).contains("rounds = 3\nsessions = 3\n"));
-    assert!(plan(&["--time", "9s", "true"]).contains("time = \"9s\"\n"));
+    let timed = plan(&["--time", "9s", "true"]);
+    assert!(timed.contains("[plan]\ntime = \"9s\"\ncache"), "{timed}");
+    let rounds = |args: &[&str]| {
+        let json = world.bench_json(&[args, &["--time", "1ms", "--counting", "0"]].concat());
+        let plan = &json["plan"];
+        plan["sessions"].as_u64().unwrap() * plan["rounds"].as_u64().unwrap()
+    };
+    assert_eq!(rounds(&["true"]), 1000);
+    assert_ne!(rounds(&["true", "echo"]), 1000);
+    assert_ne!(rounds(&["-M", "3", "true"]), 1000);
 }
 
 #[test]

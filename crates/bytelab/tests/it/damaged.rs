@@ -54,6 +54,33 @@ fn a_damaged_run_is_refused_in_one_line_and_the_others_are_shown() {
 }
 
 #[test]
+fn latest_is_the_newest_run_that_can_be_read_also_without_a_reader_of_the_message() {
+    let world = World::new();
+    let store = world.path("runs.sqlite");
+    let of_store = ["--store", store.to_str().unwrap()];
+    for _ in 0..2 {
+        let bench = ["bench", "-r", "3", "-n", "nothing", "true"];
+        let ran = world.run(&[&of_store[..], &bench].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let connection = Connection::open(&store).unwrap();
+    let changed = "UPDATE run SET question = 'another one' WHERE id = 2";
+    assert_eq!(connection.execute(changed, []).unwrap(), 1);
+    drop(connection);
+
+    let show = [&of_store[..], &["show", "latest"]].concat();
+    let shown = world.run(&show);
+    let said = "bytelab: run 2 cannot be read: the newest one that can is run 1\n";
+    assert_eq!((shown.code, &*shown.stderr), (0, said));
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = world.command(&show);
+    let ended = command.stdin(Stdio::null()).stderr(closed).output().unwrap();
+    let stdout = String::from_utf8(ended.stdout).unwrap();
+    assert_eq!((ended.status.code(), stdout), (Some(0), shown.stdout));
+}
+
+#[test]
 fn a_damaged_journal_is_kept_and_the_run_says_so() {
     let world = World::new();
     let (worker, fifo) = world.reporting_worker(4096);

@@ -9,7 +9,7 @@ pub(crate) fn stored(world: &World, more: &[&str]) -> String {
 }
 
 /// Each format, with text that its output must contain.
-const FORMATS: [(&str, &str); 13] = [
+const FORMATS: [(&str, &str); 12] = [
     ("json", "\"bytelab\":\"run\""),
     ("csv", "run,experiment,label,"),
     ("tsv", "run\texperiment\tlabel\t"),
@@ -19,7 +19,6 @@ const FORMATS: [(&str, &str); 13] = [
     ("hyperfine", "\"exit_codes\":[0,"),
     ("google-benchmark", "\"run_type\":\"aggregate\""),
     ("go", "BenchmarkReading/method=mmap/size=65536"),
-    ("jmh", "\"benchmark\":\"bytelab.reading.mmap\""),
     ("github-action-benchmark", "\"name\":\"reading: mmap (size=65536"),
     ("openmetrics", "# EOF\n"),
     ("hdrhistogram", "Tag=mmap/size=65536"),

@@ -1,6 +1,8 @@
 //! What the compiler does not see of the architecture: which code may read the clock, start a
-//! process, print, and what is left unfinished. Which crate knows which is in their manifests.
+//! process, print, and what is left unfinished; and that the manifests name the crates that
+//! ARCHITECTURE.md says.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn root() -> PathBuf {
@@ -57,23 +59,35 @@ fn forbid(folder: &str, words: &[&str], except: &[&str]) {
     }
 }
 
-/// The crates that neither measure nor are measured: plain values, and what is computed from them.
-const PURE: [&str; 4] = [
+/// What neither measures nor is measured: plain values, and what is computed from them.
+const PURE: [&str; 5] = [
     "crates/model/src",
     "crates/analysis/src",
     "crates/report/src",
     "crates/measure/src/timeline/json.rs",
+    "crates/measure/src/timeline/spans.rs",
 ];
 
-const OTHERS: [&str; 4] =
-    ["crates/store/src", "crates/experiments/src", "crates/bytelab/src", "libraries/tools/src"];
+/// All but measure and what is preloaded into other programs.
+const OTHERS: [&str; 7] = [
+    "crates/model/src",
+    "crates/analysis/src",
+    "crates/report/src",
+    "crates/store/src",
+    "crates/experiments/src",
+    "crates/bytelab/src",
+    "libraries/tools/src",
+];
+
+/// The list of metrics names the sources of their values.
+const METRICS: &str = "crates/model/src/metric/mod.rs";
 
 #[test]
 fn only_the_clock_reads_time() {
     let words = ["Instant::now", "SystemTime", "clock_gettime", "getrusage"];
     forbid("crates/measure/src", &words, &["crates/measure/src/clock/mod.rs"]);
     for folder in OTHERS {
-        forbid(folder, &words, &[]);
+        forbid(folder, &words, &[METRICS]);
     }
 }
 
@@ -82,7 +96,7 @@ fn only_the_counters_read_those_of_a_process() {
     let words = ["schedstat\"", "clear_refs", "/io\"", "VmHWM:"];
     forbid("crates/measure/src", &words, &["crates/measure/src/counters"]);
     for folder in OTHERS {
-        forbid(folder, &words, &["crates/bytelab/src/commands/doctor"]);
+        forbid(folder, &words, &[METRICS, "crates/bytelab/src/commands/doctor"]);
     }
 }
 
@@ -116,9 +130,14 @@ fn only_the_console_writes_to_standard_output_and_error() {
     let words =
         ["io::stdout().lock", "io::stdout().write", "io::stderr().lock", "io::stderr().write"];
     let macros = ["!(io::stdout", "!(io::stderr", "!(std::io::stdout", "!(std::io::stderr"];
+    // The first argument of a macro of several lines.
+    let arguments = ["io::stdout(),", "io::stderr(),"];
     // A helper of the http methods prints its port for the process that started it.
     let except = ["crates/bytelab/src/console.rs", "crates/experiments/src/reading/http/serve.rs"];
-    forbid("crates/bytelab/src", &[&words[..], &macros].concat(), &except);
+    // The tools are a program of their own, whose work is to print.
+    for folder in OTHERS.into_iter().filter(|folder| *folder != "libraries/tools/src") {
+        forbid(folder, &[&words[..], &macros, &arguments].concat(), &except);
+    }
 }
 
 #[test]
@@ -129,12 +148,86 @@ fn pure_crates_do_no_io() {
     }
 }
 
+/// The content of a manifest, by the folder of its crate.
+fn manifest(folder: &str) -> toml::Table {
+    let path = root().join(folder).join("Cargo.toml");
+    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The crates of this repository that a manifest names in a table such as `dependencies`, also for
+/// some systems only: the folder of each, and its entry.
+fn own_crates(manifest: &toml::Table, table: &str) -> BTreeMap<String, toml::Value> {
+    let systems = manifest.get("target").and_then(toml::Value::as_table);
+    let systems = systems.into_iter().flat_map(toml::Table::values);
+    let tables = systems.filter_map(toml::Value::as_table).chain([manifest]);
+    let named = tables.filter_map(|of| of.get(table)?.as_table()).flatten();
+    let folder = |(_, entry): (&String, &toml::Value)| {
+        let path = Path::new(entry.get("path")?.as_str()?);
+        Some((path.file_name()?.to_str()?.to_owned(), entry.clone()))
+    };
+    named.filter_map(folder).collect()
+}
+
+/// The last column of the table in ARCHITECTURE.md, and the crates that it means.
+const ARROWS: [(&str, &str, &[&str]); 8] = [
+    ("model", "byte-stream's `parse_bytes`", &["byte-stream"]),
+    ("analysis", "model", &["model"]),
+    ("allocation-shim", "–", &[]),
+    ("measure", "analysis, model, allocation-shim", &["allocation-shim", "analysis", "model"]),
+    ("store", "model", &["model"]),
+    ("report", "analysis, model", &["analysis", "model"]),
+    (
+        "experiments",
+        "measure, model, the libraries",
+        &["byte-stream", "documents", "fleece-codec", "measure", "model", "record-sampler"],
+    ),
+    (
+        "bytelab",
+        "all",
+        &["analysis", "experiments", "measure", "model", "report", "store", "tools"],
+    ),
+];
+
+#[test]
+fn the_crates_use_what_the_architecture_says() {
+    let architecture = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, words, used) in ARROWS {
+        let row = architecture.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        assert!(row.is_some_and(|row| row.ends_with(&format!(" | {words} |"))), "{name}: {row:?}");
+        let named = own_crates(&manifest(&format!("crates/{name}")), "dependencies");
+        assert_eq!(named.keys().collect::<Vec<_>>(), used, "{name}");
+    }
+    let folders = std::fs::read_dir(root().join("crates")).unwrap();
+    assert_eq!(folders.count(), ARROWS.len());
+}
+
 #[test]
 fn the_libraries_do_not_know_the_lab() {
     for entry in std::fs::read_dir(root().join("libraries")).unwrap() {
         let manifest = entry.unwrap().path().join("Cargo.toml");
         let text = std::fs::read_to_string(&manifest).unwrap_or_default();
         assert!(!text.contains("/crates/"), "{}", manifest.display());
+    }
+}
+
+#[test]
+fn no_library_knows_another_one() {
+    for library in ["byte-stream", "documents", "fleece-codec", "record-sampler"] {
+        let manifest = manifest(&format!("libraries/{library}"));
+        for table in ["dependencies", "build-dependencies", "dev-dependencies"] {
+            let mut named = own_crates(&manifest, table);
+            if table == "dev-dependencies" {
+                named.remove("documents");
+            }
+            // It reads compressed files, without HTTP.
+            if (library, table) == ("record-sampler", "dependencies") {
+                let decoders = named.remove("byte-stream").unwrap();
+                let (off, decode) = (toml::Value::from(false), toml::Value::from(vec!["decode"]));
+                assert_eq!(decoders.get("default-features"), Some(&off));
+                assert_eq!(decoders.get("features"), Some(&decode));
+            }
+            assert!(named.is_empty(), "{library}, {table}: {named:?}");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use model::run::{RATIO, Threshold, View};
 
 use super::data::{DataHooks, DataSource};
 use super::file::{
-    AnswerSource, At, CacheWord, Content, DataTable, File, HooksTable, PlanTable, Scalar,
+    AnswerSource, At, CacheWord, Content, DataTable, ExperimentFile, HooksTable, PlanTable, Scalar,
     ThresholdTable, ViewWord, Words,
 };
 use super::location::{Mistake, suggestion};
@@ -28,7 +28,7 @@ pub(super) struct Checked {
 }
 
 pub(super) fn check(
-    file: File,
+    file: ExperimentFile,
     file_origin: &FileOrigin,
     taken: &ReservedNames<'_>,
 ) -> Result<Checked, Mistake> {
@@ -74,7 +74,7 @@ pub(super) fn check(
 }
 
 /// The metrics that have a column.
-fn primary_metrics(file: &File) -> Result<Vec<String>, Mistake> {
+fn primary_metrics(file: &ExperimentFile) -> Result<Vec<String>, Mistake> {
     let own = || file.metrics.keys().map(String::as_str);
     let known = || metric::METRICS.iter().map(|metric| metric.name).chain(own());
     let checked = |At { value, span }: &At<String>| {
@@ -169,7 +169,7 @@ fn source(
 }
 
 fn around(
-    file: &File,
+    file: &ExperimentFile,
     known: &Placeholders,
     file_origin: &FileOrigin,
     source: Option<DataSource>,
@@ -191,7 +191,7 @@ fn around(
 }
 
 /// The texts that are common to all methods.
-fn common(file: &File) -> Vec<String> {
+fn common(file: &ExperimentFile) -> Vec<String> {
     let data = file.data.iter().flat_map(|data| {
         let size = data.size.iter().map(|size| size.value.0.clone());
         data.file.iter().map(|file| file.value.clone()).chain(size)

@@ -1,95 +1,109 @@
 //! The types of the file's content, some of which may be written in several forms, and the place of
-//! a value in the file. The JSON Schema in `docs/` is generated from them.
+//! a value in the file. The JSON Schema in `docs/` is generated from them, and what was typed on
+//! the command line is written as a file by them. The order of the fields is that of the written
+//! keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Not, Range};
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 
 /// An experiment of your own for `bytelab run`: one job, done by several methods.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "File"))]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct ExperimentFile {
     /// The name of its runs [default: the name of the file]
-    pub(super) name: Option<At<String>>,
-    /// The folder where commands work and where relative paths start [default: that of this file]
-    pub(super) dir: Option<At<String>>,
-    /// Variables in the environment of all commands and hooks
-    #[serde(default)]
-    pub(super) env: BTreeMap<String, At<String>>,
+    pub name: Option<At<String>>,
     /// The question that it answers, in one sentence
     #[serde(default)]
-    pub(super) question: String,
+    pub question: String,
+    /// The folder where commands work and where relative paths start [default: that of this file]
+    pub dir: Option<At<String>>,
+    /// Variables in the environment of all commands and hooks
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, At<String>>,
     /// What varies: each gives a flag, a value for `{name}` in commands, and a column
-    #[serde(default)]
-    pub(super) param: Vec<ParamTable>,
-    /// The file that the methods work on, as `{file}`
-    pub(super) data: Option<DataTable>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub param: Vec<ParamTable>,
     /// How much is measured, unless flags say it
-    #[serde(default)]
-    pub(super) plan: PlanTable,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub plan: PlanTable,
+    /// The file that the methods work on, as `{file}`
+    pub data: Option<DataTable>,
     /// What must be equal for all methods
-    #[serde(default)]
-    pub(super) answer: AnswerTable,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub answer: AnswerTable,
     /// Metrics that commands print: by name, a regular expression for their standard output, whose
     /// first group is the value
-    #[serde(default)]
-    pub(super) metrics: BTreeMap<String, At<String>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, At<String>>,
     /// Metrics that have a column in its tables, besides the time and the memory that all have
-    #[serde(default)]
-    pub(super) primary_metrics: Vec<At<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub primary_metrics: Vec<At<String>>,
     /// How its figures are shown [default: tables]
-    #[serde(default)]
-    pub(super) view: ViewWord,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub view: ViewWord,
     /// Commands around the measuring, which are not timed
-    #[serde(default)]
-    pub(super) hooks: HooksTable,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hooks: HooksTable,
     /// The methods; the first one is the reference
-    pub(super) method: Vec<MethodTable>,
+    pub method: Vec<MethodTable>,
     /// What must not be exceeded
-    #[serde(default)]
-    pub(super) threshold: Vec<ThresholdTable>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threshold: Vec<ThresholdTable>,
 }
 
-#[derive(Debug, Deserialize)]
+impl ExperimentFile {
+    /// The text of the file.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+}
+
+/// Whether nothing needs to be written, as a reader assumes the same.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct ParamTable {
+pub struct ParamTable {
     /// Of small letters, digits, - and _
-    pub(super) name: At<String>,
-    pub(super) kind: KindWord,
+    pub name: At<String>,
+    pub kind: KindWord,
     /// One value, a list `a,b` or a range `a..b`
-    pub(super) default: At<Scalar>,
+    pub default: At<Scalar>,
     /// The least value of bytes or a count
-    pub(super) min: Option<At<Scalar>>,
+    pub min: Option<At<Scalar>>,
     /// The largest value of bytes or a count
-    pub(super) max: Option<At<Scalar>>,
+    pub max: Option<At<Scalar>>,
     /// What is allowed, of kind word
     #[serde(default)]
-    pub(super) words: Vec<String>,
+    pub words: Vec<String>,
     #[serde(default)]
-    pub(super) help: String,
+    pub help: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum KindWord {
+pub enum KindWord {
     Bytes,
     Count,
     Path,
     Word,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ViewWord {
+pub enum ViewWord {
     /// A table for each combination of values, with verdicts
     #[default]
     Tables,
@@ -98,23 +112,23 @@ pub(super) enum ViewWord {
     SizeSweep,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct DataTable {
+pub struct DataTable {
     /// A file of yours; a relative path starts at the folder of this file
-    pub(super) file: Option<At<String>>,
+    pub file: Option<At<String>>,
     /// The size of a file that is made, such as `64MiB` or `{size}`
-    pub(super) size: Option<At<Scalar>>,
+    pub size: Option<At<Scalar>>,
     /// What is in it
-    #[serde(default)]
-    pub(super) content: Content,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub content: Content,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Content {
+pub enum Content {
     /// Bytes that cannot be compressed
     #[default]
     Random,
@@ -123,157 +137,180 @@ pub(super) enum Content {
     Zeros,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct PlanTable {
-    pub(super) rounds: Option<At<u32>>,
-    pub(super) sessions: Option<At<u32>>,
+pub struct PlanTable {
+    pub rounds: Option<At<u32>>,
+    pub sessions: Option<At<u32>>,
     /// The minimum where neither `rounds` nor `sessions` is given, whatever time it takes
-    pub(super) min_sessions: Option<At<u32>>,
+    pub min_sessions: Option<At<u32>>,
     /// The maximum where neither `rounds` nor `sessions` is given
-    pub(super) max_sessions: Option<At<u32>>,
-    pub(super) warm_up: Option<At<u32>>,
+    pub max_sessions: Option<At<u32>>,
+    pub warm_up: Option<At<u32>>,
     /// Samples of the counting pass
-    pub(super) counting: Option<At<u32>>,
+    pub counting: Option<At<u32>>,
     /// Time for the whole run, such as `5s`
-    pub(super) time: Option<At<String>>,
+    pub time: Option<At<String>>,
     /// Time for one sample; a method that needs more is killed
-    pub(super) sample_limit: Option<At<String>>,
-    pub(super) cache: Option<CacheWord>,
+    pub sample_limit: Option<At<String>>,
+    pub cache: Option<CacheWord>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum CacheWord {
+pub enum CacheWord {
     Warm,
     Cold,
     AsIs,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct AnswerTable {
+pub struct AnswerTable {
     /// Where plain commands answer
-    pub(super) from: At<AnswerSource>,
+    pub from: At<AnswerSource>,
     /// Of `file`: what the command writes, such as `{dir}/out`
-    pub(super) file: Option<At<String>>,
+    pub file: Option<At<String>>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum AnswerSource {
+pub enum AnswerSource {
     Stdout,
     File,
     #[default]
     None,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct HooksTable {
+pub struct HooksTable {
     /// Once per point, before any method is started
-    pub(super) setup: Option<At<Hook>>,
+    pub setup: Option<At<HookScript>>,
     /// Before each sample
-    pub(super) prepare: Option<At<Hook>>,
+    pub prepare: Option<At<HookScript>>,
     /// After each sample
-    pub(super) conclude: Option<At<Hook>>,
+    pub conclude: Option<At<HookScript>>,
     /// Once per point when the run has ended, in whatever way
-    pub(super) cleanup: Option<At<Hook>>,
+    pub cleanup: Option<At<HookScript>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "they are keys of the file")]
-pub(super) struct MethodTable {
-    pub(super) name: At<String>,
+pub struct MethodTable {
+    pub name: At<String>,
     /// One line on what it does
-    #[serde(default)]
-    pub(super) about: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// A program that is started for each sample and timed from outside
-    pub(super) command: Option<At<Words>>,
+    pub command: Option<At<Words>>,
     /// A program that speaks the line protocol and times itself
-    pub(super) worker: Option<At<Words>>,
+    pub worker: Option<At<Words>>,
     /// Whether the command is for /bin/sh; or the command of another shell, such as `bash -e`
-    #[serde(default)]
-    pub(super) shell: ShellWord,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shell: ShellWord,
+    /// Run whenever the method is started
+    pub setup: Option<At<HookScript>>,
+    /// Before each of its samples, instead of that of all methods
+    pub prepare: Option<At<HookScript>>,
+    /// After each of its samples, instead of that of all methods
+    pub conclude: Option<At<HookScript>>,
     /// The file that is its standard input
-    pub(super) input: Option<At<String>>,
+    pub input: Option<At<String>>,
     /// Where its standard output goes: `null`, `pipe` to discard it after a pipe, `inherit` to show
     /// it, or a file [default: null]
-    pub(super) output: Option<At<String>>,
-    /// Variables in its environment, besides those of all commands
-    #[serde(default)]
-    pub(super) env: BTreeMap<String, At<String>>,
+    pub output: Option<At<String>>,
     /// The number of processes that run the command at the same time in each sample [default: 1]
-    pub(super) copies: Option<At<u32>>,
-    /// The exit codes with which it has done its job [default: 0]
-    pub(super) exit_codes: Option<At<Vec<i32>>>,
-    /// Whether its runs count whatever their exit code is
-    #[serde(default)]
-    pub(super) ignore_failure: bool,
+    pub copies: Option<At<u32>>,
     /// Whether a sample lasts until all processes have ended that it leaves running
-    #[serde(default)]
-    pub(super) wait_for_all: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub wait_for_all: bool,
     /// Whether the processes that it leaves running are left alone, and compared without
-    #[serde(default)]
-    pub(super) keep_running: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub keep_running: bool,
+    /// Whether its runs count whatever their exit code is
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub ignore_failure: bool,
+    /// The exit codes with which it has done its job [default: 0]
+    pub exit_codes: Option<At<Vec<i32>>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub role: RoleWord,
+    /// Whether it is measured when no method is named [default: true]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub default: bool,
+    /// Variables in its environment, besides those of all commands
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, At<String>>,
     /// The values that were put in its command, for files of other programs
-    #[serde(default)]
-    pub(super) parameters: BTreeMap<String, String>,
-    /// Run whenever the method is started
-    pub(super) setup: Option<At<Hook>>,
-    /// Before each of its samples, instead of that of all methods
-    pub(super) prepare: Option<At<Hook>>,
-    /// After each of its samples, instead of that of all methods
-    pub(super) conclude: Option<At<Hook>>,
-    #[serde(default)]
-    pub(super) role: RoleWord,
-    /// Whether it is measured when no method is named
-    #[serde(default = "yes")]
-    pub(super) default: bool,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum RoleWord {
+pub enum RoleWord {
     #[default]
     Contender,
     /// Stands beside the contenders and has no verdict
     Yardstick,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct ThresholdTable {
+pub struct ThresholdTable {
     /// The methods that it is for; `*` stands for any text [default: all that compete]
-    pub(super) method: Option<At<Words>>,
+    pub method: Option<At<Words>>,
     /// Such as `50ms`
-    pub(super) max_wall: Option<At<String>>,
-    pub(super) max_cpu: Option<At<String>>,
+    pub max_wall: Option<At<String>>,
+    pub max_cpu: Option<At<String>>,
     /// Such as `10MiB`
-    pub(super) max_rss: Option<At<Scalar>>,
-    pub(super) max_syscalls: Option<At<f64>>,
+    pub max_rss: Option<At<Scalar>>,
+    pub max_syscalls: Option<At<f64>>,
     /// Time divided by that of the reference
-    pub(super) max_ratio: Option<At<f64>>,
+    pub max_ratio: Option<At<f64>>,
 }
 
 fn yes() -> bool {
     true
 }
 
-/// A value and where it stands.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+/// A value and where it stands. Values that were not read from a file stand nowhere.
 #[derive(Clone, Debug, Default)]
-pub(super) struct At<T> {
-    pub(super) value: T,
-    pub(super) span: Range<usize>,
+pub struct At<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+impl<T> At<T> {
+    pub fn new(value: T) -> At<T> {
+        At { value, span: 0..0 }
+    }
+}
+
+impl<T: PartialEq> PartialEq for At<T> {
+    fn eq(&self, other: &At<T>) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Serialize> Serialize for At<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
@@ -297,9 +334,10 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for At<T> {
 }
 
 /// A command: a string that is split into words, or the words.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
-pub(super) enum Words {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Words {
     Text(String),
     List(Vec<String>),
 }
@@ -328,43 +366,44 @@ impl<'de> Deserialize<'de> for Words {
 }
 
 /// A hook: a command, or a table with it that may ask for the shell.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
-pub(super) enum Hook {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Hook"))]
+#[serde(untagged)]
+pub enum HookScript {
     Plain(Words),
     Table(HookTable),
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct HookTable {
-    pub(super) command: Words,
+pub struct HookTable {
+    pub command: Words,
     /// Whether the command is for /bin/sh; or the command of another shell, such as `bash -e`
-    #[serde(default)]
-    pub(super) shell: ShellWord,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shell: ShellWord,
 }
 
-impl<'de> Deserialize<'de> for Hook {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hook, D::Error> {
+impl<'de> Deserialize<'de> for HookScript {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HookScript, D::Error> {
         struct HookVisitor;
         impl<'de> Visitor<'de> for HookVisitor {
-            type Value = Hook;
+            type Value = HookScript;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string, a list of strings or { command = …, shell = true }")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Hook, E> {
-                Ok(Hook::Plain(Words::Text(text.to_owned())))
+            fn visit_str<E: Error>(self, text: &str) -> Result<HookScript, E> {
+                Ok(HookScript::Plain(Words::Text(text.to_owned())))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hook, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<HookScript, A::Error> {
                 let mut words = Vec::new();
                 while let Some(word) = list.next_element()? {
                     words.push(word);
                 }
-                Ok(Hook::Plain(Words::List(words)))
+                Ok(HookScript::Plain(Words::List(words)))
             }
-            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Hook, A::Error> {
-                HookTable::deserialize(MapAccessDeserializer::new(table)).map(Hook::Table)
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<HookScript, A::Error> {
+                HookTable::deserialize(MapAccessDeserializer::new(table)).map(HookScript::Table)
             }
         }
         deserializer.deserialize_any(HookVisitor)
@@ -372,9 +411,10 @@ impl<'de> Deserialize<'de> for Hook {
 }
 
 /// The shell of a script: none, /bin/sh, or another one with its arguments.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged))]
-pub(super) enum ShellWord {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum ShellWord {
     Default(bool),
     Named(String),
 }
@@ -405,8 +445,8 @@ impl<'de> Deserialize<'de> for ShellWord {
 }
 
 /// A value of a flag: text, a whole number, or a list of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Scalar(pub(super) String);
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Scalar(pub String);
 
 #[cfg(test)]
 impl schemars::JsonSchema for Scalar {
@@ -453,5 +493,97 @@ impl<'de> Deserialize<'de> for Scalar {
             }
         }
         deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn script(command: &str, shell: ShellWord) -> Option<At<HookScript>> {
+        let command = Words::Text(command.to_owned());
+        Some(At::new(HookScript::Table(HookTable { command, shell })))
+    }
+
+    #[test]
+    fn what_has_its_default_is_not_written_and_tables_come_last() {
+        let text = |text: &str| Some(At::new(text.to_owned()));
+        let words = ["echo", "a b"].map(str::to_owned).to_vec();
+        let method = MethodTable {
+            name: At::new("a".to_owned()),
+            command: Some(At::new(Words::List(words))),
+            prepare: script("x", ShellWord::Named("bash -e".to_owned())),
+            output: text("pipe"),
+            exit_codes: Some(At::new(vec![0, 1])),
+            default: true,
+            ..MethodTable::default()
+        };
+        let file = ExperimentFile {
+            name: text("bench"),
+            question: "q".to_owned(),
+            dir: text("/d"),
+            env: BTreeMap::from([("A".to_owned(), At::new("1".to_owned()))]),
+            plan: PlanTable {
+                rounds: Some(At::new(2)),
+                cache: Some(CacheWord::AsIs),
+                ..PlanTable::default()
+            },
+            hooks: HooksTable {
+                setup: script("a | b", ShellWord::Default(true)),
+                ..HooksTable::default()
+            },
+            method: vec![method],
+            ..ExperimentFile::default()
+        };
+        let expected = r#"name = "bench"
+question = "q"
+dir = "/d"
+
+[env]
+A = "1"
+
+[plan]
+rounds = 2
+cache = "as-is"
+
+[hooks.setup]
+command = "a | b"
+shell = true
+
+[[method]]
+name = "a"
+command = ["echo", "a b"]
+output = "pipe"
+exit_codes = [0, 1]
+
+[method.prepare]
+command = "x"
+shell = "bash -e"
+"#;
+        assert_eq!(file.to_toml().unwrap(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_read_as_it_was(text in r#"(\PC|['"\\\n\t\x00-\x1f\x7f-\u{9f}]){0,20}"#) {
+            let words = Words::List(vec![text.clone()]);
+            let method = MethodTable {
+                name: At::new(text.clone()),
+                command: Some(At::new(words.clone())),
+                prepare: script(&text, ShellWord::Named(text.clone())),
+                conclude: Some(At::new(HookScript::Plain(words))),
+                default: true,
+                env: BTreeMap::from([(text.clone(), At::new(text.clone()))]),
+                parameters: BTreeMap::from([(text.clone(), text.clone())]),
+                ..MethodTable::default()
+            };
+            let method = vec![method.clone(), method];
+            let file = ExperimentFile { question: text, method, ..ExperimentFile::default() };
+            let read: ExperimentFile = toml::from_str(&file.to_toml().unwrap()).unwrap();
+            prop_assert_eq!(read.question, file.question);
+            prop_assert_eq!(read.method, file.method);
+        }
     }
 }

@@ -14,7 +14,9 @@ use model::run::OLD_SUFFIX;
 use model::run::Role;
 use model::template;
 
-use super::file::{At, File, Hook, HookTable, MethodTable, RoleWord, ShellWord, Words};
+use super::file::{
+    At, ExperimentFile, HookScript, HookTable, MethodTable, RoleWord, ShellWord, Words,
+};
 use super::location::Mistake;
 use super::names::{self, FileOrigin, HERE, PROGRAM, Placeholders};
 
@@ -23,7 +25,7 @@ const NAME_BYTES: usize = 4096;
 
 /// `common`: the texts that are common to all of them.
 pub(super) fn methods(
-    file: &File,
+    file: &ExperimentFile,
     known: &Placeholders,
     params: &[Param],
     common: &[String],
@@ -82,7 +84,7 @@ fn about(table: &MethodTable) -> String {
 }
 
 fn execution(
-    file: &File,
+    file: &ExperimentFile,
     table: &MethodTable,
     known: &Placeholders,
     answer: &Answer,
@@ -171,7 +173,11 @@ fn output(
     })
 }
 
-fn leaves(file: &File, table: &MethodTable, answer: &Answer) -> Result<LeftProcesses, Mistake> {
+fn leaves(
+    file: &ExperimentFile,
+    table: &MethodTable,
+    answer: &Answer,
+) -> Result<LeftProcesses, Mistake> {
     let is_read = *answer != Answer::None || !file.metrics.is_empty();
     let goes_elsewhere = table.output.as_ref().is_some_and(|output| output.value == "pipe");
     match (table.wait_for_all, table.keep_running) {
@@ -192,7 +198,7 @@ fn leaves(file: &File, table: &MethodTable, answer: &Answer) -> Result<LeftProce
 /// More copies than these are a mistake.
 const MOST_COPIES: u32 = 1024;
 
-fn copies(file: &File, table: &MethodTable, answer: &Answer) -> Result<u32, Mistake> {
+fn copies(file: &ExperimentFile, table: &MethodTable, answer: &Answer) -> Result<u32, Mistake> {
     let Some(At { value, span }) = &table.copies else { return Ok(1) };
     if !(1..=MOST_COPIES).contains(value) {
         return Err(Mistake::at(span, format!("{value}: allowed are 1 to {MOST_COPIES}")));
@@ -206,7 +212,7 @@ fn copies(file: &File, table: &MethodTable, answer: &Answer) -> Result<u32, Mist
 }
 
 /// The metrics that a command prints.
-fn printed(file: &File, table: &MethodTable) -> Result<Vec<PrintedMetric>, Mistake> {
+fn printed(file: &ExperimentFile, table: &MethodTable) -> Result<Vec<PrintedMetric>, Mistake> {
     let elsewhere = table.output.as_ref().filter(|output| output.value != "null");
     if let (Some(output), false) = (elsewhere, file.metrics.is_empty()) {
         return Err(Mistake::at(&output.span, "the [metrics] are read from its output"));
@@ -253,13 +259,13 @@ pub(super) fn env(
 
 fn hooked(
     execution: Execution,
-    file: &File,
+    file: &ExperimentFile,
     table: &MethodTable,
     known: &Placeholders,
     file_origin: &FileOrigin,
 ) -> Result<Execution, Mistake> {
     let env = env([&file.env, &table.env], &known.of_hook)?;
-    let command = |own: &Option<At<Hook>>, of_all: &Option<At<Hook>>| {
+    let command = |own: &Option<At<HookScript>>, of_all: &Option<At<HookScript>>| {
         let given = own.as_ref().or(of_all.as_ref());
         given.map(|given| hook(given, &env, &known.of_hook, file_origin)).transpose()
     };
@@ -275,14 +281,14 @@ fn hooked(
 }
 
 pub(super) fn hook(
-    given: &At<Hook>,
+    given: &At<HookScript>,
     env: &[(String, String)],
     known: &[&'static str],
     file_origin: &FileOrigin,
 ) -> Result<Command, Mistake> {
     let (value, shell) = match &given.value {
-        Hook::Plain(words) => (words.clone(), ShellWord::default()),
-        Hook::Table(HookTable { command, shell }) => (command.clone(), shell.clone()),
+        HookScript::Plain(words) => (words.clone(), ShellWord::default()),
+        HookScript::Table(HookTable { command, shell }) => (command.clone(), shell.clone()),
     };
     let command = command(&At { value, span: given.span.clone() }, &shell, known, file_origin)?;
     Ok(Command { env: env.to_vec(), ..command })
@@ -367,10 +373,10 @@ fn texts_of(table: &MethodTable) -> Vec<String> {
 }
 
 /// All texts of a hook.
-pub(super) fn texts(hook: &Hook) -> Vec<String> {
+pub(super) fn texts(hook: &HookScript) -> Vec<String> {
     match hook {
-        Hook::Plain(words) => words_of(words),
-        Hook::Table(table) => words_of(&table.command),
+        HookScript::Plain(words) => words_of(words),
+        HookScript::Table(table) => words_of(&table.command),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod check;
 mod data;
-mod file;
+pub mod file;
 mod location;
 mod methods;
 mod names;
@@ -91,13 +91,14 @@ pub(crate) fn from_text(text: String, taken: &ReservedNames<'_>) -> Result<Loade
 
 /// By method, the values that the definition says were put in its command.
 pub fn parameters(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
-    let methods = toml::from_str::<file::File>(text).map(|file| file.method).unwrap_or_default();
+    let methods =
+        toml::from_str::<file::ExperimentFile>(text).map(|file| file.method).unwrap_or_default();
     methods.into_iter().map(|method| (method.name.value, method.parameters)).collect()
 }
 
 /// The metrics that only the definition gives: those that commands print, and that of copies.
 pub fn own_metrics(text: &str) -> Vec<String> {
-    let Ok(file) = toml::from_str::<file::File>(text) else { return Vec::new() };
+    let Ok(file) = toml::from_str::<file::ExperimentFile>(text) else { return Vec::new() };
     let copies = |method: &file::MethodTable| method.copies.as_ref().is_some_and(|n| n.value > 1);
     let has_copies = file.method.iter().any(copies);
     let copies = has_copies.then(|| model::metric::COPIES_PER_S.to_owned());

@@ -14,10 +14,10 @@ use std::os::unix::fs::FileExt;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::no_taskstats::TaskEnds;
-pub use self::reading::Reading;
 pub use self::reading::TaskTree;
 pub(crate) use self::reading::is_nearly_all;
 pub use self::reading::overlap_ns;
+pub use self::reading::{Counter, Reading};
 use self::reading::{parse_io, parse_schedstat, parse_stat, parse_status};
 #[cfg(target_os = "linux")]
 pub(crate) use self::taskstats::TaskEnds;
@@ -50,10 +50,10 @@ impl Counters {
     /// Opens the available counters; [`Counters::why`] has the reasons for the others.
     pub fn open(pid: u32) -> Self {
         let mut why = BTreeMap::new();
-        let mut open = |name, options: &OpenOptions, metrics: &[&'static str]| {
+        let mut open = |name, options: &OpenOptions, counters: &[Counter]| {
             let path = format!("/proc/{pid}/{name}");
             let opened = proc_fs::path(pid, name).and_then(|path| options.open(path));
-            opened.map_err(|error| explain(&mut why, metrics, &path, &error)).ok()
+            opened.map_err(|error| explain(&mut why, counters, &path, &error)).ok()
         };
         let read = OpenOptions::new().read(true).clone();
         let write = OpenOptions::new().write(true).clone();
@@ -110,21 +110,24 @@ impl Counters {
     /// only another process may read. The kernel makes a text for each file that is read, which
     /// takes several microseconds.
     pub fn complete(&self, totals: &Totals) -> Reading {
-        let mut reading = Reading::default();
-        self.read_status(&mut [0u8; BUFFER_LEN], &mut reading);
+        let mut status = Reading::default();
+        self.read_status(&mut [0u8; BUFFER_LEN], &mut status);
+        let mut reading = Reading { at_rest: true, ..Reading::default() }.with([
+            (Counter::CpuNs, totals.cpu_ns),
+            (Counter::MainThreadCpuNs, totals.main_thread_cpu_ns),
+            (Counter::MinorFaultsOfChildren, totals.minor_faults_of_children),
+        ]);
         // Without /proc/PID/io, the kernel does not count what devices deliver.
-        let of_device = |bytes| self.io.as_ref().map(|_| bytes);
-        Reading {
-            cpu_ns: Some(totals.cpu_ns),
-            main_thread_cpu_ns: Some(totals.main_thread_cpu_ns),
-            device_read_bytes: of_device(totals.device_read_bytes),
-            device_write_bytes: of_device(totals.device_write_bytes),
-            minor_faults_of_children: Some(totals.minor_faults_of_children),
-            peak_rss_bytes: reading.peak_rss_bytes,
-            threads: reading.threads,
-            at_rest: true,
-            ..Reading::default()
+        if self.io.is_some() {
+            reading = reading.with([
+                (Counter::DeviceReadBytes, totals.device_read_bytes),
+                (Counter::DeviceWriteBytes, totals.device_write_bytes),
+            ]);
         }
+        for counter in [Counter::PeakRssBytes, Counter::Threads] {
+            reading[counter] = status[counter];
+        }
+        reading
     }
 
     fn read_status(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
@@ -132,7 +135,7 @@ impl Counters {
             parse_status(text, reading);
         }
         if self.clear_refs.is_none() {
-            reading.peak_rss_bytes = None;
+            reading[Counter::PeakRssBytes] = None;
         }
     }
 
@@ -149,10 +152,10 @@ impl Counters {
         });
         self.read_times(&mut buffer, &mut reading);
         if running {
-            let wait = reading.run_queue_wait_ns;
+            let wait = reading[Counter::RunQueueWaitNs];
             reading.at_rest = self.comes_to_rest(cpu, &mut buffer);
             self.read_times(&mut buffer, &mut reading);
-            reading.run_queue_wait_ns = wait;
+            reading[Counter::RunQueueWaitNs] = wait;
         }
         if reading.at_rest {
             self.rest_limit_ns = REST_LIMIT_NS;
@@ -161,7 +164,7 @@ impl Counters {
     }
 
     fn read_times(&self, buffer: &mut [u8; BUFFER_LEN], reading: &mut Reading) {
-        reading.cpu_ns = self.cpu.and_then(|clock| clock.read_ns().ok());
+        reading[Counter::CpuNs] = self.cpu.and_then(|clock| clock.read_ns().ok());
         if let Some(text) = pread(self.schedstat.as_ref(), buffer) {
             parse_schedstat(text, reading);
         }
@@ -193,23 +196,18 @@ impl Counters {
             self.clear_refs = None;
         }
         let reading = self.read();
-        let missing = |metrics: &[&'static str], value: Option<u64>, name: &str| {
-            let text = format!("/proc/{pid}/{name} does not tell it on this system");
-            metrics
-                .iter()
-                .filter(|_| value.is_none())
-                .map(|m| (*m, text.clone()))
-                .collect::<Vec<_>>()
-        };
-        let absent = [
-            missing(SCHEDSTAT, reading.run_queue_wait_ns, "schedstat"),
-            missing(IO, reading.device_read_bytes, "io"),
-            missing(STAT, reading.minor_faults, "stat"),
-            missing(PEAK, reading.peak_rss_bytes, "status"),
-            missing(SWITCHES, reading.voluntary_switches, "status"),
+        let of_files = [
+            (SCHEDSTAT, Counter::RunQueueWaitNs, "schedstat"),
+            (IO, Counter::DeviceReadBytes, "io"),
+            (STAT, Counter::MinorFaults, "stat"),
+            (PEAK, Counter::PeakRssBytes, "status"),
+            (SWITCHES, Counter::VoluntarySwitches, "status"),
         ];
-        for (metric, reason) in absent.into_iter().flatten() {
-            self.why.entry(metric).or_insert(reason);
+        for (counters, read, file) in of_files {
+            for counter in counters.iter().filter(|_| reading[read].is_none()) {
+                let reason = format!("/proc/{pid}/{file} does not tell it on this system");
+                self.why.entry(counter.name()).or_insert(reason);
+            }
         }
     }
 }
@@ -220,7 +218,7 @@ pub(crate) fn thread_times_ns(process: u32, thread: u32) -> Option<(u64, u64)> {
     let text = std::fs::read(path).ok()?;
     let mut reading = Reading::default();
     parse_schedstat(&text, &mut reading);
-    reading.main_thread_cpu_ns.zip(reading.run_queue_wait_ns)
+    reading[Counter::MainThreadCpuNs].zip(reading[Counter::RunQueueWaitNs])
 }
 
 /// The run-queue wait of one thread of this process. A method's process reads that of its main
@@ -241,26 +239,27 @@ impl OwnWait {
     pub(crate) fn read_ns(&self) -> Option<u64> {
         let mut reading = Reading::default();
         parse_schedstat(pread(self.0.as_ref(), &mut [0; 128])?, &mut reading);
-        reading.run_queue_wait_ns
+        reading[Counter::RunQueueWaitNs]
     }
 }
 
-const CPU: &[&str] = &["cpu_ns"];
-const SCHEDSTAT: &[&str] = &["main_thread_cpu_ns", "run_queue_wait_ns"];
-const IO: &[&str] = &["device_read_bytes", "device_write_bytes"];
-const STAT: &[&str] = &["minor_faults", "major_faults"];
-const PEAK: &[&str] = &["peak_rss_bytes"];
-const SWITCHES: &[&str] = &["voluntary_switches", "involuntary_switches"];
-const STATUS: &[&str] = &["voluntary_switches", "involuntary_switches", "peak_rss_bytes"];
+const CPU: &[Counter] = &[Counter::CpuNs];
+const SCHEDSTAT: &[Counter] = &[Counter::MainThreadCpuNs, Counter::RunQueueWaitNs];
+const IO: &[Counter] = &[Counter::DeviceReadBytes, Counter::DeviceWriteBytes];
+const STAT: &[Counter] = &[Counter::MinorFaults, Counter::MajorFaults];
+const PEAK: &[Counter] = &[Counter::PeakRssBytes];
+const SWITCHES: &[Counter] = &[Counter::VoluntarySwitches, Counter::InvoluntarySwitches];
+const STATUS: &[Counter] =
+    &[Counter::VoluntarySwitches, Counter::InvoluntarySwitches, Counter::PeakRssBytes];
 
 fn explain(
     why: &mut BTreeMap<&'static str, String>,
-    metrics: &[&'static str],
+    counters: &[Counter],
     source: &str,
     error: &io::Error,
 ) {
-    for metric in metrics {
-        why.entry(metric).or_insert_with(|| format!("{source}: {error}"));
+    for counter in counters {
+        why.entry(counter.name()).or_insert_with(|| format!("{source}: {error}"));
     }
 }
 
@@ -287,7 +286,7 @@ pub fn peak_rss_bytes(process: u32) -> Option<u64> {
     let text = std::fs::read(proc_fs::path(process, "status").ok()?).ok()?;
     let mut reading = Reading::default();
     parse_status(&text, &mut reading);
-    reading.peak_rss_bytes
+    reading[Counter::PeakRssBytes]
 }
 
 /// The CPU time of the threads that the kernel has added to this process to work for its rings.

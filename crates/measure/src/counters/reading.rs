@@ -2,96 +2,136 @@
 //! times that its tasks waited and computed, from the reports of their ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Index, IndexMut};
 
 use memchr::memmem;
 
 use crate::clock::TreeUsage;
 
-/// The kernel's counts of a process since its start. None: not known on this machine; see
-/// [`super::Counters::why`].
+/// A count that the kernel has of a process since its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// For all threads, including those that have ended.
+    CpuNs,
+    /// The parts of `CpuNs`, which are known only in ticks while a process runs.
+    UserNs,
+    SystemNs,
+    /// Equal to `CpuNs` if the process computes in one thread only.
+    MainThreadCpuNs,
+    /// For the main thread: ready to run, but no CPU was free.
+    RunQueueWaitNs,
+    DeviceReadBytes,
+    DeviceWriteBytes,
+    /// Including those of the children that it has waited for, and of theirs.
+    MinorFaults,
+    /// For the children that it has waited for, and theirs. No process ends without such a fault.
+    MinorFaultsOfChildren,
+    /// Including those of the children that it has waited for, and of theirs.
+    MajorFaults,
+    /// For the main thread.
+    VoluntarySwitches,
+    /// For the main thread.
+    InvoluntarySwitches,
+    /// Since the last [`super::Counters::reset_peak`].
+    PeakRssBytes,
+    Threads,
+}
+
+impl Counter {
+    /// All of them in their order, each with its name: where it is a metric, that of the metric.
+    const ALL: [(Counter, &'static str); 14] = [
+        (Counter::CpuNs, "cpu_ns"),
+        (Counter::UserNs, "user_ns"),
+        (Counter::SystemNs, "system_ns"),
+        (Counter::MainThreadCpuNs, "main_thread_cpu_ns"),
+        (Counter::RunQueueWaitNs, "run_queue_wait_ns"),
+        (Counter::DeviceReadBytes, "device_read_bytes"),
+        (Counter::DeviceWriteBytes, "device_write_bytes"),
+        (Counter::MinorFaults, "minor_faults"),
+        (Counter::MinorFaultsOfChildren, "minor_faults_of_children"),
+        (Counter::MajorFaults, "major_faults"),
+        (Counter::VoluntarySwitches, "voluntary_switches"),
+        (Counter::InvoluntarySwitches, "involuntary_switches"),
+        (Counter::PeakRssBytes, "peak_rss_bytes"),
+        (Counter::Threads, "threads"),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Counter::ALL[self as usize].1
+    }
+}
+
+/// The counters of a process. None: not known on this machine; see [`super::Counters::why`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// For all threads, including those that have ended.
-    pub cpu_ns: Option<u64>,
-    /// The parts of `cpu_ns`, which are known only in ticks while a process runs.
-    pub user_ns: Option<u64>,
-    pub system_ns: Option<u64>,
-    /// Equal to `cpu_ns` if the process computes in one thread only.
-    pub main_thread_cpu_ns: Option<u64>,
-    /// For the main thread: ready to run, but no CPU was free.
-    pub run_queue_wait_ns: Option<u64>,
-    pub device_read_bytes: Option<u64>,
-    pub device_write_bytes: Option<u64>,
-    /// Including those of the children that it has waited for, and of theirs.
-    pub minor_faults: Option<u64>,
-    /// For the children that it has waited for, and theirs. No process ends without such a fault.
-    pub minor_faults_of_children: Option<u64>,
-    /// Including those of the children that it has waited for, and of theirs.
-    pub major_faults: Option<u64>,
-    /// For the main thread.
-    pub voluntary_switches: Option<u64>,
-    /// For the main thread.
-    pub involuntary_switches: Option<u64>,
-    /// Since the last [`super::Counters::reset_peak`].
-    pub peak_rss_bytes: Option<u64>,
-    pub threads: Option<u64>,
+    values: [Option<u64>; Counter::ALL.len()],
     /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the
     /// last tick of the kernel: 0 was read for a process that had run for 2 ms.
     pub(crate) at_rest: bool,
 }
 
+impl Index<Counter> for Reading {
+    type Output = Option<u64>;
+
+    fn index(&self, counter: Counter) -> &Option<u64> {
+        &self.values[counter as usize]
+    }
+}
+
+impl IndexMut<Counter> for Reading {
+    fn index_mut(&mut self, counter: Counter) -> &mut Option<u64> {
+        &mut self.values[counter as usize]
+    }
+}
+
 impl Reading {
+    /// The reading with these values in place of its own.
+    #[must_use]
+    pub(crate) fn with<const N: usize>(mut self, values: [(Counter, u64); N]) -> Self {
+        for (counter, value) in values {
+            self[counter] = Some(value);
+        }
+        self
+    }
+
     /// The reading with the usage of the process and of all that it waited for in place of its own.
     #[must_use]
     pub(crate) fn of_tree(&self, tree: &TreeUsage) -> Self {
-        Self {
-            cpu_ns: Some(tree.cpu.all_ns),
-            user_ns: Some(tree.cpu.user_ns),
-            system_ns: Some(tree.cpu.system_ns()),
-            minor_faults: Some(tree.counts.minor_faults),
-            major_faults: Some(tree.counts.major_faults),
-            voluntary_switches: Some(tree.counts.voluntary_switches),
-            involuntary_switches: Some(tree.counts.involuntary_switches),
-            ..*self
-        }
+        self.with([
+            (Counter::CpuNs, tree.cpu.all_ns),
+            (Counter::UserNs, tree.cpu.user_ns),
+            (Counter::SystemNs, tree.cpu.system_ns()),
+            (Counter::MinorFaults, tree.counts.minor_faults),
+            (Counter::MajorFaults, tree.counts.major_faults),
+            (Counter::VoluntarySwitches, tree.counts.voluntary_switches),
+            (Counter::InvoluntarySwitches, tree.counts.involuntary_switches),
+        ])
     }
 
     /// Whether a process that it started has ended and was waited for.
     pub(crate) fn has_children(&self) -> bool {
-        self.minor_faults_of_children.is_some_and(|faults| faults > 0)
+        self[Counter::MinorFaultsOfChildren].is_some_and(|faults| faults > 0)
     }
 
     /// Whether one thread used all of its CPU time, except for what reading the counters takes;
     /// none where that is not known.
     pub(crate) fn computed_in_main_thread(&self) -> Option<bool> {
-        Some(is_nearly_all(self.main_thread_cpu_ns?, self.cpu_ns?))
+        Some(is_nearly_all(self[Counter::MainThreadCpuNs]?, self[Counter::CpuNs]?))
     }
 
     /// The difference from `before`; the peak is that of this reading, and of the numbers of
     /// threads the larger is taken.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let less = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
-        Self {
-            cpu_ns: less(self.cpu_ns, before.cpu_ns),
-            user_ns: less(self.user_ns, before.user_ns),
-            system_ns: less(self.system_ns, before.system_ns),
-            main_thread_cpu_ns: less(self.main_thread_cpu_ns, before.main_thread_cpu_ns),
-            run_queue_wait_ns: less(self.run_queue_wait_ns, before.run_queue_wait_ns),
-            device_read_bytes: less(self.device_read_bytes, before.device_read_bytes),
-            device_write_bytes: less(self.device_write_bytes, before.device_write_bytes),
-            minor_faults: less(self.minor_faults, before.minor_faults),
-            minor_faults_of_children: less(
-                self.minor_faults_of_children,
-                before.minor_faults_of_children,
-            ),
-            major_faults: less(self.major_faults, before.major_faults),
-            voluntary_switches: less(self.voluntary_switches, before.voluntary_switches),
-            involuntary_switches: less(self.involuntary_switches, before.involuntary_switches),
-            peak_rss_bytes: self.peak_rss_bytes,
-            threads: self.threads.max(before.threads),
-            at_rest: self.at_rest && before.at_rest,
-        }
+        let value = |(counter, _): (Counter, &str)| {
+            let (now, then) = (self[counter], before[counter]);
+            match counter {
+                Counter::PeakRssBytes => now,
+                Counter::Threads => now.max(then),
+                _ => now?.checked_sub(then?),
+            }
+        };
+        Self { values: Counter::ALL.map(value), at_rest: self.at_rest && before.at_rest }
     }
 }
 
@@ -117,13 +157,13 @@ pub(super) fn parse_schedstat(text: &[u8], reading: &mut Reading) {
     let mut fields = line.split(|byte| *byte == b' ').map(number);
     let (cpu, wait) = (fields.next().flatten(), fields.next().flatten());
     if cpu.is_some_and(|ns| ns > 0) {
-        (reading.main_thread_cpu_ns, reading.run_queue_wait_ns) = (cpu, wait);
+        (reading[Counter::MainThreadCpuNs], reading[Counter::RunQueueWaitNs]) = (cpu, wait);
     }
 }
 
 pub(super) fn parse_io(text: &[u8], reading: &mut Reading) {
-    reading.device_read_bytes = field(text, b"read_bytes");
-    reading.device_write_bytes = field(text, b"write_bytes");
+    reading[Counter::DeviceReadBytes] = field(text, b"read_bytes");
+    reading[Counter::DeviceWriteBytes] = field(text, b"write_bytes");
 }
 
 /// The second field is the name of the program in parentheses, which may contain any character,
@@ -135,21 +175,21 @@ pub(super) fn parse_stat(text: &[u8], this_cpu: u64, reading: &mut Reading) {
     let mut fields = text[end + 1..].split(|byte| *byte == b' ').skip(1);
     let state = fields.next();
     let own_minor = fields.nth(6).and_then(number);
-    reading.minor_faults_of_children = fields.next().and_then(number);
+    reading[Counter::MinorFaultsOfChildren] = fields.next().and_then(number);
     let own_major = fields.next().and_then(number);
     let major_of_children = fields.next().and_then(number);
     let sum = |own: Option<u64>, of_children: Option<u64>| own?.checked_add(of_children?);
-    reading.minor_faults = sum(own_minor, reading.minor_faults_of_children);
-    reading.major_faults = sum(own_major, major_of_children);
+    reading[Counter::MinorFaults] = sum(own_minor, reading[Counter::MinorFaultsOfChildren]);
+    reading[Counter::MajorFaults] = sum(own_major, major_of_children);
     let cpu = fields.nth(25).and_then(number);
     reading.at_rest = state.is_some_and(|state| state != b"R" || cpu == Some(this_cpu));
 }
 
 pub(super) fn parse_status(text: &[u8], reading: &mut Reading) {
-    reading.peak_rss_bytes = field(text, b"VmHWM").and_then(|kib| kib.checked_mul(1024));
-    reading.threads = field(text, b"Threads");
-    reading.voluntary_switches = field(text, b"voluntary_ctxt_switches");
-    reading.involuntary_switches = field(text, b"nonvoluntary_ctxt_switches");
+    reading[Counter::PeakRssBytes] = field(text, b"VmHWM").and_then(|kib| kib.checked_mul(1024));
+    reading[Counter::Threads] = field(text, b"Threads");
+    reading[Counter::VoluntarySwitches] = field(text, b"voluntary_ctxt_switches");
+    reading[Counter::InvoluntarySwitches] = field(text, b"nonvoluntary_ctxt_switches");
 }
 
 /// The first number of the line `name:  number …`. A last line without a line end may be truncated.
@@ -293,11 +333,26 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_has_the_place_and_the_name_of_its_own() {
+        for (i, (counter, name)) in Counter::ALL.into_iter().enumerate() {
+            assert_eq!((counter as usize, counter.name()), (i, name));
+        }
+        let before = Reading::default().with([(Counter::Threads, 3), (Counter::MajorFaults, 2)]);
+        let after = before.with([(Counter::Threads, 2), (Counter::PeakRssBytes, 5)]);
+        let expected = Reading::default().with([
+            (Counter::Threads, 3),
+            (Counter::MajorFaults, 0),
+            (Counter::PeakRssBytes, 5),
+        ]);
+        assert_eq!(after.since(&before), expected);
+    }
+
+    #[test]
     fn schedstat_is_cpu_time_and_wait() {
         let check = |text, cpu, wait| {
             let reading = parse(parse_schedstat, text);
             assert_eq!(
-                (reading.main_thread_cpu_ns, reading.run_queue_wait_ns),
+                (reading[Counter::MainThreadCpuNs], reading[Counter::RunQueueWaitNs]),
                 (cpu, wait),
                 "{text}"
             );
@@ -315,7 +370,7 @@ mod tests {
         let check = |text, read, write| {
             let reading = parse(parse_io, text);
             assert_eq!(
-                (reading.device_read_bytes, reading.device_write_bytes),
+                (reading[Counter::DeviceReadBytes], reading[Counter::DeviceWriteBytes]),
                 (read, write),
                 "{text}"
             );
@@ -343,9 +398,9 @@ mod tests {
         let check = |name, state, rest| {
             let text = format!("57 ({name}) {state} {REST}");
             let reading = stat(&text, 0);
-            let faults = (reading.minor_faults, reading.major_faults);
+            let faults = (reading[Counter::MinorFaults], reading[Counter::MajorFaults]);
             assert_eq!((faults, reading.at_rest), ((Some(109), Some(23)), rest), "{text}");
-            assert_eq!(reading.minor_faults_of_children, Some(5), "{text}");
+            assert_eq!(reading[Counter::MinorFaultsOfChildren], Some(5), "{text}");
         };
         check("cat", "S", true);
         check("cat", "R", false);
@@ -369,13 +424,19 @@ mod tests {
         let text = "Name:\tThreads: 9\nVmHWM:\t    1600 kB\nThreads:\t3\n\
                     voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n";
         let reading = parse(parse_status, text);
-        let switches = (reading.voluntary_switches, reading.involuntary_switches);
-        assert_eq!(reading.peak_rss_bytes, Some(1600 * 1024));
-        assert_eq!((reading.threads, switches), (Some(3), (Some(5), Some(7))));
+        let switches = (reading[Counter::VoluntarySwitches], reading[Counter::InvoluntarySwitches]);
+        assert_eq!(reading[Counter::PeakRssBytes], Some(1600 * 1024));
+        assert_eq!((reading[Counter::Threads], switches), (Some(3), (Some(5), Some(7))));
         // Truncated in the middle of the last number.
         let reading = parse(parse_status, &text[..text.len() - 1]);
-        assert_eq!((reading.voluntary_switches, reading.involuntary_switches), (Some(5), None));
-        assert_eq!(parse(parse_status, "VmHWM: 18446744073709551615 kB\n").peak_rss_bytes, None);
+        assert_eq!(
+            (reading[Counter::VoluntarySwitches], reading[Counter::InvoluntarySwitches]),
+            (Some(5), None)
+        );
+        assert_eq!(
+            parse(parse_status, "VmHWM: 18446744073709551615 kB\n")[Counter::PeakRssBytes],
+            None
+        );
     }
 
     proptest! {

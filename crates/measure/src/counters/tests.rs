@@ -34,30 +34,30 @@ fn every_counter_is_either_read_or_explained() {
     let mut counters = Counters::open(cat.0.id());
     let peak = counters.reset_peak();
     let reading = counters.start();
-    let check = |metrics: &[&str], value: Option<u64>| {
-        for metric in metrics {
-            assert_eq!(
-                value.is_none(),
-                counters.why().contains_key(metric),
-                "{metric} {reading:?}"
-            );
+    let check = |of_file: &[Counter], read: Counter| {
+        for counter in of_file {
+            let is_explained = counters.why().contains_key(counter.name());
+            assert_eq!(reading[read].is_none(), is_explained, "{counter:?} {reading:?}");
         }
     };
-    check(CPU, reading.cpu_ns);
-    check(SCHEDSTAT, reading.run_queue_wait_ns);
-    check(IO, reading.device_read_bytes);
-    check(STAT, reading.major_faults);
-    check(SWITCHES, reading.involuntary_switches);
-    check(PEAK, reading.peak_rss_bytes);
+    check(CPU, Counter::CpuNs);
+    check(SCHEDSTAT, Counter::RunQueueWaitNs);
+    check(IO, Counter::DeviceReadBytes);
+    check(STAT, Counter::MajorFaults);
+    check(SWITCHES, Counter::InvoluntarySwitches);
+    check(PEAK, Counter::PeakRssBytes);
     assert_eq!(peak.is_err(), counters.why().contains_key("peak_rss_bytes"));
-    assert_eq!(reading.threads, Some(1));
+    assert_eq!(reading[Counter::Threads], Some(1));
 
     let totals = Totals { cpu_ns: 3, device_read_bytes: 512, ..Totals::default() };
     let used = counters.complete(&totals);
-    assert_eq!((used.cpu_ns, used.at_rest), (Some(3), true));
-    let device_bytes = reading.device_read_bytes.map(|_| 512);
-    assert_eq!(used.device_read_bytes, device_bytes);
-    assert_eq!((used.peak_rss_bytes.is_some(), used.threads), (peak.is_ok(), Some(1)));
+    assert_eq!((used[Counter::CpuNs], used.at_rest), (Some(3), true));
+    let device_bytes = reading[Counter::DeviceReadBytes].map(|_| 512);
+    assert_eq!(used[Counter::DeviceReadBytes], device_bytes);
+    assert_eq!(
+        (used[Counter::PeakRssBytes].is_some(), used[Counter::Threads]),
+        (peak.is_ok(), Some(1))
+    );
 }
 
 #[test]
@@ -77,8 +77,13 @@ fn a_process_knows_of_itself_what_the_devices_delivered_and_took() {
     let is_between = |before: Option<u64>, own: u64, after: Option<u64>| {
         assert!(before <= Some(own) && Some(own) <= after, "{before:?} {own} {after:?}");
     };
-    is_between(before.device_read_bytes, own.device_read_bytes, after.device_read_bytes);
-    is_between(before.device_write_bytes, own.device_write_bytes, after.device_write_bytes);
+    let counted = [
+        (Counter::DeviceReadBytes, own.device_read_bytes),
+        (Counter::DeviceWriteBytes, own.device_write_bytes),
+    ];
+    for (counter, own) in counted {
+        is_between(before[counter], own, after[counter]);
+    }
 }
 
 #[test]
@@ -125,12 +130,12 @@ fn a_file_without_the_expected_content_explains_what_is_missing() {
         ..Counters::open(pid)
     };
     counters.probe(pid);
-    for (metrics, file) in
+    for (of_file, file) in
         [(SCHEDSTAT, "schedstat"), (IO, "io"), (STAT, "stat"), (SWITCHES, "status")]
     {
-        for metric in metrics {
+        for counter in of_file {
             let expected = format!("/proc/{pid}/{file} does not tell it on this system");
-            assert_eq!(counters.why().get(metric), Some(&expected), "{metric}");
+            assert_eq!(counters.why().get(counter.name()), Some(&expected), "{counter:?}");
         }
     }
     let peak = &counters.why()["peak_rss_bytes"];
@@ -151,10 +156,13 @@ fn the_peak_is_that_since_the_reset() {
     let before = counters.read();
     counters.reset_peak().unwrap();
     let after = counters.read().since(&before);
-    assert!(before.peak_rss_bytes.unwrap() >= size as u64);
-    assert!(after.peak_rss_bytes.unwrap() < before.peak_rss_bytes.unwrap(), "{before:?} {after:?}");
+    assert!(before[Counter::PeakRssBytes].unwrap() >= size as u64);
+    assert!(
+        after[Counter::PeakRssBytes].unwrap() < before[Counter::PeakRssBytes].unwrap(),
+        "{before:?} {after:?}"
+    );
     touch();
-    assert!(counters.read().peak_rss_bytes.unwrap() >= size as u64);
+    assert!(counters.read()[Counter::PeakRssBytes].unwrap() >= size as u64);
 }
 
 #[test]

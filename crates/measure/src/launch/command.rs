@@ -17,7 +17,7 @@ use super::{
     Child, CommandWaits, Limits, RawSample, Ready, RunError, Runner, TracedRunner, keeper,
 };
 use crate::clock::{self, TreeUsage};
-use crate::counters::{Counters, Reading};
+use crate::counters::{Counter, Counters, Reading};
 use crate::experiment::{Command, ExitCodes, LeftProcesses, PrintedMetric};
 use crate::protocol::Done;
 
@@ -141,7 +141,7 @@ impl CommandRunner {
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
         let mut used = Counters::open(process.child.id()).read();
-        let first_ended = (process.child.id(), used.run_queue_wait_ns);
+        let first_ended = (process.child.id(), used[Counter::RunQueueWaitNs]);
         let waits = process.waits.as_mut().map(|waits| waits.take(start_ns, first_ended));
         let mut waits = waits.unwrap_or_default();
         if !left.running.is_empty() {

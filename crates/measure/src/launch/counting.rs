@@ -16,7 +16,7 @@ use super::worker_client::WorkerClient;
 use super::{Child, CountedSample, CountingRunner, Limits, Ready, RunError, TracedSample, keeper};
 use crate::clock;
 use crate::count::{self, Calls, ProcessCounters, Shim, Sources, TraceScope, Tracer};
-use crate::counters::Counters;
+use crate::counters::{Counter, Counters};
 use crate::experiment::{Command, LeftProcesses};
 use crate::protocol::{COUNTING_VARIABLE, Done};
 
@@ -348,7 +348,7 @@ impl CountingRunner for Program {
 
 /// The count increases when processes that the worker started have ended.
 fn faults_of_children(worker: &WorkerClient) -> Option<u64> {
-    Counters::open(worker.pid()).read().minor_faults_of_children
+    Counters::open(worker.pid()).read()[Counter::MinorFaultsOfChildren]
 }
 
 /// Which processes' memory counts, for a process that starts others.
@@ -377,7 +377,7 @@ fn peak_of_tree(
     own.start();
     let tracer = Tracer::attach(worker.pid(), TraceScope::Children, u64::MAX);
     worker.ask(n, ops, false)?;
-    let own_peak = own.read().peak_rss_bytes;
+    let own_peak = own.read()[Counter::PeakRssBytes];
     // Where the process cannot be traced, the timing pass has already noted that the peak is
     // unknown.
     let peak = tracer.and_then(Tracer::finish).ok().and_then(|calls| calls.peak_rss_bytes);

@@ -17,7 +17,7 @@ use super::{
     TracedRunner, TracedSample,
 };
 use crate::clock::{self, Cpu};
-use crate::experiment::{Command, Hooks, Method};
+use crate::experiment::{Command, Hooks};
 
 // Commands that are run to their end and not measured: those that build a worker, and hooks.
 
@@ -133,13 +133,8 @@ pub(super) struct WithHooks<R: ?Sized> {
 }
 
 impl<R: ?Sized> WithHooks<R> {
-    pub(super) fn new(
-        inner: Box<R>,
-        hooks: &Hooks,
-        method: &Method,
-        limits: Limits,
-    ) -> WithHooks<R> {
-        let (hooks, method) = (hooks.clone(), method.name.clone());
+    pub(super) fn new(inner: Box<R>, hooks: &Hooks, method: &str, limits: Limits) -> WithHooks<R> {
+        let (hooks, method) = (hooks.clone(), method.to_owned());
         WithHooks { inner, hooks, method, limits, arguments: Point::default() }
     }
 

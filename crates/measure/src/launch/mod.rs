@@ -14,6 +14,7 @@ mod worker_client;
 use std::path::{Path, PathBuf};
 
 pub use self::expanded::is_read_once;
+use self::helpers::WithHooks;
 pub use self::helpers::{
     HOOK, Hook, ServerProcess, become_program, end_with_the_lab, filter, hook, output, run_to_end,
 };
@@ -25,7 +26,7 @@ pub use self::runner::{Child, CountingRunner, Launch, RawSample, Ready, RunError
 pub use self::runner::{ColdStart, CommandWaits, CountedSample, TracedRunner, TracedSample};
 use self::worker_client::WorkerClient;
 use crate::count::Sources;
-use crate::experiment::{BaselineSide, Execution, Method};
+use crate::experiment::{Command, Execution, Hooks, Method};
 use crate::protocol::{COUNTING_VARIABLE, DIGEST_VARIABLE};
 pub use crate::stop::Stop;
 
@@ -49,31 +50,20 @@ impl Launch for Launcher {
         method: &Method,
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError> {
-        let limits = self.limits();
-        let argv = match &method.execution {
-            Execution::BuiltIn(_) => self.worker(experiment, method),
-            Execution::Worker { argv } => argv.clone(),
-            Execution::Command(command) => {
-                let runner = command::CommandRunner::new(command.clone(), limits, self.fresh);
-                return Ok(Box::new(runner));
+        let Peeled { executable, limits, hooks, .. } = self.peel(experiment, method)?;
+        let runner: Box<dyn Runner> = match executable {
+            Executable::Command(command) => {
+                Box::new(command::CommandRunner::new(command.clone(), limits, self.fresh))
             }
-            Execution::Hooked { execution, hooks } => {
-                let inner = Method { execution: (**execution).clone(), ..method.clone() };
-                let started = self.start(experiment, &inner, has_digest)?;
-                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
+            Executable::Worker { argv, .. } if self.fresh => {
+                Box::new(worker_client::FreshRunner::new(argv, limits))
             }
-            Execution::Baseline { execution, side } => {
-                let (mut launcher, method) = self.of_old_side(execution, side, method);
-                return launcher.start(experiment, &method, has_digest);
+            Executable::Worker { argv, .. } => {
+                let variables = Vec::from_iter(digest_variable(has_digest));
+                Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
             }
-            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
-        Ok(if self.fresh {
-            Box::new(worker_client::FreshRunner::new(argv, limits))
-        } else {
-            let variables = Vec::from_iter(digest_variable(has_digest));
-            Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
-        })
+        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
     }
 
     fn start_counting(
@@ -83,37 +73,28 @@ impl Launch for Launcher {
         sources: &Sources,
         has_digest: bool,
     ) -> Result<Box<dyn CountingRunner>, RunError> {
-        let limits = self.limits();
+        let Peeled { executable, program, limits, hooks } = self.peel(experiment, method)?;
         let mut variables = vec![(COUNTING_VARIABLE, sources.to_variable())];
         variables.extend(digest_variable(has_digest));
         let started = |argv: &[String]| WorkerClient::spawn(argv, &variables, limits.clone());
-        Ok(match &method.execution {
-            Execution::BuiltIn(_) => {
-                Box::new(counting::BuiltIn::new(started(&self.worker(experiment, method))?))
+        let runner: Box<dyn CountingRunner> = match executable {
+            Executable::Command(command) => {
+                Box::new(counting::Program::new(command.clone(), sources, limits))
             }
-            Execution::Worker { argv } => {
-                let worker = started(argv)?;
-                let is_own = argv.first().is_some_and(|first| self.program == Path::new(first));
+            Executable::Worker { argv, is_built_in: true } => {
+                Box::new(counting::BuiltIn::new(started(&argv)?))
+            }
+            Executable::Worker { argv, .. } => {
+                let worker = started(&argv)?;
+                let is_own = argv.first().is_some_and(|first| program == Path::new(first));
                 let peak_of =
                     if is_own { counting::PeakOf::Children } else { counting::PeakOf::All };
                 let known = digest_variable(has_digest);
-                let allocations = counting::AllocationWorker::spawn(argv, &limits, known);
+                let allocations = counting::AllocationWorker::spawn(&argv, &limits, known);
                 Box::new(counting::ExternalWorker::new(worker, sources, peak_of, allocations)?)
             }
-            Execution::Command(command) => {
-                Box::new(counting::Program::new(command.clone(), sources, limits))
-            }
-            Execution::Hooked { execution, hooks } => {
-                let inner = Method { execution: (**execution).clone(), ..method.clone() };
-                let started = self.start_counting(experiment, &inner, sources, has_digest)?;
-                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
-            }
-            Execution::Baseline { execution, side } => {
-                let (mut launcher, method) = self.of_old_side(execution, side, method);
-                return launcher.start_counting(experiment, &method, sources, has_digest);
-            }
-            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
-        })
+        };
+        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
     }
 
     fn start_traced(
@@ -121,27 +102,51 @@ impl Launch for Launcher {
         experiment: &str,
         method: &Method,
     ) -> Result<Box<dyn TracedRunner>, RunError> {
-        let limits = self.limits();
-        let argv = match &method.execution {
-            Execution::BuiltIn(_) => self.worker(experiment, method),
-            Execution::Worker { argv } => argv.clone(),
-            Execution::Command(command) => {
-                return Ok(Box::new(command::CommandRunner::new(command.clone(), limits, false)));
+        let Peeled { executable, limits, hooks, .. } = self.peel(experiment, method)?;
+        let runner: Box<dyn TracedRunner> = match executable {
+            Executable::Command(command) => {
+                Box::new(command::CommandRunner::new(command.clone(), limits, false))
             }
-            Execution::Hooked { execution, hooks } => {
-                let inner = Method { execution: (**execution).clone(), ..method.clone() };
-                let started = self.start_traced(experiment, &inner)?;
-                return Ok(Box::new(helpers::WithHooks::new(started, hooks, method, limits)));
+            Executable::Worker { argv, .. } => {
+                let worker = WorkerClient::start(&argv, &[], limits)?;
+                Box::new(worker_client::TracedWorker { worker })
             }
-            Execution::Baseline { execution, side } => {
-                let (mut launcher, method) = self.of_old_side(execution, side, method);
-                return launcher.start_traced(experiment, &method);
-            }
-            Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
         };
-        let worker = WorkerClient::start(&argv, &[], limits)?;
-        Ok(Box::new(worker_client::TracedWorker { worker }))
+        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
     }
+}
+
+/// A method without its hooks, and without the side of a check that it is of.
+struct Peeled<'a> {
+    executable: Executable<'a>,
+    /// The program of built-in methods.
+    program: &'a Path,
+    limits: Limits,
+    /// What was around it, the outer hooks first.
+    hooks: Vec<HooksAround<'a>>,
+}
+
+enum Executable<'a> {
+    Worker { argv: Vec<String>, is_built_in: bool },
+    Command(&'a Command),
+}
+
+struct HooksAround<'a> {
+    hooks: &'a Hooks,
+    method: &'a str,
+    limits: Limits,
+}
+
+/// The started method with the hooks around it.
+fn within<R: ?Sized>(
+    hooks: Vec<HooksAround<'_>>,
+    started: Box<R>,
+    boxed: fn(WithHooks<R>) -> Box<R>,
+) -> Box<R> {
+    let hooks = hooks.into_iter().rev();
+    hooks.fold(started, |inner, HooksAround { hooks, method, limits }| {
+        boxed(WithHooks::new(inner, hooks, method, limits))
+    })
 }
 
 /// Informs a worker that the digest of its bytes is known.
@@ -150,34 +155,45 @@ fn digest_variable(has_digest: bool) -> Option<(&'static str, String)> {
 }
 
 impl Launcher {
-    fn limits(&self) -> Limits {
-        Limits { answer_ns: self.sample_limit_ns, dir: self.dir.clone(), stop: self.stop.clone() }
-    }
-
-    fn of_old_side(
-        &self,
-        execution: &Execution,
-        side: &BaselineSide,
-        method: &Method,
-    ) -> (Launcher, Method) {
-        let launcher = Launcher {
-            program: side.program.as_ref().unwrap_or(&self.program).clone(),
-            dir: side.dir.as_ref().or(self.dir.as_ref()).cloned(),
+    /// What is started of a method, and what is around it.
+    fn peel<'a>(&'a self, experiment: &str, method: &'a Method) -> Result<Peeled<'a>, RunError> {
+        let (mut program, mut dir) = (self.program.as_path(), self.dir.as_deref());
+        let (mut name, mut execution) = (method.name.as_str(), &method.execution);
+        let limits = |dir: Option<&Path>| Limits {
+            answer_ns: self.sample_limit_ns,
+            dir: dir.map(Path::to_owned),
             stop: self.stop.clone(),
-            ..*self
         };
-        (
-            launcher,
-            Method { name: side.name.clone(), execution: execution.clone(), ..method.clone() },
-        )
+        let mut around = Vec::new();
+        let executable = loop {
+            match execution {
+                Execution::Hooked { execution: inner, hooks } => {
+                    around.push(HooksAround { hooks, method: name, limits: limits(dir) });
+                    execution = inner;
+                }
+                Execution::Baseline { execution: inner, side } => {
+                    program = side.program.as_deref().unwrap_or(program);
+                    dir = side.dir.as_deref().or(dir);
+                    name = &side.name;
+                    execution = inner;
+                }
+                Execution::BuiltIn(_) => {
+                    let argv = worker(program, experiment, name);
+                    break Executable::Worker { argv, is_built_in: true };
+                }
+                Execution::Worker { argv } => {
+                    break Executable::Worker { argv: argv.clone(), is_built_in: false };
+                }
+                Execution::Command(command) => break Executable::Command(command),
+                Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
+            }
+        };
+        Ok(Peeled { executable, program, limits: limits(dir), hooks: around })
     }
+}
 
-    fn worker(&self, experiment: &str, method: &Method) -> Vec<String> {
-        vec![
-            self.program.to_string_lossy().into_owned(),
-            BUILT_IN.to_owned(),
-            experiment.to_owned(),
-            method.name.clone(),
-        ]
-    }
+/// The words that start a built-in method.
+fn worker(program: &Path, experiment: &str, method: &str) -> Vec<String> {
+    let program = program.to_string_lossy().into_owned();
+    vec![program, BUILT_IN.to_owned(), experiment.to_owned(), method.to_owned()]
 }

@@ -1,5 +1,5 @@
-//! The time limits of a run: when it is over, and the announcements where its time is too short for
-//! a verdict.
+//! The times and the limits of a run: when it is over, and the announcements where its time is too
+//! short for a verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,9 @@ use crate::context::{MeasureContext, RunProgress};
 pub(super) const TIMES_AT_MOST: u64 = 3;
 /// The counting pass has at least and at most these parts of a limit for the whole run.
 const COUNTING_PARTS: [u64; 2] = [10, 4];
+/// Where no limit for the whole run is given, a sample of this duration ends the run once each cell
+/// has one: six sessions of it would take longer than users expect.
+const LONG_SAMPLE_NS: u64 = 60_000_000_000;
 
 /// The maximum duration of a run. Where the limit is one for its rounds, those that a verdict takes
 /// may take longer.
@@ -26,10 +29,70 @@ fn times(limits_all: bool) -> u64 {
     if limits_all { 1 } else { TIMES_AT_MOST }
 }
 
-impl Schedule {
-    /// A run of at least this number of sessions.
-    pub(crate) fn with_least(self, sessions: u32) -> Schedule {
-        Schedule { least: sessions.saturating_sub(self.had), ..self }
+/// The times of a run: its limits, and what has been used of them.
+#[derive(Default)]
+pub(crate) struct Budget {
+    /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
+    /// it.
+    pub(super) limit_ns: u64,
+    /// The time of all that happens before the counting pass.
+    pub(crate) at_most_ns: u64,
+    /// The time of the first look beyond that, counting included; and the time to announce, until
+    /// it is announced.
+    pub(super) extra_ns: u64,
+    pub(super) announce_ns: Option<u64>,
+    /// Whether it was announced that the time is too short.
+    pub(super) announced_short: bool,
+    /// A sample of the first session that takes this long ends the run; none: no sample does.
+    pub(super) long_sample_ns: Option<u64>,
+    /// Whether the limit is one for the whole run, and the share of the counting pass.
+    pub(super) limits_all: bool,
+    pub(super) counting: u32,
+    pub(super) counting_ns: u64,
+    /// When measuring began, and when the current session began.
+    pub(super) began_ns: Option<u64>,
+    pub(super) session_began_ns: u64,
+    /// The time to start the processes of a session.
+    pub(super) start_ns: Option<u64>,
+    /// The time to set up the first session, which is no part of the limit, and the part of it that
+    /// later sessions take as well.
+    pub(super) set_up_ns: u64,
+    pub(super) set_up_again_ns: u64,
+    /// The duration of the longest sample of the first session.
+    pub(super) longest_ns: u64,
+    /// When the first counted round began, and the duration of the first round, even if that was a
+    /// warm-up round.
+    pub(super) started_ns: Option<u64>,
+    pub(super) round_ns: Option<u64>,
+    /// The duration of the last round without the slow cells.
+    pub(super) last_round_ns: u64,
+    /// The number of rounds that were taken, and their time without the slow cells.
+    pub(super) paced: u64,
+    pub(super) paced_ns: u64,
+    /// The time that the lab itself needed for each sample.
+    pub(crate) between_ns: Vec<u64>,
+}
+
+impl Budget {
+    /// The times of this number of sessions of the plan; earlier samples took `spent_ns`.
+    pub(super) fn new(plan: &Plan, sessions: u32, spent_ns: u64) -> Budget {
+        let limit_ns = match plan.design {
+            Design::Fixed => {
+                let share = u128::from(plan.time_limit_ns) * u128::from(sessions);
+                (share / u128::from(plan.sessions.max(1))).try_into().unwrap_or(u64::MAX)
+            }
+            // It is not known how many sessions will be taken.
+            Design::Sequential => plan.time_limit_ns.saturating_sub(spent_ns),
+        };
+        let is_long = !plan.limits_all && plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS;
+        Budget {
+            limit_ns,
+            at_most_ns: if plan.limits_all { limit_ns } else { at_most_ns(plan) },
+            long_sample_ns: is_long.then_some(LONG_SAMPLE_NS),
+            limits_all: plan.limits_all,
+            counting: plan.counting,
+            ..Budget::default()
+        }
     }
 
     /// Records how long a step that sets up the first session took, and whether each later session
@@ -39,41 +102,44 @@ impl Schedule {
         self.set_up_again_ns = self.set_up_again_ns.saturating_add(if again { ns } else { 0 });
     }
 
-    /// Records how long a sample took. Those of the first session show how long the command takes.
-    pub(crate) fn sampled(&mut self, ns: u64) {
-        if self.is_first() {
-            self.longest_ns = self.longest_ns.max(ns);
+    /// Called when the first counted round is about to begin.
+    pub(crate) fn starts(&mut self, now_ns: u64) {
+        if self.started_ns.is_none() && self.limits_all {
+            self.limit_ns = self.at_most_left_ns(now_ns);
         }
+        self.started_ns.get_or_insert(now_ns);
     }
 
-    /// The maximum duration of what is left of the plan, whose own limit is this.
-    pub(super) fn at_most_of(plan: &Plan, limit_ns: u64) -> u64 {
-        if plan.limits_all { limit_ns } else { at_most_ns(plan) }
+    /// Records the duration of a round, of which slow cells took this part.
+    pub(super) fn took(&mut self, round_ns: u64, slow_ns: u64) {
+        self.round_ns.get_or_insert(round_ns);
+        self.last_round_ns = round_ns.saturating_sub(slow_ns);
+        self.paced_ns = self.paced_ns.saturating_add(self.last_round_ns);
+        self.paced += 1;
+    }
+
+    /// The mean duration of a round without the slow cells; none before the first one.
+    pub(super) fn mean_round_ns(&self) -> Option<u64> {
+        self.paced_ns.checked_div(self.paced)
     }
 
     pub(super) fn times_at_most(&self) -> u64 {
         times(self.limits_all)
     }
 
-    /// Whether a limit for the whole run does not allow another sample, or a sample took so long
-    /// that without such a limit there is no other.
-    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
-        self.begun > self.least
-            && (self.limits_all && self.at_most_left_ns(now_ns) == 0 || self.is_too_long())
-    }
-
     /// Whether a sample took so long that a run without a limit of the user's takes no other.
-    pub(super) fn is_too_long(&self) -> bool {
+    fn is_too_long(&self) -> bool {
         self.long_sample_ns.is_some_and(|long_ns| self.longest_ns >= long_ns)
     }
 
-    /// Whether the first session has time for a whole round: where a limit for the whole run has
-    /// none for it, the samples that warm up are all there is.
-    pub(crate) fn has_time_for_round(&self, now_ns: u64) -> bool {
-        !self.limits_all
-            || self.begun > 1
-            || self.begun <= self.least
-            || self.is_left(now_ns, self.pace_ns().saturating_add(self.slow_ns))
+    /// The time since measuring began.
+    pub(super) fn taken_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns))
+    }
+
+    /// The time since the first counted round began.
+    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
+        self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
     }
 
     /// Whether this much time remains of the maximum duration of the run.
@@ -82,9 +148,8 @@ impl Schedule {
     }
 
     pub(super) fn at_most_left_ns(&self, now_ns: u64) -> u64 {
-        let began_ns = self.began_ns.unwrap_or(now_ns);
-        let taken_ns = now_ns.saturating_sub(began_ns);
-        self.at_most_ns.saturating_add(self.past_limit_ns()).saturating_sub(taken_ns)
+        let most_ns = self.at_most_ns.saturating_add(self.past_limit_ns());
+        most_ns.saturating_sub(self.taken_ns(now_ns))
     }
 
     /// The time that the run takes beyond its limit: to set up, and for its first look.
@@ -92,38 +157,77 @@ impl Schedule {
         self.extra_ns.saturating_add(self.set_up_ns)
     }
 
+    /// The time of the counting pass, between these bounds.
+    fn counting_of(&self, [least_ns, most_ns]: [u64; 2]) -> u64 {
+        if self.counting > 0 { self.counting_ns.clamp(least_ns, most_ns) } else { 0 }
+    }
+}
+
+impl Schedule {
+    /// A run of at least this number of sessions.
+    pub(crate) fn with_least(self, sessions: u32) -> Schedule {
+        Schedule { least: sessions.saturating_sub(self.had), ..self }
+    }
+
+    /// Records how long a sample took. Those of the first session show how long the command takes.
+    pub(crate) fn sampled(&mut self, ns: u64) {
+        if self.is_first() {
+            self.budget.longest_ns = self.budget.longest_ns.max(ns);
+        }
+    }
+
+    /// Whether a limit for the whole run does not allow another sample, or a sample took so long
+    /// that without such a limit there is no other.
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
+        let budget = &self.budget;
+        self.begun > self.least
+            && (budget.limits_all && budget.at_most_left_ns(now_ns) == 0 || budget.is_too_long())
+    }
+
+    /// Whether the first session has time for a whole round: where a limit for the whole run has
+    /// none for it, the samples that warm up are all there is.
+    pub(crate) fn has_time_for_round(&self, now_ns: u64) -> bool {
+        !self.budget.limits_all
+            || self.begun > 1
+            || self.begun <= self.least
+            || self.budget.is_left(now_ns, self.pace_ns().saturating_add(self.roster.slow_ns()))
+    }
+
     /// A run without a limit for all of it goes on until it has the sessions of its first look,
     /// whether there is time for the counting pass or not.
     pub(super) fn make_time_for_first_look(&mut self, now_ns: u64) {
-        let first = FIRST_LOOKS[0];
-        let goes_on = self.had + self.sessions >= first && !self.limits_all && !self.is_too_long();
+        let (first, budget) = (FIRST_LOOKS[0], &self.budget);
+        let goes_on =
+            self.had + self.sessions >= first && !budget.limits_all && !budget.is_too_long();
         let missing = first.saturating_sub(self.had + self.begun);
-        if !goes_on || missing == 0 || self.round_ns.is_none() {
+        if !goes_on || missing == 0 || budget.round_ns.is_none() {
             return;
         }
-        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
-        let sessions_ns = session_ns.saturating_mul(u64::from(missing));
-        let lacks_ns = sessions_ns.saturating_sub(self.at_most_left_ns(now_ns));
-        if lacks_ns > 0 && self.extra_ns == 0 {
-            self.announce_ns = Some(sessions_ns);
+        let sessions_ns = self.whole_session_ns().saturating_mul(u64::from(missing));
+        let budget = &mut self.budget;
+        let lacks_ns = sessions_ns.saturating_sub(budget.at_most_left_ns(now_ns));
+        if lacks_ns > 0 && budget.extra_ns == 0 {
+            budget.announce_ns = Some(sessions_ns);
         }
-        self.extra_ns = self.extra_ns.saturating_add(lacks_ns);
+        budget.extra_ns = budget.extra_ns.saturating_add(lacks_ns);
     }
 
     /// Leaves time for the counting pass in a limit for the whole run, of what the sessions of a
     /// verdict leave: it starts two processes of each method, and takes two samples
     /// where one is counted, and three more before that.
     pub(super) fn leave_time_for_counting(&mut self, round_ns: u64, now_ns: u64) {
-        if self.counting > 0 {
-            let samples = 2 * u64::from(self.counting) + 3;
+        let verdict_ns = self.verdict_ns(self.had);
+        let budget = &mut self.budget;
+        if budget.counting > 0 {
+            let samples = 2 * u64::from(budget.counting) + 3;
             let pass_ns = round_ns.saturating_mul(samples);
-            let start_ns = self.start_ns.unwrap_or_default().saturating_mul(2);
-            self.counting_ns = pass_ns.saturating_add(start_ns);
+            let start_ns = budget.start_ns.unwrap_or_default().saturating_mul(2);
+            budget.counting_ns = pass_ns.saturating_add(start_ns);
         }
-        if self.limits_all {
-            let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| self.limit_ns / part));
-            let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
-            self.at_most_ns = self.at_most_ns.saturating_sub(counting_ns.min(left_ns));
+        if budget.limits_all {
+            let counting_ns = budget.counting_of(COUNTING_PARTS.map(|part| budget.limit_ns / part));
+            let left_ns = budget.at_most_left_ns(now_ns).saturating_sub(verdict_ns);
+            budget.at_most_ns = budget.at_most_ns.saturating_sub(counting_ns.min(left_ns));
         }
     }
 
@@ -131,10 +235,11 @@ impl Schedule {
     /// hold the sessions of a verdict. Cells with a process per sample are warmed up once.
     pub(super) fn leave_out_warm_ups(&mut self, now_ns: u64) {
         let round_ns = self.pace_ns();
-        if !self.limits_all || round_ns == 0 || !self.all_process_per_sample() {
+        let budget = &self.budget;
+        if !budget.limits_all || round_ns == 0 || !self.roster.all_process_per_sample() {
             return;
         }
-        let left_ns = self.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
+        let left_ns = budget.at_most_left_ns(now_ns).saturating_sub(self.verdict_ns(self.had));
         let fit = u32::try_from(left_ns / round_ns).unwrap_or(u32::MAX);
         self.warm_up = self.warm_up.min(fit.saturating_add(1));
     }
@@ -149,13 +254,13 @@ impl Schedule {
 
     /// The time of the sessions that a verdict takes if the run has this number of them.
     fn verdict_ns(&self, had: u32) -> u64 {
-        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
-        session_ns.saturating_mul(u64::from(self.sessions_of_verdict().saturating_sub(had)))
+        let missing = self.sessions_of_verdict().saturating_sub(had);
+        self.whole_session_ns().saturating_mul(u64::from(missing))
     }
 
-    /// The time of the counting pass, between these bounds.
-    fn counting_of(&self, [least_ns, most_ns]: [u64; 2]) -> u64 {
-        if self.counting > 0 { self.counting_ns.clamp(least_ns, most_ns) } else { 0 }
+    /// The time of a session of one round with the slow cells.
+    fn whole_session_ns(&self) -> u64 {
+        self.session_ns(1).saturating_add(self.roster.slow_ns())
     }
 
     /// After the first samples of each cell, the same as [`Schedule::too_short`] where the rest of
@@ -165,11 +270,12 @@ impl Schedule {
         had: u32,
         now_ns: u64,
     ) -> Option<(u32, Option<u64>)> {
-        let lacks_time = self.at_most_left_ns(now_ns) < self.verdict_ns(had);
-        let is_new = !self.announced_short && (lacks_time || self.is_too_long());
+        let budget = &self.budget;
+        let lacks_time = budget.at_most_left_ns(now_ns) < self.verdict_ns(had);
+        let is_new = !budget.announced_short && (lacks_time || budget.is_too_long());
         let short =
             self.too_short(had, now_ns).filter(|(_, limit_ns)| is_new && limit_ns.is_some());
-        self.announced_short |= short.is_some();
+        self.budget.announced_short |= short.is_some();
         short
     }
 
@@ -178,18 +284,19 @@ impl Schedule {
     /// if it can be estimated.
     pub(crate) fn too_short(&self, had: u32, now_ns: u64) -> Option<(u32, Option<u64>)> {
         let needed = self.sessions_of_verdict();
-        let ends_early = self.limits_all || self.is_too_long();
+        let budget = &self.budget;
+        let ends_early = budget.limits_all || budget.is_too_long();
         if !ends_early || had >= needed || self.had + self.sessions < needed {
             return None;
         }
-        let taken_ns = now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns));
-        let session_ns = self.session_ns(1).saturating_add(self.slow_ns);
+        let session_ns = self.whole_session_ns();
         // One more, because sessions differ.
-        let rounds_ns = taken_ns
-            .saturating_sub(self.set_up_ns)
+        let rounds_ns = budget
+            .taken_ns(now_ns)
+            .saturating_sub(budget.set_up_ns)
             .saturating_add(self.verdict_ns(had))
             .saturating_add(session_ns);
-        let counting_ns = self.counting_of(COUNTING_PARTS.map(|part| rounds_ns / (part - 1)));
+        let counting_ns = budget.counting_of(COUNTING_PARTS.map(|part| rounds_ns / (part - 1)));
         let limit_ns = rounds_ns.saturating_add(counting_ns);
         Some((needed, (session_ns > 0).then_some(limit_ns)))
     }
@@ -197,7 +304,7 @@ impl Schedule {
 
 /// Announces once that the run will exceed its limit, because it is too short for its first look.
 pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
-    if let Some(ns) = schedule.announce_ns.take() {
+    if let Some(ns) = schedule.budget.announce_ns.take() {
         let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
         context.record.progress(context.run, &longer);
     }

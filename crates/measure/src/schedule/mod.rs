@@ -1,69 +1,34 @@
 //! Divides the time of a run: how many sessions to start, when each of them ends, which state one
-//! session passes to the next, and the progress of the run. A schedule reads no clock: the time is
-//! an argument.
+//! session passes to the next, and the progress of the run. [`Budget`] has its times, [`Roster`]
+//! what is known of each cell. A schedule reads no clock: the time is an argument.
 
 pub(super) mod limit;
+mod roster;
 
 use model::run::{Design, Plan};
 
+use self::limit::Budget;
+use self::roster::Roster;
 use crate::context::RunProgress;
 
 /// The minimum number of counted rounds of a session, because each session also costs its warm-up
 /// rounds.
 const ROUNDS_PER_SESSION: u32 = 3;
-/// A cell takes one sample per session if its samples take more than 1/`SLOW_PART` of the time
-/// limit and more than `SLOW_TIMES` times the median of all cells.
-const SLOW_PART: u64 = 30;
-const SLOW_TIMES: u64 = 10;
 /// With fewer than five sessions there is no verdict; a sixth makes the intervals a third shorter.
 /// At the levels that many methods require, Student's interval of six is still wide: twice that of
 /// ten.
 const LEAST_SESSIONS: &[u32] = &[6, 5];
 const LEAST_SESSIONS_OF_MANY: &[u32] = &[10, 8, 6, 5];
 const MANY: usize = 8;
-/// Where no limit for the whole run is given, a sample of this duration ends the run once each cell
-/// has one: six sessions of it would take longer than users expect.
-const LONG_SAMPLE_NS: u64 = 60_000_000_000;
 /// In a sequential design the numbers of sessions that verdicts require are looks.
 const FIRST_LOOKS: &[u32] = &[6];
 const FIRST_LOOKS_OF_MANY: &[u32] = &[11, 8, 6];
+
 #[derive(Default)]
 pub(super) struct Schedule {
-    /// By cell, the number of operations per sample: determined once, so that all samples are
-    /// equal.
-    pub(super) ops: Vec<Option<u64>>,
-    /// By cell, whether one of its processes has provided its digest.
-    pub(super) digests: Vec<bool>,
-    /// The time that the lab itself needed for each sample.
-    pub(super) between_ns: Vec<u64>,
+    pub(super) budget: Budget,
+    pub(super) roster: Roster,
     design: Design,
-    /// By cell, whether it has left: it takes part in no later session.
-    left: Vec<bool>,
-    /// By cell, once known, how long a sample takes, and whether the cell takes part in only one
-    /// round per session.
-    samples_ns: Vec<u64>,
-    slow: Vec<bool>,
-    /// By cell, once known, whether later sessions skip its warm-up.
-    skips_warm_up: Vec<bool>,
-    /// The total sample time of the slow cells that have not left.
-    slow_ns: u64,
-    /// The limit for all remaining rounds; the limit of what the verdicts require is a multiple of
-    /// it.
-    limit_ns: u64,
-    /// The time of all that happens before the counting pass.
-    pub(super) at_most_ns: u64,
-    /// The time of the first look beyond that, counting included; and the time to announce, until
-    /// it is announced.
-    pub(super) extra_ns: u64,
-    pub(super) announce_ns: Option<u64>,
-    /// Whether it was announced that the time is too short.
-    announced_short: bool,
-    /// A sample of the first session that takes this long ends the run; none: no sample does.
-    long_sample_ns: Option<u64>,
-    /// Whether the limit is one for the whole run, and the share of the counting pass.
-    limits_all: bool,
-    counting: u32,
-    counting_ns: u64,
     sessions: u32,
     /// The number of sessions that are measured regardless of the time.
     least: u32,
@@ -71,12 +36,6 @@ pub(super) struct Schedule {
     had: u32,
     /// Rounds per session, as planned.
     rounds: u32,
-    /// By cell, whether every sample is a process of its own: the cell is then started and warmed
-    /// up only once.
-    process_per_sample: Vec<bool>,
-    /// The cost of a warm-up round of a session after the first, as a fraction of a round of all
-    /// cells.
-    warm_share: f64,
     /// The number of warm-up rounds of a session.
     warm_up: u32,
     begun: u32,
@@ -84,23 +43,6 @@ pub(super) struct Schedule {
     pub(super) later: Vec<u32>,
     /// Whether the slow cells take part in the current session.
     with_slow: bool,
-    /// When measuring began, and when the current session began.
-    began_ns: Option<u64>,
-    session_began_ns: u64,
-    /// The time to start the processes of a session.
-    start_ns: Option<u64>,
-    /// The time to set up the first session, which is no part of the limit, and the part of it that
-    /// later sessions take as well.
-    set_up_ns: u64,
-    set_up_again_ns: u64,
-    /// The duration of the longest sample of the first session.
-    longest_ns: u64,
-    /// When the first counted round began, and the duration of the first round, even if that was a
-    /// warm-up round.
-    started_ns: Option<u64>,
-    round_ns: Option<u64>,
-    /// The duration of the last round without the slow cells.
-    last_round_ns: u64,
     /// The maximum number of rounds of the current session in a sequential design, once known.
     of_session: Option<u32>,
     /// Counted rounds and warm-up rounds of the current session.
@@ -109,20 +51,6 @@ pub(super) struct Schedule {
     /// Counted rounds that a resumed run does not need any more, plus those of all sessions since.
     before: u32,
     counted: u32,
-    /// The number of rounds that were taken, and their time without the slow cells.
-    paced: u64,
-    paced_ns: u64,
-}
-
-/// By cell, whether it is slow: the slow cells share the time of the run with the others and must
-/// not use all of it. The reference, with which all others are compared, is never slow.
-pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
-    let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
-    sorted.sort_unstable();
-    let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
-    let bearable_ns = (limit_ns / SLOW_PART).max(median_ns.saturating_mul(SLOW_TIMES)).max(1);
-    let is_slow = |(ns, is_reference): (&u64, &bool)| !is_reference && *ns > bearable_ns;
-    samples_ns.iter().zip(reference).map(is_slow).collect()
 }
 
 impl Schedule {
@@ -134,47 +62,18 @@ impl Schedule {
         process_per_sample: Vec<bool>,
         spent_ns: u64,
     ) -> Schedule {
-        let planned = plan.sessions.max(1);
-        let limit_ns = match plan.design {
-            Design::Fixed => {
-                let share = u128::from(plan.time_limit_ns) * u128::from(sessions);
-                (share / u128::from(planned)).try_into().unwrap_or(u64::MAX)
-            }
-            // It is not known how many sessions will be taken.
-            Design::Sequential => plan.time_limit_ns.saturating_sub(spent_ns),
-        };
+        let had = plan.sessions.max(1).saturating_sub(sessions);
         Schedule {
-            ops: vec![None; process_per_sample.len()],
-            digests: vec![false; process_per_sample.len()],
-            limit_ns,
-            at_most_ns: Schedule::at_most_of(plan, limit_ns),
-            long_sample_ns: (!plan.limits_all && plan.time_limit_ns < Plan::NO_TIME_LIMIT_NS)
-                .then_some(LONG_SAMPLE_NS),
-            limits_all: plan.limits_all,
-            counting: plan.counting,
+            budget: Budget::new(plan, sessions, spent_ns),
+            roster: Roster::new(process_per_sample),
             design: plan.design,
-            left: vec![false; process_per_sample.len()],
-            had: planned.saturating_sub(sessions),
+            had,
             sessions,
             rounds: plan.rounds,
-            warm_share: if process_per_sample.iter().all(|is_one| *is_one) { 0.0 } else { 1.0 },
-            process_per_sample,
             warm_up: plan.warm_up,
-            before: planned.saturating_sub(sessions).saturating_mul(plan.rounds),
+            before: had.saturating_mul(plan.rounds),
             ..Schedule::default()
         }
-    }
-
-    pub(super) fn is_process_per_sample(&self, cell: usize) -> bool {
-        self.process_per_sample.get(cell).is_some_and(|is_one| *is_one)
-    }
-
-    pub(super) fn all_process_per_sample(&self) -> bool {
-        self.process_per_sample.iter().all(|is_one| *is_one)
-    }
-
-    pub(super) fn is_slow(&self, cell: usize) -> bool {
-        self.slow.get(cell).is_some_and(|slow| *slow)
     }
 
     /// Whether the current session is the first.
@@ -184,61 +83,52 @@ impl Schedule {
 
     /// The number of warm-up rounds of the current session.
     pub(super) fn warm_up(&self) -> u32 {
-        if self.begun > 1 && self.all_process_per_sample() { 0 } else { self.warm_up }
+        if self.begun > 1 && self.roster.all_process_per_sample() { 0 } else { self.warm_up }
     }
 
     /// Whether to begin another session: there must be time to start its processes, to warm them up
     /// and to take one round. The slow cells take part in it if there is time for them as well.
     pub(super) fn begins_session(&mut self, now_ns: u64) -> bool {
-        self.began_ns.get_or_insert(now_ns);
+        self.budget.began_ns.get_or_insert(now_ns);
         self.make_time_for_first_look(now_ns);
         let session_ns = self.session_ns(1);
-        let in_time = self.spent_ns(now_ns).saturating_add(session_ns) <= self.limit_ns;
+        let budget = &self.budget;
+        let in_time = budget.spent_ns(now_ns).saturating_add(session_ns) <= budget.limit_ns;
         // Sessions that the verdicts require are measured even after the time limit.
         let needed = self.begun < self.needed_sessions();
         let begins = self.begun < self.least.max(1)
             || self.begun < self.worth_sessions()
                 && !self.is_over(now_ns)
                 && (in_time || needed)
-                && self.is_left(now_ns, session_ns);
+                && budget.is_left(now_ns, session_ns);
         self.begun += u32::from(begins);
-        self.session_began_ns = now_ns;
+        self.budget.session_began_ns = now_ns;
         (self.taken, self.warmed) = (0, 0);
-        self.of_session = self.round_ns.map(|_| self.aimed_rounds());
-        let with_slow_ns = session_ns.saturating_add(self.slow_ns);
+        self.of_session = self.budget.round_ns.map(|_| self.aimed_rounds());
+        let with_slow_ns = session_ns.saturating_add(self.roster.slow_ns());
         self.with_slow = self.begun < 2
             || (self.begun - 1).is_multiple_of(self.stride())
                 && self.has_time_for_slow()
-                && self.is_left(now_ns, with_slow_ns);
+                && self.budget.is_left(now_ns, with_slow_ns);
         begins
-    }
-
-    /// Called when the first counted round is about to begin.
-    pub(super) fn starts(&mut self, now_ns: u64) {
-        if self.started_ns.is_none() && self.limits_all {
-            self.limit_ns = self.at_most_left_ns(now_ns);
-        }
-        self.started_ns.get_or_insert(now_ns);
     }
 
     /// Called when the processes of a session are started. How long the samples of each cell take,
     /// and which cells belong to the reference, is passed only once, so that all sessions are
     /// equal.
     pub(super) fn learn(&mut self, samples_ns: &[u64], reference: &[bool], now_ns: u64) {
-        let took_ns = now_ns.saturating_sub(self.session_began_ns);
-        let set_up_once_ns = self.set_up_ns.saturating_sub(self.set_up_again_ns);
-        if self.start_ns.is_some() {
+        let budget = &mut self.budget;
+        let took_ns = now_ns.saturating_sub(budget.session_began_ns);
+        let set_up_once_ns = budget.set_up_ns.saturating_sub(budget.set_up_again_ns);
+        if budget.start_ns.is_some() {
             // Cells with a process per sample were not started again.
-            self.start_ns = Some(took_ns);
+            budget.start_ns = Some(took_ns);
             return;
         }
-        self.slow = slow(samples_ns, reference, self.limit_ns);
-        self.samples_ns = samples_ns.to_vec();
-        self.slow_ns = self.time_of_slow_ns();
+        self.roster.learn(samples_ns, reference, budget.limit_ns);
         // The first session also took a sample of each cell to determine this.
         let all_ns: u64 = samples_ns.iter().sum();
-        self.start_ns = Some(took_ns.saturating_sub(all_ns).saturating_sub(set_up_once_ns));
-        self.share_of_warm_ups();
+        budget.start_ns = Some(took_ns.saturating_sub(all_ns).saturating_sub(set_up_once_ns));
         self.leave_time_for_counting(all_ns, now_ns);
         self.leave_out_warm_ups(now_ns);
     }
@@ -246,10 +136,11 @@ impl Schedule {
     /// Whether the cell takes part in the next round. Slow cells, and cells with a process per
     /// sample, are not warmed up again in each session.
     pub(super) fn takes_part(&self, cell: usize, warm_up: bool) -> bool {
-        if self.has_left(cell) || warm_up && self.begun > 1 && !self.is_warmed_up_again(cell) {
+        let roster = &self.roster;
+        if roster.has_left(cell) || warm_up && self.begun > 1 && !roster.is_warmed_up_again(cell) {
             return false;
         }
-        if !self.is_slow(cell) {
+        if !roster.is_slow(cell) {
             return true;
         }
         !warm_up && self.taken == 0 && self.with_slow
@@ -257,12 +148,8 @@ impl Schedule {
 
     /// Records a round and its duration.
     pub(super) fn took(&mut self, round_ns: u64, counts: bool) {
-        self.round_ns.get_or_insert(round_ns);
         let has_slow = counts && self.taken == 0 && self.with_slow;
-        let slow_ns = if has_slow { self.slow_ns } else { 0 };
-        self.last_round_ns = round_ns.saturating_sub(slow_ns);
-        self.paced_ns = self.paced_ns.saturating_add(self.last_round_ns);
-        self.paced += 1;
+        self.budget.took(round_ns, if has_slow { self.roster.slow_ns() } else { 0 });
         self.taken += u32::from(counts);
         self.counted += u32::from(counts);
         self.warmed += u32::from(!counts);
@@ -286,20 +173,16 @@ impl Schedule {
     /// Whether the current session has time for another round: at least half of the round must fit
     /// into the session. All of it must fit into the maximum duration of the run.
     pub(super) fn has_time(&self, now_ns: u64) -> bool {
-        let worth = self.worth_sessions();
-        let round_ns = self.round_ns.unwrap_or_default();
+        let (worth, budget) = (self.worth_sessions(), &self.budget);
+        let round_ns = budget.round_ns.unwrap_or_default();
         let end_ns = match self.design {
             Design::Fixed => {
-                (self.limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun))
+                (budget.limit_ns / u64::from(worth)).saturating_mul(u64::from(self.begun))
             }
-            Design::Sequential => self.limit_ns,
+            Design::Sequential => budget.limit_ns,
         };
-        let in_time = self.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns;
-        in_time && self.is_left(now_ns, round_ns)
-    }
-
-    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
-        self.started_ns.map_or(0, |started_ns| now_ns.saturating_sub(started_ns))
+        let in_time = budget.spent_ns(now_ns).saturating_add(round_ns / 2) <= end_ns;
+        in_time && budget.is_left(now_ns, round_ns)
     }
 
     /// The number of sessions: all that were planned, or as many as the time allows if a round is
@@ -307,7 +190,8 @@ impl Schedule {
     /// there is no time for that, the sessions of a verdict are still aimed at, of one round each:
     /// a longer session would give no verdict either.
     fn worth_sessions(&self) -> u32 {
-        if self.round_ns.is_none() || self.design == Design::Sequential {
+        let budget = &self.budget;
+        if budget.round_ns.is_none() || self.design == Design::Sequential {
             return self.sessions;
         }
         let round_ns = self.pace_ns();
@@ -316,18 +200,19 @@ impl Schedule {
                 limit_ns / self.session_ns(rounds).saturating_add(slow_ns).max(1)
             };
             let rounds = ROUNDS_PER_SESSION.min(self.rounds);
-            let whole = fit(self.limit_ns, rounds).min(u64::from(self.sessions)) as u32;
+            let whole = fit(budget.limit_ns, rounds).min(u64::from(self.sessions)) as u32;
             // The first session also determines how long the samples take.
-            let first_ns =
-                round_ns.saturating_add(self.start_ns.unwrap_or_default()).saturating_add(slow_ns);
+            let start_ns = budget.start_ns.unwrap_or_default();
+            let first_ns = round_ns.saturating_add(start_ns).saturating_add(slow_ns);
             let most_ns =
-                self.limit_ns.saturating_mul(self.times_at_most()).saturating_sub(first_ns);
+                budget.limit_ns.saturating_mul(budget.times_at_most()).saturating_sub(first_ns);
             let mut least = self.least_sessions().iter().copied();
             let least = least.find(|n| fit(most_ns, 1) >= u64::from(*n));
             least.map(|least| whole.max(least))
         };
         // Cells that are too slow for that do not reduce the number of sessions of the others.
-        let sessions = worth(self.slow_ns / u64::from(self.stride())).or_else(|| worth(0));
+        let slow_ns = self.roster.slow_ns() / u64::from(self.stride());
+        let sessions = worth(slow_ns).or_else(|| worth(0));
         let sessions = sessions.unwrap_or(LEAST_SESSIONS[0]);
         sessions.max(self.least).min(self.sessions).max(1)
     }
@@ -337,17 +222,17 @@ impl Schedule {
     /// is a session, it is the mean of all so far, so that a slow first round does not lengthen the
     /// estimate.
     fn pace_ns(&self) -> u64 {
-        let Some(first_ns) = self.round_ns else {
-            let of_all_ns: u64 = self.samples_ns.iter().sum();
-            return of_all_ns.saturating_sub(self.slow_ns);
+        let Some(first_ns) = self.budget.round_ns else {
+            let of_all_ns: u64 = self.roster.samples_ns.iter().sum();
+            return of_all_ns.saturating_sub(self.roster.slow_ns());
         };
         if self.design == Design::Sequential {
-            return self.last_round_ns;
+            return self.budget.last_round_ns;
         }
         if self.rounds > 1 {
             return first_ns;
         }
-        self.paced_ns.checked_div(self.paced).unwrap_or(first_ns)
+        self.budget.mean_round_ns().unwrap_or(first_ns)
     }
 
     /// Slow cells take part in every n-th session: in ten of the sessions that have one round.
@@ -357,7 +242,7 @@ impl Schedule {
     }
 
     fn least_sessions(&self) -> &'static [u32] {
-        match (self.design, self.process_per_sample.len() > MANY) {
+        match (self.design, self.roster.process_per_sample.len() > MANY) {
             (Design::Fixed, false) => LEAST_SESSIONS,
             (Design::Fixed, true) => LEAST_SESSIONS_OF_MANY,
             (Design::Sequential, false) => FIRST_LOOKS,
@@ -370,13 +255,14 @@ impl Schedule {
     fn session_ns(&self, counted: u32) -> u64 {
         let round_ns = self.pace_ns();
         let counted_ns = round_ns.saturating_mul(u64::from(counted));
-        let start_ns = self.start_ns.unwrap_or_default();
+        let start_ns = self.budget.start_ns.unwrap_or_default();
         counted_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(start_ns)
     }
 
     /// The warm-up time of a session after the first, if a round of all cells takes `round_ns`.
     fn warm_ns(&self, round_ns: u64) -> u64 {
-        (round_ns.saturating_mul(u64::from(self.warm_up)) as f64 * self.warm_share) as u64
+        let whole_ns = round_ns.saturating_mul(u64::from(self.warm_up));
+        (whole_ns as f64 * self.roster.warm_share()) as u64
     }
 }
 
@@ -387,7 +273,7 @@ impl Schedule {
         RunProgress::Round {
             round: self.before + self.counted,
             rounds: self.before.saturating_add(rounds),
-            spent_ns: now_ns.saturating_sub(self.began_ns.unwrap_or(now_ns)),
+            spent_ns: self.budget.taken_ns(now_ns),
             left_ns: self.left_ns(now_ns),
         }
     }
@@ -395,10 +281,11 @@ impl Schedule {
     /// The time of the remaining rounds, if they take as long as the earlier ones. None before the
     /// first round.
     fn left_ns(&self, now_ns: u64) -> Option<u64> {
-        let round_ns = self.paced_ns.checked_div(self.paced)?;
+        let (budget, all_slow_ns) = (&self.budget, self.roster.slow_ns());
+        let round_ns = budget.mean_round_ns()?;
         let rounds_ns = |rounds: u32| round_ns.saturating_mul(u64::from(rounds));
         let worth = self.worth_sessions();
-        let start_ns = self.start_ns.unwrap_or_default();
+        let start_ns = budget.start_ns.unwrap_or_default();
         let warm_ns = rounds_ns(self.warm_up().saturating_sub(self.warmed));
         // What is left of this session and the following ones, if each has this number of counted
         // rounds.
@@ -406,7 +293,7 @@ impl Schedule {
             let more = u64::from(sessions.saturating_sub(self.begun));
             let session_ns =
                 start_ns.saturating_add(self.warm_ns(round_ns)).saturating_add(rounds_ns(rounds));
-            let slow_ns = if self.with_slow { self.slow_ns } else { 0 };
+            let slow_ns = if self.with_slow { all_slow_ns } else { 0 };
             let later_ns = slow_ns / u64::from(self.stride());
             let this_ns = if self.taken == 0 { slow_ns } else { 0 };
             warm_ns
@@ -415,15 +302,15 @@ impl Schedule {
                 .saturating_add(session_ns.saturating_add(later_ns).saturating_mul(more))
         };
         let until = |limit_ns: u64| {
-            let warm_ns = if self.started_ns.is_none() { warm_ns } else { 0 };
-            limit_ns.saturating_sub(self.spent_ns(now_ns)).saturating_add(warm_ns)
+            let warm_ns = if budget.started_ns.is_none() { warm_ns } else { 0 };
+            limit_ns.saturating_sub(budget.spent_ns(now_ns)).saturating_add(warm_ns)
         };
         let all_ns = of_sessions(worth, self.session_rounds());
         let needed_ns = of_sessions(worth.min(self.needed_sessions()), 1);
-        let aim_ns = until(self.limit_ns).max(needed_ns);
+        let aim_ns = until(budget.limit_ns).max(needed_ns);
         // Without a limit for the whole run there is time for the sessions of a verdict.
-        let at_most_ns = if self.limits_all { 0 } else { needed_ns };
-        let at_most_ns = self.at_most_left_ns(now_ns).max(at_most_ns);
+        let at_most_ns = if budget.limits_all { 0 } else { needed_ns };
+        let at_most_ns = budget.at_most_left_ns(now_ns).max(at_most_ns);
         // The round that is about to begin is always taken.
         let sure_ns = warm_ns.saturating_add(round_ns);
         Some(all_ns.min(aim_ns).min(at_most_ns).max(sure_ns))
@@ -438,57 +325,11 @@ impl Schedule {
 const SESSIONS_AIMED_AT: u64 = 22;
 
 impl Schedule {
-    /// These cells take part in no later session. A cell that has left does not return.
-    pub(crate) fn leave(&mut self, leaves: &[bool]) {
-        for (left, leaves) in self.left.iter_mut().zip(leaves) {
-            *left |= leaves;
-        }
-        self.slow_ns = self.time_of_slow_ns();
-        self.share_of_warm_ups();
-    }
-
     /// Whether cells may skip their later warm-ups by the results of this session: in the sessions
     /// after the first up to the first look, after which most of the slow ones have left. In a
     /// fixed design all cells are warmed up.
     pub(crate) fn may_skip_warm_ups(&self) -> bool {
         self.design == Design::Sequential && (2..=FIRST_LOOKS[0]).contains(&self.begun)
-    }
-
-    /// Later sessions skip the warm-ups of these cells, so that more sessions fit into the time.
-    pub(crate) fn skip_warm_ups(&mut self, skips_warm_up: &[bool]) {
-        self.skips_warm_up.resize(skips_warm_up.len(), false);
-        for (skips, now) in self.skips_warm_up.iter_mut().zip(skips_warm_up) {
-            *skips |= now;
-        }
-        self.share_of_warm_ups();
-    }
-
-    /// Finds what a warm-up round costs of the cells that take part in all rounds.
-    fn share_of_warm_ups(&mut self) {
-        let (mut all_ns, mut warmed_ns) = (0, 0);
-        for (cell, ns) in self.samples_ns.iter().enumerate() {
-            if !self.has_left(cell) && !self.is_slow(cell) {
-                all_ns += ns;
-                warmed_ns += if self.is_warmed_up_again(cell) { *ns } else { 0 };
-            }
-        }
-        if all_ns > 0 {
-            self.warm_share = warmed_ns as f64 / all_ns as f64;
-        }
-    }
-
-    /// Whether sessions after the first warm the cell up.
-    fn is_warmed_up_again(&self, cell: usize) -> bool {
-        !self.is_process_per_sample(cell) && self.skips_warm_up.get(cell) != Some(&true)
-    }
-
-    /// By cell, whether it has left.
-    pub(crate) fn left(&self) -> &[bool] {
-        &self.left
-    }
-
-    pub(crate) fn has_left(&self, cell: usize) -> bool {
-        self.left.get(cell).is_some_and(|left| *left)
     }
 
     /// The number of sessions that are measured even after the time limit. In a sequential design
@@ -500,15 +341,16 @@ impl Schedule {
             return least[0];
         }
         let session_ns = self.session_ns(1).max(1);
-        let fit = |n: &&u32| session_ns.saturating_mul(u64::from(**n)) <= self.at_most_ns;
-        let first = if self.limits_all { 0 } else { FIRST_LOOKS[0] };
+        let budget = &self.budget;
+        let fit = |n: &&u32| session_ns.saturating_mul(u64::from(**n)) <= budget.at_most_ns;
+        let first = if budget.limits_all { 0 } else { FIRST_LOOKS[0] };
         least.iter().find(fit).copied().unwrap_or(first).saturating_sub(self.had)
     }
 
     /// The number of rounds of a session in a sequential design: fewer than planned where too few
     /// sessions would fit into the time otherwise. Methods that leave make rounds shorter.
     fn aimed_rounds(&self) -> u32 {
-        let session_ns = self.limit_ns / SESSIONS_AIMED_AT;
+        let session_ns = self.budget.limit_ns / SESSIONS_AIMED_AT;
         let rounds_ns = session_ns.saturating_sub(self.session_ns(0));
         let fit = rounds_ns / self.pace_ns().max(1);
         u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.rounds.max(1))
@@ -517,23 +359,17 @@ impl Schedule {
     /// Whether the slow cells may take part once more, if they have then taken this time: except in
     /// the sessions that verdicts require, at most half of the limit.
     fn leaves_time_for_others(&self, slow_ns: u64) -> bool {
-        self.begun <= self.needed_sessions() || slow_ns <= self.limit_ns / 2
+        self.begun <= self.needed_sessions() || slow_ns <= self.budget.limit_ns / 2
     }
 
     /// Whether the slow cells have not used their share of the time yet.
     fn has_time_for_slow(&self) -> bool {
         let taken = self.begun.div_ceil(self.stride());
-        let all_ns = self.slow_ns.saturating_mul(u64::from(taken));
+        let all_ns = self.roster.slow_ns().saturating_mul(u64::from(taken));
         match self.design {
-            Design::Fixed => all_ns <= self.limit_ns.saturating_mul(2),
+            Design::Fixed => all_ns <= self.budget.limit_ns.saturating_mul(2),
             Design::Sequential => self.leaves_time_for_others(all_ns),
         }
-    }
-
-    fn time_of_slow_ns(&self) -> u64 {
-        let of_cell =
-            |(cell, ns): (usize, &u64)| (self.is_slow(cell) && !self.has_left(cell)).then_some(*ns);
-        self.samples_ns.iter().enumerate().filter_map(of_cell).sum()
     }
 }
 

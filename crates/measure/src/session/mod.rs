@@ -14,6 +14,7 @@ use super::context::{Interrupted, MeasureContext, Position, order};
 use super::schedule::Schedule;
 use super::schedule::limit::announce_short;
 use super::values::{all_values, missing};
+use crate::counters::Counter;
 use crate::environment::Noise;
 use crate::experiment::Data;
 use crate::launch::{RawSample, RunError, Runner};
@@ -71,10 +72,10 @@ impl Session<'_, '_> {
             let of_reference = self.context.are_of_reference();
             let later = &self.schedule.later;
             let skips_warm_up = skips_warm_up(&run.cells, &run.points, &of_reference, later);
-            self.schedule.skip_warm_ups(&skips_warm_up);
+            self.schedule.roster.skip_warm_ups(&skips_warm_up);
         }
         let cells = self.running.iter_mut().enumerate();
-        let leaving = cells.filter(|(cell, _)| !self.schedule.is_process_per_sample(*cell));
+        let leaving = cells.filter(|(cell, _)| !self.schedule.roster.is_process_per_sample(*cell));
         let mut leaving: Vec<RunningMethod> =
             leaving.filter_map(|(_, running)| running.take()).collect();
         // When the first one is waited for, all others end as well.
@@ -92,7 +93,7 @@ impl Session<'_, '_> {
             let counts = round >= warm_up;
             let now_ns = clock::now_ns();
             if counts {
-                self.schedule.starts(now_ns);
+                self.schedule.budget.starts(now_ns);
             }
             let has_time = round <= warm_up || self.schedule.has_time(now_ns);
             if self.have_figures()
@@ -223,7 +224,7 @@ impl Session<'_, '_> {
         }
         let wall_ns = taken.done.wall_ns;
         running.last = (wall_ns, taken.done.ops);
-        running.reports_device_bytes = taken.used.device_read_bytes.is_some();
+        running.reports_device_bytes = taken.used[Counter::DeviceReadBytes].is_some();
         let sample = position.sample(Pass::Timing, self.number, &taken.done);
         let mut values = all_values(&taken);
         if let Some((now_ns, before_ns)) = self.noise.stolen_ns().zip(stolen_before) {
@@ -232,7 +233,7 @@ impl Session<'_, '_> {
         }
         self.context.push(index, Sample { not_counted, ..sample }, &values)?;
         self.schedule.sampled(wall_ns);
-        self.schedule.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
+        self.schedule.budget.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.context.run.cells[index])) {
             self.end(index, ended)?;
             self.context.changed(index)?;
@@ -268,7 +269,7 @@ fn disproved_by_device(
     data: &Data,
     bypasses_cache: bool,
 ) -> Option<String> {
-    let read_bytes = taken.used.device_read_bytes?;
+    let read_bytes = taken.used[Counter::DeviceReadBytes]?;
     match cache {
         CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
             Some(format!("not warm: {read_bytes} bytes came from the device"))

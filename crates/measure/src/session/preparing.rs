@@ -25,8 +25,8 @@ impl Session<'_, '_> {
         let began_ns = clock::now_ns();
         let started = self.start_all();
         if is_first {
-            self.schedule
-                .set_up(clock::now_ns() - began_ns, !self.schedule.all_process_per_sample());
+            let again = !self.schedule.roster.all_process_per_sample();
+            self.schedule.budget.set_up(clock::now_ns() - began_ns, again);
         }
         let (first, others): (Vec<_>, Vec<_>) =
             started.into_iter().partition(|(cell, _)| is_first && is_reference[*cell]);
@@ -68,15 +68,15 @@ impl Session<'_, '_> {
                 Err(ended) => self.end(cell, ended)?,
             }
             if self.schedule.is_first() {
-                let again =
-                    !self.schedule.is_process_per_sample(cell) && !self.schedule.digests[cell];
-                self.schedule.set_up(clock::now_ns() - began_ns, again);
+                let roster = &self.schedule.roster;
+                let again = !roster.is_process_per_sample(cell) && !roster.digests[cell];
+                self.schedule.budget.set_up(clock::now_ns() - began_ns, again);
             }
             self.context.changed(cell)?;
             prepared.push(cell);
         }
         for (n, cell) in prepared.into_iter().enumerate() {
-            if self.schedule.ops[cell].is_none() {
+            if self.schedule.roster.ops[cell].is_none() {
                 if !self.goes_on(cell, done + n)? {
                     break;
                 }
@@ -124,7 +124,7 @@ impl Session<'_, '_> {
         let mut starts = order(self.context.run.plan.seed, self.number, u32::MAX, of);
         starts.retain(|cell| {
             let is_measured = self.context.run.cells[*cell].status == Status::Measured;
-            is_measured && !self.schedule.has_left(*cell) && self.running[*cell].is_none()
+            is_measured && !self.schedule.roster.has_left(*cell) && self.running[*cell].is_none()
         });
         let at_once = available_parallelism().map_or(1, usize::from);
         start_each(starts, at_once, |cell| self.start(cell))
@@ -135,7 +135,7 @@ impl Session<'_, '_> {
         if let Some(reason) = &self.context.data[point].unfit {
             return Err(RunError::Skipped(reason.clone()));
         }
-        let has_digest = self.schedule.digests[index] && self.context.has_digest(index);
+        let has_digest = self.schedule.roster.digests[index] && self.context.has_digest(index);
         let experiment = self.context.job.experiment.name;
         self.context.launch.start(experiment, method, has_digest)
     }
@@ -152,7 +152,7 @@ impl Session<'_, '_> {
         if cell.digest.is_some() && ready.digest.is_some() && cell.digest != ready.digest {
             return Err(RunError::Failed("the bytes it hands over differ between sessions".into()));
         }
-        self.schedule.digests[index] |= ready.digest.is_some();
+        self.schedule.roster.digests[index] |= ready.digest.is_some();
         cell.digest = ready.digest.or(cell.digest.take());
         let bypasses_cache = method.bypasses_cache;
         let is_command = method.execution.is_command();
@@ -239,7 +239,7 @@ impl Session<'_, '_> {
         };
         let batches: Vec<Batch> = self.running.iter().enumerate().filter_map(batch).collect();
         for (batch, ops) in batches.iter().zip(shared_ops(&batches)) {
-            let ops = *self.schedule.ops[batch.cell].get_or_insert(ops);
+            let ops = *self.schedule.roster.ops[batch.cell].get_or_insert(ops);
             if let Some(running) = &mut self.running[batch.cell] {
                 running.ops = ops;
             }

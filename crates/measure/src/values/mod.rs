@@ -5,7 +5,7 @@ use model::metric::{
     CPU, CPU_DELAY, KEPT, LEFT, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT,
 };
 
-use crate::counters::is_nearly_all;
+use crate::counters::{Counter, is_nearly_all};
 use crate::launch::{ColdStart, RawSample};
 
 /// All values of a sample of the timing pass: values that the method reports itself replace those
@@ -28,27 +28,28 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
         values.push(("throughput_bytes_per_s", done.bytes as f64 * 1e9 / wall_ns));
     }
     let known = |name: &str| !unknown(taken).any(|(unknown, _)| unknown == name);
-    if let Some(peak_bytes) = used.peak_rss_bytes.filter(|_| known(PEAK_RSS)) {
+    if let Some(peak_bytes) = used[Counter::PeakRssBytes].filter(|_| known(PEAK_RSS)) {
         values.push((PEAK_RSS, peak_bytes as f64));
     }
+    let counted = |counter: Counter| (counter.name(), used[counter]);
     let per_op = [
         // If a process was still on a CPU, its CPU time is late by up to one tick of the kernel.
-        (CPU, used.cpu_ns.filter(|_| used.at_rest)),
-        ("user_ns", used.user_ns),
-        ("system_ns", used.system_ns),
+        (CPU, used[Counter::CpuNs].filter(|_| used.at_rest)),
+        counted(Counter::UserNs),
+        counted(Counter::SystemNs),
         (CPU_DELAY, delay_ns(taken)),
         (LONGEST_TASK_CPU, longest_task_cpu_ns(taken)),
         ("tasks", taken.waits.tree.map(|tree| tree.tasks)),
         (OVERLAP, taken.waits.overlap_ns),
         (LEFT, Some(taken.left_processes).filter(|n| *n > 0)),
         (KEPT, Some(taken.kept_processes).filter(|n| *n > 0)),
-        ("run_queue_wait_ns", used.run_queue_wait_ns),
-        ("device_read_bytes", used.device_read_bytes),
-        ("device_write_bytes", used.device_write_bytes),
-        ("minor_faults", used.minor_faults),
-        ("major_faults", used.major_faults),
-        ("voluntary_switches", used.voluntary_switches),
-        ("involuntary_switches", used.involuntary_switches),
+        counted(Counter::RunQueueWaitNs),
+        counted(Counter::DeviceReadBytes),
+        counted(Counter::DeviceWriteBytes),
+        counted(Counter::MinorFaults),
+        counted(Counter::MajorFaults),
+        counted(Counter::VoluntarySwitches),
+        counted(Counter::InvoluntarySwitches),
         ("startup_ns", taken.startup_ns),
         ("noop_ns", taken.noop_ns),
     ];
@@ -70,7 +71,7 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
     let used = &taken.used;
     let is_command = taken.startup_ns.is_some();
     let several_compute = used.computed_in_main_thread() == Some(false);
-    let has_threads = several_compute || used.threads.is_some_and(|threads| threads > 1);
+    let has_threads = several_compute || used[Counter::Threads].is_some_and(|threads| threads > 1);
     let mut groups: Vec<(&[&str], &str)> = Vec::new();
     if !is_command {
         groups.push((
@@ -148,7 +149,7 @@ fn own(taken: &RawSample, name: &str) -> Option<f64> {
 /// The sum of the waits of all tasks, in ns. Of a worker seen from outside it would include the
 /// wait before and after the timed interval, so that only the worker itself knows it.
 fn delay_ns(taken: &RawSample) -> Option<u64> {
-    let of_one = || is_one_thread(taken).then_some(taken.used.run_queue_wait_ns).flatten();
+    let of_one = || is_one_thread(taken).then_some(taken.used[Counter::RunQueueWaitNs]).flatten();
     if taken.startup_ns.is_some() {
         let of_tasks = taken.waits.tree.map(|tree| tree.wait_ns).or_else(of_one)?;
         return Some(of_tasks + taken.waits.own_ns);
@@ -159,7 +160,7 @@ fn delay_ns(taken: &RawSample) -> Option<u64> {
 
 /// No more than the CPU time of the task that computed most.
 fn longest_task_cpu_ns(taken: &RawSample) -> Option<u64> {
-    let main_ns = taken.used.main_thread_cpu_ns;
+    let main_ns = taken.used[Counter::MainThreadCpuNs];
     let tree = taken.waits.tree.map(|tree| tree.longest_task_cpu_ns);
     let of_one = main_ns.filter(|_| taken.used.at_rest && is_one_thread(taken));
     tree.max(of_one)
@@ -183,7 +184,7 @@ fn wall_less_wait_ns(taken: &RawSample) -> Option<f64> {
     let is_known = taken.waits.is_serial || is_one;
     let wait_ns = delay_ns(taken).filter(|_| is_known && used.at_rest)? as f64;
     let left_ns = done.wall_ns as f64 - wait_ns;
-    let cpu_ns = own(taken, CPU).map_or(used.cpu_ns, |ns| Some(ns as u64))?;
+    let cpu_ns = own(taken, CPU).map_or(used[Counter::CpuNs], |ns| Some(ns as u64))?;
     if !is_one {
         return Some(left_ns.max(cpu_ns as f64));
     }

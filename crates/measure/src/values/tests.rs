@@ -1,18 +1,20 @@
 use super::*;
-use crate::counters::{Reading, TaskTree};
+use crate::counters::{Counter, Reading, TaskTree};
 use crate::launch::CommandWaits;
 use crate::protocol::Done;
+
+fn at_rest<const N: usize>(values: [(Counter, u64); N]) -> Reading {
+    Reading { at_rest: true, ..Reading::default() }.with(values)
+}
 
 /// The value in a sample of two operations whose process was at rest after it, or still on a CPU.
 fn value(name: &str, at_rest: bool) -> Option<f64> {
     let done = Done { n: 1, wall_ns: 1000, ops: 2, bytes: 10, ..Done::default() };
-    let used = Reading {
-        cpu_ns: Some(600),
-        run_queue_wait_ns: Some(30),
-        minor_faults: Some(4),
-        at_rest,
-        ..Reading::default()
-    };
+    let used = Reading { at_rest, ..Reading::default() }.with([
+        (Counter::CpuNs, 600),
+        (Counter::RunQueueWaitNs, 30),
+        (Counter::MinorFaults, 4),
+    ]);
     let taken = RawSample { done, used, ..RawSample::default() };
     values(&taken).into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
 }
@@ -32,16 +34,14 @@ fn the_cpu_time_of_a_process_that_is_still_on_a_cpu_is_not_known() {
 
 /// A worker with this number of threads, this CPU time, and this part of it in the main thread.
 fn of_threads(threads: u64, main_ns: u64, cpu_ns: u64) -> Vec<&'static str> {
-    let used = Reading {
-        cpu_ns: Some(cpu_ns),
-        main_thread_cpu_ns: Some(main_ns),
-        run_queue_wait_ns: Some(30),
-        voluntary_switches: Some(4),
-        involuntary_switches: Some(0),
-        threads: Some(threads),
-        at_rest: true,
-        ..Reading::default()
-    };
+    let used = at_rest([
+        (Counter::CpuNs, cpu_ns),
+        (Counter::MainThreadCpuNs, main_ns),
+        (Counter::RunQueueWaitNs, 30),
+        (Counter::VoluntarySwitches, 4),
+        (Counter::InvoluntarySwitches, 0),
+        (Counter::Threads, threads),
+    ]);
     let done = Done { n: 1, wall_ns: 10_000_000, ops: 1, ..Done::default() };
     let taken = RawSample { done, used, ..RawSample::default() };
     let known: Vec<&str> = values(&taken).into_iter().map(|(name, _)| name).collect();
@@ -70,13 +70,11 @@ fn taken(computed_ns: u64, waited_ns: f64) -> RawSample {
     let metrics = [("run_queue_wait_ns", waited_ns), ("cpu_ns", computed_ns as f64)];
     let metrics = metrics.map(|(name, ns)| (name.to_owned(), ns)).to_vec();
     let done = Done { wall_ns: 1_000_000, ops: 1, metrics, ..Done::default() };
-    let used = Reading {
-        cpu_ns: Some(computed_ns + 5_000),
-        main_thread_cpu_ns: Some(computed_ns + 5_000),
-        minor_faults_of_children: Some(0),
-        at_rest: true,
-        ..Reading::default()
-    };
+    let used = at_rest([
+        (Counter::CpuNs, computed_ns + 5_000),
+        (Counter::MainThreadCpuNs, computed_ns + 5_000),
+        (Counter::MinorFaultsOfChildren, 0),
+    ]);
     RawSample { done, used, ..RawSample::default() }
 }
 
@@ -91,10 +89,10 @@ fn a_time_without_the_wait_is_of_what_waits_in_one_thread() {
     // More than is possible.
     assert_eq!(wall_less_wait_ns(&taken(500_000, 600_000.0)), None);
     let mut with_children = taken(1_000_000, 0.0);
-    with_children.used.minor_faults_of_children = Some(60);
+    with_children.used[Counter::MinorFaultsOfChildren] = Some(60);
     assert_eq!(wall_less_wait_ns(&with_children), None);
     let mut with_threads = taken(1_000_000, 0.0);
-    with_threads.used.cpu_ns = Some(1_100_000);
+    with_threads.used[Counter::CpuNs] = Some(1_100_000);
     assert_eq!(wall_less_wait_ns(&with_threads), None);
 }
 
@@ -102,14 +100,12 @@ fn a_time_without_the_wait_is_of_what_waits_in_one_thread() {
 /// µs; the lab waited 20 µs.
 fn of_tree(is_serial: bool, tree: Option<TaskTree>) -> RawSample {
     let done = Done { wall_ns: 1_000_000, ops: 1, ..Done::default() };
-    let used = Reading {
-        cpu_ns: Some(500_000),
-        main_thread_cpu_ns: Some(1_000),
-        run_queue_wait_ns: Some(100_000),
-        minor_faults_of_children: Some(60),
-        at_rest: true,
-        ..Reading::default()
-    };
+    let used = at_rest([
+        (Counter::CpuNs, 500_000),
+        (Counter::MainThreadCpuNs, 1_000),
+        (Counter::RunQueueWaitNs, 100_000),
+        (Counter::MinorFaultsOfChildren, 60),
+    ]);
     let waits = CommandWaits { own_ns: 20_000, tree, overlap_ns: None, is_serial };
     RawSample { done, used, startup_ns: Some(1), waits, ..RawSample::default() }
 }

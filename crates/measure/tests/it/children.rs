@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::RwLockWriteGuard;
 
+use measure::counters::Counter;
 use measure::experiment::{Command, Execution, Method};
 use measure::launch::{Launch, RawSample, Runner};
 use measure::values;
@@ -58,7 +59,7 @@ fn value(taken: &RawSample, name: &str) -> Option<f64> {
 fn of_a_command_all_processes_count() {
     let by_child = shell("", &format!("sh -c '{BURN}'; true"));
     let taken = started(&by_child).go(1, 1).unwrap();
-    let own_ns = taken.used.main_thread_cpu_ns.unwrap() as f64;
+    let own_ns = taken.used[Counter::MainThreadCpuNs].unwrap() as f64;
     // The shell only starts another shell, which does the work.
     let cpu_ns = value(&taken, "cpu_ns").unwrap();
     assert!(cpu_ns > 3.0 * own_ns, "{cpu_ns} {taken:?}");
@@ -132,7 +133,7 @@ fn of_a_worker_that_starts_others_nothing_of_its_own_stands_for_all() {
     }
     // For these the kernel keeps the sums including all that a process has waited for.
     let faults = value(&taken, "minor_faults").unwrap_or_default();
-    let of_children = taken.used.minor_faults_of_children.unwrap() as f64;
+    let of_children = taken.used[Counter::MinorFaultsOfChildren].unwrap() as f64;
     assert!(of_children > 0.0 && faults > of_children, "{faults} {taken:?}");
     assert!(value(&taken, "major_faults").is_some(), "{taken:?}");
 }

@@ -9,7 +9,6 @@ mod go;
 mod google_benchmark;
 mod hdrhistogram;
 mod hyperfine;
-mod jmh;
 pub(crate) mod markdown;
 mod markup;
 mod openmetrics;
@@ -28,7 +27,7 @@ use self::format::Exported;
 pub use self::format::{ExportFormat, ExportOptions, FormatKind, Parameters};
 use crate::json::to as write_json;
 
-pub const FORMATS: [&ExportFormat; 14] = [
+pub const FORMATS: [&ExportFormat; 13] = [
     &JSON_FORMAT,
     &separated::CSV_FORMAT,
     &separated::TSV_FORMAT,
@@ -39,7 +38,6 @@ pub const FORMATS: [&ExportFormat; 14] = [
     &hyperfine::FORMAT,
     &google_benchmark::FORMAT,
     &go::FORMAT,
-    &jmh::FORMAT,
     &github_action::FORMAT,
     &openmetrics::FORMAT,
     &hdrhistogram::FORMAT,

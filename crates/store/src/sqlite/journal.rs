@@ -46,7 +46,7 @@ pub(super) const START: &[u8] = b"{\"";
 pub(super) struct Journal {
     pub(super) run: i64,
     path: PathBuf,
-    file: File,
+    file: LockedJournal,
     /// The end of the last whole entry.
     len: u64,
     cells: usize,
@@ -75,7 +75,7 @@ impl Journal {
         file.as_file().try_lock().with_context(cannot)?;
         match file.persist_noclobber(&path) {
             Ok(file) => {
-                let record = Vec::new();
+                let (file, record) = (LockedJournal(file), Vec::new());
                 Ok(Journal { run, path, file, len: 0, cells, next_sample, record })
             }
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
@@ -121,26 +121,19 @@ impl Journal {
         let len = u32::try_from(text.len()).context("an entry of more than 4 GiB")?;
         head[..4].copy_from_slice(&len.to_le_bytes());
         head[4..].copy_from_slice(&checksum(self.len, text).to_le_bytes());
-        let written = self.file.write_all_at(&self.record, self.len);
+        let written = self.file.0.write_all_at(&self.record, self.len);
         written.with_context(|| format!("{} cannot be written", self.path.display()))?;
         self.len += self.record.len() as u64;
         Ok(())
     }
 
     pub(super) fn file(&self) -> &File {
-        &self.file
+        self.file.file()
     }
 
     #[cfg(test)]
     pub(super) fn replace_file(&mut self, file: File) -> File {
-        std::mem::replace(&mut self.file, file)
-    }
-}
-
-/// Closing the file would leave the lock to a process that was just forked and still has the file.
-impl Drop for Journal {
-    fn drop(&mut self) {
-        let _ = self.file.unlock();
+        std::mem::replace(&mut self.file.0, file)
     }
 }
 
@@ -172,7 +165,7 @@ pub(super) fn is_measured(store: &Path, run: i64) -> Result<bool> {
     }
 }
 
-/// A journal that no process measures. As of a [`Journal`], the lock is given back by name.
+/// The file of a journal on which this process holds the lock.
 pub(super) struct LockedJournal(File);
 
 impl LockedJournal {
@@ -190,6 +183,7 @@ impl LockedJournal {
     }
 }
 
+/// Closing the file would leave the lock to a process that was just forked and still has the file.
 impl Drop for LockedJournal {
     fn drop(&mut self) {
         let _ = self.0.unlock();

@@ -20,6 +20,7 @@ use super::interface::{
 };
 use crate::interface::Baseline;
 
+/// The runs in an SQLite file.
 pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
@@ -354,7 +355,7 @@ fn number(id: &str) -> Result<i64> {
 
 impl Sqlite {
     /// Stores a run with its current content, as not complete, and returns its id.
-    pub fn begin(&mut self, run: &Run) -> Result<String> {
+    pub(crate) fn begin(&mut self, run: &Run) -> Result<String> {
         let number = self.write(|transaction| {
             let number = rows::insert(transaction, run)?;
             checksums::seal(transaction, number)?;

@@ -3,6 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::connection::{
     Connection, Connections, ProxyDestination, Route, connect_by_socks, resolve,
 };
@@ -11,7 +14,7 @@ use super::head::{self, HEAD_LIMIT, Head};
 use super::limits::Timeouts;
 use super::proxy::{self, ProxyServer, Socks};
 use super::settings::{Settings, system_tls};
-use super::url::{Url, base64};
+use super::url::Url;
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
 use crate::wait::WaitMode;
@@ -283,8 +286,10 @@ async fn tunnel(
 ) -> Result<()> {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let to = format!("{host}:{}", url.port);
-    let credentials =
-        proxy.user.as_ref().map(|user| format!("Proxy-Authorization: Basic {}\r\n", base64(user)));
+    let credentials = proxy
+        .user
+        .as_ref()
+        .map(|user| format!("Proxy-Authorization: Basic {}\r\n", STANDARD.encode(user)));
     let credentials = credentials.unwrap_or_default();
     let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n");
     connection.write(request.as_bytes()).await?;

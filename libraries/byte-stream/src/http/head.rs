@@ -1,6 +1,8 @@
 //! Parses the head of a response, with its dates and content encoding, and validates the fields
 //! about the body. It does no I/O.
 
+use std::time::UNIX_EPOCH;
+
 use percent_encoding::{AsciiSet, percent_encode};
 
 use super::framing::{ChunkPosition, Frame};
@@ -260,49 +262,14 @@ impl Response {
     }
 }
 
-// Dates of HTTP (RFC 9110, 5.6.7).
-
-const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-
-/// The seconds since 1970 of a date in any of the three formats.
+/// The seconds since 1970 of a date in any of the three formats (RFC 9110, 5.6.7).
 fn parse_date(text: &str) -> Option<u64> {
-    let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
-    // `Sun, 06 Nov 1994 08:49:37 GMT`, and two that are obsolete: `Sunday, 06-Nov-94 08:49:37 GMT`
-    // and `Sun Nov  6 08:49:37 1994`.
-    let ([_, day, month, year, time, "GMT"] | [_, month, day, time, year]) = *words.as_slice()
-    else {
-        return None;
+    let seconds = |text: &str| {
+        let at = httpdate::parse_http_date(text).ok()?;
+        Some(at.duration_since(UNIX_EPOCH).ok()?.as_secs())
     };
-    let month = MONTHS.find(month).filter(|at| at % 3 == 0 && month.len() == 3)? as u64 / 3;
-    let (day, year) = (number(day, 31)?, number(year, 9999)?);
-    let year = match year {
-        0..70 => 2000 + year,
-        70..100 => 1900 + year,
-        _ => year,
-    };
-    let (hour, rest) = time.split_once(':')?;
-    let (minute, second) = rest.split_once(':')?;
-    // A minute may have a leap second.
-    let (hour, minute, second) = (number(hour, 23)?, number(minute, 59)?, number(second, 60)?);
-    if day == 0 || year < 1970 {
-        return None;
-    }
-    Some(((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-fn number(text: &str, most: u64) -> Option<u64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| is_number && *number <= most)
-}
-
-/// The days from 1970-01-01 to this one; months count from 0.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    // A year that begins in March has its leap day at its end.
-    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let of_months = (153 * month + 2) / 5;
-    // 719469 days lie between the first of March of year 0 and 1970-01-01, whose number is 1.
-    365 * year + leap_days + of_months + day - 719_469
+    // A minute may have a leap second, which httpdate refuses.
+    seconds(text).or_else(|| Some(seconds(&text.replacen(":60 ", ":59 ", 1))? + 1))
 }
 
 /// The value of `Content-Encoding`: how the bytes of a body are encoded.
@@ -437,6 +404,8 @@ mod date_tests {
         check("Sun Nov  6 08:49:37 1994", Some(784_111_777));
         check("Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
         check("Thu, 29 Feb 2024 23:59:60 GMT", Some(1_709_251_200));
+        check("Thursday, 29-Feb-24 23:59:60 GMT", Some(1_709_251_200));
+        check("Thu Feb 29 23:59:60 2024", Some(1_709_251_200));
         check("Fri, 31 Dec 9999 23:59:59 GMT", Some(253_402_300_799));
     }
 
@@ -453,6 +422,10 @@ mod date_tests {
             "Sun, +6 Nov 1994 08:49:37 GMT",
             "Sun, 06 Nov 1969 08:49:37 GMT",
             "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:60:37 GMT",
+            "Sun, 06 Nov 1994 08:49:61 GMT",
+            "Thu, 30 Feb 2023 08:49:37 GMT",
+            "Mon, 06 Nov 1994 08:49:37 GMT",
             "Sun, 06 Nov 1994 08:49 GMT",
         ] {
             check(text, None);

@@ -3,11 +3,13 @@
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::connection::Connections;
 use super::head::is_strong;
 use super::proxy::Proxy;
 use super::settings::tls_with;
-use super::url::base64;
 use crate::{Options, Result};
 
 /// Options of HTTP, which have no effect on local inputs.
@@ -41,7 +43,7 @@ impl Options {
     /// let options = byte_stream::Stream::options().basic_auth("user", "password");
     /// ```
     pub fn basic_auth(mut self, user: &str, password: &str) -> Options {
-        let credentials = base64(format!("{user}:{password}").as_bytes());
+        let credentials = STANDARD.encode(format!("{user}:{password}"));
         self.http.authorization = Some(format!("Basic {credentials}"));
         self
     }

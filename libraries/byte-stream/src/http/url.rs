@@ -1,6 +1,8 @@
 //! Parses URLs of HTTP and resolves redirects, both as browsers do (the URL Standard), and finds
 //! the credentials for a host. Other schemes are errors.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use url::{ParseError, Position};
 
 use crate::{Error, ErrorKind, Result};
@@ -86,7 +88,7 @@ impl Url {
     pub(crate) fn basic(&self) -> Option<String> {
         self.user.as_ref().map(|user| {
             let colon: &[u8] = if user.contains(&b':') { b"" } else { b":" };
-            base64(&[user, colon].concat())
+            STANDARD.encode([user, colon].concat())
         })
     }
 }
@@ -216,22 +218,6 @@ impl<'a> NetrcWords<'a> {
         let line = 1 + before.matches('\n').count();
         Error::new(ErrorKind::InvalidUse, format!("the netrc file, line {line}: {what}"))
     }
-}
-
-/// RFC 4648, with padding. Used for credentials only, so it need not be fast.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let known = i <= three.len();
-            let letter = ALPHABET[(bits >> (18 - 6 * i) & 63) as usize];
-            text.push(if known { char::from(letter) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -370,17 +356,5 @@ mod netrc_tests {
         check("machine host\nlogin", "the netrc file, line 2: nothing follows `login`");
         let open = "the netrc file, line 2: a quotation mark is not closed";
         check("machine host\npassword \"x\\", open);
-    }
-}
-
-#[cfg(test)]
-mod base64_tests {
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
-        {
-            assert_eq!(super::base64(bytes.as_bytes()), text);
-        }
     }
 }

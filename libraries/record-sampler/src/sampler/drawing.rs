@@ -5,17 +5,60 @@ use std::io::Write;
 use super::{Amount, DrawnRecords, Sampler, Stats};
 use crate::draw::{Partition, Quota, RecordShare, StratumSizes, shares};
 use crate::fetch::{FetchMethod, Ranks, fetch_places, probe};
-use crate::input::Population;
+use crate::input::{Column, Population};
 use crate::random::Rng;
-use crate::random_access::{self, IndexedPopulation, too_few};
+use crate::random_access::{self, IndexedPopulation, RankAccess, too_few};
 use crate::shuffle::{MappedShuffler, Shuffle, Shuffler};
 use crate::sink::{Output, PartSink, Place, RecordSink, Sink, WithProbability};
-use crate::{Result, streaming, work};
+use crate::{Format, Result, streaming, work};
 
 /// More threads do not make a random order faster.
 const MOST_THREADS: usize = 8;
 
+/// The way in which records are drawn.
+enum DrawingPath<'a> {
+    /// Lines are found from random places, and not counted.
+    Probe { min_len: u32 },
+    /// Whole groups, by a column.
+    Groups(&'a Column),
+    /// Each record has a number of its own.
+    Sketch,
+    /// Every record is looked at, or they pass by once.
+    OnePass,
+    /// The records are counted, and those with the drawn ranks are fetched.
+    Ranks(RankAccess),
+}
+
 impl Sampler {
+    /// The only place where it is decided how records are drawn.
+    fn path(&self, population: &Population) -> DrawingPath<'_> {
+        if let FetchMethod::Probe { min_len } = self.method {
+            return DrawingPath::Probe { min_len };
+        }
+        if let Some(column) = &self.groups {
+            return DrawingPath::Groups(column);
+        }
+        if self.is_mergeable || self.holds_strata(population) {
+            return DrawingPath::Sketch;
+        }
+        let is_in_files = population.files().is_some();
+        let is_rest = self.is_inverted && !matches!(self.amount, Amount::Share(_));
+        let must_be_counted = is_rest || self.is_systematic || self.share.is_some();
+        let is_one_pass = self.key.is_some()
+            || self.weight.is_some()
+            || self.method == FetchMethod::Stream
+            || !is_in_files && !(must_be_counted && population.can_be_reread());
+        if is_one_pass {
+            return DrawingPath::OnePass;
+        }
+        DrawingPath::Ranks(match population.format {
+            _ if !is_in_files => RankAccess::Scanned,
+            Format::Fixed(len) => RankAccess::Fixed(len),
+            format if format.lines_each().is_some() => RankAccess::Lines,
+            _ => RankAccess::Scanned,
+        })
+    }
+
     /// Writes the chosen records, and the header before them if there is one. Text that ends
     /// without a line end gets one. Records that were written before an error are not a sample.
     ///
@@ -43,16 +86,12 @@ impl Sampler {
         } else {
             sink
         };
-        let result = if let FetchMethod::Probe { min_len } = self.method {
-            self.probe(population, min_len, sink)
-        } else if let Some(column) = &self.groups {
-            streaming::write_groups(self, population, column, sink)
-        } else if self.is_mergeable || self.holds_strata(population) {
-            self.write_mergeable(population, sink)
-        } else if self.is_one_pass(population) {
-            streaming::write(self, population, sink)
-        } else {
-            self.write_ranked(population, sink)
+        let result = match self.path(population) {
+            DrawingPath::Probe { min_len } => self.probe(population, min_len, sink),
+            DrawingPath::Groups(column) => streaming::write_groups(self, population, column, sink),
+            DrawingPath::Sketch => self.write_mergeable(population, sink),
+            DrawingPath::OnePass => streaming::write(self, population, sink),
+            DrawingPath::Ranks(access) => self.write_ranked(access, population, sink),
         };
         let (stats, note) = population.unless_changed(result)?;
         Ok(Stats { note, ..stats })
@@ -114,12 +153,18 @@ impl Sampler {
         let format = population.format;
         let mut outputs: Vec<Output<'_>> =
             outs.iter_mut().map(|out| Output::new(*out, format)).collect();
-        let result = if let Some(column) = &self.key {
-            streaming::split_strata(self, population, column, weights, &mut outputs)
-        } else if self.is_one_pass(population) {
-            streaming::split(self, population, weights, &mut outputs)
-        } else {
-            self.split_ranked(population, weights, &mut outputs)
+        let result = match (self.path(population), &self.key) {
+            (_, Some(column)) => {
+                streaming::split_strata(self, population, column, weights, &mut outputs)
+            }
+            (DrawingPath::Ranks(access), None) => {
+                self.split_ranked(access, population, weights, &mut outputs)
+            }
+            // All lines are taken, so that they are counted.
+            (DrawingPath::Probe { .. }, None) => {
+                self.split_ranked(RankAccess::Lines, population, weights, &mut outputs)
+            }
+            (_, None) => streaming::split(self, population, weights, &mut outputs),
         };
         let (stats, note) = population.unless_changed(result)?;
         let stats = Stats { note, ..stats };
@@ -132,11 +177,12 @@ impl Sampler {
 
     fn split_ranked(
         &self,
+        access: RankAccess,
         population: &mut Population,
         weights: &[f64],
         outputs: &mut [Output<'_>],
     ) -> Result<Stats> {
-        let mut ranked = IndexedPopulation::new(self, population)?;
+        let mut ranked = IndexedPopulation::new(self, access, population)?;
         for output in outputs.iter_mut() {
             output.header(&ranked.header)?;
         }
@@ -177,22 +223,13 @@ impl Sampler {
         Ok(stats)
     }
 
-    fn is_one_pass(&self, population: &Population) -> bool {
-        self.key.is_some()
-            || self.weight.is_some()
-            || self.method == FetchMethod::Stream
-            || population.files().is_none() && !self.needs_ranks(population)
-    }
-
-    /// Whether the records must be counted first, and can be.
-    fn needs_ranks(&self, population: &Population) -> bool {
-        let is_rest = self.is_inverted && !matches!(self.amount, Amount::Share(_));
-        let is_counted = is_rest || self.is_systematic || self.share.is_some();
-        is_counted && population.can_be_reread()
-    }
-
-    fn write_ranked(&self, population: &mut Population, sink: &mut dyn Sink) -> Result<Stats> {
-        let mut ranked = IndexedPopulation::new(self, population)?;
+    fn write_ranked(
+        &self,
+        access: RankAccess,
+        population: &mut Population,
+        sink: &mut dyn Sink,
+    ) -> Result<Stats> {
+        let mut ranked = IndexedPopulation::new(self, access, population)?;
         sink.header(&ranked.header)?;
         sink.set_probabilities(self.inclusion(ranked.total));
         let (ranks, expected) = random_access::ranks(self, ranked.total)?;
@@ -214,9 +251,7 @@ impl Sampler {
         let reason = "requested; lines are not counted".to_owned();
         Ok(Stats { seen: None, taken: 0, bytes_read, method: self.method, reason, note: None })
     }
-}
 
-impl Sampler {
     /// The number of records to draw of each stratum. `sizes` counts the records, if that is
     /// needed.
     pub(crate) fn quota(&self, sizes: impl FnOnce() -> Result<StratumSizes>) -> Result<Quota> {

@@ -208,11 +208,9 @@ impl Sampler {
     pub fn probability(p: f64) -> Sampler {
         Sampler::new(Amount::Share(p))
     }
-}
 
-// Options for choosing and fetching records.
+    // Options for choosing and fetching records.
 
-impl Sampler {
     /// Sets the seed, which is 0 by default.
     ///
     /// ```
@@ -509,11 +507,9 @@ impl Sampler {
         self.watch = ProgressGate(Some(Arc::new(on_progress)));
         self
     }
-}
 
-// The validation of a request.
+    // The validation of a request.
 
-impl Sampler {
     fn check(&self, population: &Population) -> Result<()> {
         let bad = |text: &str| Err(Error::new(ErrorKind::BadRequest, text));
         self.check_amount()?;

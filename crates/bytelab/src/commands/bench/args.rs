@@ -13,7 +13,6 @@ use report::TableOptions;
 use report::export::{self, ExportFormat, ExportOptions};
 use tools::atomic_file::AtomicFile;
 
-use super::definition::Failures;
 use crate::commands::export::{named, parameters, print_notes};
 use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use crate::commands::output::{OutputArgs, TableArgs, own_metrics};
@@ -282,6 +281,14 @@ fn metric(text: &str) -> Result<(String, String), &'static str> {
         }
         _ => Err("write NAME=REGEX, such as 'rps=(\\d+) requests/s'"),
     }
+}
+
+/// The failed runs of a command that count all the same.
+#[derive(Clone)]
+pub(super) enum Failures {
+    All,
+    /// Those with these exit codes.
+    Codes(Vec<i32>),
 }
 
 fn failures(text: &str) -> Result<Failures, &'static str> {

@@ -2,14 +2,14 @@
 //! becomes words or a script.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use measure::experiment::LeftProcesses;
+use experiments::custom::file::{At, HookScript, HookTable, MethodTable, ShellWord, Words};
+use model::template::escape;
 
-use super::args::BenchArgs;
-use super::definition::{AtRevision, BenchMethod, Failures, Script};
+use super::args::{BenchArgs, Failures};
 use super::input::absolute_path;
 use super::parameters::{Parameter, ParameterValues, combinations, has, substitute};
 use super::programs::{REV, Revision, TREE, of_worktree};
@@ -19,11 +19,26 @@ use crate::commands::note;
 pub(super) struct Commands {
     pub(super) methods: Vec<BenchMethod>,
     /// Variables of all commands and hooks.
-    pub(super) env: Vec<(String, String)>,
-    pub(super) setup: Option<Script>,
-    pub(super) cleanup: Option<Script>,
+    pub(super) env: BTreeMap<String, At<String>>,
+    pub(super) setup: Option<At<HookScript>>,
+    pub(super) cleanup: Option<At<HookScript>>,
     /// The names of the commands that a shell runs, unless one was named, each with its reason.
     for_shell: Vec<(String, String)>,
+}
+
+/// A command with its hooks, its streams and its environment.
+pub(super) struct BenchMethod {
+    /// As it is in the file: names in braces are escaped.
+    pub(super) table: MethodTable,
+    /// No key of the file: its worktree is removed after the run.
+    pub(super) revision: Option<AtRevision>,
+}
+
+/// The revision whose program a command runs.
+pub(super) struct AtRevision {
+    pub(super) index: usize,
+    /// The command as it was typed, without the name of the revision.
+    pub(super) command: String,
 }
 
 impl Commands {
@@ -58,15 +73,9 @@ impl Commands {
             around.env.iter().cloned().partition(|(_, value): &(_, String)| has_parameter(value));
         let mut builder = MethodBuilder {
             shell: &shell,
-            input: input.map(str::to_owned),
+            args,
+            input: input.map(escape),
             env: own_env,
-            copies: args.runs.parallel,
-            leaves: match (around.wait_for_all, around.keep_running) {
-                (true, _) => LeftProcesses::WaitedFor,
-                (_, true) => LeftProcesses::Kept,
-                _ => LeftProcesses::Ended,
-            },
-            failures: around.ignore_failure.clone().unwrap_or(Failures::None),
             revisions,
             is_one_command: typed.len() == 1,
             methods: Vec::new(),
@@ -90,8 +99,9 @@ impl Commands {
             }
         }
         let once = |flag, text: &Option<String>| once(flag, text.as_deref(), &all, &shell);
+        let env = env.into_iter().map(|(name, value): (String, String)| (name, escape(&value)));
         Ok(Commands {
-            env,
+            env: unique("--env", env)?,
             setup: once("--setup", &around.setup)?,
             cleanup: once("--cleanup", &around.cleanup)?,
             methods: builder.methods,
@@ -113,12 +123,10 @@ impl Commands {
 }
 
 struct MethodBuilder<'a> {
+    args: &'a BenchArgs,
     shell: &'a Shell,
     input: Option<String>,
     env: Vec<(String, String)>,
-    copies: Option<u32>,
-    leaves: LeftProcesses,
-    failures: Failures,
     revisions: &'a [Revision],
     /// Whether it goes without saying which command it is.
     is_one_command: bool,
@@ -140,36 +148,42 @@ impl MethodBuilder<'_> {
         let text = typed.text(&shown)?;
         let command = self.command(typed, values)?;
         let hook = |flag: &str, text: Option<&str>| {
-            let hook = |text: &str| script(&substitute(text, values), self.shell);
+            let hook = |text: &str| script(&substitute(text, values), self.shell).map(hook_of);
             text.map(hook).transpose().with_context(|| flag.to_owned())
         };
         let revision = self.revision(typed, &shown)?;
         let name = self.name(typed, revision.as_ref(), &shown, &text);
-        let method = BenchMethod {
-            name: String::new(),
-            command,
-            prepare: hook("--prepare", typed.prepare)?,
-            conclude: hook("--conclude", typed.conclude)?,
-            input: self.input.clone(),
-            output: typed.output.map(|output| output_of(output, values)).transpose()?,
-            env: self
-                .env
-                .iter()
-                .map(|(key, text)| (key.clone(), substitute(text, values)))
-                .collect(),
-            copies: self.copies,
-            leaves: self.leaves,
-            failures: self.failures.clone(),
-            parameters: shown
-                .iter()
-                .map(|(key, text)| (line_of(key), (*text).to_owned()))
-                .collect(),
-            revision,
-        };
-        if let (Shell::IfNeeded, Script::Shell(..)) = (self.shell, &method.command) {
+        if let (Shell::IfNeeded, Words::Text(_)) = (self.shell, &command.command) {
             self.for_shell.push((name.clone(), needs_shell_for(&text).unwrap_or_default()));
         }
-        self.methods.push(BenchMethod { name, ..method });
+        let around = &self.args.commands_around;
+        let HookTable { command, shell } = escaped(command);
+        let output = |text: &str| output_of(text, values).map(|text| At::new(escape(&text)));
+        let env = self.env.iter();
+        let env = env.map(|(name, text)| (name.clone(), escape(&substitute(text, values))));
+        let parameters = shown.iter().map(|(name, text)| (line_of(name), (*text).to_owned()));
+        let table = MethodTable {
+            name: At::new(name),
+            command: Some(At::new(command)),
+            shell,
+            prepare: hook("--prepare", typed.prepare)?,
+            conclude: hook("--conclude", typed.conclude)?,
+            input: self.input.clone().map(At::new),
+            output: typed.output.map(output).transpose()?,
+            copies: self.args.runs.parallel.map(At::new),
+            wait_for_all: around.wait_for_all,
+            keep_running: around.keep_running,
+            ignore_failure: matches!(around.ignore_failure, Some(Failures::All)),
+            exit_codes: match &around.ignore_failure {
+                Some(Failures::Codes(codes)) => Some(At::new(codes.clone())),
+                Some(Failures::All) | None => None,
+            },
+            default: true,
+            env: unique("--env", env)?,
+            parameters: parameters.collect(),
+            ..MethodTable::default()
+        };
+        self.methods.push(BenchMethod { table, revision });
         Ok(())
     }
 
@@ -192,7 +206,7 @@ impl MethodBuilder<'_> {
             || self.env.iter().any(|(_, text)| has(text, parameter))
     }
 
-    fn command(&self, typed: &CommandLine<'_>, values: &ParameterValues<'_>) -> Result<Script> {
+    fn command(&self, typed: &CommandLine<'_>, values: &ParameterValues<'_>) -> Result<HookTable> {
         match typed.command {
             CommandText::Whole(text) => {
                 let own = substitute(&typed.in_worktree(text), values);
@@ -203,7 +217,7 @@ impl MethodBuilder<'_> {
                     words.iter().map(|word| substitute(word, values)).collect();
                 ensure!(!own[0].trim().is_empty(), "the command after -- is empty");
                 own[0] = substitute(&typed.in_worktree(&words[0]), values);
-                Ok(Script::Words(own))
+                Ok(HookTable { command: Words::List(own), shell: ShellWord::default() })
             }
         }
     }
@@ -314,20 +328,48 @@ fn output_of(text: &str, values: &ParameterValues<'_>) -> Result<String> {
     }
 }
 
-/// The text as words, or as a script where it needs a shell.
-fn script(text: &str, shell: &Shell) -> Result<Script> {
+/// The text as words, or as a script where it needs a shell. Names in braces are not escaped yet.
+fn script(text: &str, shell: &Shell) -> Result<HookTable> {
     ensure!(!text.trim().is_empty(), "the command is empty");
-    match shell {
-        Shell::Always(shell) => Ok(Script::Shell(text.to_owned(), shell.clone())),
-        Shell::IfNeeded if needs_shell_for(text).is_some() => {
-            Ok(Script::Shell(text.to_owned(), None))
-        }
+    let shell = match shell {
+        Shell::Always(shell) => shell.clone(),
+        Shell::IfNeeded if needs_shell_for(text).is_some() => ShellWord::Default(true),
         Shell::IfNeeded | Shell::Never => {
             let words = shlex::split(text).context("a quote is not closed")?;
             ensure!(words.first().is_some_and(|word| !word.is_empty()), "the command is empty");
-            Ok(Script::Words(words))
+            return Ok(HookTable { command: Words::List(words), shell: ShellWord::default() });
         }
+    };
+    Ok(HookTable { command: Words::Text(text.to_owned()), shell })
+}
+
+/// The script with texts in which no name in braces is replaced.
+fn escaped(script: HookTable) -> HookTable {
+    let HookTable { command, shell } = script;
+    let command = match command {
+        Words::Text(text) => Words::Text(escape(&text)),
+        Words::List(words) => Words::List(words.iter().map(|word| escape(word)).collect()),
+    };
+    HookTable { command, shell }
+}
+
+fn hook_of(script: HookTable) -> At<HookScript> {
+    let table = escaped(script);
+    let is_plain = table.shell == ShellWord::default();
+    At::new(if is_plain { HookScript::Plain(table.command) } else { HookScript::Table(table) })
+}
+
+/// The values by their names, each of which is given once.
+pub(super) fn unique(
+    flag: &str,
+    values: impl IntoIterator<Item = (String, String)>,
+) -> Result<BTreeMap<String, At<String>>> {
+    let mut all = BTreeMap::new();
+    for (name, value) in values {
+        ensure!(!all.contains_key(&name), "{flag}: {name} is given twice");
+        all.insert(name, At::new(value));
     }
+    Ok(all)
 }
 
 /// A hook that is run once, or once for each of the different texts that the values make of it.
@@ -336,7 +378,7 @@ fn once(
     text: Option<&str>,
     all: &[ParameterValues<'_>],
     shell: &Shell,
-) -> Result<Option<Script>> {
+) -> Result<Option<At<HookScript>>> {
     let Some(text) = text else { return Ok(None) };
     let mut texts: Vec<String> = Vec::new();
     for values in all {
@@ -346,17 +388,20 @@ fn once(
         }
     }
     if let [text] = texts.as_slice() {
-        return script(text, shell).context(flag).map(Some);
+        return script(text, shell).context(flag).map(|script| Some(hook_of(script)));
     }
     let mut joined: Vec<String> = Vec::new();
     for text in &texts {
-        joined.push(match script(text, shell).context(flag)? {
-            Script::Words(words) => shlex::try_join(words.iter().map(String::as_str))?,
-            Script::Shell(text, _) => format!("(\n{text}\n)"),
+        joined.push(match script(text, shell).context(flag)?.command {
+            Words::List(words) => shlex::try_join(words.iter().map(String::as_str))?,
+            Words::Text(text) => format!("(\n{text}\n)"),
         });
     }
-    let shell = if let Shell::Always(shell) = shell { shell.clone() } else { None };
-    Ok(Some(Script::Shell(joined.join(" &&\n"), shell)))
+    let shell = match shell {
+        Shell::Always(shell) => shell.clone(),
+        Shell::IfNeeded | Shell::Never => ShellWord::Default(true),
+    };
+    Ok(Some(hook_of(HookTable { command: Words::Text(joined.join(" &&\n")), shell })))
 }
 
 /// A longer name is cut.
@@ -482,13 +527,12 @@ pub(super) fn is_used(args: &BenchArgs, name: &str) -> bool {
 // Whether a command that was typed as one text needs a shell, or is only words.
 
 /// How the text of a command becomes a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     /// /bin/sh where the text needs it.
     IfNeeded,
     Never,
-    /// This one for every text; `None` is /bin/sh.
-    Always(Option<String>),
+    /// This one for every text.
+    Always(ShellWord),
 }
 
 impl Shell {
@@ -496,8 +540,8 @@ impl Shell {
     pub(super) fn named(text: &str) -> Shell {
         match text {
             "none" => Shell::Never,
-            "default" | "sh" | "/bin/sh" => Shell::Always(None),
-            other => Shell::Always(Some(other.to_owned())),
+            "default" | "sh" | "/bin/sh" => Shell::Always(ShellWord::Default(true)),
+            other => Shell::Always(ShellWord::Named(other.to_owned())),
         }
     }
 }

@@ -3,26 +3,29 @@
 
 mod args;
 mod commands;
-mod definition;
 mod input;
 mod parameters;
 mod programs;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use analysis::{Analysis, analyze};
 use anstream::ColorChoice;
 use anyhow::{Result, anyhow, ensure};
+use experiments::custom::file::{
+    AnswerSource, AnswerTable, At, CacheWord, DataTable, ExperimentFile, HooksTable, PlanTable,
+};
 use experiments::{Catalogue, custom};
 use measure::launch::Stop;
 use model::param::Point;
 use model::run::{REVISIONS, Run, Warning};
+use model::template::escape;
 
 pub(crate) use self::args::BenchArgs;
 use self::args::{Exports, OutputStyle, RunsArgs};
-use self::commands::Commands;
-use self::definition::{BenchDefinition, string};
+use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};
 use self::programs::{Digests, Revision, Revisions};
 use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
@@ -50,8 +53,8 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         (Err(error), None) => return Err(error),
     };
     let commands = Commands::new(args, input.path.as_deref(), revisions)?;
-    let typed = definition(args, &commands)?;
-    let text = typed.text();
+    let file = file(args, &commands)?;
+    let text = file.to_toml()?;
     if args.results.toml {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
     let request = with_flags(request, args, commands.methods.len());
-    let request = with_programs(request, &typed, revisions, &stop)?;
+    let request = with_programs(request, &file, &commands, revisions, &stop)?;
     let reserved_names = context.experiments.reserved_names;
     let experiments = Catalogue { experiments: vec![experiment], reserved_names };
     let context = Context { store: context.store.clone(), experiments, ..*context };
@@ -93,15 +96,12 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
     let has_table = !args.shows_output()
         && matches!(args.results.style, OutputStyle::Auto | OutputStyle::Color)
         && io::stderr().is_terminal();
-    let time = match request.time {
-        // What the user did not ask for gives way to six runs.
-        TimeLimit::All(limit) if is_alone(args, methods) && args.runs.time.is_none() => {
-            TimeLimit::Rounds(limit)
-        }
-        time => time,
-    };
+    let alone = is_alone(args, methods).then_some(ALONE);
+    // What the user did not ask for gives way to six runs.
+    let limit = alone.map(|(_, time)| TimeLimit::Rounds(time));
     RunRequest {
-        time,
+        rounds: alone.map(|(rounds, _)| rounds).or(request.rounds),
+        time: limit.filter(|_| args.runs.time.is_none()).unwrap_or(request.time),
         seed: args.runs.seed,
         trace: args.runs.trace.clone(),
         needs_all: true,
@@ -117,16 +117,18 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
 /// What is known of the programs before they are measured.
 fn with_programs(
     mut request: RunRequest,
-    typed: &BenchDefinition,
+    file: &ExperimentFile,
+    commands: &Commands,
     revisions: &[Revision],
     stop: &Stop,
 ) -> Result<RunRequest> {
+    let methods = &commands.methods;
     let mut digests = Digests::new(stop);
     if !revisions.is_empty() {
-        let measured = programs::measured(typed, revisions, &mut digests);
+        let measured = programs::measured(methods, file, revisions, &mut digests);
         request.facts.insert(REVISIONS.to_owned(), serde_json::to_value(measured)?);
     }
-    let same = programs::same(typed, revisions, &mut digests);
+    let same = programs::same(methods, file, revisions, &mut digests);
     request.notes.extend(same.into_iter().map(Warning::noted));
     Ok(request)
 }
@@ -148,50 +150,60 @@ fn with_advice(error: anyhow::Error, args: &BenchArgs) -> anyhow::Error {
     if advice.is_empty() { error } else { anyhow!("{failed} ({})", advice.join("; ")) }
 }
 
-fn definition(args: &BenchArgs, commands: &Commands) -> Result<BenchDefinition> {
-    let dir = input::working_folder(args.commands_around.cwd.as_deref())?;
-    Ok(BenchDefinition {
-        dir,
+/// The experiment file of what was typed.
+fn file(args: &BenchArgs, commands: &Commands) -> Result<ExperimentFile> {
+    let question = match commands.methods.len() {
+        1 => "How long does this command take?",
+        _ => "Which of these commands is fastest?",
+    };
+    let data = args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?;
+    let data_file = |path: String| Some(At::new(escape(&path)));
+    let from = if args.streams.same_output { AnswerSource::Stdout } else { AnswerSource::None };
+    Ok(ExperimentFile {
+        name: Some(At::new("bench".to_owned())),
+        question: question.to_owned(),
+        dir: Some(At::new(input::working_folder(args.commands_around.cwd.as_deref())?)),
         env: commands.env.clone(),
-        plan: plan(args, commands.methods.len()),
-        data: args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?,
-        same_output: args.streams.same_output,
-        metrics: args.streams.metric.clone(),
-        setup: commands.setup.clone(),
-        cleanup: commands.cleanup.clone(),
-        methods: commands.methods.clone(),
+        plan: plan(args),
+        data: data.map(|path| DataTable { file: data_file(path), ..DataTable::default() }),
+        answer: AnswerTable { from: At::new(from), file: None },
+        metrics: unique("--metric", args.streams.metric.iter().cloned())?,
+        hooks: HooksTable {
+            setup: commands.setup.clone(),
+            cleanup: commands.cleanup.clone(),
+            ..HooksTable::default()
+        },
+        method: commands.methods.iter().map(|method| method.table.clone()).collect(),
+        ..ExperimentFile::default()
     })
 }
 
-/// The rounds and the time of one command: with no other to be compared with, nothing is ever
-/// decided.
-const ALONE: (u32, &str) = (1000, "3s");
+/// The rounds and the time of one command, which are no part of the experiment: with no other to be
+/// compared with, nothing is ever decided.
+const ALONE: (u32, Duration) = (1000, Duration::from_secs(3));
 
 fn is_alone(args: &BenchArgs, methods: usize) -> bool {
     methods == 1 && args.runs.runs.is_none() && args.runs.max_runs.is_none()
 }
 
-/// The keys of `[plan]`.
-fn plan(args: &BenchArgs, methods: usize) -> Vec<(&'static str, String)> {
+fn plan(args: &BenchArgs) -> PlanTable {
     let RunsArgs { warmup, runs, time, min_runs, max_runs, timeout, counting, cache, .. } =
         &args.runs;
-    let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(|n| n.to_string());
-    let alone = is_alone(args, methods).then_some(ALONE);
-    // Of one command, the rounds are fixed.
-    let rounds = runs.or(alone.map(|(rounds, _)| rounds));
-    let time = time.as_deref().or(alone.map(|(_, time)| time));
-    let timeout = timeout.map(|timeout| humantime::format_duration(timeout).to_string());
-    let keys = [
-        ("rounds", rounds.map(|n| n.to_string())),
+    let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(At::new);
+    PlanTable {
+        rounds: runs.map(At::new),
         // As many sessions, so that it is kept to exactly.
-        ("sessions", runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(|n| n.to_string())),
-        ("min_sessions", min_runs.map(|n| n.to_string())),
-        ("max_sessions", max_runs.map(|n| n.to_string())),
-        ("warm_up", number(warmup)),
-        ("counting", number(counting)),
-        ("time", time.map(string)),
-        ("sample_limit", timeout.map(|timeout| string(&timeout))),
-        ("cache", Some(string(cache.unwrap_or(CacheChoice::AsIs).word()))),
-    ];
-    keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+        sessions: runs.filter(|n| i64::from(*n) <= MOST_SESSIONS).map(At::new),
+        min_sessions: min_runs.map(At::new),
+        max_sessions: max_runs.map(At::new),
+        warm_up: number(warmup),
+        counting: number(counting),
+        time: time.clone().map(At::new),
+        sample_limit: timeout.map(|time| At::new(humantime::format_duration(time).to_string())),
+        cache: Some(match cache.unwrap_or(CacheChoice::AsIs) {
+            CacheChoice::Warm => CacheWord::Warm,
+            CacheChoice::Cold => CacheWord::Cold,
+            CacheChoice::AsIs => CacheWord::AsIs,
+        }),
+    }
 }

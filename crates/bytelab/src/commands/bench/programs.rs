@@ -9,13 +9,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use experiments::TemporaryFolder;
+use experiments::custom::file::{At, ExperimentFile, MethodTable, Words};
 use measure::launch::{self, RunError, Stop};
+use model::param::Point;
 use model::path_text::to_path;
 use model::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
+use model::template::fill;
 use sha2::{Digest, Sha256};
 
 use super::args::RevisionArgs;
-use super::definition::{AtRevision, BenchDefinition, BenchMethod, Script};
+use super::commands::{AtRevision, BenchMethod};
 use crate::git::describe;
 
 /// Further commands of one program are counted instead of named.
@@ -32,7 +35,8 @@ pub(super) struct Digests<'a> {
 
 /// The revisions, each with the methods whose programs are its own.
 pub(super) fn measured(
-    definition: &BenchDefinition,
+    methods: &[BenchMethod],
+    file: &ExperimentFile,
     revisions: &[Revision],
     digests: &mut Digests<'_>,
 ) -> Vec<MeasuredRevision> {
@@ -40,26 +44,31 @@ pub(super) fn measured(
         let mut of_revision = |method: &BenchMethod| {
             let AtRevision { index, command } = method.revision.as_ref()?;
             (*index == at).then(|| RevisionMethod {
-                name: method.name.clone(),
+                name: method.table.name.value.clone(),
                 command: command.clone(),
-                sha256: match definition.setup {
-                    None => files(&method.command, tree, digests),
+                sha256: match file.hooks.setup {
+                    None => files(&method.table, tree, digests),
                     // It may make them.
                     Some(_) => BTreeMap::new(),
                 },
             })
         };
-        let methods = definition.methods.iter().filter_map(&mut of_revision).collect();
+        let methods = methods.iter().filter_map(&mut of_revision).collect();
         MeasuredRevision { methods, ..measured.clone() }
     };
     revisions.iter().enumerate().map(&mut measured).collect()
 }
 
 /// The SHA-256 of each file below the folder that is a word of the command.
-fn files(command: &Script, folder: &str, digests: &mut Digests<'_>) -> BTreeMap<String, String> {
-    let words = match command {
-        Script::Words(words) => words.clone(),
-        Script::Shell(text, _) => shlex::split(text).unwrap_or_default(),
+fn files(
+    method: &MethodTable,
+    folder: &str,
+    digests: &mut Digests<'_>,
+) -> BTreeMap<String, String> {
+    let words = match command(method) {
+        Some(Words::List(words)) => words.iter().map(|word| unescaped(word)).collect(),
+        Some(Words::Text(text)) => shlex::split(&unescaped(text)).unwrap_or_default(),
+        None => Vec::new(),
     };
     let mut file = |word: &String| {
         let below = word.strip_prefix(folder)?.strip_prefix('/')?;
@@ -68,18 +77,29 @@ fn files(command: &Script, folder: &str, digests: &mut Digests<'_>) -> BTreeMap<
     words.iter().filter_map(&mut file).collect()
 }
 
+fn command(method: &MethodTable) -> Option<&Words> {
+    method.command.as_ref().map(|command| &command.value)
+}
+
+/// A text of the file as it was typed.
+fn unescaped(text: &str) -> String {
+    fill(text, &Point::default(), str::to_owned)
+}
+
 /// A sentence for each program that several commands run with the same arguments.
 pub(super) fn same(
-    definition: &BenchDefinition,
+    methods: &[BenchMethod],
+    file: &ExperimentFile,
     revisions: &[Revision],
     digests: &mut Digests<'_>,
 ) -> Vec<String> {
     let mut programs: Vec<(CommandProgram, Vec<&str>)> = Vec::new();
-    for method in &definition.methods {
-        let program = CommandProgram::of_method(method, definition, revisions);
+    for method in methods {
+        let program = CommandProgram::of_method(method, file, revisions);
+        let name = method.table.name.value.as_str();
         match programs.iter_mut().find(|(known, _)| known.is_same(&program, digests)) {
-            Some((_, names)) => names.push(&method.name),
-            None => programs.push((program, vec![&method.name])),
+            Some((_, names)) => names.push(name),
+            None => programs.push((program, vec![name])),
         }
     }
     let several = programs.iter().filter(|(_, names)| names.len() > 1);
@@ -101,44 +121,47 @@ struct CommandProgram {
     /// Its file, if it is known.
     file: Option<PathBuf>,
     /// The rest of the method: the arguments, the hooks, the streams.
-    rest: BenchMethod,
+    rest: MethodTable,
 }
 
 impl CommandProgram {
     fn of_method(
         method: &BenchMethod,
-        definition: &BenchDefinition,
+        file: &ExperimentFile,
         revisions: &[Revision],
     ) -> CommandProgram {
-        let (word, arguments) = match &method.command {
-            Script::Words(words) => {
+        let BenchMethod { table, revision } = method;
+        let (word, arguments) = match command(table) {
+            Some(Words::List(words)) => {
                 let (program, arguments) = words.split_first().unzip();
                 let arguments = arguments.unwrap_or_default().to_vec();
-                (program.cloned().unwrap_or_default(), Script::Words(arguments))
+                (program.map(String::as_str).unwrap_or_default(), Some(Words::List(arguments)))
             }
-            Script::Shell(text, shell) => {
-                let tree = method.revision.as_ref().map(|at| &revisions[at.index].tree);
+            Some(Words::Text(text)) => {
+                let tree = revision.as_ref().map(|at| &revisions[at.index].tree);
                 let (word, rest) = tree.and_then(|tree| split_in(text, tree)).unwrap_or(("", text));
-                (word.to_owned(), Script::Shell(rest.to_owned(), shell.clone()))
+                (word, Some(Words::Text(rest.to_owned())))
             }
+            None => ("", None),
         };
-        let rest = BenchMethod {
-            name: String::new(),
-            command: arguments,
-            parameters: Vec::new(),
-            revision: None,
-            ..method.clone()
+        let word = unescaped(word);
+        let rest = MethodTable {
+            name: At::default(),
+            command: arguments.map(At::new),
+            parameters: BTreeMap::new(),
+            ..table.clone()
         };
-        let mut variables = method.env.iter().chain(&definition.env);
-        let file = match Path::new(&definition.dir).join(to_path(&word)) {
+        let dir = file.dir.as_ref().map_or("", |dir| &dir.value);
+        let mut variables = table.env.keys().chain(file.env.keys());
+        let program = match Path::new(dir).join(to_path(&word)) {
             // It may make the program.
-            _ if definition.setup.is_some() => None,
-            file if word.contains('/') => Some(file),
+            _ if file.hooks.setup.is_some() => None,
+            path if word.contains('/') => Some(path),
             // The command finds its program elsewhere than the lab.
-            _ if variables.any(|(name, _)| name == "PATH") => None,
+            _ if variables.any(|name| name == "PATH") => None,
             _ => installed(&word),
         };
-        CommandProgram { word, file, rest }
+        CommandProgram { word, file: program, rest }
     }
 
     /// Whether their files have equal bytes. One file of two names may be two programs, as gzip and
@@ -355,40 +378,38 @@ fn ended<T>(ended: Result<T, RunError>) -> Result<T> {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use measure::experiment::LeftProcesses;
+    use experiments::custom::file::{HookScript, HooksTable, ShellWord};
 
     use super::*;
-    use crate::commands::bench::definition::Failures;
 
-    fn words(text: &str) -> Script {
-        Script::Words(text.split(' ').map(str::to_owned).collect())
+    fn words(text: &str) -> Words {
+        Words::List(text.split(' ').map(str::to_owned).collect())
     }
 
-    fn method(name: &str, command: Script) -> BenchMethod {
-        BenchMethod {
-            name: name.to_owned(),
-            command,
-            prepare: None,
-            conclude: None,
-            input: None,
-            output: None,
-            env: Vec::new(),
-            copies: None,
-            leaves: LeftProcesses::default(),
-            failures: Failures::None,
-            parameters: Vec::new(),
-            revision: None,
+    fn method(name: &str, command: Words) -> MethodTable {
+        MethodTable {
+            name: At::new(name.to_owned()),
+            shell: ShellWord::Default(matches!(command, Words::Text(_))),
+            command: Some(At::new(command)),
+            ..MethodTable::default()
         }
     }
 
-    fn check(dir: &Path, methods: Vec<BenchMethod>, expected: &[&str]) {
-        let dir = dir.to_str().unwrap().to_owned();
-        check_in(&BenchDefinition { dir, methods, ..BenchDefinition::default() }, expected);
+    fn hook(text: &str) -> Option<At<HookScript>> {
+        Some(At::new(HookScript::Plain(words(text))))
     }
 
-    fn check_in(definition: &BenchDefinition, expected: &[&str]) {
+    fn check(dir: &Path, methods: Vec<MethodTable>, expected: &[&str]) {
+        check_with(HooksTable::default(), dir, methods, expected);
+    }
+
+    fn check_with(hooks: HooksTable, dir: &Path, methods: Vec<MethodTable>, expected: &[&str]) {
         let end = " run the same program with the same arguments";
-        let found = same(definition, &[], &mut Digests::new(&Stop::default()));
+        let dir = Some(At::new(dir.to_str().unwrap().to_owned()));
+        let file = ExperimentFile { dir, hooks, ..ExperimentFile::default() };
+        let method = |table| BenchMethod { table, revision: None };
+        let methods: Vec<BenchMethod> = methods.into_iter().map(method).collect();
+        let found = same(&methods, &file, &[], &mut Digests::new(&Stop::default()));
         let found: Vec<&str> = found.iter().map(|line| line.strip_suffix(end).unwrap()).collect();
         assert_eq!(found, expected);
     }
@@ -409,10 +430,9 @@ mod tests {
         check(dir, of(&["./d", "./e"]), &[]);
         check(dir, of(&["./d", ".//d"]), &["./d and .//d"]);
         check(dir, of(&["sh x", "/bin/sh x"]), &["sh x and /bin/sh x"]);
-        let six: Vec<BenchMethod> =
-            (1..7).map(|n| method(&n.to_string(), words("./a x"))).collect();
+        let six = (1..7).map(|n| method(&n.to_string(), words("./a x"))).collect();
         check(dir, six, &["1, 2, 3, 4 and 2 more"]);
-        let shell = |text: &str| method(text, Script::Shell("a | b".to_owned(), None));
+        let shell = |text: &str| method(text, Words::Text("a | b".to_owned()));
         check(dir, vec![shell("1"), shell("2")], &["1 and 2"]);
         check(dir, vec![shell("1"), command("a | b")], &[]);
     }
@@ -424,13 +444,9 @@ mod tests {
             std::fs::write(directory.path().join(name), "one").unwrap();
         }
         let names = [("1", "./a"), ("2", "./b"), ("3", "./a")];
-        let definition = BenchDefinition {
-            dir: directory.path().to_str().unwrap().to_owned(),
-            setup: Some(words("make b")),
-            methods: names.map(|(name, text)| method(name, words(text))).to_vec(),
-            ..BenchDefinition::default()
-        };
-        check_in(&definition, &["1 and 3"]);
+        let methods = names.map(|(name, text)| method(name, words(text))).to_vec();
+        let hooks = HooksTable { setup: hook("make b"), ..HooksTable::default() };
+        check_with(hooks, directory.path(), methods, &["1 and 3"]);
     }
 
     #[test]
@@ -455,13 +471,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let plain = || method("plain", words("./x"));
         for other in [
-            BenchMethod { prepare: Some(words("a")), ..plain() },
-            BenchMethod { output: Some("pipe".to_owned()), ..plain() },
-            BenchMethod { env: vec![("A".to_owned(), "b".to_owned())], ..plain() },
+            MethodTable { prepare: hook("a"), ..plain() },
+            MethodTable { output: Some(At::new("pipe".to_owned())), ..plain() },
+            MethodTable {
+                env: BTreeMap::from([("A".to_owned(), At::new("b".to_owned()))]),
+                ..plain()
+            },
         ] {
             check(directory.path(), vec![plain(), other], &[]);
         }
-        let named = BenchMethod { parameters: vec![("n".to_owned(), "1".to_owned())], ..plain() };
+        let parameters = BTreeMap::from([("n".to_owned(), "1".to_owned())]);
+        let named = MethodTable { parameters, ..plain() };
         check(directory.path(), vec![plain(), named], &["plain and plain"]);
     }
 
@@ -474,14 +494,11 @@ mod tests {
         let expected = BTreeMap::from([("x".to_owned(), abc.to_owned())]);
         let stop = Stop::default();
         let mut digests = Digests::new(&stop);
-        assert_eq!(
-            files(&words(&format!("{dir}/x {dir} {dir}/nosuch {dir}x")), dir, &mut digests),
-            expected
-        );
-        let script = Script::Shell(format!("cat {dir}/x | {dir}/x; '"), None);
-        assert_eq!(files(&script, dir, &mut digests), BTreeMap::new(), "it cannot be split");
-        let script = Script::Shell(format!("cat {dir}/x | wc"), None);
-        assert_eq!(files(&script, dir, &mut digests), expected);
+        let mut files = |command: Words| files(&method("a", command), dir, &mut digests);
+        assert_eq!(files(words(&format!("{dir}/x {dir} {dir}/nosuch {dir}x"))), expected);
+        let script = Words::Text(format!("cat {dir}/x | {dir}/x; '"));
+        assert_eq!(files(script), BTreeMap::new(), "it cannot be split");
+        assert_eq!(files(Words::Text(format!("cat {dir}/x | wc"))), expected);
         assert_eq!(split_in(" /t/x 1>y", "/t"), Some(("/t/x", " 1>y")));
         assert_eq!(split_in("/tx 1", "/t"), None);
     }

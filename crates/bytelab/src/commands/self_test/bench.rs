@@ -9,9 +9,7 @@ use measure::{MeasureJob, Record, RunProgress, measure};
 use model::param::Point;
 use model::run::{CacheState, Cell, Design, Plan, Run};
 
-use crate::measuring::{
-    NewRun, PreparedRun, ProgressDisplay, ProgressMode, RunOrigin, prepare_run,
-};
+use crate::measuring::{PreparedRun, ProgressDisplay, ProgressMode, prepare_run};
 
 /// For one run of the A/A test: sets of processes, and rounds of each.
 pub(super) const AA: (u32, u32) = (10, 3);
@@ -106,10 +104,10 @@ impl Bench {
             ..Plan::default()
         };
         let points = vec![Point::default()];
-        let new = NewRun { points, plan, label: None, notes: Vec::new() };
+        let new = Run { points, plan, ..Run::default() };
         let mut line = ProgressLine(ProgressDisplay::new(ProgressMode::Step));
         // Other processes of the self-test run at the same time, so no orphans are adopted.
-        let mut prepared = prepare_run(job, RunOrigin::New(new), None, &line.0, &self.stop)?;
+        let mut prepared = prepare_run(job, new, None, &line.0, &self.stop)?;
         let mut launcher = prepared.launcher(&self.stop)?;
         let PreparedRun { job, run, data, .. } = &mut prepared;
         measure(job, run, data, &mut launcher, &mut line, &self.stop)?;

@@ -62,8 +62,8 @@ fn its_hints_are_understood_too() {
 fn an_unknown_key_is_reported_with_what_was_meant() {
     refused(
         "qestion = 'x'\n",
-        "1: qestion: there is no such key; did you mean question? allowed are name, dir, env, question, \
-         param, data, plan, answer, metrics, primary_metrics, view, hooks, method, threshold",
+        "1: qestion: there is no such key; did you mean question? allowed are name, question, dir, env, \
+         param, plan, data, answer, metrics, primary_metrics, view, hooks, method, threshold",
     );
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::file::File;
+use super::super::file::ExperimentFile;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
 
 fn generated() -> String {
     let settings = schemars::generate::SchemaSettings::draft07();
-    let schema = settings.into_generator().into_root_schema_for::<File>();
+    let schema = settings.into_generator().into_root_schema_for::<ExperimentFile>();
     serde_json::to_string_pretty(&schema).unwrap() + "\n"
 }
 
@@ -87,7 +87,7 @@ fn is(word: &Value, value: &Value) -> bool {
 /// Whether the parser accepts it; the schema must agree.
 fn check(text: &str) -> bool {
     let root: Value = serde_json::from_str(&generated()).unwrap();
-    let parsed = toml::from_str::<File>(text).is_ok();
+    let parsed = toml::from_str::<ExperimentFile>(text).is_ok();
     let as_json = toml::from_str::<Value>(text).unwrap();
     assert_eq!(allows(&root, &root, &as_json), parsed, "{text}");
     parsed

@@ -1,25 +1,17 @@
 mod sequential;
 
 use super::limit::TIMES_AT_MOST;
+use super::roster::slow;
 use super::*;
 use crate::context::RunProgress;
 
 const LIMIT_NS: u64 = 30_000_000_000;
 
 fn schedule(warm_up: u32, sessions: u32) -> Schedule {
-    let at_most_ns = TIMES_AT_MOST * LIMIT_NS;
     let limit_ns = LIMIT_NS;
-    let (rounds, process_per_sample, warm_share) = (100 / sessions, vec![false], 1.0);
-    Schedule {
-        limit_ns,
-        at_most_ns,
-        sessions,
-        rounds,
-        process_per_sample,
-        warm_share,
-        warm_up,
-        ..Schedule::default()
-    }
+    let budget = Budget { limit_ns, at_most_ns: TIMES_AT_MOST * LIMIT_NS, ..Budget::default() };
+    let (rounds, roster) = (100 / sessions, Roster::new(vec![false]));
+    Schedule { budget, roster, sessions, rounds, warm_up, ..Schedule::default() }
 }
 
 /// Simulates a run of 30 s with these times to start the processes and to take a round. Returns the
@@ -48,7 +40,7 @@ fn simulate_warmed(
             now_ns += round_ns;
             schedule.took(round_ns, false);
         }
-        schedule.starts(now_ns);
+        schedule.budget.starts(now_ns);
         let mut rounds = 0;
         while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
             shown.push(schedule.progress(now_ns));
@@ -92,7 +84,7 @@ fn check_slow(sessions: u32, sample_ms: u64, expected: &[u32]) {
         schedule.learn(&samples_ns, &[true, false, false, false], now_ns);
         assert!(!schedule.takes_part(3, true), "it is warmed up");
         schedule.took(30_000_000, false);
-        schedule.starts(now_ns);
+        schedule.budget.starts(now_ns);
         let (mut rounds, mut own) = (0, 0);
         while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
             let takes_part = u32::from(schedule.takes_part(3, false));
@@ -143,16 +135,15 @@ fn fewer_sessions_have_more_rounds_each() {
 #[test]
 fn sessions_of_commands_are_started_and_warmed_up_once() {
     for (round_ms, sessions) in [(1, 100), (200, 100), (1000, 30), (10_000, 6), (20_000, 6)] {
-        let plan_rounds = 1;
-        let mut schedule = Schedule { rounds: plan_rounds, ..schedule(1, 100) };
-        (schedule.process_per_sample, schedule.warm_share) = (vec![true], 0.0);
+        let roster = Roster::new(vec![true]);
+        let mut schedule = Schedule { rounds: 1, roster, ..schedule(1, 100) };
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
         while schedule.begins_session(now_ns) {
             schedule.learn(&[round_ns], &[true], now_ns);
             for _ in 0..schedule.warm_up() {
                 schedule.took(round_ns, false);
             }
-            schedule.starts(now_ns);
+            schedule.budget.starts(now_ns);
             assert_eq!(schedule.session_rounds(), 1);
             now_ns += round_ns;
             schedule.took(round_ns, true);
@@ -169,14 +160,15 @@ fn many_methods_have_ten_sessions() {
     for (round_ms, sessions) in
         [(1500, 10), (2500, 10), (4000, 10), (5000, 8), (7000, 5), (20_000, 6)]
     {
-        let mut schedule = Schedule { process_per_sample: vec![false; 27], ..schedule(1, 20) };
+        let roster = Roster::new(vec![false; 27]);
+        let mut schedule = Schedule { roster, ..schedule(1, 20) };
         let (mut now_ns, mut taken, round_ns) = (0, 0, round_ms * 1_000_000);
         while schedule.begins_session(now_ns) {
             now_ns += if taken == 0 { round_ns } else { 0 };
             schedule.learn(&[round_ns], &[true], now_ns);
             now_ns += round_ns;
             schedule.took(round_ns, false);
-            schedule.starts(now_ns);
+            schedule.budget.starts(now_ns);
             for round in 0..schedule.session_rounds() {
                 if round > 0 && !schedule.has_time(now_ns) {
                     break;

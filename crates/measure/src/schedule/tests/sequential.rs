@@ -26,7 +26,7 @@ fn simulate_leaving(cells_ms: &[u64], stop_after: usize) -> (Vec<u32>, u64) {
         let warm_ns = round_ns(&schedule, true);
         now_ns += warm_ns;
         schedule.took(warm_ns, false);
-        schedule.starts(now_ns);
+        schedule.budget.starts(now_ns);
         let mut rounds = 0;
         while rounds < schedule.session_rounds() && (rounds == 0 || schedule.has_time(now_ns)) {
             let one_ns = round_ns(&schedule, false);
@@ -37,7 +37,7 @@ fn simulate_leaving(cells_ms: &[u64], stop_after: usize) -> (Vec<u32>, u64) {
         taken.push(rounds);
         if taken.len() == 6 {
             let leaves: Vec<bool> = (0..samples_ns.len()).map(|cell| cell > 1).collect();
-            schedule.leave(&leaves);
+            schedule.roster.leave(&leaves);
         }
     }
     (taken, now_ns / 1_000_000_000)
@@ -53,9 +53,9 @@ fn more_than_eight_methods_have_later_looks() {
 #[test]
 fn who_has_left_is_known() {
     let mut schedule = Schedule::new(&Plan::default(), 10, vec![false; 2], 0);
-    schedule.leave(&[false, true]);
-    assert_eq!(schedule.left(), [false, true]);
-    assert_eq!([0, 1, 2].map(|cell| schedule.has_left(cell)), [false, true, false]);
+    schedule.roster.leave(&[false, true]);
+    assert_eq!(schedule.roster.left(), [false, true]);
+    assert_eq!([0, 1, 2].map(|cell| schedule.roster.has_left(cell)), [false, true, false]);
 }
 
 #[test]
@@ -97,10 +97,11 @@ fn what_is_slow_takes_part_until_it_leaves() {
 
 #[test]
 fn a_method_that_has_left_does_not_return() {
-    let mut schedule = Schedule { left: vec![false; 3], ..schedule(1, 10) };
-    schedule.leave(&[false, true, false]);
-    schedule.leave(&[false, false, true]);
-    let left: Vec<bool> = (0..3).map(|cell| schedule.has_left(cell)).collect();
+    let roster = Roster::new(vec![false; 3]);
+    let mut schedule = Schedule { roster, ..schedule(1, 10) };
+    schedule.roster.leave(&[false, true, false]);
+    schedule.roster.leave(&[false, false, true]);
+    let left: Vec<bool> = (0..3).map(|cell| schedule.roster.has_left(cell)).collect();
     assert_eq!(left, [false, true, true]);
     assert!(!schedule.takes_part(1, false) && !schedule.takes_part(2, true));
     assert!(schedule.takes_part(0, false));
@@ -110,10 +111,8 @@ fn a_method_that_has_left_does_not_return() {
 #[test]
 fn a_spared_method_is_not_warmed_up_in_later_sessions() {
     let samples_ns = [10_000_000, 30_000_000, 60_000_000];
-    let process_per_sample = vec![false; 3];
-    let left = vec![false; 3];
-    let mut schedule =
-        Schedule { design: Design::Sequential, process_per_sample, left, ..schedule(1, 10) };
+    let roster = Roster::new(vec![false; 3]);
+    let mut schedule = Schedule { design: Design::Sequential, roster, ..schedule(1, 10) };
     let mut warmed_up = Vec::new();
     for skips_warm_up in [[false, false, true], [false, true, false], [false; 3]] {
         assert!(schedule.begins_session(0));
@@ -121,15 +120,14 @@ fn a_spared_method_is_not_warmed_up_in_later_sessions() {
         warmed_up
             .push(([0, 1, 2].map(|cell| schedule.takes_part(cell, true)), schedule.warm_ns(100)));
         assert!((0..3).all(|cell| schedule.takes_part(cell, false)));
-        schedule.skip_warm_ups(&skips_warm_up);
+        schedule.roster.skip_warm_ups(&skips_warm_up);
     }
     let [first, second, third] = [[true; 3], [true, true, false], [true, false, false]];
     assert_eq!(warmed_up, [(first, 100), (second, 40), (third, 10)]);
     // What has left takes no part in a round either, nor a slow cell in one that warms up.
-    schedule.leave(&[false, false, true]);
+    schedule.roster.leave(&[false, false, true]);
     assert_eq!(schedule.warm_ns(100), 25);
-    schedule.slow = vec![false, true, false];
-    schedule.leave(&[false; 3]);
+    schedule.roster.slow = vec![false, true, false];
     assert_eq!(schedule.warm_ns(100), 100);
 }
 
@@ -176,7 +174,7 @@ fn simulate_limited(limits_all: bool, limit_ms: u64, cells_ms: &[u64]) -> (u32, 
         let mut rounds = 0;
         for counts in [false, true, true, true, true, true] {
             if counts {
-                schedule.starts(now_ns);
+                schedule.budget.starts(now_ns);
             }
             let is_last = rounds >= schedule.session_rounds();
             if is_last || schedule.is_over(now_ns) || rounds > 0 && !schedule.has_time(now_ns) {
@@ -200,7 +198,7 @@ fn a_limit_for_the_whole_run_is_kept_but_for_one_sample() {
             let (whole, took_ms, schedule) = simulate_limited(true, limit_ms, cells_ms);
             let sample_ms = cells_ms.iter().max().unwrap();
             assert!(took_ms <= limit_ms + sample_ms + 1, "{case}: {took_ms}");
-            let before_counting_ms = schedule.at_most_ns / 1_000_000;
+            let before_counting_ms = schedule.budget.at_most_ns / 1_000_000;
             assert!(took_ms <= before_counting_ms + sample_ms + 1, "{case}: {took_ms}");
             let is_short = schedule.too_short(whole, took_ms * 1_000_000).is_some();
             assert_eq!(is_short, whole < 6, "{case}: {whole}");
@@ -225,7 +223,7 @@ fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
     // A limit for the rounds alone is never too short: the first look is reached.
     let (whole, took_ms, schedule) = simulate_limited(false, 3000, &[500, 900, 1100]);
     assert_eq!((whole, schedule.too_short(whole, took_ms * 1_000_000)), (6, None));
-    let said_s = schedule.announce_ns.map(|ns| ns / 1_000_000_000);
+    let said_s = schedule.budget.announce_ns.map(|ns| ns / 1_000_000_000);
     assert!(said_s.is_some_and(|s| (12..30).contains(&s)), "{said_s:?}");
     let (_, took_ms, schedule) = simulate_limited(true, 100, &[2000, 2000]);
     let short = schedule.too_short(0, took_ms * 1_000_000);
@@ -248,10 +246,10 @@ fn setting_up_takes_nothing_from_the_limit() {
     let of = |sample_ns: u64| {
         let mut schedule = Schedule::new(&plan, 240, vec![true; 2], 0);
         assert!(schedule.begins_session(0));
-        schedule.set_up(60_000_000_000, false);
+        schedule.budget.set_up(60_000_000_000, false);
         let now_ns = 60_000_000_000 + 2 * sample_ns;
         schedule.learn(&[sample_ns; 2], &[true, false], now_ns);
-        let left_ns = schedule.at_most_left_ns(now_ns);
+        let left_ns = schedule.budget.at_most_left_ns(now_ns);
         let is_over = schedule.is_over(now_ns);
         (left_ns / 1_000_000, is_over, schedule.will_be_too_short(0, now_ns).is_some())
     };
@@ -284,7 +282,7 @@ fn what_takes_a_minute_is_not_repeated() {
             if schedule.is_over(now_ns) || !schedule.has_time_for_round(now_ns) {
                 break;
             }
-            schedule.starts(now_ns);
+            schedule.budget.starts(now_ns);
             now_ns += sample_ns;
             schedule.took(sample_ns, true);
             taken += 1;

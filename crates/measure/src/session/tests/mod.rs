@@ -23,7 +23,7 @@ fn disproved(
     let (files, payload_bytes) = (vec![file.path().to_owned()], payload_bytes.into());
     let data = Data { files, payload_bytes, ..Data::default() };
     let mut taken = RawSample::default();
-    taken.used.device_read_bytes = read_bytes.into();
+    taken.used[Counter::DeviceReadBytes] = read_bytes.into();
     disproved_by_device(cache, &taken, &data, bypasses_cache).unwrap_or_default()
 }
 

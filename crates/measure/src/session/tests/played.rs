@@ -71,7 +71,7 @@ fn evicted(bytes: Vec<u64>) -> impl Launch {
     Played(move |_, ops| {
         let mut taken = RawSample::default();
         (taken.done.wall_ns, taken.done.ops, taken.done.bytes) = (1_000_000_000, ops, 8 * ops);
-        taken.used.device_read_bytes = Some(bytes.next().unwrap_or(0));
+        taken.used[Counter::DeviceReadBytes] = Some(bytes.next().unwrap_or(0));
         taken
     })
 }

@@ -26,7 +26,6 @@ fn each_text_format_is_written_like_this() {
     assert_snapshot!("hyperfine", text("hyperfine", &small()));
     assert_snapshot!("google-benchmark", text("google-benchmark", &small()));
     assert_snapshot!("go", text("go", &small()));
-    assert_snapshot!("jmh", text("jmh", &small()));
     assert_snapshot!("github-action-benchmark", text("github-action-benchmark", &small()));
     assert_snapshot!("openmetrics", text("openmetrics", &small()));
     assert_snapshot!("json", text("json", &small()));
@@ -46,7 +45,7 @@ fn what_has_no_place_is_said() {
         "direct is left out: skipped: O_DIRECT is refused",
         "splice is left out: failed: it ended with signal 9",
     ];
-    for format in ["csv", "jmh", "github-action-benchmark", "hdrhistogram"] {
+    for format in ["csv", "github-action-benchmark", "hdrhistogram"] {
         assert_eq!(said(format)[..2], cells, "{format}");
     }
     assert_eq!(said("csv").len(), 2);
@@ -210,23 +209,6 @@ fn every_json_is_json_without_a_control_character() {
         serde_json::from_str::<Value>(&json).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!json.contains(|c: char| c.is_control() && c != '\n'), "{name}: {json:?}");
     }
-}
-
-#[test]
-fn a_session_is_a_fork_of_jmh() {
-    let json: Value = serde_json::from_str(&text("jmh", &small())).unwrap();
-    let read = &json[0];
-    assert_eq!((&read["benchmark"], &read["forks"]), (&"bytelab.reading.read".into(), &2.into()));
-    let metric = &read["primaryMetric"];
-    assert_eq!(metric["rawData"].as_array().unwrap().len(), 2);
-    let [low, high] = [0, 1].map(|at| metric["scoreConfidence"][at].as_f64().unwrap());
-    let [score, error] = ["score", "scoreError"].map(|key| metric[key].as_f64().unwrap());
-    assert!((score - error - low).abs() < 1e-6 && (score + error - high).abs() < 1e-6);
-    let mut single = small();
-    single.cells[0].samples.truncate(3);
-    single.cells[0].values.values_mut().for_each(|column| column.truncate(3));
-    let json: Value = serde_json::from_str(&text("jmh", &single)).unwrap();
-    assert_eq!(json[0]["primaryMetric"]["scoreError"], "NaN");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A writer of the team who wants to stop the others, and what the others still see.
 
 use super::*;
-use crate::{OmittedRuns, id_of};
+use crate::{NamedRun, OmittedRuns};
 
 /// A server with a run of ada's, and another writer, eve.
 fn team() -> Option<(TestServer, Run)> {
@@ -156,14 +156,14 @@ fn latest_is_the_newest_run_that_can_be_read() {
     let mut store = open(&server.url_of("ada")).unwrap();
     for started in ["'9999-12-31T23:59:59Z'", "'2030-01-02T03:04:05Z'"] {
         server.sql("runs", &format!("SET ROLE eve; {}", row(&[("started", started)])));
-        assert_eq!(id_of(&mut store, "latest").unwrap(), run.uuid, "{started}");
+        assert_eq!(NamedRun::find(&mut store, "latest").unwrap().id, run.uuid, "{started}");
     }
     // A run of the future is the newest one until the next one comes.
     let mut next = of_round(2);
     next.started = measure::clock::utc_rfc3339();
     store.add_once(&next).unwrap();
     assert_eq!(store.newest(1).unwrap()[0].id, next.uuid);
-    assert_eq!(id_of(&mut store, "latest").unwrap(), next.uuid);
+    assert_eq!(NamedRun::find(&mut store, "latest").unwrap().id, next.uuid);
 }
 
 /// Rows of a seed's choice, of a writer who knows the schema; the others see their own run.
@@ -200,5 +200,5 @@ fn no_row_of_a_writer_stops_the_others() {
     let mut left_out = OmittedRuns::default();
     let runs = left_out.readable(&listed, |run| store.load(&run.id)).unwrap();
     assert_eq!(runs.iter().map(|run| &run.uuid).collect::<Vec<_>>(), [&run.uuid]);
-    assert_eq!(id_of(&mut store, "latest").unwrap(), run.uuid);
+    assert_eq!(NamedRun::find(&mut store, "latest").unwrap().id, run.uuid);
 }
