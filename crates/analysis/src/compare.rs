@@ -2,11 +2,12 @@
 
 use model::metric::{CPU, WALL, WALL_LESS_WAIT};
 use model::param::Point;
-use model::run::{Design, Plan, Run, Sample};
+use model::run::{Design, Plan, Run};
 
-use super::values::{self, Compared, Rounds, of_samples, sessions_needed};
-use super::wait::{blocks, bounds, knows_delays, waited};
-use super::{ALPHA, Comparison, Doubt, Verdict};
+use super::analysis::{ALPHA, Comparison, Doubt, Verdict};
+use super::facts::{CellFacts, Rounds, RunFacts, VERDICT_METRICS};
+use super::values::{self, Compared, of_samples, sessions_needed};
+use super::wait::{blocks, bounds, waited};
 use crate::stats::{self, Shift, median};
 
 /// A smaller difference, in percent, is not relevant.
@@ -22,16 +23,27 @@ pub fn margin_percent(plan: &Plan) -> f64 {
 pub(crate) struct Pair<'a> {
     pub run: &'a Run,
     pub point: &'a Point,
-    pub cell: usize,
-    pub reference: usize,
+    pub cell: &'a CellFacts<'a>,
+    pub reference: &'a CellFacts<'a>,
     pub alpha: f64,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    /// The cells by their indices in the run.
+    pub(crate) fn new(
+        facts: &'a RunFacts<'a>,
+        point: &'a Point,
+        cells: [usize; 2],
+        alpha: f64,
+    ) -> Pair<'a> {
+        let [cell, reference] = cells.map(|index| &facts.cells[index]);
+        Pair { run: facts.run, point, cell, reference, alpha }
+    }
+
     /// The wall time, and the other metrics that both have. The one in the family's metric decides,
     /// also where one of the two lacks it, or else the wall time.
     pub(crate) fn comparisons(&self, deciding: &str) -> Vec<Comparison> {
-        let mut comparisons = [WALL, WALL_LESS_WAIT, CPU].map(|m| self.compare(m)).to_vec();
+        let mut comparisons = VERDICT_METRICS.map(|metric| self.compare(metric)).to_vec();
         // The pair has a verdict and its reason also where there is no ratio.
         let kept = if self.run.plan.design.is_fixed() { WALL } else { deciding };
         comparisons.retain(|c| [WALL, kept].contains(&c.metric.as_str()) || c.ratio.is_some());
@@ -68,12 +80,12 @@ impl Pair<'_> {
     /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
     /// the waits were, or there is a sign of one.
     pub(crate) fn may_have_waited(&self) -> bool {
-        let Ok(compared) = values::compared(self.run, self.cells(), WALL, 1.0) else {
+        let plan = &self.run.plan;
+        let Ok(compared) = values::compared(plan, self.cells(), WALL, 1.0) else {
             return false;
         };
-        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
-        let waited = |cell: &usize| waited(&self.run.cells[*cell], counts);
-        self.knows_delays() || self.cells().iter().any(waited)
+        let counts = |session: u32| compared.has_session(plan, session);
+        self.knows_delays() || self.cells().iter().any(|cell| waited(cell, counts))
     }
 
     /// The interval of the ratio of wall times that holds with the waits for a CPU and without
@@ -83,7 +95,7 @@ impl Pair<'_> {
     }
 
     fn knows_delays(&self) -> bool {
-        self.cells().iter().all(|cell| knows_delays(&self.run.cells[*cell]))
+        self.cells().iter().all(|cell| cell.waits.are_known)
     }
 
     /// A wall time that may include a wait for a CPU decides what holds without the wait, whatever
@@ -107,7 +119,7 @@ impl Pair<'_> {
         }
         if wall.verdict != Verdict::Same
             && self.compare(CPU).verdict == wall.verdict
-            && !self.one_blocks(wall)
+            && !self.one_blocks()
         {
             wall.beside_load = true;
             return;
@@ -128,24 +140,23 @@ impl Pair<'_> {
 
     /// Whether one of the two waits for something else than a CPU, so that their CPU time says
     /// nothing about their wall time.
-    fn one_blocks(&self, wall: &Comparison) -> bool {
-        let compared =
-            values::compared(self.run, [wall.cell, wall.reference_cell], WALL, self.alpha);
+    fn one_blocks(&self) -> bool {
+        let plan = &self.run.plan;
+        let compared = values::compared(plan, self.cells(), WALL, self.alpha);
         let Ok(compared) = compared else { return true };
-        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
-        self.cells().iter().any(|cell| blocks(&self.run.cells[*cell], counts))
+        let counts = |session: u32| compared.has_session(plan, session);
+        self.cells().iter().any(|cell| blocks(cell, counts))
     }
 
     /// A comparison that cannot be made.
     pub(crate) fn without_ratio(&self, verdict: Verdict, reason: String) -> Comparison {
-        let name = |cell: usize| self.run.cells[cell].method.clone();
         Comparison {
-            method: name(self.cell),
-            reference: name(self.reference),
+            method: self.cell.stored.method.clone(),
+            reference: self.reference.stored.method.clone(),
             point: self.point.clone(),
             metric: WALL.to_owned(),
-            cell: self.cell,
-            reference_cell: self.reference,
+            cell: self.cell.index,
+            reference_cell: self.reference.index,
             decides: true,
             n: 0,
             sessions: 0,
@@ -165,7 +176,7 @@ impl Pair<'_> {
         }
     }
 
-    fn cells(&self) -> [usize; 2] {
+    fn cells(&self) -> [&'a CellFacts<'a>; 2] {
         [self.cell, self.reference]
     }
 
@@ -173,7 +184,7 @@ impl Pair<'_> {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let compared = values::compared(self.run, self.cells(), metric, self.alpha);
+        let compared = values::compared(&self.run.plan, self.cells(), metric, self.alpha);
         let found = compared.and_then(|compared| {
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
@@ -196,11 +207,11 @@ impl Pair<'_> {
     }
 
     fn no_shared_round(&self, metric: &str) -> String {
-        let cells = self.cells().map(|cell| &self.run.cells[cell]);
-        let lacks = cells.into_iter().find(|cell| cell.counted(metric).next().is_none());
-        match lacks.filter(|cell| metric == WALL_LESS_WAIT && cell.counted(WALL).next().is_some()) {
+        let lacks = self.cells().into_iter().find(|cell| !cell.has(metric));
+        match lacks.filter(|cell| metric == WALL_LESS_WAIT && cell.has(WALL)) {
             Some(cell) => {
-                format!("the time of {} without the wait for a CPU is not known", cell.method)
+                let method = &cell.stored.method;
+                format!("the time of {method} without the wait for a CPU is not known")
             }
             None => "there is no round in which both were measured".to_owned(),
         }
@@ -209,16 +220,16 @@ impl Pair<'_> {
     /// A round that lacks the time without the wait of one of the two is left out. Where that
     /// happens more often to one of them, what is left out depends on what it took.
     fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared) {
-        let cells = self.cells().map(|cell| &self.run.cells[cell]);
-        let of = |metric: &str| cells.map(|cell| Rounds::of_metric(cell, metric));
-        let (all, known) = (of(WALL), of(WALL_LESS_WAIT));
-        let counts = |(session, _)| compared.has_session(self.run, session);
-        let [ours, theirs] = Rounds::only_one(all.each_ref(), known.each_ref(), counts);
+        let [all, known] =
+            [WALL, WALL_LESS_WAIT].map(|metric| self.cells().map(|cell| cell.rounds(metric)));
+        let [all, known] = [&all, &known].map(|[ours, theirs]| [&**ours, &**theirs]);
+        let counts = |(session, _)| compared.has_session(&self.run.plan, session);
+        let [ours, theirs] = Rounds::only_one(all, known, counts);
         if stats::mcnemar(ours, theirs) >= ALPHA {
             return;
         }
         // The second one lacks it where only the first one has it.
-        let [method, other] = cells.map(|cell| &cell.method);
+        let [method, other] = self.cells().map(|cell| &cell.stored.method);
         let reason = format!(
             "the time without the wait for a CPU is missing of {method} alone in {theirs} rounds and \
              of {other} alone in {ours}: what is missing depends on what it took"
@@ -233,7 +244,7 @@ impl Pair<'_> {
 
     /// The ratio of the medians, which includes the drift of the machine: it decides nothing.
     fn one_after_the_other(&self, metric: &str) -> Comparison {
-        let middle = |cell: usize| Ok(median(&of_samples(&self.run.cells[cell], metric)?));
+        let middle = |cell: &CellFacts<'_>| Ok(median(&of_samples(cell, metric)?));
         let tool = self.run.plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
         let (verdict, reason, ratio) = match (middle(self.cell), middle(self.reference)) {
             (Ok(y), Ok(x)) => {
@@ -259,7 +270,7 @@ impl Pair<'_> {
         let (verdict, below_relevance) = verdict(interval, margin_percent(&self.run.plan));
         let at_its_level = Pair { alpha, ..*self };
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
-        let needed = sessions_needed(self.run);
+        let needed = sessions_needed(&self.run.plan);
         comparison.reason = interval.is_none().then(|| too_few(shift.n, needed));
         comparison.n = compared.logs.iter().map(Vec::len).sum();
         comparison.sessions = shift.n;
@@ -279,12 +290,6 @@ impl Pair<'_> {
         }
         comparison
     }
-}
-
-/// The same comparison at another level.
-pub(crate) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
-    let (cell, reference) = (found.cell, found.reference_cell);
-    Pair { run, point: &found.point, cell, reference, alpha }.compare(&found.metric)
 }
 
 /// The verdict of an interval of logs, and whether a shown difference is too small to be relevant.

@@ -1,12 +1,11 @@
-//! Methods whose figures are not compared with those of others: those with a wrong answer, commands
-//! that leave processes running when they end, as what these do is in no figure, and methods with
-//! figures that cannot be.
+//! Methods whose figures are not compared with those of others: commands that leave processes
+//! running when they end, as what these do is in no figure, and methods with figures that cannot
+//! be.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use model::metric::{CPU, CPU_DELAY, KEPT, LEFT, WALL};
-use model::run::{Cell, Pass, Role, Run};
+use model::run::{Cell, Pass};
 
 /// A method has no verdict if this is so in a larger share of its runs.
 const SHARE: f64 = 0.1;
@@ -26,8 +25,8 @@ pub enum Unusable {
 
 impl Unusable {
     /// None for a method that can be compared.
-    pub fn from_cell(cell: &Cell) -> Option<Unusable> {
-        let left = LeftRunning::from_cell(cell).filter(LeftRunning::is_decisive);
+    pub(crate) fn new(cell: &Cell, left: Option<LeftRunning>) -> Option<Unusable> {
+        let left = left.filter(LeftRunning::is_decisive);
         left.map(Unusable::LeftRunning)
             .or_else(|| Impossible::from_cell(cell).map(Unusable::Impossible))
     }
@@ -86,7 +85,7 @@ impl Impossible {
     }
 }
 
-const RUN_QUEUE_WAIT: &str = "run_queue_wait_ns";
+pub(crate) const RUN_QUEUE_WAIT: &str = "run_queue_wait_ns";
 
 /// `has wrong figures: in one thread a CPU time of 48.6 ms in 0.001 ms, in 12 of 12 samples`.
 impl fmt::Display for Impossible {
@@ -115,7 +114,7 @@ pub struct LeftRunning {
 
 impl LeftRunning {
     /// None if no run left any. The runs that warm a command up count where there are no others.
-    pub fn from_cell(cell: &Cell) -> Option<LeftRunning> {
+    pub(crate) fn from_cell(cell: &Cell) -> Option<LeftRunning> {
         if ![LEFT, KEPT].iter().any(|metric| cell.values.contains_key(*metric)) {
             return None;
         }
@@ -157,74 +156,6 @@ impl fmt::Display for LeftRunning {
             "left {up_to}{processes} {noun} running after {runs} of {of} runs{went_on}; what {it} {does} is \
              in no figure"
         )
-    }
-}
-
-// Whether the methods did the job: their answers, and their digests of the delivered bytes, must
-// be equal.
-
-const ANSWER: &str = "answer";
-
-/// By cell: why its answer is wrong. At each point the answer of most contenders is right; if two
-/// are equally frequent, the one that occurs first: the reference is right unless it is outvoted.
-/// Yardsticks are judged as well, but have no vote.
-pub(crate) fn wrong_answers(run: &Run) -> Vec<Option<String>> {
-    let mut wrong: Vec<Option<String>> = run.cells.iter().map(contradiction).collect();
-    let consistent: Vec<bool> = wrong.iter().map(Option::is_none).collect();
-    for point in &run.points {
-        let judged: Vec<usize> = (0..run.cells.len())
-            .filter(|i| consistent[*i] && run.cells[*i].has_figures())
-            .filter(|i| run.cells[*i].point.is_part_of(point))
-            .collect();
-        let answers = judged.iter().map(|i| (*i, answer(&run.cells[*i]))).collect();
-        judge(run, ANSWER, answers, &mut wrong);
-        let digests = judged.iter().map(|i| (*i, run.cells[*i].digest.as_deref())).collect();
-        judge(run, "digest of the bytes", digests, &mut wrong);
-    }
-    wrong
-}
-
-/// The answer of all samples, including warm-up; none if they have none, or several.
-pub(crate) fn answer(cell: &Cell) -> Option<&str> {
-    let answers = answers(cell);
-    if answers.len() == 1 { answers.first().copied() } else { None }
-}
-
-fn answers(cell: &Cell) -> BTreeSet<&str> {
-    cell.samples.iter().filter_map(|sample| sample.answer.as_deref()).collect()
-}
-
-pub(crate) fn contradiction(cell: &Cell) -> Option<String> {
-    let answers = answers(cell);
-    let mut answers = answers.iter();
-    let (one, other) = (answers.next()?, answers.next()?);
-    Some(format!("its samples gave different answers, {one} and {other}"))
-}
-
-fn judge(run: &Run, what: &str, given: Vec<(usize, Option<&str>)>, wrong: &mut [Option<String>]) {
-    let judged: Vec<usize> = given.iter().map(|(cell, _)| *cell).collect();
-    let given: Vec<(usize, &str)> =
-        given.into_iter().filter_map(|(cell, value)| Some((cell, value?))).collect();
-    let votes: Vec<&str> = given
-        .iter()
-        .filter(|(cell, _)| run.cells[*cell].role == Role::Contender)
-        .map(|(_, value)| *value)
-        .collect();
-    let count = |value: &str| votes.iter().filter(|vote| **vote == value).count();
-    // The last of equal maxima wins, therefore the order is reversed.
-    let Some(right) = votes.iter().rev().max_by_key(|value| count(value)) else { return };
-    if what == ANSWER {
-        let silent = judged.iter().filter(|i| {
-            run.cells[**i].role == Role::Contender && !run.cells[**i].samples.is_empty()
-        });
-        for cell in silent.filter(|i| given.iter().all(|(cell, _)| cell != *i)) {
-            wrong[*cell].get_or_insert_with(|| format!("no answer instead of {right}"));
-        }
-    }
-    for (cell, value) in given {
-        if value != *right {
-            wrong[cell].get_or_insert_with(|| format!("{what} {value} instead of {right}"));
-        }
     }
 }
 
@@ -270,7 +201,7 @@ mod tests {
             let cell = with(cell("a", [wall_ns; 10]), CPU, |_| cpu_ns);
             let cell = with(cell, CPU_DELAY, |_| wait_ns);
             let cell = with(cell, RUN_QUEUE_WAIT, |_| wait_ns);
-            Unusable::from_cell(&cell).map(|found| found.to_string())
+            Unusable::new(&cell, None).map(|found| found.to_string())
         };
         assert_eq!(of(1e9, 1.01e9 + TICK_NS, 1e9), None);
         assert_eq!(
@@ -281,40 +212,13 @@ mod tests {
         assert!(of(1e3, 0.0, 20e6).unwrap().contains("a wait for a CPU of 20.000 ms"));
         // Of several threads it may be so.
         let several = with(cell("a", [1e6; 10]), CPU, |_| 48.6e6);
-        assert_eq!(Unusable::from_cell(&several), None);
+        assert_eq!(Unusable::new(&several, None), None);
         // One of ten samples may be a clock that was late.
         let mut late = with(cell("a", [1e6; 10]), RUN_QUEUE_WAIT, |_| 0.0);
         late = with(late, CPU, |_| 0.9e6);
         late.values.get_mut(CPU).unwrap()[3] = 48.6e6;
-        assert_eq!(Unusable::from_cell(&late), None);
+        assert_eq!(Unusable::new(&late, None), None);
         late.values.get_mut(CPU).unwrap()[4] = 48.6e6;
-        assert!(Unusable::from_cell(&late).is_some());
-    }
-}
-
-#[cfg(test)]
-mod answers_tests {
-    use super::*;
-    use crate::tests::{answering, cell, run};
-    use model::run::Status;
-
-    #[test]
-    fn samples_that_contradict_each_other_have_no_answer() {
-        let mut cell = cell("a", [1.0; 3]);
-        assert_eq!((answer(&cell), contradiction(&cell)), (Some("1"), None));
-        cell.samples[1].answer = Some("2".to_owned());
-        let reason = "its samples gave different answers, 1 and 2";
-        assert_eq!((answer(&cell), contradiction(&cell).as_deref()), (None, Some(reason)));
-        assert_eq!(wrong_answers(&run(vec![cell])), [Some(reason.to_owned())]);
-    }
-
-    #[test]
-    fn a_method_that_failed_has_no_vote() {
-        let mut cells = ["a", "b", "c"].map(|name| cell(name, [1.0; 3])).to_vec();
-        for cell in &mut cells[1..] {
-            *cell = answering(cell.clone(), "2");
-            cell.status = Status::Failed("impossible values".to_owned());
-        }
-        assert!(wrong_answers(&run(cells)).iter().all(Option::is_none));
+        assert!(Unusable::new(&late, None).is_some());
     }
 }
