@@ -4,7 +4,7 @@ use model::param::Point;
 use model::run::Warning;
 use serde::Serialize;
 
-use super::unusable::{LeftRunning, Unusable};
+use super::facts::{LeftRunning, Unusable};
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
@@ -189,13 +189,6 @@ pub enum Doubt {
     UnknownWait,
     /// Of one of the two the time without the wait is missing more often than of the other.
     Missing,
-}
-
-impl Comparison {
-    /// Whether it has an interval and yet decides nothing, whatever the interval is.
-    pub(crate) fn is_doubted(&self) -> bool {
-        self.doubt.is_some()
-    }
 }
 
 /// A method at one value of a param compared with itself at the first value, such as in another

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::analysis::{
     CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, decision,
 };
-use super::compare::{Pair, too_few};
+use super::compare::{Compared, Pair, log_ratios, sessions_needed, too_few};
 use super::facts::{Answers, CellFacts, RunFacts};
-use super::values::{absolute, compared_metrics, of_samples, sessions, sessions_needed};
+use super::values::{absolute, of_samples, sessions};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median, percentile_interval};
 
 // Judges a claim about a run: whether the ratio of two quantities, of any cells and metrics, lies
@@ -68,27 +68,21 @@ pub fn judge_claim(
         CellFacts::new(index, cell, Answers::from_cell(cell))
     };
     let cell = facts(a.cell);
-    let a = CellQuantity { cell: &cell, metric: a.metric };
+    let a = (&cell, a.metric);
     match b {
-        Basis::Of(b) => {
-            let cell = facts(b.cell);
-            judge(run, a, Basis::Of(CellQuantity { cell: &cell, metric: b.metric }), range, alpha)
-        }
+        Basis::Of(b) => judge(run, a, Basis::Of((&facts(b.cell), b.metric)), range, alpha),
         Basis::Value(value) => judge(run, a, Basis::Value(value), range, alpha),
     }
 }
 
 /// A metric of a cell.
-#[derive(Clone, Copy)]
-struct CellQuantity<'a> {
-    cell: &'a CellFacts<'a>,
-    metric: &'a str,
-}
+type CellQuantity<'a> = (&'a CellFacts<'a>, &'a str);
+type Divisor<'a> = Basis<CellQuantity<'a>>;
 
 fn judge(
     run: &Run,
     a: CellQuantity<'_>,
-    b: Basis<CellQuantity<'_>>,
+    b: Divisor<'_>,
     range: [f64; 2],
     alpha: f64,
 ) -> (Claimed, Ratio) {
@@ -117,27 +111,26 @@ fn verdict(found: &Ratio, [min, max]: [f64; 2]) -> Claimed {
 fn is_doubtful(
     run: &Run,
     a: CellQuantity<'_>,
-    b: Basis<CellQuantity<'_>>,
+    b: Divisor<'_>,
     (found, range): (Claimed, [f64; 2]),
     alpha: f64,
 ) -> bool {
-    let Basis::Of(b) = b else { return false };
-    let point = &a.cell.stored.point;
-    let pair = Pair { run, point, cell: a.cell, reference: b.cell, alpha };
-    if [a.metric, b.metric] != [WALL, WALL] || !pair.may_have_waited() {
+    let ((cell, metric), Basis::Of((reference, of_reference))) = (a, b) else { return false };
+    let pair = Pair { run, point: &cell.stored.point, cell, reference, alpha };
+    if [metric, of_reference] != [WALL, WALL] || !pair.may_have_waited() {
         return false;
     }
     let (low, high) = pair.with_and_without_wait().unzip();
     verdict(&Ratio { low, high, ..Ratio::default() }, range) != found
 }
 
-fn ratio(run: &Run, a: CellQuantity<'_>, b: Basis<CellQuantity<'_>>, alpha: f64) -> Ratio {
+fn ratio(run: &Run, a: CellQuantity<'_>, b: Divisor<'_>, alpha: f64) -> Ratio {
     if let Some(ratio) = exact(a, b) {
         return Ratio { ratio: Some(ratio), low: Some(ratio), high: Some(ratio), reason: None };
     }
     let found = if run.in_rounds() {
         match b {
-            Basis::Of(b) => by_round(&run.plan, a, b, alpha),
+            Basis::Of(b) => by_round(&run.plan, [a, b], alpha),
             Basis::Value(value) => of_value(&run.plan, a, value, alpha),
         }
     } else {
@@ -147,7 +140,7 @@ fn ratio(run: &Run, a: CellQuantity<'_>, b: Basis<CellQuantity<'_>>, alpha: f64)
 }
 
 /// The ratio of two counts that were the same in all samples of two or more.
-fn exact(a: CellQuantity<'_>, b: Basis<CellQuantity<'_>>) -> Option<f64> {
+fn exact(a: CellQuantity<'_>, b: Divisor<'_>) -> Option<f64> {
     let basis = match b {
         Basis::Of(b) => constant(b)?,
         Basis::Value(value) => value,
@@ -155,8 +148,7 @@ fn exact(a: CellQuantity<'_>, b: Basis<CellQuantity<'_>>) -> Option<f64> {
     Some(constant(a)? / basis).filter(|ratio| ratio.is_finite())
 }
 
-fn constant(count: CellQuantity<'_>) -> Option<f64> {
-    let CellQuantity { cell, metric: name } = count;
+fn constant((cell, name): CellQuantity<'_>) -> Option<f64> {
     if !["count", "bytes"].contains(&metric::unit(name)) {
         return None;
     }
@@ -177,22 +169,17 @@ fn warm_up_count(cell: &Cell, name: &str) -> Option<f64> {
     Some(*count)
 }
 
-fn by_round(
-    plan: &Plan,
-    a: CellQuantity<'_>,
-    b: CellQuantity<'_>,
-    alpha: f64,
-) -> Result<Ratio, String> {
-    let found = compared_metrics(plan, [(a.cell, a.metric), (b.cell, b.metric)], alpha)?;
+fn by_round(plan: &Plan, both: [CellQuantity<'_>; 2], alpha: f64) -> Result<Ratio, String> {
+    let found = Compared::new(plan, log_ratios(both)?, alpha);
     let shift = stats::by_session(&found.logs, found.alpha.unwrap_or(alpha))
         .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
     Ok(of_shift(&shift, 0.0, found.alpha.is_some(), sessions_needed(plan)))
 }
 
 fn of_value(plan: &Plan, a: CellQuantity<'_>, value: f64, alpha: f64) -> Result<Ratio, String> {
-    let sessions = absolute(a.cell, a.metric)?;
-    let shift = stats::of_values(&sessions, alpha)
-        .ok_or_else(|| format!("{} was not measured", a.metric))?;
+    let (cell, metric) = a;
+    let shift = stats::of_values(&absolute(cell, metric)?, alpha)
+        .ok_or_else(|| format!("{metric} was not measured"))?;
     // The level of several looks is for pairs of methods only.
     let mut ratio = of_shift(&shift, value.ln(), plan.design.is_fixed(), SESSIONS_NEEDED);
     if !plan.design.is_fixed() {
@@ -213,12 +200,9 @@ fn of_shift(shift: &Shift, log_of_basis: f64, has_level: bool, needed: usize) ->
 }
 
 /// The ratio of what another program measured, without an interval: it has no rounds.
-fn of_medians(
-    plan: &Plan,
-    a: CellQuantity<'_>,
-    b: Basis<CellQuantity<'_>>,
-) -> Result<Ratio, String> {
-    let middle = |of: CellQuantity<'_>| Ok::<f64, String>(median(&of_samples(of.cell, of.metric)?));
+fn of_medians(plan: &Plan, a: CellQuantity<'_>, b: Divisor<'_>) -> Result<Ratio, String> {
+    let middle =
+        |(cell, metric): CellQuantity<'_>| Ok::<f64, String>(median(&of_samples(cell, metric)?));
     let log_of_basis = match b {
         Basis::Of(b) => middle(b)?,
         Basis::Value(value) => value.ln(),

@@ -10,10 +10,9 @@ use model::run::{
 };
 
 use super::analysis::{Comparison, Family, Verdict};
-use super::facts::{CellFacts, RunFacts};
+use super::compare::sessions_needed;
+use super::facts::{CellFacts, RunFacts, WAIT_SHARE};
 use super::noise::{self, Findings, percent, warn};
-use super::values::sessions_needed;
-use super::wait::WAIT_SHARE;
 use crate::stats::{self, LOOKS};
 
 /// The name of the experiment that is made of typed commands.
@@ -37,7 +36,9 @@ pub(crate) fn warnings(
 ) -> Vec<Warning> {
     let mut notes = Vec::new();
     imported(facts.run, &mut notes);
-    wrong_answers(facts, &mut notes);
+    let wrong = facts.cells.iter().filter_map(|cell| Some((cell.index, cell.wrong.clone()?)));
+    let advice = "it does another job: do not use its times";
+    warn(facts.run, &WarningKind::WrongAnswer, advice, wrong.collect(), &mut notes);
     not_measured(facts.run, &mut notes);
     replaced_references(facts.run, families, &mut notes);
     not_counted(facts.run, &mut notes);
@@ -64,12 +65,6 @@ fn imported(run: &Run, notes: &mut Vec<Warning>) {
          and compare the labels"
     );
     notes.push(Warning::new(WarningKind::Imported, text));
-}
-
-fn wrong_answers(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
-    let found = facts.cells.iter().filter_map(|cell| Some((cell.index, cell.wrong.clone()?)));
-    let advice = "it does another job: do not use its times";
-    warn(facts.run, &WarningKind::WrongAnswer, advice, found.collect(), notes);
 }
 
 /// Methods that were skipped or failed for the same reason share a note.

@@ -5,11 +5,12 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::fmt;
 
-use model::metric::{CPU, CPU_DELAY, WALL, WALL_LESS_WAIT, is_known};
+use model::metric::{CPU, CPU_DELAY, KEPT, LEFT, WALL, WALL_LESS_WAIT, is_known};
+use model::param::Point;
 use model::run::{Cell, Pass, Plan, Role, Run};
 
-use super::unusable::{LeftRunning, RUN_QUEUE_WAIT, Unusable};
 use crate::stats::median;
 
 /// A run with the facts of its cells.
@@ -29,6 +30,12 @@ impl<'a> RunFacts<'a> {
             ..CellFacts::new(index, &run.cells[index], answers[index])
         };
         RunFacts { run, cells: (0..run.cells.len()).map(of_cell).collect() }
+    }
+
+    /// The cell of a method at the values that it reads.
+    pub(crate) fn find(&self, method: &str, point: &Point) -> Option<&CellFacts<'a>> {
+        let is_it = |cell: &Cell| cell.method == method && cell.point == *point;
+        self.cells.iter().find(|cell| is_it(cell.stored))
     }
 }
 
@@ -50,8 +57,9 @@ pub(crate) struct CellFacts<'a> {
     pub since: Option<u32>,
     /// The number of samples that were taken but do not count (without warm-up).
     pub not_counted: usize,
-    /// The samples that count, by pass.
-    timing: Vec<SampleKey>,
+    /// The timed samples that count.
+    pub timing: Vec<SampleKey>,
+    /// Those of the counting pass.
     counting: Vec<SampleKey>,
     /// The last sample that warmed it up, where no timed sample counts.
     estimate: Option<SampleKey>,
@@ -89,23 +97,25 @@ impl<'a> CellFacts<'a> {
                 (_, true, _) => {}
             }
         }
-        let waits = Waits::new(stored, &timing, &warm_up);
-        let left_running = LeftRunning::from_cell(stored);
-        CellFacts {
+        let mut facts = CellFacts {
             index,
             stored,
             answers,
             wrong: None,
-            left_running,
-            unusable: Unusable::new(stored, left_running),
-            waits,
+            left_running: None,
+            unusable: None,
+            waits: Waits::default(),
             since: None,
             not_counted,
             estimate: warm_up.last().copied().filter(|_| timing.is_empty()),
             timing,
             counting,
             rounds: [const { OnceCell::new() }; VERDICT_METRICS.len()],
-        }
+        };
+        facts.waits = Waits::new(&facts, &warm_up);
+        facts.left_running = LeftRunning::new(&facts, &warm_up);
+        facts.unusable = Unusable::new(&facts);
+        facts
     }
 
     /// Whether it was measured and its answer is right.
@@ -129,19 +139,11 @@ impl<'a> CellFacts<'a> {
         self.stored.values.keys().map(String::as_str).filter(|name| !is_known(name))
     }
 
-    /// The timed samples that count.
-    pub(crate) fn timing(&self) -> &[SampleKey] {
-        &self.timing
-    }
-
     /// The pass whose samples count for the metric: the counting pass where it has the metric.
     pub(crate) fn pass_of(&self, metric: &str) -> Pass {
         let value = self.column(metric);
-        if self.counting.iter().any(|key| value(*key).is_some()) {
-            Pass::Counting
-        } else {
-            Pass::Timing
-        }
+        let is_counted = self.counting.iter().any(|key| value(*key).is_some());
+        if is_counted { Pass::Counting } else { Pass::Timing }
     }
 
     /// The same as [`Cell::counted`].
@@ -180,23 +182,24 @@ impl<'a> CellFacts<'a> {
 
     /// The value of a sample; none where it has none.
     pub(crate) fn column(&self, metric: &str) -> impl Fn(SampleKey) -> Option<f64> + use<'a> {
-        column(self.stored, metric)
+        let column = self.stored.values.get(metric).map_or(&[][..], Vec::as_slice);
+        move |key| column.get(key.at as usize).copied().filter(|value| !value.is_nan())
     }
 
     /// The time in which the tasks of a sample were ready to run and had no CPU, all together.
     pub(crate) fn delays(&self) -> impl Fn(SampleKey) -> Option<f64> + use<'a> {
-        delays(self.stored)
+        let (delay_ns, wait_ns) = (self.column(CPU_DELAY), self.column(RUN_QUEUE_WAIT));
+        move |key| delay_ns(key).or_else(|| wait_ns(key))
     }
 
     /// [`Waits::share`] of the sessions that count.
     pub(crate) fn wait_share(&self, counts: impl Fn(u32) -> bool) -> Option<f64> {
-        wait_share(self.stored, self.timing.iter().filter(|key| counts(key.session)))
+        let (delay_ns, wall_ns) = (self.delays(), self.column(WALL));
+        let counted = self.timing.iter().filter(|key| counts(key.session));
+        let known = counted.filter_map(|key| Some((delay_ns(*key)?, wall_ns(*key)?)));
+        let sums = known.reduce(|a, b| (a.0 + b.0, a.1 + b.1))?;
+        Some(sums.0 / sums.1).filter(|share| share.is_finite())
     }
-}
-
-fn column<'a>(cell: &'a Cell, metric: &str) -> impl Fn(SampleKey) -> Option<f64> + use<'a> {
-    let column = cell.values.get(metric).map_or(&[][..], Vec::as_slice);
-    move |key| column.get(key.at as usize).copied().filter(|value| !value.is_nan())
 }
 
 /// Values by session and round, in order, one of each round.
@@ -343,7 +346,11 @@ pub(crate) fn place(plan: &Plan, session: u32) -> u32 {
 /// for something else.
 pub(crate) const BLOCKED_SHARE: f64 = 0.1;
 
+/// A wait of more than this share of the wall time is noted.
+pub(crate) const WAIT_SHARE: f64 = 0.05;
+
 /// What is known of the time in which a cell was ready to run and had no CPU.
+#[derive(Default)]
 pub(crate) struct Waits {
     /// The share of its wall time; for several tasks it is the sum, which may exceed 1. None where
     /// that is not known.
@@ -360,18 +367,18 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    fn new(cell: &Cell, timing: &[SampleKey], warm_up: &[SampleKey]) -> Waits {
-        let delay_ns = delays(cell);
-        let known = timing.iter().filter(|key| delay_ns(**key).is_some()).count();
-        let [wall_ns, less_wait_ns, cpu_ns] = VERDICT_METRICS.map(|metric| column(cell, metric));
-        let timed = || timing.iter().chain(warm_up).filter(|key| wall_ns(**key).is_some());
+    fn new(cell: &CellFacts<'_>, warm_up: &[SampleKey]) -> Waits {
+        let delay_ns = cell.delays();
+        let known = cell.timing.iter().filter(|key| delay_ns(**key).is_some()).count();
+        let [wall_ns, less_wait_ns, cpu_ns] = VERDICT_METRICS.map(|metric| cell.column(metric));
+        let timed = || cell.timing.iter().chain(warm_up).filter(|key| wall_ns(**key).is_some());
         let with = timed().filter(|key| less_wait_ns(**key).is_some()).count();
         let both = timed().filter_map(|key| less_wait_ns(*key).zip(cpu_ns(*key)));
         let blocked = both.map(|(time_ns, cpu_ns)| (time_ns - cpu_ns) / time_ns);
         let has_time_without = 2 * with > timed().count();
         Waits {
-            share: wait_share(cell, timing.iter()),
-            are_known: 2 * known > timing.len(),
+            share: cell.wait_share(|_| true),
+            are_known: 2 * known > cell.timing.len(),
             has_time_without,
             computes_alone: has_time_without
                 && median(&blocked.collect::<Vec<f64>>()) <= BLOCKED_SHARE,
@@ -379,16 +386,146 @@ impl Waits {
     }
 }
 
-fn delays(cell: &Cell) -> impl Fn(SampleKey) -> Option<f64> {
-    let (delay_ns, wait_ns) = (column(cell, CPU_DELAY), column(cell, RUN_QUEUE_WAIT));
-    move |key| delay_ns(key).or_else(|| wait_ns(key))
+// Methods whose figures are not compared with those of others: commands that leave processes
+// running when they end, as what these do is in no figure, and methods with figures that cannot
+// be.
+
+/// A method has no verdict if this is so in a larger share of its runs.
+const SHARE: f64 = 0.1;
+
+/// The CPU time of a process is late by up to a tick of the kernel, which takes at most this.
+const TICK_NS: f64 = 1e7;
+
+/// Two clocks may differ by this share.
+const CLOCKS_DIFFER: f64 = 0.01;
+
+/// Why a method is not compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unusable {
+    LeftRunning(LeftRunning),
+    Impossible(Impossible),
 }
 
-fn wait_share<'k>(cell: &Cell, timing: impl Iterator<Item = &'k SampleKey>) -> Option<f64> {
-    let (delay_ns, wall_ns) = (delays(cell), column(cell, WALL));
-    let known = timing.filter_map(|key| Some((delay_ns(*key)?, wall_ns(*key)?)));
-    let sums = known.reduce(|a, b| (a.0 + b.0, a.1 + b.1))?;
-    Some(sums.0 / sums.1).filter(|share| share.is_finite())
+impl Unusable {
+    /// None for a method that can be compared.
+    fn new(cell: &CellFacts<'_>) -> Option<Unusable> {
+        let left = cell.left_running.filter(LeftRunning::is_decisive);
+        left.map(Unusable::LeftRunning).or_else(|| Impossible::new(cell).map(Unusable::Impossible))
+    }
+}
+
+/// Continues a sentence that begins with the name of the method.
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unusable::LeftRunning(left) => left.fmt(f),
+            Unusable::Impossible(impossible) => impossible.fmt(f),
+        }
+    }
+}
+
+/// Figures of one thread that no thread can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impossible {
+    /// What is longer than the wall time: the CPU time, or the wait for a CPU.
+    pub what: &'static str,
+    /// Of the first such sample.
+    pub wall_ns: f64,
+    pub(crate) value_ns: f64,
+    pub samples: usize,
+    /// The number of all samples.
+    pub of: usize,
+}
+
+impl Impossible {
+    /// None if at most a tenth of the samples that count have such figures.
+    fn new(cell: &CellFacts<'_>) -> Option<Impossible> {
+        // What has a wait of its main thread computes in no other.
+        let (wait_ns, wall_ns) = (cell.column(RUN_QUEUE_WAIT), cell.column(WALL));
+        let of_one_thread = |key: &&SampleKey| wait_ns(**key).is_some();
+        // A wait that is seen from outside may have been before the interval.
+        [(CPU, "CPU time"), (CPU_DELAY, "wait for a CPU")].into_iter().find_map(|(metric, what)| {
+            let value_ns = cell.column(metric);
+            let longer = cell.timing.iter().filter(of_one_thread).filter_map(|key| {
+                let (wall_ns, value_ns) = wall_ns(*key).zip(value_ns(*key))?;
+                let limit_ns = wall_ns * (1.0 + CLOCKS_DIFFER) + TICK_NS / key.ops.max(1) as f64;
+                (value_ns > limit_ns).then_some((wall_ns, value_ns))
+            });
+            let longer: Vec<(f64, f64)> = longer.collect();
+            let (wall_ns, value_ns) = *longer.first()?;
+            let (samples, of) = (longer.len(), cell.timing.len());
+            let is_often = samples as f64 > SHARE * of as f64;
+            is_often.then_some(Impossible { what, wall_ns, value_ns, samples, of })
+        })
+    }
+}
+
+const RUN_QUEUE_WAIT: &str = "run_queue_wait_ns";
+
+/// `has wrong figures: in one thread a CPU time of 48.6 ms in 0.001 ms, in 12 of 12 samples`.
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Impossible { what, wall_ns, value_ns, samples, of } = self;
+        let [wall_ms, value_ms] = [wall_ns, value_ns].map(|ns| ns / 1e6);
+        write!(
+            f,
+            "has wrong figures: a {what} of {value_ms:.3} ms of one thread in a wall time of {wall_ms:.3} ms, \
+             in {samples} of {of} samples"
+        )
+    }
+}
+
+/// In how many of its runs a command left processes running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftRunning {
+    /// The largest number of processes that one run left.
+    pub processes: u64,
+    pub runs: usize,
+    /// The number of all runs.
+    pub of: usize,
+    /// Whether they were kept, as it was asked for, and not ended.
+    pub kept: bool,
+}
+
+impl LeftRunning {
+    /// None if no run left any. The runs that warm a command up count where there are no others.
+    fn new(cell: &CellFacts<'_>, warm_up: &[SampleKey]) -> Option<LeftRunning> {
+        if ![LEFT, KEPT].iter().any(|metric| cell.stored.values.contains_key(*metric)) {
+            return None;
+        }
+        let wall_ns = cell.column(WALL);
+        let timed = |keys: &[SampleKey]| -> Vec<SampleKey> {
+            keys.iter().copied().filter(|key| wall_ns(*key).is_some()).collect()
+        };
+        let counted = timed(&cell.timing);
+        let runs = if counted.is_empty() { timed(warm_up) } else { counted };
+        [(LEFT, false), (KEPT, true)].into_iter().find_map(|(metric, kept)| {
+            let left: Vec<f64> = runs.iter().copied().filter_map(cell.column(metric)).collect();
+            let processes = left.iter().copied().reduce(f64::max)? as u64;
+            Some(LeftRunning { processes, runs: left.len(), of: runs.len(), kept })
+        })
+    }
+
+    /// Whether the method has no verdict for it.
+    fn is_decisive(&self) -> bool {
+        !self.kept && self.runs as f64 > SHARE * self.of as f64
+    }
+}
+
+/// `left 1 process running after 6 of 6 runs; what it does is in no figure`.
+impl fmt::Display for LeftRunning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LeftRunning { processes, runs, of, kept } = *self;
+        let (noun, it, does) =
+            if processes == 1 { ("process", "it", "does") } else { ("processes", "they", "do") };
+        let up_to = if processes > 1 { "up to " } else { "" };
+        let went_on = if kept { ", which went on beside the next runs" } else { "" };
+        write!(
+            f,
+            "left {up_to}{processes} {noun} running after {runs} of {of} runs{went_on}; what {it} {does} is \
+             in no figure"
+        )
+    }
 }
 
 #[cfg(test)]
@@ -462,5 +599,69 @@ mod tests {
         cell.samples[2].pass = Pass::Timing;
         cell.samples[2].not_counted = Some("not warm".to_owned());
         assert_eq!(counts_of(&cell, WALL), (0, 1));
+    }
+}
+
+#[cfg(test)]
+mod unusable_tests {
+    use super::*;
+    use crate::tests::{cell, facts_of, with};
+
+    fn left(metric: &str, runs: usize, of: usize, processes: f64) -> Option<LeftRunning> {
+        let mut cell = with(cell("a", vec![100.0; of]), metric, |_| processes);
+        cell.values.get_mut(metric).unwrap().iter_mut().skip(runs).for_each(|n| *n = f64::NAN);
+        facts_of(&cell).left_running
+    }
+
+    #[test]
+    fn what_a_command_leaves_running_is_said_with_the_number_of_its_runs() {
+        let text = |found: Option<LeftRunning>| found.unwrap().to_string();
+        assert_eq!(
+            text(left(LEFT, 6, 6, 1.0)),
+            "left 1 process running after 6 of 6 runs; what it does is in no figure"
+        );
+        assert_eq!(
+            text(left(KEPT, 3, 6, 2.0)),
+            "left up to 2 processes running after 3 of 6 runs, which went on beside the next runs; what \
+             they do is in no figure"
+        );
+        assert_eq!(left(LEFT, 0, 6, 1.0), None);
+        assert_eq!(facts_of(&cell("a", [100.0; 6])).left_running, None);
+    }
+
+    #[test]
+    fn it_decides_if_it_is_more_than_a_few_runs_and_if_nobody_asked_for_it() {
+        let of = |metric, runs| left(metric, runs, 60, 1.0).unwrap().is_decisive();
+        assert_eq!(
+            [of(LEFT, 60), of(LEFT, 7), of(LEFT, 6), of(KEPT, 60)],
+            [true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn one_thread_computes_and_waits_no_longer_than_it_takes() {
+        let of = |wall_ns: f64, cpu_ns: f64, wait_ns: f64| {
+            let cell = with(cell("a", [wall_ns; 10]), CPU, |_| cpu_ns);
+            let cell = with(cell, CPU_DELAY, |_| wait_ns);
+            let cell = with(cell, RUN_QUEUE_WAIT, |_| wait_ns);
+            facts_of(&cell).unusable.map(|found| found.to_string())
+        };
+        assert_eq!(of(1e9, 1.01e9 + TICK_NS, 1e9), None);
+        assert_eq!(
+            of(1e3, 48.6e6, 0.0).unwrap(),
+            "has wrong figures: a CPU time of 48.600 ms of one thread in a wall time of 0.001 ms, in 10 \
+             of 10 samples"
+        );
+        assert!(of(1e3, 0.0, 20e6).unwrap().contains("a wait for a CPU of 20.000 ms"));
+        // Of several threads it may be so.
+        let several = with(cell("a", [1e6; 10]), CPU, |_| 48.6e6);
+        assert_eq!(facts_of(&several).unusable, None);
+        // One of ten samples may be a clock that was late.
+        let mut late = with(cell("a", [1e6; 10]), RUN_QUEUE_WAIT, |_| 0.0);
+        late = with(late, CPU, |_| 0.9e6);
+        late.values.get_mut(CPU).unwrap()[3] = 48.6e6;
+        assert_eq!(facts_of(&late).unusable, None);
+        late.values.get_mut(CPU).unwrap()[4] = 48.6e6;
+        assert!(facts_of(&late).unusable.is_some());
     }
 }

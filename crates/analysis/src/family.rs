@@ -242,16 +242,12 @@ fn measured<'a>(cells: &[&'a CellFacts<'a>]) -> impl Iterator<Item = &'a CellFac
 /// intervals of the family hold together.
 fn pairs<'a>(facts: &'a RunFacts<'a>, family: &'a Family) -> Vec<Pair<'a>> {
     let Some(reference) = family.reference else { return Vec::new() };
-    let alpha = alpha(family);
+    let alpha = ALPHA / family.compared.len().saturating_sub(1).max(1) as f64;
     let others = family.cells.iter().copied().filter(|cell| *cell != reference);
     others
         .filter(|cell| facts.cells[*cell].stored.role == Role::Contender)
         .map(|cell| Pair::new(facts, &family.point, [cell, reference], alpha))
         .collect()
-}
-
-fn alpha(family: &Family) -> f64 {
-    ALPHA / family.compared.len().saturating_sub(1).max(1) as f64
 }
 
 fn compare(pair: &Pair<'_>, family: &Family) -> Vec<Comparison> {
@@ -334,7 +330,7 @@ fn once(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) -> B
     let winner = smallest.map_or(reference, |c| c.cell);
     // Ratios by different metrics say nothing about each other.
     let is_alike = |c: &Comparison| smallest.is_none_or(|winner| winner.metric == c.metric);
-    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted() && is_alike(c));
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| c.doubt.is_none() && is_alike(c));
     let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
     let others = std::iter::once((reference, Some((1.0, 1.0))))
         .chain(decided.map(|c| (c.cell, bounds(c))))
@@ -362,7 +358,7 @@ fn beside_winner(
 ) -> Option<Verdict> {
     let direct = &directly(facts, family, cells);
     // A doubtful direct comparison is not replaced by one that would be equally doubtful.
-    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
+    let by_reference = beside_reference.filter(|_| direct.doubt.is_none());
     let is_slower =
         direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
     if is_slower {
@@ -380,6 +376,11 @@ fn at_looks(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) 
     let cells = &family.compared;
     let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
     let pairs: Vec<Comparison> = pairs.map(|pair| directly(facts, family, pair)).collect();
+    let slower_one = |pair: &Comparison| match pair.verdict {
+        Verdict::Slower => Some(pair.cell),
+        Verdict::Faster => Some(pair.reference_cell),
+        _ => None,
+    };
     let beaten: Vec<usize> = pairs.iter().filter_map(slower_one).collect();
     let beaten: Vec<usize> = cells.iter().copied().filter(|cell| beaten.contains(cell)).collect();
     let may_win = |cell: usize| !beaten.contains(&cell);
@@ -413,15 +414,6 @@ fn at_looks(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) 
         .iter()
         .any(|c| c.verdict == Verdict::Undecided && goes_on(c.cell) && goes_on(c.reference_cell));
     found
-}
-
-/// The slower one of a pair, where that is shown.
-fn slower_one(pair: &Comparison) -> Option<usize> {
-    match pair.verdict {
-        Verdict::Slower => Some(pair.cell),
-        Verdict::Faster => Some(pair.reference_cell),
-        _ => None,
-    }
 }
 
 // The methods that no other one of the table beats in time, CPU time and peak memory at once.
@@ -478,7 +470,7 @@ impl ParetoCandidate {
             values
         };
         ParetoCandidate {
-            sessions: cell.timing().iter().map(|key| key.session).collect(),
+            sessions: cell.timing.iter().map(|key| key.session).collect(),
             metrics: metrics.map(values),
         }
     }

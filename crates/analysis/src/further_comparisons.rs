@@ -8,12 +8,11 @@ use model::param::{ParamValue, Point};
 use model::run::Run;
 
 use super::analysis::{
-    ALPHA, Change, Comparison, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
+    ALPHA, Change, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
 };
-use super::compare::Pair;
+use super::compare::{Pair, at_last_look, log_ratios};
 use super::facts::RunFacts;
 use super::family::{by_group, choice};
-use super::values::{at_last_look, numbered_log_ratios};
 use crate::stats::{self, pseudomedian};
 
 // Compares a method with itself at another value of a param that is a word or a path: the same job
@@ -49,7 +48,14 @@ pub(crate) fn param_effects(facts: &RunFacts<'_>, families: &[Family]) -> Vec<Pa
         let lines = others.iter().filter_map(|cell| {
             let point = &facts.cells[*cell].stored.point;
             let pair = Pair::new(facts, point, [*cell, *reference], alpha);
-            param_effect(&pair, param, metric)
+            let comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
+            let values = [pair.cell, pair.reference].map(|cell| cell.stored.point.get(param));
+            Some(ParamComparison {
+                param: param.clone(),
+                value: values[0]?.to_string(),
+                reference_value: values[1]?.to_string(),
+                comparison,
+            })
         });
         all.extend(lines);
     }
@@ -88,17 +94,6 @@ fn text_params(run: &Run) -> Vec<String> {
     let several =
         found.into_iter().filter(|(name, values)| !JOBS.contains(name) && values.len() > 1);
     several.map(|(name, _)| name.to_owned()).collect()
-}
-
-fn param_effect(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison> {
-    let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
-    let value = |point: &Point| point.get(param).map(ToString::to_string);
-    Some(ParamComparison {
-        param: param.to_owned(),
-        value: value(&pair.cell.stored.point)?,
-        reference_value: value(&pair.reference.stored.point)?,
-        comparison,
-    })
 }
 
 // Compares the methods of each point in the metrics that they report themselves. Whether more or
@@ -204,7 +199,7 @@ fn of_pairs(
     let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
     for pair in pairs {
         let cells = pair.map(|cell| (&facts.cells[cell], metric));
-        for (session, logs) in numbered_log_ratios(cells).ok()? {
+        for (session, logs) in log_ratios(cells).ok()? {
             let (points, sum) = sums.entry(session).or_default();
             *points += 1;
             *sum += pseudomedian(&logs)?;

@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
 use model::run::{Cell, Role, Run, Status};
 
-use super::analysis::{
-    Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict, decision,
-};
+use super::analysis::{Analysis, Comparison, Family, Percentile, Summary, Verdict, decision};
 use super::compare::Pair;
 use super::facts::{CellFacts, RunFacts, sessions_since};
 use super::family::{self, Best, Tables, compare_all};
@@ -61,7 +59,7 @@ pub fn stopping_decision(run: &Run) -> StoppingDecision {
         let mut own = tables_of_points.filter(|(f, _)| f.cells.contains(&cell.index)).peekable();
         cell.stored.status == Status::Measured
             && own.peek().is_some()
-            && (is_measured_yardstick(cell)
+            && (cell.stored.role == Role::Yardstick && sessions_of(cell, WALL) >= LOOKS[0]
                 || own.all(|(family, best)| leaves(&tables, family, best, cell.index)))
     };
     let leaves = facts.cells.iter().map(of_cell).collect();
@@ -69,10 +67,6 @@ pub fn stopping_decision(run: &Run) -> StoppingDecision {
     let all = tables_of_points.all(|(family, best)| is_decided(&facts, &tables, family, best));
     let Tables { families, comparisons, .. } = tables;
     StoppingDecision { leaves, all, families, comparisons }
-}
-
-fn is_measured_yardstick(cell: &CellFacts<'_>) -> bool {
-    cell.stored.role == Role::Yardstick && sessions_of(cell, WALL) >= LOOKS[0]
 }
 
 /// The reference never leaves: it is never compared with itself.
@@ -128,26 +122,12 @@ pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
         Some(look) => look.families.clone(),
         None => family::families(&facts),
     };
-    let of_cell = |cell: &CellFacts<'_>| {
-        let metrics = METRICS.iter().filter_map(|name| median(cell, name));
-        let summary = values::cell_summary(cell, &families, metrics.collect());
-        CellSummary { not_counted: 0, ..summary }
-    };
-    let cells: Vec<CellSummary> = facts.cells.iter().map(of_cell).collect();
+    let cells = values::cell_summaries(&facts, &families, medians);
     let comparisons = match look {
         Some(look) => look.comparisons.clone(),
         None => families.iter().flat_map(|family| ratios(&facts, family)).collect(),
     };
-    Analysis {
-        cells,
-        families,
-        comparisons,
-        param_effects: Vec::new(),
-        overall: Vec::new(),
-        custom_metrics: Vec::new(),
-        thresholds: Vec::new(),
-        notes: Vec::new(),
-    }
+    Analysis { cells, families, comparisons, ..Analysis::default() }
 }
 
 /// The run in which the estimate of a cell counts where no other sample of it does.
@@ -165,6 +145,10 @@ fn with_estimates(run: &Run) -> Cow<'_, Run> {
     Cow::Owned(run)
 }
 
+fn medians(cell: &CellFacts<'_>) -> Vec<Summary> {
+    METRICS.iter().filter_map(|name| median(cell, name)).collect()
+}
+
 /// The median as the only percentile; none without a sample that counts.
 fn median(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
     let value = values::middle(cell.values(metric))?;
@@ -173,7 +157,7 @@ fn median(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n: cell.counted(metric).count(),
         sessions: sessions_of(cell, metric),
-        ops: values::most_ops(cell, metric),
+        ops: cell.counted(metric).map(|(key, _)| key.ops).max().unwrap_or(1),
         percentiles: vec![Percentile { p: 50.0, value, low: None, high: None }],
         constant: false,
     })

@@ -17,9 +17,7 @@ pub mod latency;
 mod noise;
 pub mod size_sweep;
 pub mod stats;
-mod unusable;
 mod values;
-mod wait;
 
 use model::run::{Measure, Run};
 
@@ -39,6 +37,7 @@ pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::margin_percent;
 pub use self::diagnostics::SESSIONS_MAX;
 use self::facts::RunFacts;
+pub use self::facts::{LeftRunning, Unusable};
 use self::family::Tables;
 pub use self::fleet::{CorrelatedFacts, Disagreement, PooledRatio};
 pub use self::fleet::{
@@ -49,13 +48,12 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
-pub use self::unusable::{LeftRunning, Unusable};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let facts = RunFacts::new(run);
     let Tables { families, comparisons, .. } = family::compare_all(&facts);
-    let cells = values::cell_summaries(&facts, &families);
+    let cells = values::cell_summaries(&facts, &families, values::summaries);
     let found = diagnostics::warnings(&facts, &families, &comparisons);
     Analysis {
         param_effects: further_comparisons::param_effects(&facts, &families),

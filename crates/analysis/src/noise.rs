@@ -369,7 +369,7 @@ mod tests {
         for (i, sample) in (0..).zip(&mut cell.samples) {
             (sample.session, sample.round) = (i / rounds, i % rounds);
         }
-        let keys = facts_of(&cell).timing().to_vec();
+        let keys = facts_of(&cell).timing.to_vec();
         check(&keys.into_iter().zip(logs.iter().copied()).collect::<Vec<_>>());
     }
 
@@ -453,7 +453,7 @@ mod tests {
         let series: Vec<Vec<(SampleKey, f64)>> = cells
             .iter()
             .zip(logs)
-            .map(|(cell, logs)| facts_of(cell).timing().iter().copied().zip(logs).collect())
+            .map(|(cell, logs)| facts_of(cell).timing.iter().copied().zip(logs).collect())
             .collect();
         let mut notes = Vec::new();
         slot_effect(&series, &mut notes);

@@ -1,14 +1,10 @@
-//! The values of a cell: one per session in logs, those of the sessions that it shares with another
-//! cell, and the distribution of each metric.
+//! The values of a cell by itself: one per session in logs, and the distribution of each metric.
 
-use model::metric::{METRICS, WALL, unit};
-use model::run::Plan;
+use model::metric::{METRICS, unit};
 
 use super::analysis::{ALPHA, CellSummary, Family, Percentile, Summary};
-use super::facts::{CellFacts, Rounds, RunFacts, SampleKey, place};
-use crate::stats::{
-    LOOKS, Pooled, RUNS_A_SIDE, SESSIONS_NEEDED, last_look, median, nearest_rank, pseudomedian,
-};
+use super::facts::{CellFacts, RunFacts, SampleKey};
+use crate::stats::{Pooled, RUNS_A_SIDE, median, nearest_rank};
 
 /// The same number as the sessions of a worker have.
 const ROUNDS_OF_A_BLOCK: usize = 5;
@@ -21,7 +17,7 @@ pub(crate) fn absolute(cell: &CellFacts<'_>, metric: &str) -> Result<Vec<f64>, S
 
 /// Where a round is a session, five consecutive rounds make one value, so that an outlier in one of
 /// them does not stand alone; fewer rounds are used where fewer than five values would remain.
-fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+pub(crate) fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let block = (sessions.len() / RUNS_A_SIDE).min(ROUNDS_OF_A_BLOCK);
     if block < 2 || sessions.iter().any(|rounds| rounds.len() > 1) {
         return sessions;
@@ -31,22 +27,6 @@ fn in_blocks(sessions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let end =
         |start| if start + 2 * block > sessions.len() { sessions.len() } else { start + block };
     starts.map(|start| sessions[start..end(start)].concat()).collect()
-}
-
-/// The shift from the reference in each session, round by round.
-pub(crate) fn relative(
-    cell: &CellFacts<'_>,
-    reference: &CellFacts<'_>,
-    metric: &str,
-) -> Result<Vec<f64>, String> {
-    let sessions = log_ratios(cell, reference, metric)?;
-    let sessions = in_blocks(sessions);
-    let shifts: Vec<f64> = sessions.iter().filter_map(|rounds| pseudomedian(rounds)).collect();
-    if shifts.is_empty() {
-        let what = if metric == WALL { "measured" } else { metric };
-        return Err(format!("there is no round in which both were {what}"));
-    }
-    Ok(shifts)
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {
@@ -67,6 +47,11 @@ fn logs(cell: &CellFacts<'_>, metric: &str) -> Result<Vec<(SampleKey, f64)>, Str
     };
     let logs = cell.counted(metric).map(log).collect::<Result<Vec<_>, String>>()?;
     if logs.is_empty() { Err(format!("{metric} was not measured")) } else { Ok(logs) }
+}
+
+/// Fails if its figures cannot be compared.
+pub(crate) fn ensure_usable(cell: &CellFacts<'_>) -> Result<(), String> {
+    cell.unusable.map_or(Ok(()), |why| Err(format!("{} {why}", cell.stored.method)))
 }
 
 /// The values of each session.
@@ -105,156 +90,33 @@ impl Sessions {
     }
 }
 
-/// [`numbered_log_ratios`] without the numbers of the sessions.
-pub(crate) fn log_ratios(
-    cell: &CellFacts<'_>,
-    reference: &CellFacts<'_>,
-    metric: &str,
-) -> Result<Vec<Vec<f64>>, String> {
-    let sessions = numbered_log_ratios([(cell, metric), (reference, metric)])?;
-    Ok(sessions.into_iter().map(|(_, logs)| logs).collect())
-}
-
-/// ln(method / reference) of the rounds in which both have a sample that counts, by the number of
-/// the session. A value that is not above 0 has no logarithm. Leaving out its round would be a
-/// selection by the result, so the metric is then not compared at all.
-pub(crate) fn numbered_log_ratios(
-    [(cell, metric), (reference, of_reference)]: [(&CellFacts<'_>, &str); 2],
-) -> Result<Vec<(u32, Vec<f64>)>, String> {
-    ensure_usable(cell)?;
-    ensure_usable(reference)?;
-    ratios([&cell.rounds(metric), &reference.rounds(of_reference)], metric)
-}
-
-/// Fails if its figures cannot be compared.
-fn ensure_usable(cell: &CellFacts<'_>) -> Result<(), String> {
-    cell.unusable.map_or(Ok(()), |why| Err(format!("{} {why}", cell.stored.method)))
-}
-
-/// The same of values that are not those of a metric.
-fn ratios([ours, theirs]: [&Rounds; 2], metric: &str) -> Result<Vec<(u32, Vec<f64>)>, String> {
-    let mut theirs = theirs.iter().peekable();
-    let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
-    for (round, y) in ours.iter() {
-        while theirs.next_if(|(other, _)| *other < round).is_some() {}
-        let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
-        let log = (y / x).ln();
-        if !(x > 0.0 && y > 0.0 && log.is_finite()) {
-            return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
-        }
-        match sessions.last_mut() {
-            Some((session, logs)) if *session == round.0 => logs.push(log),
-            _ => sessions.push((round.0, vec![log])),
-        }
-    }
-    Ok(sessions)
-}
-
-// Which of the sessions that two cells share are compared, and at which level: all of them, or
-// those of the last look of a run whose results decide when it ends.
-
-/// The sessions by which two cells are compared.
-pub(crate) struct Compared {
-    /// ln(method / reference) of each round, by session.
-    pub logs: Vec<Vec<f64>>,
-    /// The α of the interval; none where the sessions are too few for one.
-    pub alpha: Option<f64>,
-    /// The place of the last of these sessions in the run, where later ones do not count.
-    last: Option<u32>,
-}
-
-/// The first sessions that both share, as many as the last look has; all of them in a run of a
-/// fixed design.
-pub(crate) fn compared(
-    plan: &Plan,
-    cells: [&CellFacts<'_>; 2],
-    metric: &str,
-    alpha: f64,
-) -> Result<Compared, String> {
-    compared_metrics(plan, cells.map(|cell| (cell, metric)), alpha)
-}
-
-/// The same where each of the two cells has a metric of its own.
-pub(crate) fn compared_metrics(
-    plan: &Plan,
-    both: [(&CellFacts<'_>, &str); 2],
-    alpha: f64,
-) -> Result<Compared, String> {
-    Ok(until_look(plan, numbered_log_ratios(both)?, alpha))
-}
-
-/// The same of values that are not those of a metric.
-pub(crate) fn compared_rounds(
-    plan: &Plan,
-    rounds: [&Rounds; 2],
-    metric: &str,
-    alpha: f64,
-) -> Result<Compared, String> {
-    Ok(until_look(plan, ratios(rounds, metric)?, alpha))
-}
-
-fn until_look(plan: &Plan, mut shared: Vec<(u32, Vec<f64>)>, alpha: f64) -> Compared {
-    let alpha = at_last_look(plan, &mut shared, alpha);
-    let last = shared.last().filter(|_| !plan.design.is_fixed());
-    let last = last.map(|(session, _)| place(plan, *session));
-    let logs = shared.into_iter().map(|(_, logs)| logs).collect();
-    Compared { logs, alpha, last }
-}
-
-/// Keeps, of the values of sessions, those that the last look has, all in a run of a fixed design.
-/// Returns the α of their interval; none where the sessions are too few for one.
-pub(crate) fn at_last_look<T>(plan: &Plan, shared: &mut Vec<(u32, T)>, alpha: f64) -> Option<f64> {
-    if plan.design.is_fixed() {
-        return Some(alpha);
-    }
-    shared.sort_by_key(|(session, _)| place(plan, *session));
-    let look = last_look(shared.len(), alpha)?;
-    shared.truncate(look.sessions);
-    Some(look.alpha)
-}
-
-impl Compared {
-    /// Whether the session is not a later one.
-    pub(crate) fn has_session(&self, plan: &Plan, session: u32) -> bool {
-        self.last.is_none_or(|last| place(plan, session) <= last)
-    }
-}
-
-/// The number of sessions that an interval needs.
-pub(crate) fn sessions_needed(plan: &Plan) -> usize {
-    if plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
-}
-
 // The distribution of each metric of a cell.
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
-/// The summaries of all cells, in their order.
-pub(crate) fn cell_summaries(facts: &RunFacts<'_>, families: &[Family]) -> Vec<CellSummary> {
-    let of_cell = |cell: &CellFacts<'_>| {
-        let known = METRICS.iter().map(|metric| metric.name);
-        let metrics = known.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name));
-        cell_summary(cell, families, metrics.collect())
-    };
-    facts.cells.iter().map(of_cell).collect()
-}
-
-/// The summary of a cell from those of its metrics.
-pub(crate) fn cell_summary(
-    cell: &CellFacts<'_>,
+/// The summaries of all cells, in their order, each with these of its metrics.
+pub(crate) fn cell_summaries(
+    facts: &RunFacts<'_>,
     families: &[Family],
-    metrics: Vec<Summary>,
-) -> CellSummary {
-    CellSummary {
+    metrics: impl Fn(&CellFacts<'_>) -> Vec<Summary>,
+) -> Vec<CellSummary> {
+    let of_cell = |cell: &CellFacts<'_>| CellSummary {
         cell: cell.index,
-        metrics,
+        metrics: metrics(cell),
         not_counted: cell.not_counted,
         pareto: families.iter().any(|family| family.pareto.contains(&cell.index)),
         answer: cell.answers.single().map(str::to_owned),
         wrong_answer: cell.wrong.is_some(),
         left_running: cell.left_running,
         unusable: cell.unusable,
-    }
+    };
+    facts.cells.iter().map(of_cell).collect()
+}
+
+/// All metrics of a cell.
+pub(crate) fn summaries(cell: &CellFacts<'_>) -> Vec<Summary> {
+    let known = METRICS.iter().map(|metric| metric.name);
+    known.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name)).collect()
 }
 
 /// None if no sample that is shown has the metric.
@@ -276,9 +138,14 @@ fn summary(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
     })
 }
 
-/// Maximum number of operations per sample.
-pub(crate) fn most_ops(cell: &CellFacts<'_>, metric: &str) -> u64 {
-    cell.counted(metric).map(|(key, _)| key.ops).max().unwrap_or(1)
+/// The value of a metric that is equal in all samples of these cells.
+pub(crate) fn constant<'c, 'a: 'c>(
+    cells: impl Iterator<Item = &'c CellFacts<'a>>,
+    metric: &str,
+) -> Option<f64> {
+    let mut values = cells.flat_map(|cell| cell.values(metric));
+    let first = values.next()?;
+    values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
 }
 
 /// p0 p25 p50 p75 p90 p99 p100; none if there are no values.
@@ -314,34 +181,6 @@ mod tests {
         let of_workers = vec![vec![1.0, 2.0]; 50];
         assert_eq!(in_blocks(of_workers.clone()), of_workers);
     }
-
-    #[test]
-    fn a_value_that_is_not_above_0_gives_no_ratio() {
-        use crate::tests::{cell, facts_of};
-
-        let of = |y: f64, x: f64| {
-            let cells = [cell("a", [1.0, y]), cell("b", [1.0, x])];
-            let [cell, other] = cells.each_ref().map(facts_of);
-            numbered_log_ratios([(&cell, WALL), (&other, WALL)])
-        };
-        assert_eq!(of(1.0, 1.0), Ok(vec![(0, vec![0.0, 0.0])]));
-        for (y, x) in [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, 0.0)] {
-            let reason = format!("wall_ns is {y} and {x} in a round, which gives no ratio");
-            assert_eq!(of(y, x), Err(reason));
-        }
-    }
-
-    #[test]
-    fn methods_without_a_shared_round_have_a_reason_for_each_metric() {
-        use crate::tests::{cell, facts_of};
-
-        let mut other = cell("b", [1.0; 3]);
-        other.samples.iter_mut().for_each(|sample| sample.round += 3);
-        let of = |metric| relative(&facts_of(&cell("a", [1.0; 3])), &facts_of(&other), metric);
-        let reason = |what| Err(format!("there is no round in which both were {what}"));
-        assert_eq!(of(WALL), reason("measured"));
-        assert_eq!(of("cpu_ns"), reason("cpu_ns"));
-    }
 }
 
 #[cfg(test)]
@@ -365,7 +204,6 @@ mod summary_tests {
         for (sample, ops) in cell.samples.iter_mut().zip([4, 7, 5]) {
             sample.ops = ops;
         }
-        let cell = facts_of(&cell);
-        assert_eq!([most_ops(&cell, "wall_ns"), most_ops(&cell, "syscalls")], [7, 1]);
+        assert_eq!(summary(&facts_of(&cell), "wall_ns").unwrap().ops, 7);
     }
 }

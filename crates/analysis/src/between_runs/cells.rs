@@ -8,6 +8,7 @@ use model::run::{Role, Run, Status};
 use serde::Serialize;
 
 use crate::facts::{CellFacts, RunFacts};
+use crate::values::constant;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {
@@ -58,11 +59,7 @@ impl<'a> Match<'a> {
     /// The value of each side if it is a count that is equal in all of its samples.
     pub(super) fn constant(&self, metric: &str) -> Option<[f64; 2]> {
         let exact = METRICS.iter().any(|known| known.name == metric && known.exact);
-        let of = |side: &[InRun<'_>]| {
-            let mut values = side.iter().flat_map(|(_, cell)| cell.values(metric));
-            let first = values.next()?;
-            values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
-        };
+        let of = |side: &[InRun<'_>]| constant(side.iter().map(|(_, cell)| *cell), metric);
         exact.then(|| Some([of(&self.sides[0])?, of(&self.sides[1])?]))?
     }
 }

@@ -170,8 +170,8 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
-    let counted = side.iter().flat_map(|(_, cell)| cell.counted(metric));
-    let sessions = Sessions::new(counted.map(|(key, value)| (key.session, value)));
+    let counted = || side.iter().flat_map(|(_, cell)| cell.counted(metric));
+    let sessions = Sessions::new(counted().map(|(key, value)| (key.session, value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let n = pooled.sorted().len();
@@ -181,7 +181,7 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
             (percentile.low, percentile.high) = (None, None);
         }
     }
-    let ops = side.iter().map(|(_, cell)| values::most_ops(cell, metric)).max().unwrap_or(1);
+    let ops = counted().map(|(key, _)| key.ops).max().unwrap_or(1);
     Some(SideSummary { runs: side.len(), n, ops, percentiles })
 }
 

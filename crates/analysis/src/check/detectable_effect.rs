@@ -7,11 +7,12 @@ use model::run::{Cell, OLD_SUFFIX, Pass, Run};
 use serde::Serialize;
 
 use super::judge::{ALPHA, Evidence, log_limit};
-use super::{Allowed, Check, ContenderMetric, constants, contenders, find_cell};
+use super::{Allowed, Check, ContenderMetric, constants, contenders};
+use crate::compare::log_ratios;
 use crate::facts::{CellFacts, RunFacts};
 use crate::family::measure;
 use crate::stats;
-use crate::values::{log_ratios, mean};
+use crate::values::mean;
 
 /// The minimum sessions and rounds of a check of old and new in the same rounds.
 pub const SESSIONS: u32 = 10;
@@ -69,10 +70,10 @@ impl DetectableEffect {
 /// much runs differ.
 pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
     let facts = RunFacts::new(request.baseline);
-    let before: Vec<RunFacts<'_>> = request.before.iter().map(RunFacts::new).collect();
+    let before: &[RunFacts<'_>] = &request.before.iter().map(RunFacts::new).collect::<Vec<_>>();
     let contenders = contenders(&facts, &[], request.absolute);
     let cells: Vec<&CellFacts<'_>> =
-        contenders.iter().map(|contender| contender.baseline).collect();
+        contenders.iter().map(|contender| contender.cell.baseline).collect();
     let time = measure(&cells);
     let alpha = ALPHA / (contenders.len() * request.allowed.len()).max(1) as f64;
     let lines = contenders
@@ -80,23 +81,16 @@ pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)));
     lines
         .map(|(contender, allowed)| {
-            let line = ContenderMetric {
-                request,
-                before: &before,
-                contender,
-                allowed,
-                time,
-                alpha,
-            };
-            let baseline = contender.baseline;
+            let line = ContenderMetric { request, before, contender, allowed, time, alpha };
+            let baseline = contender.cell.baseline;
             let metric = line.metric();
             let Cell { method, point, .. } = baseline.stored;
             let found_in = |run: &&RunFacts<'_>| {
-                find_cell(run, baseline.stored).is_some_and(|cell| cell.has(metric))
+                run.find(method, point).is_some_and(|cell| cell.has(metric))
             };
             let runs = before.iter().filter(found_in).count();
             let mut found = DetectableEffect::new(method, point, metric, allowed.percent, runs);
-            if constants(metric, &[baseline], &[baseline]).is_some() {
+            if constants(metric, [&[baseline]; 2]).is_some() {
                 found.exact();
                 return found;
             }
@@ -139,8 +133,10 @@ pub fn detectable_effects_of_pairs(
     let alpha = ALPHA / (cells.len() * allowed.len()).max(1) as f64;
     let factor = stats::shift_found_by_each(sessions as usize, alpha, 2);
     let past: Vec<RunFacts<'_>> = past.iter().map(RunFacts::new).collect();
-    let of_cells = |run| cells.iter().filter_map(move |(name, point)| cell_of(run, name, point));
-    let time = measure(&past.iter().flat_map(of_cells).collect::<Vec<&CellFacts<'_>>>());
+    let measured = past
+        .iter()
+        .flat_map(|run| cells.iter().filter_map(move |(method, point)| run.find(method, point)));
+    let time = measure(&measured.collect::<Vec<&CellFacts<'_>>>());
     let each = cells.iter().flat_map(|cell| allowed.iter().map(move |allowed| (cell, allowed)));
     each.map(|((method, point), allowed)| {
         let metric = if allowed.metric == WALL { time } else { &allowed.metric };
@@ -153,8 +149,8 @@ pub fn detectable_effects_of_pairs(
             if of_pairs.is_empty() { known.iter().collect() } else { of_pairs };
         let mut found = DetectableEffect::new(method, point, metric, allowed.percent, used.len());
         let counted: Vec<&CellFacts<'_>> =
-            past.iter().filter_map(|run| cell_of(run, method, point)).collect();
-        if constants(metric, &counted, &counted).is_some() {
+            past.iter().filter_map(|run| run.find(method, point)).collect();
+        if constants(metric, [&counted; 2]).is_some() {
             found.runs = counted.len();
             found.exact();
         } else if used.is_empty() {
@@ -175,11 +171,6 @@ pub fn detectable_effects_of_pairs(
 const NOTHING_KNOWN: &str = "too few runs: the store has none of this job on this machine in which it was measured \
                              beside another method in 5 sessions or more; a first check --against tells it";
 
-fn cell_of<'a>(run: &'a RunFacts<'a>, method: &str, point: &Point) -> Option<&'a CellFacts<'a>> {
-    let is_it = |cell: &Cell| cell.method == method && cell.point == *point;
-    run.cells.iter().find(|cell| is_it(cell.stored))
-}
-
 /// Variances of the log of a ratio in the same rounds.
 struct RatioVariance {
     session: f64,
@@ -188,27 +179,23 @@ struct RatioVariance {
 }
 
 impl RatioVariance {
-    fn from_run(
-        facts: &RunFacts<'_>,
-        method: &str,
-        point: &Point,
-        metric: &str,
-    ) -> Option<RatioVariance> {
-        let RunFacts { run, cells } = facts;
-        let cell = cell_of(facts, method, point)?;
+    fn from_run(run: &RunFacts<'_>, method: &str, point: &Point, metric: &str) -> Option<Self> {
+        let RunFacts { run: Run { points, plan, .. }, cells } = run;
+        let cell = run.find(method, point)?;
         if cell.pass_of(metric) == Pass::Counting {
             return None;
         }
         let old = format!("{method}{OLD_SUFFIX}");
-        let is_at = |cell: &CellFacts<'_>, point: &Point| cell.stored.point.is_part_of(point);
         let at_point = |other: &&CellFacts<'_>| {
-            run.points.iter().any(|point| is_at(cell, point) && is_at(other, point))
+            let both = [cell, *other].map(|cell| &cell.stored.point);
+            points.iter().any(|point| both.iter().all(|own| own.is_part_of(point)))
         };
         let is_other = |other: &&CellFacts<'_>| other.stored.method != *method;
         let others = || cells.iter().filter(is_other).filter(at_point);
         let pair = others().find(|other| other.stored.method == old);
         let other = pair.or_else(|| others().next())?;
-        let sessions = log_ratios(cell, other, metric).ok()?;
+        let sessions = log_ratios([(cell, metric), (other, metric)]).ok()?;
+        let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, logs)| logs).collect();
         let is_of_pair = pair.is_some();
         if sessions.iter().all(|rounds| rounds.len() == 1) {
             // Each round is a session, and will be one in the check, which then has as many
@@ -216,7 +203,7 @@ impl RatioVariance {
             let enough = sessions.len() >= stats::RUNS_A_SIDE;
             let all = variance(&sessions.concat());
             // Sessions of several rounds that had time for one differ as processes do.
-            let is_of_processes = run.plan.rounds > 1;
+            let is_of_processes = plan.rounds > 1;
             let (session, round) = if is_of_processes { (all, 0.0) } else { (0.0, all) };
             return enough.then_some(RatioVariance { session, round, is_of_pair });
         }

@@ -18,7 +18,7 @@ use self::judge::{ALPHA, CheckJudge, Evidence};
 pub use self::judge::{CheckLine, Outcome};
 use super::facts::{CellFacts, RunFacts};
 use super::family::measure;
-use super::values;
+use super::{compare, values};
 use crate::stats;
 
 /// The change for the worse that is allowed for a metric.
@@ -53,11 +53,12 @@ pub struct Check<'a> {
 pub fn check(request: &Check<'_>) -> Checked {
     let baseline = RunFacts::new(request.baseline);
     let now: Vec<RunFacts<'_>> = request.now.iter().map(RunFacts::new).collect();
-    let before: Vec<RunFacts<'_>> = request.before.iter().map(RunFacts::new).collect();
+    let before: &[RunFacts<'_>] = &request.before.iter().map(RunFacts::new).collect::<Vec<_>>();
     let contenders = contenders(&baseline, &now, request.absolute);
-    let judged = || contenders.iter().filter(|contender| contender.wrong.is_none());
+    let judged =
+        || contenders.iter().map(|contender| &contender.cell).filter(|c| c.wrong.is_none());
     // One measure for all lines, as for the methods of a table.
-    let cells = judged().flat_map(|contender| contender.now.iter().chain([&contender.baseline]));
+    let cells = judged().flat_map(|cell| cell.now.iter().chain([&cell.baseline]));
     let time = measure(&cells.copied().collect::<Vec<&CellFacts<'_>>>());
     // The outcome `slower` of one line is that of the whole check: the level is such that all lines
     // hold together.
@@ -66,7 +67,7 @@ pub fn check(request: &Check<'_>) -> Checked {
         .iter()
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)))
         .map(|(contender, allowed)| {
-            ContenderMetric { request, before: &before, contender, allowed, time, alpha }.line()
+            ContenderMetric { request, before, contender, allowed, time, alpha }.line()
         })
         .collect();
     Checked { outcome: outcome(&lines), lines }
@@ -92,18 +93,18 @@ struct ContenderMetric<'a> {
 
 impl ContenderMetric<'_> {
     fn line(&self) -> CheckLine {
-        let Contender { baseline, now, reference, .. } = self.contender;
+        let Contender { cell: RemeasuredCell { baseline, now, wrong }, reference } = self.contender;
         let metric = self.metric();
         let is_time = is_time(metric);
         let relative = reference.as_ref().filter(|_| self.is_relative(metric));
         let mut line = CheckLine::new(&[baseline], now, metric, self.allowed.percent);
         line.reference = relative.map(|reference| reference.baseline.stored.method.clone());
-        line.reason.clone_from(&self.contender.wrong);
+        line.reason.clone_from(wrong);
         if line.reason.is_some() {
             return line;
         }
         let judge = CheckJudge { alpha: self.alpha, runs: self.request.now.len() };
-        if let Some(counts) = constants(metric, &[baseline], now) {
+        if let Some(counts) = constants(metric, [&[baseline], now]) {
             judge.counts(&mut line, counts);
             return line;
         }
@@ -115,7 +116,7 @@ impl ContenderMetric<'_> {
             Err(reason) => (line.outcome, line.reason) = (Outcome::Undecided, Some(reason)),
         }
         if is_time && relative.is_none() && !self.same_machine() {
-            let (outcome, what) = if self.is_implied_reference() {
+            let (outcome, what) = if self.contender.is_reference() {
                 (Outcome::Reference, "whether it got slower itself cannot be known")
             } else {
                 let what = "only a method beside it in the same rounds can be compared";
@@ -129,18 +130,12 @@ impl ContenderMetric<'_> {
 
     /// Whether the metric is relative to the reference, which was in the same rounds.
     fn is_relative(&self, metric: &str) -> bool {
-        is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference
+        is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference()
     }
 
     fn same_machine(&self) -> bool {
         let machine = &self.request.baseline.environment.fingerprint;
         self.request.now.iter().all(|run| run.environment.fingerprint == *machine)
-    }
-
-    /// Whether this is the reference to which the others are compared, while it is itself compared
-    /// absolutely without a request for that.
-    fn is_implied_reference(&self) -> bool {
-        self.contender.is_reference && self.contender.reference.is_some()
     }
 
     fn metric(&self) -> &str {
@@ -151,7 +146,7 @@ impl ContenderMetric<'_> {
     /// known, an interval can only show that the reference may still be ok.
     fn doubt_the_reference(&self, line: &mut CheckLine, found: &Evidence) {
         let is_known = matches!(found, Evidence::Apart { run_sd: Some(_), .. });
-        if !self.is_implied_reference() || !is_time(&line.metric) || is_known {
+        if !self.contender.is_reference() || !is_time(&line.metric) || is_known {
             return;
         }
         match line.outcome {
@@ -170,10 +165,10 @@ impl ContenderMetric<'_> {
 
     /// Logs: one value per session, for the baseline and for each new run.
     fn sessions(&self, metric: &str, relative: bool) -> Result<Evidence, String> {
-        let Contender { baseline, now, reference, .. } = self.contender;
+        let Contender { cell: RemeasuredCell { baseline, now, .. }, reference } = self.contender;
         let of = |cell: &CellFacts<'_>, reference: Option<&CellFacts<'_>>| {
             match reference.filter(|_| relative) {
-                Some(reference) => values::relative(cell, reference, metric),
+                Some(reference) => compare::relative(cell, reference, metric),
                 // The whole counting pass is one session: there the samples are the unit.
                 None if cell.pass_of(metric) == Pass::Counting => values::of_samples(cell, metric),
                 None => values::absolute(cell, metric),
@@ -182,8 +177,9 @@ impl ContenderMetric<'_> {
         let beside = |run: usize| reference.as_ref().and_then(|r| r.now.get(run).copied());
         let after = now.iter().enumerate().map(|(run, cell)| of(cell, beside(run)));
         let runs = self.before.iter().filter_map(|run| {
-            let cell = find_cell(run, baseline.stored)?;
-            let reference = reference.as_ref().and_then(|r| find_cell(run, r.baseline.stored));
+            let cell = run.find(&baseline.stored.method, &baseline.stored.point)?;
+            let reference = reference.as_ref().map(|reference| reference.baseline.stored);
+            let reference = reference.and_then(|cell| run.find(&cell.method, &cell.point));
             // Without its reference a run has no relative values.
             (reference.is_some() || !relative).then(|| of(cell, reference).ok())?
         });
@@ -201,18 +197,12 @@ pub(super) fn is_time(metric: &str) -> bool {
 }
 
 /// A count that is equal in all samples of each side.
-fn constants(
-    metric: &str,
-    before: &[&CellFacts<'_>],
-    after: &[&CellFacts<'_>],
-) -> Option<[f64; 2]> {
-    let constant = |cells: &[&CellFacts<'_>]| {
-        let mut values = cells.iter().flat_map(|cell| cell.values(metric));
-        let first = values.next()?;
-        values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
-    };
-    let is_count = matches!(unit(metric), "count" | "bytes");
-    is_count.then(|| Some([constant(before)?, constant(after)?]))?
+fn constants(metric: &str, sides: [&[&CellFacts<'_>]; 2]) -> Option<[f64; 2]> {
+    if !matches!(unit(metric), "count" | "bytes") {
+        return None;
+    }
+    let [before, after] = sides.map(|cells| values::constant(cells.iter().copied(), metric));
+    Some([before?, after?])
 }
 
 // Which cells are checked: the contenders of a baseline, matched with the new runs, each with
@@ -223,18 +213,25 @@ fn constants(
 struct RemeasuredCell<'a> {
     baseline: &'a CellFacts<'a>,
     now: Vec<&'a CellFacts<'a>>,
-}
-
-struct Contender<'a> {
-    baseline: &'a CellFacts<'a>,
-    now: Vec<&'a CellFacts<'a>>,
-    /// The reference of its point, which may be the cell itself; none where the point has only one
-    /// method, or where times are compared absolutely.
-    reference: Option<RemeasuredCell<'a>>,
-    is_reference: bool,
     /// Why it cannot be checked: it was not measured, or its answer differs from that of the
     /// baseline.
     wrong: Option<String>,
+}
+
+struct Contender<'a> {
+    cell: RemeasuredCell<'a>,
+    /// The reference of its point, which may be the cell itself; none where the point has only one
+    /// method, or where times are compared absolutely.
+    reference: Option<RemeasuredCell<'a>>,
+}
+
+impl Contender<'_> {
+    /// Whether it is the reference to which the others are compared, while it is itself compared
+    /// absolutely without a request for that.
+    fn is_reference(&self) -> bool {
+        let is_it = |other: &RemeasuredCell<'_>| other.baseline.index == self.cell.baseline.index;
+        self.reference.as_ref().is_some_and(is_it)
+    }
 }
 
 /// The cells that the baseline measured with the right answer.
@@ -253,41 +250,20 @@ fn contenders<'a>(
                 && cell.stored.point.is_part_of(point)
         };
         let cells = baseline.cells.iter().filter(fit);
-        let family: Vec<(RemeasuredCell<'a>, Option<String>)> =
-            cells.map(|cell| again(cell, now)).collect();
-        let first = family.iter().find(|(_, wrong)| wrong.is_none());
-        let reference = first.filter(|_| family.len() > 1 && !absolute);
-        let reference = reference.map(|(reference, _)| reference);
-        for (RemeasuredCell { baseline, now }, wrong) in &family {
-            if !known.insert(baseline.index) {
-                continue;
-            }
-            all.push(Contender {
-                baseline,
-                now: now.clone(),
-                reference: reference.cloned(),
-                is_reference: reference.is_some_and(|r| r.baseline.index == baseline.index),
-                wrong: wrong.clone(),
-            });
-        }
+        let family: Vec<RemeasuredCell<'a>> = cells.map(|cell| again(cell, now)).collect();
+        let first = family.iter().find(|cell| cell.wrong.is_none());
+        let reference = first.filter(|_| family.len() > 1 && !absolute).cloned();
+        let new = family.into_iter().filter(|cell| known.insert(cell.baseline.index));
+        all.extend(new.map(|cell| Contender { cell, reference: reference.clone() }));
     }
     all
 }
 
-/// The cell with the same method and point in another run.
-fn find_cell<'a>(run: &'a RunFacts<'a>, cell: &Cell) -> Option<&'a CellFacts<'a>> {
-    let is_it = |other: &Cell| other.method == cell.method && other.point == cell.point;
-    run.cells.iter().find(|other| is_it(other.stored))
-}
-
-fn again<'a>(
-    baseline: &'a CellFacts<'a>,
-    now: &'a [RunFacts<'a>],
-) -> (RemeasuredCell<'a>, Option<String>) {
+fn again<'a>(baseline: &'a CellFacts<'a>, now: &'a [RunFacts<'a>]) -> RemeasuredCell<'a> {
     let mut cells = Vec::new();
     let mut why = None;
     for run in now {
-        let Some(cell) = find_cell(run, baseline.stored) else {
+        let Some(cell) = run.find(&baseline.stored.method, &baseline.stored.point) else {
             why.get_or_insert_with(|| "it was not measured again".to_owned());
             continue;
         };
@@ -311,7 +287,7 @@ fn again<'a>(
         why = why.or(reason);
         cells.push(cell);
     }
-    (RemeasuredCell { baseline, now: cells }, why)
+    RemeasuredCell { baseline, now: cells, wrong: why }
 }
 
 // Old and new in the same rounds: each method is compared only with its own old side, and no
@@ -369,7 +345,7 @@ fn pairs<'a>(runs: &'a [RunFacts<'a>]) -> Vec<BaselinePair<'a>> {
     // Grouped by method, as in a table.
     known.sort_unstable();
     let in_all = |cell: &Cell| -> Vec<&'a CellFacts<'a>> {
-        runs.iter().filter_map(|run| find_cell(run, cell)).collect()
+        runs.iter().filter_map(|run| run.find(&cell.method, &cell.point)).collect()
     };
     let pairs = known.into_iter().map(|[new, old]| {
         let (new, old) = (in_all(&first.cells[new]), in_all(&first.cells[old]));
@@ -421,7 +397,7 @@ impl BaselinePair<'_> {
         if line.reason.is_some() {
             return line;
         }
-        if let Some(counts) = constants(metric, &self.old, &self.new) {
+        if let Some(counts) = constants(metric, [&self.old, &self.new]) {
             judge.counts(&mut line, counts);
             return line;
         }
@@ -443,7 +419,7 @@ impl BaselinePair<'_> {
             return Ok(Evidence::Apart { before, after, run_sd: None });
         }
         let both = self.new.iter().zip(&self.old);
-        let runs = both.map(|(new, old)| values::relative(new, old, metric));
+        let runs = both.map(|(new, old)| compare::relative(new, old, metric));
         Ok(Evidence::SameRounds(runs.collect::<Result<_, _>>()?))
     }
 }

@@ -12,9 +12,10 @@ use serde_json::Value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::analysis::ALPHA;
+use super::compare::relative;
 use super::facts::{CellFacts, RunFacts};
 use super::family::measure;
-use super::values::{mean, relative};
+use super::values::mean;
 use crate::stats::{self, GroupEffect, RUNS_A_SIDE, RandomEffects, SESSIONS_NEEDED, moments};
 
 /// Runs that have something in common, such as their machine.
@@ -135,10 +136,7 @@ pub fn compare_groups(
 }
 
 /// A cell that may be compared, with its point without the places.
-struct ComparableCell<'a> {
-    cell: &'a CellFacts<'a>,
-    point: Point,
-}
+type ComparableCell<'a> = (&'a CellFacts<'a>, Point);
 
 fn comparable_cells<'a>(facts: &'a RunFacts<'a>, moved: &[&str]) -> Vec<ComparableCell<'a>> {
     if !facts.run.in_rounds() {
@@ -152,7 +150,7 @@ fn comparable_cells<'a>(facts: &'a RunFacts<'a>, moved: &[&str]) -> Vec<Comparab
     };
     let point = |cell: &CellFacts<'_>| cell.stored.point.only(|name| !moved.contains(&name));
     let cells = facts.cells.iter().filter(fit);
-    cells.map(|cell| ComparableCell { cell, point: point(cell) }).collect()
+    cells.map(|cell| (cell, point(cell))).collect()
 }
 
 /// The cells of one point, by group and run.
@@ -160,8 +158,8 @@ type CellsByGroup<'a> = Vec<Vec<Vec<&'a CellFacts<'a>>>>;
 
 fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<ComparableCell<'a>>>]) -> CellsByGroup<'a> {
     let of_run = |run: &Vec<ComparableCell<'a>>| {
-        let fit = run.iter().filter(|found| found.point.is_part_of(point));
-        fit.map(|found| found.cell).collect()
+        let fit = run.iter().filter(|(_, of_cell)| of_cell.is_part_of(point));
+        fit.map(|(cell, _)| *cell).collect()
     };
     groups.iter().map(|group| group.iter().map(of_run).collect()).collect()
 }
