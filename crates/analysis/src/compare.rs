@@ -76,7 +76,7 @@ impl<'a> Pair<'a> {
     pub(crate) fn may_have_waited(&self) -> bool {
         let Ok(compared) = self.compared(WALL, 1.0) else { return false };
         let counts = |session: u32| compared.has_session(session);
-        self.knows_delays() || self.cells().iter().any(|cell| waited(cell, counts))
+        self.knows_waits() || self.cells().iter().any(|cell| waited(cell, counts))
     }
 
     /// The interval of the ratio of wall times that holds with the waits for a CPU and without
@@ -85,7 +85,7 @@ impl<'a> Pair<'a> {
         self.bounds().map(|(low, high)| (low.exp(), high.exp()))
     }
 
-    fn knows_delays(&self) -> bool {
+    fn knows_waits(&self) -> bool {
         self.cells().iter().all(|cell| cell.waits.are_known)
     }
 
@@ -116,7 +116,7 @@ impl<'a> Pair<'a> {
             wall.beside_load = true;
             return;
         }
-        let doubt = if self.knows_delays() { Doubt::Wait } else { Doubt::UnknownWait };
+        let doubt = if self.knows_waits() { Doubt::Wait } else { Doubt::UnknownWait };
         wall.verdict = Verdict::Undecided;
         wall.below_relevance = false;
         wall.doubt = Some(doubt);

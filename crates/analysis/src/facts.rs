@@ -22,7 +22,7 @@ pub(crate) struct RunFacts<'a> {
 
 impl<'a> RunFacts<'a> {
     pub(crate) fn new(run: &'a Run) -> RunFacts<'a> {
-        let answers = answers(run);
+        let answers: Vec<Answers<'a>> = run.cells.iter().map(Answers::from_cell).collect();
         let (mut wrong, since) = (wrong_answers(run, &answers), sessions_since(run));
         let of_cell = |index: usize| CellFacts {
             wrong: wrong[index].take(),
@@ -263,11 +263,6 @@ impl<'a> Answers<'a> {
         let Answers([one, other]) = self;
         Some(format!("its samples gave different answers, {} and {}", one?, other?))
     }
-}
-
-/// The answers of each cell.
-pub(crate) fn answers(run: &Run) -> Vec<Answers<'_>> {
-    run.cells.iter().map(Answers::from_cell).collect()
 }
 
 const ANSWER: &str = "answer";
@@ -535,7 +530,7 @@ mod tests {
     use model::run::Status;
 
     fn wrong(run: &Run) -> Vec<Option<String>> {
-        wrong_answers(run, &answers(run))
+        wrong_answers(run, &run.cells.iter().map(Answers::from_cell).collect::<Vec<_>>())
     }
 
     #[test]
