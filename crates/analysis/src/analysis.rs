@@ -4,6 +4,8 @@ use model::param::Point;
 use model::run::Warning;
 use serde::Serialize;
 
+use super::facts::{LeftRunning, Unusable};
+
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
     /// In the order of the run's cells.
@@ -92,6 +94,12 @@ pub struct CellSummary {
     /// Whether its answer, or its digest of the bytes, differs from that of most methods at the
     /// point, or between its own samples.
     pub wrong_answer: bool,
+    /// In how many of its runs it left processes running, if in any.
+    #[serde(skip)]
+    pub left_running: Option<LeftRunning>,
+    /// Why its figures are not compared with those of others.
+    #[serde(skip)]
+    pub unusable: Option<Unusable>,
 }
 
 /// One metric of one cell over the samples that count.
@@ -181,13 +189,6 @@ pub enum Doubt {
     UnknownWait,
     /// Of one of the two the time without the wait is missing more often than of the other.
     Missing,
-}
-
-impl Comparison {
-    /// Whether it has an interval and yet decides nothing, whatever the interval is.
-    pub(crate) fn is_doubted(&self) -> bool {
-        self.doubt.is_some()
-    }
 }
 
 /// A method at one value of a param compared with itself at the first value, such as in another

@@ -3,12 +3,15 @@
 
 use model::metric::{self, WALL, is_counting_metric};
 use model::param::Point;
-use model::run::{Cell, Pass, RATIO, Role, Run, Sample, Status, Threshold};
+use model::run::{Cell, Pass, Plan, RATIO, Role, Run, Sample, Status, Threshold};
 use serde::Serialize;
 
-use super::compare::{Pair, at_level, too_few};
-use super::values::{absolute, compared_metrics, of_samples, sessions, sessions_needed};
-use super::{CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, Unusable};
+use super::analysis::{
+    CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, decision,
+};
+use super::compare::{Compared, Pair, log_ratios, sessions_needed, too_few};
+use super::facts::{Answers, CellFacts, RunFacts};
+use super::values::{absolute, of_samples, sessions};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median, percentile_interval};
 
 // Judges a claim about a run: whether the ratio of two quantities, of any cells and metrics, lies
@@ -23,8 +26,8 @@ pub struct CellMetric<'a> {
 
 /// What a quantity is divided by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Basis<'a> {
-    Of(CellMetric<'a>),
+pub enum Basis<Q> {
+    Of(Q),
     /// A known value, such as the size of the file. It is above 0.
     Value(f64),
 }
@@ -56,7 +59,30 @@ pub enum Claimed {
 pub fn judge_claim(
     run: &Run,
     a: CellMetric<'_>,
-    b: Basis<'_>,
+    b: Basis<CellMetric<'_>>,
+    range: [f64; 2],
+    alpha: f64,
+) -> (Claimed, Ratio) {
+    let facts = |index: usize| {
+        let cell = &run.cells[index];
+        CellFacts::new(index, cell, Answers::from_cell(cell))
+    };
+    let cell = facts(a.cell);
+    let a = (&cell, a.metric);
+    match b {
+        Basis::Of(b) => judge(run, a, Basis::Of((&facts(b.cell), b.metric)), range, alpha),
+        Basis::Value(value) => judge(run, a, Basis::Value(value), range, alpha),
+    }
+}
+
+/// A metric of a cell.
+type CellQuantity<'a> = (&'a CellFacts<'a>, &'a str);
+type Divisor<'a> = Basis<CellQuantity<'a>>;
+
+fn judge(
+    run: &Run,
+    a: CellQuantity<'_>,
+    b: Divisor<'_>,
     range: [f64; 2],
     alpha: f64,
 ) -> (Claimed, Ratio) {
@@ -84,56 +110,54 @@ fn verdict(found: &Ratio, [min, max]: [f64; 2]) -> Claimed {
 /// interval that holds with the waits and without them does not show the same.
 fn is_doubtful(
     run: &Run,
-    a: CellMetric<'_>,
-    b: Basis<'_>,
+    a: CellQuantity<'_>,
+    b: Divisor<'_>,
     (found, range): (Claimed, [f64; 2]),
     alpha: f64,
 ) -> bool {
-    let Basis::Of(b) = b else { return false };
-    let point = &run.cells[a.cell].point;
-    let pair = Pair { run, point, cell: a.cell, reference: b.cell, alpha };
-    if [a.metric, b.metric] != [WALL, WALL] || !pair.may_have_waited() {
+    let ((cell, metric), Basis::Of((reference, of_reference))) = (a, b) else { return false };
+    let pair = Pair { run, point: &cell.stored.point, cell, reference, alpha };
+    if [metric, of_reference] != [WALL, WALL] || !pair.may_have_waited() {
         return false;
     }
     let (low, high) = pair.with_and_without_wait().unzip();
     verdict(&Ratio { low, high, ..Ratio::default() }, range) != found
 }
 
-fn ratio(run: &Run, a: CellMetric<'_>, b: Basis<'_>, alpha: f64) -> Ratio {
-    if let Some(ratio) = exact(run, a, b) {
+fn ratio(run: &Run, a: CellQuantity<'_>, b: Divisor<'_>, alpha: f64) -> Ratio {
+    if let Some(ratio) = exact(a, b) {
         return Ratio { ratio: Some(ratio), low: Some(ratio), high: Some(ratio), reason: None };
     }
     let found = if run.in_rounds() {
         match b {
-            Basis::Of(b) => by_round(run, a, b, alpha),
-            Basis::Value(value) => of_value(run, a, value, alpha),
+            Basis::Of(b) => by_round(&run.plan, [a, b], alpha),
+            Basis::Value(value) => of_value(&run.plan, a, value, alpha),
         }
     } else {
-        of_medians(run, a, b)
+        of_medians(&run.plan, a, b)
     };
     found.unwrap_or_else(|reason| Ratio { reason: Some(reason), ..Ratio::default() })
 }
 
 /// The ratio of two counts that were the same in all samples of two or more.
-fn exact(run: &Run, a: CellMetric<'_>, b: Basis<'_>) -> Option<f64> {
-    let count = |of: CellMetric<'_>| constant(&run.cells[of.cell], of.metric);
+fn exact(a: CellQuantity<'_>, b: Divisor<'_>) -> Option<f64> {
     let basis = match b {
-        Basis::Of(b) => count(b)?,
+        Basis::Of(b) => constant(b)?,
         Basis::Value(value) => value,
     };
-    Some(count(a)? / basis).filter(|ratio| ratio.is_finite())
+    Some(constant(a)? / basis).filter(|ratio| ratio.is_finite())
 }
 
-fn constant(cell: &Cell, name: &str) -> Option<f64> {
+fn constant((cell, name): CellQuantity<'_>) -> Option<f64> {
     if !["count", "bytes"].contains(&metric::unit(name)) {
         return None;
     }
-    let values: Vec<f64> = cell.counted(name).map(|(_, value)| value).collect();
+    let values: Vec<f64> = cell.values(name).collect();
     let (first, others) = values.split_first()?;
     let is_first = |value: &f64| value.to_bits() == first.to_bits();
     // The counting pass takes one sample if it agrees with the warm-up.
     let is_confirmed =
-        !others.is_empty() || warm_up_count(cell, name).is_some_and(|n| is_first(&n));
+        !others.is_empty() || warm_up_count(cell.stored, name).is_some_and(|n| is_first(&n));
     (is_confirmed && others.iter().all(is_first)).then_some(*first)
 }
 
@@ -145,20 +169,20 @@ fn warm_up_count(cell: &Cell, name: &str) -> Option<f64> {
     Some(*count)
 }
 
-fn by_round(run: &Run, a: CellMetric<'_>, b: CellMetric<'_>, alpha: f64) -> Result<Ratio, String> {
-    let found = compared_metrics(run, [(a.cell, a.metric), (b.cell, b.metric)], alpha)?;
+fn by_round(plan: &Plan, both: [CellQuantity<'_>; 2], alpha: f64) -> Result<Ratio, String> {
+    let found = Compared::new(plan, log_ratios(both)?, alpha);
     let shift = stats::by_session(&found.logs, found.alpha.unwrap_or(alpha))
         .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
-    Ok(of_shift(&shift, 0.0, found.alpha.is_some(), sessions_needed(run)))
+    Ok(of_shift(&shift, 0.0, found.alpha.is_some(), sessions_needed(plan)))
 }
 
-fn of_value(run: &Run, a: CellMetric<'_>, value: f64, alpha: f64) -> Result<Ratio, String> {
-    let sessions = absolute(&run.cells[a.cell], a.metric)?;
-    let shift = stats::of_values(&sessions, alpha)
-        .ok_or_else(|| format!("{} was not measured", a.metric))?;
+fn of_value(plan: &Plan, a: CellQuantity<'_>, value: f64, alpha: f64) -> Result<Ratio, String> {
+    let (cell, metric) = a;
+    let shift = stats::of_values(&absolute(cell, metric)?, alpha)
+        .ok_or_else(|| format!("{metric} was not measured"))?;
     // The level of several looks is for pairs of methods only.
-    let mut ratio = of_shift(&shift, value.ln(), run.plan.design.is_fixed(), SESSIONS_NEEDED);
-    if !run.plan.design.is_fixed() {
+    let mut ratio = of_shift(&shift, value.ln(), plan.design.is_fixed(), SESSIONS_NEEDED);
+    if !plan.design.is_fixed() {
         ratio.reason = Some("it needs a run with a fixed number of rounds: --rounds".to_owned());
     }
     Ok(ratio)
@@ -176,15 +200,14 @@ fn of_shift(shift: &Shift, log_of_basis: f64, has_level: bool, needed: usize) ->
 }
 
 /// The ratio of what another program measured, without an interval: it has no rounds.
-fn of_medians(run: &Run, a: CellMetric<'_>, b: Basis<'_>) -> Result<Ratio, String> {
-    let middle = |of: CellMetric<'_>| {
-        Ok::<f64, String>(median(&of_samples(&run.cells[of.cell], of.metric)?))
-    };
+fn of_medians(plan: &Plan, a: CellQuantity<'_>, b: Divisor<'_>) -> Result<Ratio, String> {
+    let middle =
+        |(cell, metric): CellQuantity<'_>| Ok::<f64, String>(median(&of_samples(cell, metric)?));
     let log_of_basis = match b {
         Basis::Of(b) => middle(b)?,
         Basis::Value(value) => value.ln(),
     };
-    let tool = run.plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
+    let tool = plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
     Ok(Ratio {
         ratio: Some((middle(a)? - log_of_basis).exp()),
         reason: Some(format!("{tool} did not measure the methods in rounds")),
@@ -196,22 +219,23 @@ fn of_medians(run: &Run, a: CellMetric<'_>, b: Basis<'_>) -> Result<Ratio, Strin
 
 /// The outcomes of all thresholds of the run's definition, at each point.
 pub(crate) fn check_thresholds(
-    run: &Run,
+    facts: &RunFacts<'_>,
     cells: &[CellSummary],
     families: &[Family],
     comparisons: &[Comparison],
 ) -> Vec<ThresholdOutcome> {
-    let lines = lines(run, families);
+    let lines = lines(facts.run, families);
     let alpha = ALPHA / lines.len().max(1) as f64;
     let outcome = |line: &ThresholdLine<'_>| {
-        let cell = &run.cells[line.cell];
+        let cell = &facts.cells[line.cell];
         let (point, figure) = match line.family {
             Some(family) => {
-                (&family.point, threshold_ratio(run, line.cell, family, comparisons, alpha))
+                let found = decision(comparisons, family, line.cell);
+                (&family.point, threshold_ratio(facts, found, alpha))
             }
-            None => (&cell.point, value(line.threshold, cell, &cells[line.cell], alpha)),
+            None => (&cell.stored.point, value(line.threshold, cell, &cells[line.cell], alpha)),
         };
-        outcome(line.threshold, cell, point, figure, alpha)
+        outcome(line.threshold, cell.stored, point, figure, alpha)
     };
     lines.iter().map(outcome).collect()
 }
@@ -260,9 +284,9 @@ struct Figure {
     reason: Option<String>,
 }
 
-fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) -> Figure {
+fn value(threshold: &Threshold, cell: &CellFacts<'_>, summary: &CellSummary, alpha: f64) -> Figure {
     let metric = threshold.metric.as_str();
-    if let Some(why) = Unusable::from_cell(cell) {
+    if let Some(why) = cell.unusable {
         return Figure { reason: Some(format!("it {why}")), ..Figure::default() };
     }
     let found = summary.metrics.iter().find(|summary| summary.metric == metric);
@@ -287,24 +311,12 @@ fn value(threshold: &Threshold, cell: &Cell, summary: &CellSummary, alpha: f64) 
     Figure { value, low, high, reason: None }
 }
 
-fn threshold_ratio(
-    run: &Run,
-    cell: usize,
-    family: &Family,
-    comparisons: &[Comparison],
-    alpha: f64,
-) -> Figure {
-    let decides = |comparison: &&Comparison| {
-        comparison.decides
-            && comparison.cell == cell
-            && Some(comparison.reference_cell) == family.reference
-    };
-    let Some(found) = comparisons.iter().find(decides).filter(|found| found.ratio.is_some()) else {
+fn threshold_ratio(facts: &RunFacts<'_>, found: Option<&Comparison>, alpha: f64) -> Figure {
+    let Some(found) = found.filter(|found| found.ratio.is_some()) else {
         return Figure::default();
     };
-    let Comparison { ratio, low, high, reason, .. } = at_level(run, found, alpha);
-    let (cell, reference) = (found.cell, found.reference_cell);
-    let pair = Pair { run, point: &found.point, cell, reference, alpha };
+    let pair = Pair::new(facts, &found.point, [found.cell, found.reference_cell], alpha);
+    let Comparison { ratio, low, high, reason, .. } = pair.compare(&found.metric);
     if found.metric != WALL || low.is_none() || !pair.may_have_waited() {
         return Figure { value: ratio, low, high, reason };
     }

@@ -1,13 +1,15 @@
 //! Compares one cell with another in one metric, round by round.
 
-use model::metric::{CPU, WALL, WALL_LESS_WAIT};
+use model::metric::{CPU, LONGEST_TASK_CPU, STEAL, WALL, WALL_LESS_WAIT};
 use model::param::Point;
-use model::run::{Design, Plan, Run, Sample};
+use model::run::{Design, Plan, Run};
 
-use super::values::{self, Compared, Rounds, of_samples, sessions_needed};
-use super::wait::{blocks, bounds, knows_delays, waited};
-use super::{ALPHA, Comparison, Doubt, Verdict};
-use crate::stats::{self, Shift, median};
+use super::analysis::{ALPHA, Comparison, Doubt, Verdict};
+use super::facts::{
+    BLOCKED_SHARE, CellFacts, Rounds, RunFacts, SampleKey, VERDICT_METRICS, WAIT_SHARE, place,
+};
+use super::values::{ensure_usable, in_blocks, of_samples};
+use crate::stats::{self, LOOKS, SESSIONS_NEEDED, Shift, last_look, median, pseudomedian};
 
 /// A smaller difference, in percent, is not relevant.
 pub(crate) const RELEVANT_PERCENT: f64 = 1.0;
@@ -22,16 +24,27 @@ pub fn margin_percent(plan: &Plan) -> f64 {
 pub(crate) struct Pair<'a> {
     pub run: &'a Run,
     pub point: &'a Point,
-    pub cell: usize,
-    pub reference: usize,
+    pub cell: &'a CellFacts<'a>,
+    pub reference: &'a CellFacts<'a>,
     pub alpha: f64,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    /// The cells by their indices in the run.
+    pub(crate) fn new(
+        facts: &'a RunFacts<'a>,
+        point: &'a Point,
+        cells: [usize; 2],
+        alpha: f64,
+    ) -> Pair<'a> {
+        let [cell, reference] = cells.map(|index| &facts.cells[index]);
+        Pair { run: facts.run, point, cell, reference, alpha }
+    }
+
     /// The wall time, and the other metrics that both have. The one in the family's metric decides,
     /// also where one of the two lacks it, or else the wall time.
     pub(crate) fn comparisons(&self, deciding: &str) -> Vec<Comparison> {
-        let mut comparisons = [WALL, WALL_LESS_WAIT, CPU].map(|m| self.compare(m)).to_vec();
+        let mut comparisons = VERDICT_METRICS.map(|metric| self.compare(metric)).to_vec();
         // The pair has a verdict and its reason also where there is no ratio.
         let kept = if self.run.plan.design.is_fixed() { WALL } else { deciding };
         comparisons.retain(|c| [WALL, kept].contains(&c.metric.as_str()) || c.ratio.is_some());
@@ -58,32 +71,22 @@ impl Pair<'_> {
         wall
     }
 
-    /// Whether the interval claims something that a wait for a CPU may have made. Where it is not
-    /// known how long the methods waited, there must be a sign that one did.
-    fn may_be_doubted(&self, wall: &Comparison) -> bool {
-        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same);
-        claims && self.may_have_waited()
-    }
-
     /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
     /// the waits were, or there is a sign of one.
     pub(crate) fn may_have_waited(&self) -> bool {
-        let Ok(compared) = values::compared(self.run, self.cells(), WALL, 1.0) else {
-            return false;
-        };
-        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
-        let waited = |cell: &usize| waited(&self.run.cells[*cell], counts);
-        self.knows_delays() || self.cells().iter().any(waited)
+        let Ok(compared) = self.compared(WALL, 1.0) else { return false };
+        let counts = |session: u32| compared.has_session(session);
+        self.knows_waits() || self.cells().iter().any(|cell| waited(cell, counts))
     }
 
     /// The interval of the ratio of wall times that holds with the waits for a CPU and without
     /// them, whatever part of them was in vain.
     pub(crate) fn with_and_without_wait(&self) -> Option<(f64, f64)> {
-        bounds(self.run, self.cells(), self.alpha).map(|(low, high)| (low.exp(), high.exp()))
+        self.bounds().map(|(low, high)| (low.exp(), high.exp()))
     }
 
-    fn knows_delays(&self) -> bool {
-        self.cells().iter().all(|cell| knows_delays(&self.run.cells[*cell]))
+    fn knows_waits(&self) -> bool {
+        self.cells().iter().all(|cell| cell.waits.are_known)
     }
 
     /// A wall time that may include a wait for a CPU decides what holds without the wait, whatever
@@ -92,7 +95,8 @@ impl Pair<'_> {
     /// method waits depends on the other processes of the machine and on how the scheduler treats
     /// new processes.
     fn doubt(&self, wall: &mut Comparison) {
-        if !self.may_be_doubted(wall) {
+        let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same);
+        if !claims || !self.may_have_waited() {
             return;
         }
         let margin = margin_percent(&self.run.plan);
@@ -102,17 +106,17 @@ impl Pair<'_> {
             Verdict::Slower => low > 0.0,
             _ => -limit <= low && high <= limit,
         };
-        if bounds(self.run, self.cells(), self.alpha).is_some_and(holds) {
+        if self.bounds().is_some_and(holds) {
             return;
         }
         if wall.verdict != Verdict::Same
             && self.compare(CPU).verdict == wall.verdict
-            && !self.one_blocks(wall)
+            && !self.one_blocks()
         {
             wall.beside_load = true;
             return;
         }
-        let doubt = if self.knows_delays() { Doubt::Wait } else { Doubt::UnknownWait };
+        let doubt = if self.knows_waits() { Doubt::Wait } else { Doubt::UnknownWait };
         wall.verdict = Verdict::Undecided;
         wall.below_relevance = false;
         wall.doubt = Some(doubt);
@@ -128,24 +132,40 @@ impl Pair<'_> {
 
     /// Whether one of the two waits for something else than a CPU, so that their CPU time says
     /// nothing about their wall time.
-    fn one_blocks(&self, wall: &Comparison) -> bool {
-        let compared =
-            values::compared(self.run, [wall.cell, wall.reference_cell], WALL, self.alpha);
-        let Ok(compared) = compared else { return true };
-        let counts = |sample: &Sample| compared.is_before_end(self.run, sample);
-        self.cells().iter().any(|cell| blocks(&self.run.cells[*cell], counts))
+    fn one_blocks(&self) -> bool {
+        let Ok(compared) = self.compared(WALL, self.alpha) else { return true };
+        let counts = |session: u32| compared.has_session(session);
+        self.cells().iter().any(|cell| blocks(cell, counts))
+    }
+
+    /// The lower limit of ln(method / reference) where the method has its lowest possible time
+    /// without the wait and the reference all of its wall time, and the upper limit where it is the
+    /// other way round; none where there are too few sessions. In every round the first ratio is no
+    /// larger than the true one and the second no smaller, so that each limit keeps the level of
+    /// its side.
+    fn bounds(&self) -> Option<(f64, f64)> {
+        let cpus = self.run.environment.facts.get("cpu_affinity_count");
+        let cpus = cpus.and_then(serde_json::Value::as_f64).filter(|cpus| *cpus >= 1.0);
+        let least = self.cells().map(|cell| least(cell, cpus.unwrap_or(f64::INFINITY)));
+        let whole = self.cells().map(|cell| cell.rounds(WALL));
+        let interval = |rounds: [&Rounds; 2]| {
+            let compared = Compared::new(&self.run.plan, ratios(rounds, WALL).ok()?, self.alpha);
+            stats::by_session(&compared.logs, compared.alpha?)?.interval
+        };
+        let (low, _) = interval([&least[0], &whole[1]])?;
+        let (_, high) = interval([&whole[0], &least[1]])?;
+        Some((low, high))
     }
 
     /// A comparison that cannot be made.
     pub(crate) fn without_ratio(&self, verdict: Verdict, reason: String) -> Comparison {
-        let name = |cell: usize| self.run.cells[cell].method.clone();
         Comparison {
-            method: name(self.cell),
-            reference: name(self.reference),
+            method: self.cell.stored.method.clone(),
+            reference: self.reference.stored.method.clone(),
             point: self.point.clone(),
             metric: WALL.to_owned(),
-            cell: self.cell,
-            reference_cell: self.reference,
+            cell: self.cell.index,
+            reference_cell: self.reference.index,
             decides: true,
             n: 0,
             sessions: 0,
@@ -165,16 +185,20 @@ impl Pair<'_> {
         }
     }
 
-    fn cells(&self) -> [usize; 2] {
+    fn cells(&self) -> [&'a CellFacts<'a>; 2] {
         [self.cell, self.reference]
+    }
+
+    fn compared(&self, metric: &str, alpha: f64) -> Result<Compared<'a>, String> {
+        let shared = log_ratios(self.cells().map(|cell| (cell, metric)))?;
+        Ok(Compared::new(&self.run.plan, shared, alpha))
     }
 
     pub(crate) fn compare(&self, metric: &str) -> Comparison {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let compared = values::compared(self.run, self.cells(), metric, self.alpha);
-        let found = compared.and_then(|compared| {
+        let found = self.compared(metric, self.alpha).and_then(|compared| {
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
                 .ok_or_else(|| self.no_shared_round(metric))?;
@@ -196,11 +220,11 @@ impl Pair<'_> {
     }
 
     fn no_shared_round(&self, metric: &str) -> String {
-        let cells = self.cells().map(|cell| &self.run.cells[cell]);
-        let lacks = cells.into_iter().find(|cell| cell.counted(metric).next().is_none());
-        match lacks.filter(|cell| metric == WALL_LESS_WAIT && cell.counted(WALL).next().is_some()) {
+        let lacks = self.cells().into_iter().find(|cell| !cell.has(metric));
+        match lacks.filter(|cell| metric == WALL_LESS_WAIT && cell.has(WALL)) {
             Some(cell) => {
-                format!("the time of {} without the wait for a CPU is not known", cell.method)
+                let method = &cell.stored.method;
+                format!("the time of {method} without the wait for a CPU is not known")
             }
             None => "there is no round in which both were measured".to_owned(),
         }
@@ -208,17 +232,17 @@ impl Pair<'_> {
 
     /// A round that lacks the time without the wait of one of the two is left out. Where that
     /// happens more often to one of them, what is left out depends on what it took.
-    fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared) {
-        let cells = self.cells().map(|cell| &self.run.cells[cell]);
-        let of = |metric: &str| cells.map(|cell| Rounds::of_metric(cell, metric));
-        let (all, known) = (of(WALL), of(WALL_LESS_WAIT));
-        let counts = |(session, _)| compared.has_session(self.run, session);
-        let [ours, theirs] = Rounds::only_one(all.each_ref(), known.each_ref(), counts);
+    fn doubt_missing(&self, comparison: &mut Comparison, compared: &Compared<'_>) {
+        let [all, known] =
+            [WALL, WALL_LESS_WAIT].map(|metric| self.cells().map(|cell| cell.rounds(metric)));
+        let [all, known] = [&all, &known].map(|[ours, theirs]| [&**ours, &**theirs]);
+        let counts = |(session, _)| compared.has_session(session);
+        let [ours, theirs] = Rounds::only_one(all, known, counts);
         if stats::mcnemar(ours, theirs) >= ALPHA {
             return;
         }
         // The second one lacks it where only the first one has it.
-        let [method, other] = cells.map(|cell| &cell.method);
+        let [method, other] = self.cells().map(|cell| &cell.stored.method);
         let reason = format!(
             "the time without the wait for a CPU is missing of {method} alone in {theirs} rounds and \
              of {other} alone in {ours}: what is missing depends on what it took"
@@ -233,7 +257,7 @@ impl Pair<'_> {
 
     /// The ratio of the medians, which includes the drift of the machine: it decides nothing.
     fn one_after_the_other(&self, metric: &str) -> Comparison {
-        let middle = |cell: usize| Ok(median(&of_samples(&self.run.cells[cell], metric)?));
+        let middle = |cell: &CellFacts<'_>| Ok(median(&of_samples(cell, metric)?));
         let tool = self.run.plan.imported.as_ref().map_or("", |imported| imported.tool.as_str());
         let (verdict, reason, ratio) = match (middle(self.cell), middle(self.reference)) {
             (Ok(y), Ok(x)) => {
@@ -253,13 +277,13 @@ impl Pair<'_> {
         comparison
     }
 
-    fn judge(&self, shift: Shift, compared: &Compared) -> Comparison {
+    fn judge(&self, shift: Shift, compared: &Compared<'_>) -> Comparison {
         let interval = shift.interval.filter(|_| compared.alpha.is_some());
         let alpha = compared.alpha.unwrap_or(self.alpha);
         let (verdict, below_relevance) = verdict(interval, margin_percent(&self.run.plan));
         let at_its_level = Pair { alpha, ..*self };
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
-        let needed = sessions_needed(self.run);
+        let needed = sessions_needed(&self.run.plan);
         comparison.reason = interval.is_none().then(|| too_few(shift.n, needed));
         comparison.n = compared.logs.iter().map(Vec::len).sum();
         comparison.sessions = shift.n;
@@ -281,12 +305,6 @@ impl Pair<'_> {
     }
 }
 
-/// The same comparison at another level.
-pub(crate) fn at_level(run: &Run, found: &Comparison, alpha: f64) -> Comparison {
-    let (cell, reference) = (found.cell, found.reference_cell);
-    Pair { run, point: &found.point, cell, reference, alpha }.compare(&found.metric)
-}
-
 /// The verdict of an interval of logs, and whether a shown difference is too small to be relevant.
 pub(crate) fn verdict(interval: Option<(f64, f64)>, margin_percent: f64) -> (Verdict, bool) {
     let Some((low, high)) = interval else { return (Verdict::Undecided, false) };
@@ -306,9 +324,171 @@ pub(crate) fn too_few(sessions: usize, needed: usize) -> String {
     format!("{sessions} {noun} {are} too few, at least {needed} are needed")
 }
 
+// The rounds that two cells share.
+
+/// The shift from the reference in each session, round by round.
+pub(crate) fn relative(
+    cell: &CellFacts<'_>,
+    reference: &CellFacts<'_>,
+    metric: &str,
+) -> Result<Vec<f64>, String> {
+    let sessions = log_ratios([(cell, metric), (reference, metric)])?;
+    let sessions = in_blocks(sessions.into_iter().map(|(_, logs)| logs).collect());
+    let shifts: Vec<f64> = sessions.iter().filter_map(|rounds| pseudomedian(rounds)).collect();
+    if shifts.is_empty() {
+        let what = if metric == WALL { "measured" } else { metric };
+        return Err(format!("there is no round in which both were {what}"));
+    }
+    Ok(shifts)
+}
+
+/// ln(method / reference) of the rounds in which both have a sample that counts, by the number of
+/// the session. A value that is not above 0 has no logarithm. Leaving out its round would be a
+/// selection by the result, so the metric is then not compared at all.
+pub(crate) fn log_ratios(
+    [(cell, metric), (reference, of_reference)]: [(&CellFacts<'_>, &str); 2],
+) -> Result<Vec<(u32, Vec<f64>)>, String> {
+    ensure_usable(cell)?;
+    ensure_usable(reference)?;
+    ratios([&cell.rounds(metric), &reference.rounds(of_reference)], metric)
+}
+
+/// The same of values that are not those of a metric.
+fn ratios([ours, theirs]: [&Rounds; 2], metric: &str) -> Result<Vec<(u32, Vec<f64>)>, String> {
+    let mut theirs = theirs.iter().peekable();
+    let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
+    for (round, y) in ours.iter() {
+        while theirs.next_if(|(other, _)| *other < round).is_some() {}
+        let Some((_, x)) = theirs.next_if(|(other, _)| *other == round) else { continue };
+        let log = (y / x).ln();
+        if !(x > 0.0 && y > 0.0 && log.is_finite()) {
+            return Err(format!("{metric} is {y} and {x} in a round, which gives no ratio"));
+        }
+        match sessions.last_mut() {
+            Some((session, logs)) if *session == round.0 => logs.push(log),
+            _ => sessions.push((round.0, vec![log])),
+        }
+    }
+    Ok(sessions)
+}
+
+// Which of the sessions that two cells share are compared, and at which level: all of them, or
+// those of the last look of a run whose results decide when it ends.
+
+/// The sessions by which two cells are compared.
+pub(crate) struct Compared<'a> {
+    plan: &'a Plan,
+    /// ln(method / reference) of each round, by session.
+    pub logs: Vec<Vec<f64>>,
+    /// The α of the interval; none where the sessions are too few for one.
+    pub alpha: Option<f64>,
+    /// The place of the last of these sessions in the run, where later ones do not count.
+    last: Option<u32>,
+}
+
+/// Keeps, of the values of sessions, those that the last look has, all in a run of a fixed design.
+/// Returns the α of their interval; none where the sessions are too few for one.
+pub(crate) fn at_last_look<T>(plan: &Plan, shared: &mut Vec<(u32, T)>, alpha: f64) -> Option<f64> {
+    if plan.design.is_fixed() {
+        return Some(alpha);
+    }
+    shared.sort_by_key(|(session, _)| place(plan, *session));
+    let look = last_look(shared.len(), alpha)?;
+    shared.truncate(look.sessions);
+    Some(look.alpha)
+}
+
+impl<'a> Compared<'a> {
+    /// The first sessions that both share, as many as the last look has; all of them in a run of a
+    /// fixed design.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        mut shared: Vec<(u32, Vec<f64>)>,
+        alpha: f64,
+    ) -> Compared<'a> {
+        let alpha = at_last_look(plan, &mut shared, alpha);
+        let last = shared.last().filter(|_| !plan.design.is_fixed());
+        let last = last.map(|(session, _)| place(plan, *session));
+        let logs = shared.into_iter().map(|(_, logs)| logs).collect();
+        Compared { plan, logs, alpha, last }
+    }
+
+    /// Whether the session is not a later one.
+    fn has_session(&self, session: u32) -> bool {
+        self.last.is_none_or(|last| place(self.plan, session) <= last)
+    }
+}
+
+/// The number of sessions that an interval needs.
+pub(crate) fn sessions_needed(plan: &Plan) -> usize {
+    if plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
+}
+
+// The waits for a CPU in the sessions that are compared, and the bounds between which a wall time
+// without them lies (partial identification: Manski 2003; Imbens and Manski 2004).
+
+/// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
+/// The slices of Linux take 3 to 6 ms where several tasks want a CPU; on a quiet machine
+/// preemptions occur a few times per second.
+const PREEMPTIONS_PER_S: f64 = 50.0;
+
+/// Whether a method waited for a CPU during more than a small share of the wall time of the
+/// sessions that count, as far as that is known: for a single thread exactly; for a process tree,
+/// because it was preempted and took longer than it computed.
+fn waited(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
+    if let Some(share) = cell.wait_share(&counts) {
+        return share > WAIT_SHARE;
+    }
+    let sum = |metric: &str| {
+        let counted = cell.counted(metric).filter(|(key, _)| counts(key.session));
+        counted.map(|(_, value)| value).reduce(|sum, value| sum + value).unwrap_or_default()
+    };
+    let (wall, cpu) = (sum(WALL), sum(CPU));
+    cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
+}
+
+/// Whether a cell waits for something else than a CPU in the sessions that count, as far as that is
+/// known: a wait for a CPU that is not known counts as one for something else.
+fn blocks(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
+    let ([wall_ns, cpu_ns], delay_ns) = ([WALL, CPU].map(|m| cell.column(m)), cell.delays());
+    let counted = cell.timing.iter().filter(|key| counts(key.session));
+    let known = counted.filter_map(|key| {
+        let (wall_ns, cpu_ns) = wall_ns(*key).zip(cpu_ns(*key))?;
+        Some((wall_ns, cpu_ns + delay_ns(*key).unwrap_or_default()))
+    });
+    let (wall_ns, used_ns) =
+        known.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1)).unwrap_or_default();
+    wall_ns - used_ns > BLOCKED_SHARE * wall_ns || wall_ns <= 0.0
+}
+
+/// By round, no more than the sample would have taken without a wait for a CPU: while the longest
+/// chain of a job's work waits, one of its tasks does. So it is the wall time less the sum of the
+/// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all
+/// together in no less than their CPU time spread over all CPUs. Of a sample whose wait is not
+/// known only this is.
+fn least(cell: &CellFacts<'_>, cpus: f64) -> Rounds {
+    let [wall, stolen, longest, cpu] =
+        [WALL, STEAL, LONGEST_TASK_CPU, CPU].map(|metric| cell.column(metric));
+    let delay = cell.delays();
+    let of_sample = |key: &SampleKey| {
+        let wall_ns = wall(*key)?;
+        let stolen_ns = stolen(*key).unwrap_or_default();
+        let without_wait = delay(*key).map(|delay_ns| wall_ns - delay_ns - stolen_ns);
+        let spread = cpu(*key).map(|cpu_ns| cpu_ns / cpus);
+        let bounds = [without_wait, longest(*key), spread];
+        let least_ns = bounds.into_iter().flatten().fold(wall_ns * NEARLY_0, f64::max);
+        Some(((key.session, key.round), least_ns.min(wall_ns)))
+    };
+    Rounds::new(cell.timing.iter().filter_map(of_sample))
+}
+
+/// In place of 0, which has no logarithm.
+const NEARLY_0: f64 = 1e-9;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{cell, facts_of};
 
     #[test]
     fn an_interval_gives_the_verdict() {
@@ -333,5 +513,120 @@ mod tests {
         assert_eq!(Some(margin_percent(&Plan::default())), Some(RELEVANT_PERCENT));
         let plan = Plan { margin_percent: Some(5.0), ..Plan::default() };
         assert_eq!(Some(margin_percent(&plan)), Some(5.0));
+    }
+
+    #[test]
+    fn a_value_that_is_not_above_0_gives_no_ratio() {
+        let of = |y: f64, x: f64| {
+            let cells = [cell("a", [1.0, y]), cell("b", [1.0, x])];
+            let [cell, other] = cells.each_ref().map(facts_of);
+            log_ratios([(&cell, WALL), (&other, WALL)])
+        };
+        assert_eq!(of(1.0, 1.0), Ok(vec![(0, vec![0.0, 0.0])]));
+        for (y, x) in [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, 0.0)] {
+            let reason = format!("wall_ns is {y} and {x} in a round, which gives no ratio");
+            assert_eq!(of(y, x), Err(reason));
+        }
+    }
+
+    #[test]
+    fn methods_without_a_shared_round_have_a_reason_for_each_metric() {
+        let mut other = cell("b", [1.0; 3]);
+        other.samples.iter_mut().for_each(|sample| sample.round += 3);
+        let of = |metric| relative(&facts_of(&cell("a", [1.0; 3])), &facts_of(&other), metric);
+        let reason = |what| Err(format!("there is no round in which both were {what}"));
+        assert_eq!(of(WALL), reason("measured"));
+        assert_eq!(of("cpu_ns"), reason("cpu_ns"));
+    }
+}
+
+#[cfg(test)]
+mod waited_tests {
+    use super::*;
+    use crate::tests::{cell, facts_of, with};
+
+    #[test]
+    fn a_wait_that_is_known_counts_above_its_limit() {
+        let of = |wait: f64| {
+            let cell = with(cell("a", [100.0; 10]), "run_queue_wait_ns", |_| wait);
+            waited(&facts_of(&cell), |_| true)
+        };
+        assert_eq!([4.0, 5.0, 5.1].map(of), [false, false, true]);
+    }
+
+    #[test]
+    fn a_tree_waited_if_it_was_preempted_often_and_computed_less_than_it_took() {
+        let of = |cpu: f64, switches: f64| {
+            let cell = with(cell("a", [1e9]), "cpu_ns", |_| cpu);
+            let cell = with(cell, "involuntary_switches", |_| switches);
+            waited(&facts_of(&cell), |_| true)
+        };
+        // 50 per second of 0.9 s of CPU time.
+        assert_eq!([of(0.9e9, 45.0), of(0.9e9, 46.0)], [false, true]);
+        let least = 1e9 * (1.0 - WAIT_SHARE);
+        assert_eq!([of(least, 1e6), of(0.96e9, 1e6), of(0.94e9, 1e6)], [false, false, true]);
+    }
+}
+
+#[cfg(test)]
+mod bounds_tests {
+    use super::*;
+    use crate::tests::{cell, facts_of, run, with};
+    use model::metric::CPU_DELAY;
+    use model::run::Cell;
+
+    /// Ten sessions of a method that takes about 1 ms, of which it waits and computes these shares.
+    fn method(name: &str, factor: f64, delay: f64, cpu: f64) -> Cell {
+        let walls = (0..100).map(|i| 1e6 * factor * (1.0 + 1e-4 * f64::from(i % 7)));
+        let cell = with(cell(name, walls), CPU_DELAY, move |wall_ns| delay * wall_ns);
+        with(cell, CPU, move |wall_ns| cpu * wall_ns)
+    }
+
+    fn of(a: Cell, b: Cell) -> (f64, f64) {
+        let mut run = run(vec![a, b]);
+        run.environment.facts.insert("cpu_affinity_count".to_owned(), 2.into());
+        let (facts, point) = (RunFacts::new(&run), Point::default());
+        Pair::new(&facts, &point, [1, 0], 0.05).with_and_without_wait().unwrap()
+    }
+
+    fn check((low, high): (f64, f64), expected: (f64, f64)) {
+        assert!(
+            (low - expected.0).abs() < 1e-3 && (high - expected.1).abs() < 1e-3,
+            "{low} {high}"
+        );
+    }
+
+    #[test]
+    fn a_time_lies_between_what_is_left_without_the_waits_and_the_wall_time() {
+        // The method may have taken 1.2 to 1.5, the reference 0.9 to 1.
+        check(of(method("a", 1.0, 0.1, 0.0), method("b", 1.5, 0.2, 0.0)), (1.2, 1.5 / 0.9));
+        // What the hypervisor took is a wait, too.
+        let stolen = with(method("b", 1.5, 0.2, 0.0), STEAL, |wall_ns| 0.1 * wall_ns);
+        check(of(method("a", 1.0, 0.1, 0.0), stolen), (1.05, 1.5 / 0.9));
+        // No less than its CPU time on two CPUs, nor that of one task.
+        check(of(method("a", 1.0, 0.0, 0.0), method("b", 1.0, 0.9, 1.2)), (0.6, 1.0));
+        let with_task = with(method("b", 1.0, 0.9, 1.2), LONGEST_TASK_CPU, |wall_ns| 0.8 * wall_ns);
+        check(of(method("a", 1.0, 0.0, 0.0), with_task), (0.8, 1.0));
+    }
+
+    #[test]
+    fn without_the_waits_only_the_cpu_time_is_a_bound() {
+        let unknown = |name, cpu| {
+            let mut cell = method(name, 1.0, 0.0, cpu);
+            cell.values.remove(CPU_DELAY);
+            cell
+        };
+        check(of(unknown("a", 0.8), unknown("b", 1.0)), (0.5, 2.5));
+        // One of many samples without it has the bound of its CPU time only, and changes little.
+        let mut lost = method("b", 1.5, 0.2, 0.5);
+        lost.values.get_mut(CPU_DELAY).unwrap()[3] = f64::NAN;
+        check(of(method("a", 1.0, 0.1, 0.0), lost), (1.2, 1.5 / 0.9));
+    }
+
+    #[test]
+    fn what_neither_runs_nor_waits_for_a_cpu_in_a_tenth_of_its_time_blocks() {
+        let of = |delay, cpu| blocks(&facts_of(&method("a", 1.0, delay, cpu)), |_| true);
+        assert_eq!([of(0.5, 0.41), of(0.5, 0.39), of(0.0, 2.0)], [false, true, false]);
+        assert!(blocks(&facts_of(&method("a", 1.0, 0.5, 0.5)), |_| false));
     }
 }

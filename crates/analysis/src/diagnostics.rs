@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use model::metric::{COUNTING_WALL, EXIT_CODE, WALL, WALL_LESS_WAIT};
 use model::run::{
-    CacheState, Cell, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED,
-    Sample, Status, Warning, WarningKind,
+    CacheState, Design, INTERRUPTED, Imported, Pass, Plan, Role, Run, STOPPED, SUSPENDED, Sample,
+    Status, Warning, WarningKind,
 };
 
+use super::analysis::{Comparison, Family, Verdict};
+use super::compare::sessions_needed;
+use super::facts::{CellFacts, RunFacts, WAIT_SHARE};
 use super::noise::{self, Findings, percent, warn};
-use super::unusable::LeftRunning;
-use super::values::{sessions_needed, sessions_since};
-use super::wait::{WAIT_SHARE, has_time_without_wait, wait_share};
-use super::{Comparison, Family, Verdict};
 use crate::stats::{self, LOOKS};
 
 /// The name of the experiment that is made of typed commands.
@@ -31,27 +30,26 @@ const STEAL_SHARE: f64 = 0.01;
 const COUNTING_SHARE: f64 = 0.02;
 
 pub(crate) fn warnings(
-    run: &Run,
-    wrong: &[Option<String>],
+    facts: &RunFacts<'_>,
     families: &[Family],
     comparisons: &[Comparison],
 ) -> Vec<Warning> {
     let mut notes = Vec::new();
-    imported(run, &mut notes);
-    let wrong = wrong.iter().enumerate().filter_map(|(i, why)| Some((i, why.clone()?))).collect();
+    imported(facts.run, &mut notes);
+    let wrong = facts.cells.iter().filter_map(|cell| Some((cell.index, cell.wrong.clone()?)));
     let advice = "it does another job: do not use its times";
-    warn(run, &WarningKind::WrongAnswer, advice, wrong, &mut notes);
-    not_measured(run, &mut notes);
-    replaced_references(run, families, &mut notes);
-    not_counted(run, &mut notes);
-    failed_runs(run, &mut notes);
-    left_running(run, &mut notes);
-    no_interval(run, comparisons, &mut notes);
-    notes.extend(undecided(run, comparisons));
-    waiting(run, families, &mut notes);
-    steal(run, &mut notes);
-    counting_disturbs(run, &mut notes);
-    noise::warnings(run, families, &mut notes);
+    warn(facts.run, &WarningKind::WrongAnswer, advice, wrong.collect(), &mut notes);
+    not_measured(facts.run, &mut notes);
+    replaced_references(facts.run, families, &mut notes);
+    not_counted(facts.run, &mut notes);
+    failed_runs(facts, &mut notes);
+    left_running(facts, &mut notes);
+    no_interval(facts.run, comparisons, &mut notes);
+    notes.extend(undecided(facts, comparisons));
+    waiting(facts, families, &mut notes);
+    steal(facts.run, &mut notes);
+    counting_disturbs(facts, &mut notes);
+    noise::warnings(facts, families, &mut notes);
     chance(families, &mut notes);
     notes.sort_by(|a, b| a.kind.cmp(&b.kind));
     notes
@@ -141,33 +139,33 @@ fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
 }
 
 /// Runs that failed and count. What was imported has notes of its own.
-fn failed_runs(run: &Run, notes: &mut Vec<Warning>) {
-    if run.plan.imported.is_some() {
+fn failed_runs(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
+    if facts.run.plan.imported.is_some() {
         return;
     }
-    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
-        let codes: Vec<i64> = cell.counted(EXIT_CODE).map(|(_, code)| code as i64).collect();
+    let found = facts.cells.iter().filter_map(|cell| {
+        let codes: Vec<i64> = cell.values(EXIT_CODE).map(|code| code as i64).collect();
         let failed: Vec<i64> = codes.iter().copied().filter(|code| *code != 0).collect();
         let first = failed.first()?;
         let others = if failed.iter().any(|code| code != first) { " and others" } else { "" };
-        Some((i, format!("{} of {}, exit code {first}{others}", failed.len(), codes.len())))
+        let detail = format!("{} of {}, exit code {first}{others}", failed.len(), codes.len());
+        Some((cell.index, detail))
     });
     let advice = "they count, as the definition of the command says";
-    warn(run, &WarningKind::FailedRuns, advice, found.collect(), notes);
+    warn(facts.run, &WarningKind::FailedRuns, advice, found.collect(), notes);
 }
 
 /// Commands that leave processes running.
-fn left_running(run: &Run, notes: &mut Vec<Warning>) {
+fn left_running(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
     let found = |kept| {
-        let cells = run.cells.iter().enumerate();
-        let left = cells.filter_map(|(i, cell)| Some((i, LeftRunning::from_cell(cell)?)));
+        let left = facts.cells.iter().filter_map(|cell| Some((cell.index, cell.left_running?)));
         left.filter(move |(_, left)| left.kept == kept).map(|(i, left)| (i, left.to_string()))
     };
     let advice =
         "--wait-for-all measures until they have ended, --keep-running compares without them";
-    warn(run, &WarningKind::LeftRunning, advice, found(false).collect(), notes);
+    warn(facts.run, &WarningKind::LeftRunning, advice, found(false).collect(), notes);
     let advice = "the verdict is about what stands in the foreground";
-    warn(run, &WarningKind::LeftRunning, advice, found(true).collect(), notes);
+    warn(facts.run, &WarningKind::LeftRunning, advice, found(true).collect(), notes);
 }
 
 fn no_interval(run: &Run, comparisons: &[Comparison], notes: &mut Vec<Warning>) {
@@ -186,7 +184,7 @@ fn more_sessions(run: &Run) -> String {
     if !run.complete {
         return "the run was stopped: resume it".to_owned();
     }
-    let needed = sessions_needed(run);
+    let needed = sessions_needed(&run.plan);
     let Plan { sessions, rounds, design, .. } = run.plan;
     if sessions as usize >= needed {
         return "give more --time".to_owned();
@@ -205,12 +203,13 @@ fn more_sessions(run: &Run) -> String {
 
 /// The wait for a CPU: subtracted where that is possible for most methods of a table, else part of
 /// the wall time.
-fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
+fn waiting(facts: &RunFacts<'_>, families: &[Family], notes: &mut Vec<Warning>) {
     let (mut taken_out, mut left_in) = (Findings::new(), Findings::new());
-    for (i, cell) in run.cells.iter().enumerate() {
-        let Some(share) = wait_share(cell).filter(|share| *share > WAIT_SHARE) else { continue };
+    for cell in &facts.cells {
+        let i = cell.index;
+        let Some(share) = cell.waits.share.filter(|share| *share > WAIT_SHARE) else { continue };
         let mut without = families.iter().filter(|f| f.metric == WALL_LESS_WAIT);
-        let out = has_time_without_wait(cell) && without.clone().any(|f| f.cells.contains(&i));
+        let out = cell.waits.has_time_without && without.clone().any(|f| f.cells.contains(&i));
         if !out && without.any(|f| f.compared.contains(&i) && !f.by_wall.contains(&i)) {
             // It has no ratio, for which there is a reason.
             continue;
@@ -218,6 +217,7 @@ fn waiting(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
         let list = if out { &mut taken_out } else { &mut left_in };
         list.push((i, waited(share)));
     }
+    let run = facts.run;
     let advice = "verdicts take this wait out (wall_less_wait_ns)";
     warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
     let quota =
@@ -257,20 +257,20 @@ fn steal(run: &Run, notes: &mut Vec<Warning>) {
 
 /// Counting took time, or the method worked differently in the counting pass: the difference is
 /// larger than that between sessions.
-fn counting_disturbs(run: &Run, notes: &mut Vec<Warning>) {
-    let counted = run.cells.iter().filter(|cell| cell.counted(COUNTING_WALL).next().is_some());
+fn counting_disturbs(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
+    let counted = facts.cells.iter().filter(|cell| cell.has(COUNTING_WALL));
     let alpha = noise::ALPHA / counted.count().max(1) as f64;
-    let found = run.cells.iter().enumerate().filter_map(|(i, cell)| {
+    let found = facts.cells.iter().filter_map(|cell| {
         let sessions = noise::by_session(&noise::logs_of(cell, WALL));
         let sessions: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
         let counting = noise::by_session(&noise::logs_of(cell, COUNTING_WALL)).concat();
         let (difference, p) = stats::another_session(&sessions, &counting)?;
         let change = difference.exp_m1();
         let differs = p < alpha && change.is_finite() && change.abs() > COUNTING_SHARE;
-        differs.then(|| (i, format!("{:+.0} % wall time", 100.0 * change)))
+        differs.then(|| (cell.index, format!("{:+.0} % wall time", 100.0 * change)))
     });
     let advice = "counts are taken in it, times are not";
-    warn(run, &WarningKind::CountingSpeed, advice, found.collect(), notes);
+    warn(facts.run, &WarningKind::CountingSpeed, advice, found.collect(), notes);
 }
 
 fn chance(families: &[Family], notes: &mut Vec<Warning>) {
@@ -295,7 +295,7 @@ const NAMED_MAX: usize = 6;
 pub const SESSIONS_MAX: u64 = 1000;
 
 /// One warning about all comparisons that have an interval and decide nothing.
-pub(crate) fn undecided(run: &Run, comparisons: &[Comparison]) -> Option<Warning> {
+fn undecided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Option<Warning> {
     let open = comparisons.iter().filter(|c| c.decides && c.verdict == Verdict::Undecided);
     let mut open: Vec<(f64, &Comparison)> = open
         .filter(|c| c.low.is_some() && c.reason.is_none())
@@ -305,7 +305,7 @@ pub(crate) fn undecided(run: &Run, comparisons: &[Comparison]) -> Option<Warning
     if open.is_empty() {
         return None;
     }
-    let session_ns = session_ns(run);
+    let session_ns = session_ns(facts);
     let name = |comparison: &Comparison| {
         let alike = open.iter().filter(|(_, other)| other.method == comparison.method).count();
         let at = if alike > 1 { format!(" ({})", comparison.point) } else { String::new() };
@@ -314,7 +314,7 @@ pub(crate) fn undecided(run: &Run, comparisons: &[Comparison]) -> Option<Warning
     let of = |(found, comparison): &(f64, &Comparison)| {
         let digits = usize::from(*found < 9.5);
         let sessions = comparison.sessions_for_1_percent.unwrap_or(u64::MAX);
-        let takes = takes(run, sessions, session_ns);
+        let takes = takes(&facts.run.plan, sessions, session_ns);
         format!("{} {found:.digits$} % ({takes})", name(comparison))
     };
     let mut said: Vec<String> = open.iter().take(NAMED_MAX).map(of).collect();
@@ -329,16 +329,16 @@ pub(crate) fn undecided(run: &Run, comparisons: &[Comparison]) -> Option<Warning
 }
 
 /// What finding 1 % takes.
-fn takes(run: &Run, sessions: u64, session_ns: Option<f64>) -> String {
+fn takes(plan: &Plan, sessions: u64, session_ns: Option<f64>) -> String {
     if sessions > SESSIONS_MAX {
         return "not on this machine".to_owned();
     }
     let last = LOOKS[LOOKS.len() - 1] as u64;
     let look = LOOKS.iter().map(|look| *look as u64).find(|look| *look >= sessions);
-    let sessions = if run.plan.design.is_fixed() { Some(sessions) } else { look };
+    let sessions = if plan.design.is_fixed() { Some(sessions) } else { look };
     let Some(sessions) = sessions else { return format!("over {last} sessions") };
     let time = session_ns.map(|ns| duration(ns * sessions as f64 / 1e9));
-    match (time, run.plan.design.is_fixed()) {
+    match (time, plan.design.is_fixed()) {
         (None, _) => format!("{sessions} sessions"),
         (Some(time), true) => format!("{sessions} sessions, about {time}"),
         (Some(time), false) => format!("about --time {time}"),
@@ -358,22 +358,21 @@ fn duration(seconds: f64) -> String {
 
 /// The mean time of a session of the methods that are there to the end, as far as it is in samples
 /// and between them; none where there are none.
-fn session_ns(run: &Run) -> Option<f64> {
-    let between = run.environment.facts.get("between_samples_ns");
+fn session_ns(facts: &RunFacts<'_>) -> Option<f64> {
+    let between = facts.run.environment.facts.get("between_samples_ns");
     let between_ns = between.and_then(serde_json::Value::as_f64).unwrap_or_default();
-    let of_cell = |cell: &Cell| {
-        let walls = cell.values.get(WALL)?;
-        let timed = cell.samples.iter().zip(walls);
+    let of_cell = |cell: &CellFacts<'_>| {
+        let walls = cell.stored.values.get(WALL)?;
+        let timed = cell.stored.samples.iter().zip(walls);
         let timed = timed.filter(|(s, ns)| s.pass == Pass::Timing && ns.is_finite());
         let ns: f64 = timed.map(|(s, ns)| ns * s.ops as f64 + between_ns).sum();
-        let mut sessions: Vec<u32> = cell.counted(WALL).map(|(s, _)| s.session).collect();
+        let mut sessions: Vec<u32> = cell.counted(WALL).map(|(key, _)| key.session).collect();
         sessions.sort_unstable();
         sessions.dedup();
         (!sessions.is_empty()).then(|| ns / sessions.len() as f64)
     };
-    let cells = run.cells.iter().zip(sessions_since(run));
-    let stays = cells.filter(|(_, since)| since.is_some_and(|sessions| sessions <= 1));
-    stays.filter_map(|(cell, _)| of_cell(cell)).reduce(|a, b| a + b)
+    let stays = facts.cells.iter().filter(|cell| cell.stays());
+    stays.filter_map(of_cell).reduce(|a, b| a + b)
 }
 
 #[cfg(test)]
@@ -399,9 +398,9 @@ mod tests {
             cell
         });
         let run = run(cells.collect());
+        let facts = RunFacts::new(&run);
         let comparison = |(i, (_, _, found)): (usize, &(&str, u64, f64))| {
-            let point = &run.cells[i].point;
-            let pair = Pair { run: &run, point, cell: i, reference: 0, alpha: 0.05 };
+            let pair = Pair::new(&facts, &run.cells[i].point, [i, 0], 0.05);
             Comparison {
                 low: Some(0.9),
                 high: Some(1.1),
@@ -416,7 +415,7 @@ mod tests {
     }
 
     fn said(run: &Run, comparisons: &[Comparison]) -> Option<String> {
-        let text = undecided(run, comparisons)?.to_string();
+        let text = undecided(&RunFacts::new(run), comparisons)?.to_string();
         Some(text.split_once("1 % takes: ").unwrap().1.to_owned())
     }
 
@@ -456,6 +455,6 @@ mod tests {
         cell.values.get_mut(WALL).unwrap()[0] = f64::INFINITY;
         let mut run = run(vec![cell]);
         run.environment.facts.insert("between_samples_ns".to_owned(), 50.into());
-        assert_eq!(session_ns(&run), Some(19.0 * 450.0 / 2.0));
+        assert_eq!(session_ns(&RunFacts::new(&run)), Some(19.0 * 450.0 / 2.0));
     }
 }

@@ -6,13 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use model::metric::{CPU, PEAK_RSS, WALL, WALL_LESS_WAIT};
 use model::param::Point;
-use model::run::{Cell, Design, Measure, Pass, Role, Run, Sample, Status};
+use model::run::{Design, Measure, Pass, Plan, Role, Status};
 
+use super::analysis::{ALPHA, Comparison, Family, Verdict};
 use super::compare::Pair;
-use super::unusable::Unusable;
-use super::values::sessions_since;
-use super::wait::{computes_alone, has_time_without_wait};
-use super::{ALPHA, Comparison, Family, Verdict};
+use super::facts::{CellFacts, RunFacts, SampleKey, VERDICT_METRICS};
 use crate::stats::{self, nearest_rank};
 
 /// The tables of a run, with what is known about the best of each.
@@ -30,24 +28,25 @@ impl Family {
 }
 
 /// A pair of cells that is in several families is compared in the first of them.
-pub(crate) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
-    let mut families = families(run, wrong);
+pub(crate) fn compare_all(facts: &RunFacts<'_>) -> Tables {
+    let mut families = families(facts);
     let mut all_best = Vec::new();
     let mut comparisons: Vec<Comparison> = Vec::new();
     let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for family in &mut families {
         let mut own = Vec::new();
-        for pair in pairs(run, family) {
-            let indices = of_pair.entry((pair.cell, pair.reference)).or_insert_with(|| {
+        for pair in pairs(facts, family) {
+            let cells = (pair.cell.index, pair.reference.index);
+            let indices = of_pair.entry(cells).or_insert_with(|| {
                 let start = comparisons.len();
-                comparisons.extend(compare(&pair, family, wrong));
+                comparisons.extend(compare(&pair, family));
                 (start..comparisons.len()).collect()
             });
             own.extend_from_slice(indices);
         }
         correct(&mut comparisons, &own);
         let own = own.iter().map(|i| &comparisons[*i]);
-        let best = best(run, family, &own.collect::<Vec<_>>());
+        let best = best(facts, family, &own.collect::<Vec<_>>());
         family.best.clone_from(&best.winners);
         family.undecided.clone_from(&best.undecided);
         all_best.push(best);
@@ -56,73 +55,55 @@ pub(crate) fn compare_all(run: &Run, wrong: &[Option<String>]) -> Tables {
 }
 
 /// By point, with the measure of each.
-pub(crate) fn families(run: &Run, wrong: &[Option<String>]) -> Vec<Family> {
-    let stay = stay(run);
-    let families = run.points.iter().map(|point| family(run, wrong, &stay, point));
+pub(crate) fn families(facts: &RunFacts<'_>) -> Vec<Family> {
+    let families = facts.run.points.iter().map(|point| family(facts, point));
     let mut families: Vec<Family> = families.collect();
-    choose_measures(run, &mut families);
+    choose_measures(facts, &mut families);
     families
 }
 
 /// The measure by which each point is compared.
-pub(crate) fn choose(run: &Run, wrong: &[Option<String>]) -> Vec<Measure> {
-    let name = |cell: &usize| run.cells[*cell].method.clone();
+pub(crate) fn choose(facts: &RunFacts<'_>) -> Vec<Measure> {
+    let name = |cell: &usize| facts.cells[*cell].stored.method.clone();
     let measure = |family: Family| Measure {
         metric: family.metric.to_owned(),
         by_wall: family.by_wall.iter().map(name).collect(),
         why: family.why,
     };
-    families(run, wrong).into_iter().map(measure).collect()
+    families(facts).into_iter().map(measure).collect()
 }
 
-fn family(run: &Run, wrong: &[Option<String>], stay: &[bool], point: &Point) -> Family {
-    let cells: Vec<usize> =
-        (0..run.cells.len()).filter(|i| run.cells[*i].point.is_part_of(point)).collect();
-    let comparable = |i: &usize| {
-        let cell = &run.cells[*i];
-        cell.role == Role::Contender
-            && cell.has_figures()
-            && wrong[*i].is_none()
-            && Unusable::from_cell(cell).is_none()
-            && cell.counted(WALL).next().is_some()
+fn family(facts: &RunFacts<'_>, point: &Point) -> Family {
+    let at_point = facts.cells.iter().filter(|cell| cell.stored.point.is_part_of(point));
+    let is_comparable = |cell: &&CellFacts<'_>| {
+        cell.stored.role == Role::Contender && cell.is_right() && cell.unusable.is_none()
     };
-    let compared: Vec<usize> = cells.iter().copied().filter(comparable).collect();
+    let compared: Vec<&CellFacts<'_>> = at_point.clone().filter(is_comparable).collect();
     // A method that died, or has left, shares few rounds with the others.
-    let measured = || compared.iter().filter(|i| run.cells[**i].status == Status::Measured);
-    let staying = measured().find(|i| stay[**i]);
-    let whole = staying.or_else(|| measured().next());
+    let measured = || compared.iter().filter(|cell| cell.stored.status == Status::Measured);
+    let is_fixed = facts.run.plan.design.is_fixed();
+    let staying = measured().find(|cell| is_fixed || cell.stays());
+    let whole = staying.or_else(|| measured().next()).or(compared.first());
     Family {
         point: point.clone(),
-        cells,
-        reference: whole.or(compared.first()).copied(),
+        cells: at_point.map(|cell| cell.index).collect(),
+        reference: whole.map(|cell| cell.index),
         metric: WALL,
-        compared,
+        compared: compared.iter().map(|cell| cell.index).collect(),
         ..Family::default()
     }
 }
 
-/// By cell, whether it has not left a run of sequential design. It may lack the newest session,
-/// which may have been interrupted.
-fn stay(run: &Run) -> Vec<bool> {
-    let stays = |since: Option<u32>| since.is_some_and(|sessions| sessions <= 1);
-    let is_fixed = run.plan.design.is_fixed();
-    sessions_since(run).into_iter().map(|since| is_fixed || stays(since)).collect()
-}
-
 /// One measure for a family, and for families that share a cell, because a pair is compared only
 /// once.
-fn choose_measures(run: &Run, families: &mut [Family]) {
+fn choose_measures(facts: &RunFacts<'_>, families: &mut [Family]) {
     let compared: Vec<Vec<usize>> = families.iter().map(|f| f.compared.clone()).collect();
-    let choices = by_group(
-        &compared,
-        |i| vec![&run.cells[i]],
-        |points, cells| choice(run, families, points, cells),
-    );
+    let choices = by_group(&compared, |points, cells| choice(facts, families, points, cells));
     for (family, choice) in families.iter_mut().zip(choices) {
-        let by_wall = |cell: &&usize| choice.by_wall.contains(&run.cells[**cell].method);
+        let by_wall = |cell: &&usize| choice.by_wall.contains(&facts.cells[**cell].stored.method);
         family.by_wall = family.compared.iter().filter(by_wall).copied().collect();
         (family.metric, family.why) = (choice.metric, choice.why);
-        family.pareto = pareto(run, &family.compared, family.metric);
+        family.pareto = pareto(facts, &family.compared, family.metric);
     }
 }
 
@@ -149,63 +130,50 @@ impl MeasureChoice {
 /// The measure of the families of these points, whose cells are these: the one that the run has
 /// stored, or one that is chosen now.
 pub(crate) fn choice(
-    run: &Run,
+    facts: &RunFacts<'_>,
     families: &[Family],
     points: &[usize],
-    cells: &[&Cell],
+    cells: &[usize],
 ) -> MeasureChoice {
-    let references = points.iter().filter_map(|point| families[*point].reference);
-    let references: Vec<&Cell> = references.map(|cell| &run.cells[cell]).collect();
-    if !run.in_rounds() {
+    if !facts.run.in_rounds() {
         // What another program measured has no verdict.
         return MeasureChoice::of_all(WALL, String::new());
     }
-    kept(run, points, cells, &references).unwrap_or_else(|| chosen(cells, &references))
+    let references = points.iter().filter_map(|point| families[*point].reference);
+    let references: Vec<&CellFacts<'_>> = references.map(|cell| &facts.cells[cell]).collect();
+    let cells: Vec<&CellFacts<'_>> = cells.iter().map(|cell| &facts.cells[*cell]).collect();
+    kept(&facts.run.plan, points, &cells, &references)
+        .unwrap_or_else(|| chosen(&cells, &references))
 }
 
 /// The measure that the run has stored for these points; none for a run that has stored nothing. In
 /// a fixed design a method that turned out to lack it is compared by wall time. In a sequential one
 /// it decides in any case: another measure after a look would be another test.
 fn kept(
-    run: &Run,
+    plan: &Plan,
     points: &[usize],
-    cells: &[&Cell],
-    references: &[&Cell],
+    cells: &[&CellFacts<'_>],
+    references: &[&CellFacts<'_>],
 ) -> Option<MeasureChoice> {
-    let mut kept = points.iter().filter_map(|point| run.plan.measures.get(*point)).peekable();
+    let mut kept = points.iter().filter_map(|point| plan.measures.get(*point)).peekable();
     let first = (*kept.peek()?).clone();
     let Some(measure) = kept.find(|measure| measure.metric == WALL_LESS_WAIT) else {
         return Some(MeasureChoice::of_all(WALL, first.why));
     };
     let mut by_wall = measure.by_wall.clone();
-    if run.plan.design.is_fixed() {
-        let lacks = |cell: &&&Cell| !has_time_without_wait(cell);
-        if let Some(cell) = references.iter().find(lacks) {
+    if plan.design.is_fixed() {
+        let lacks = |cell: &&CellFacts<'_>| !cell.waits.has_time_without;
+        if let Some(cell) = references.iter().copied().find(lacks) {
             return Some(MeasureChoice::of_all(WALL, why_not(cell)));
         }
-        by_wall.extend(
-            measured(cells).filter(|c| !has_time_without_wait(c)).map(|c| c.method.clone()),
-        );
+        by_wall.extend(measured(cells).filter(lacks).map(|cell| cell.stored.method.clone()));
     }
     Some(MeasureChoice { metric: WALL_LESS_WAIT, why: measure.why.clone(), by_wall })
 }
 
-/// The measure of each of these sets of items, where each item represents some cells. Sets that
-/// share an item have the same measure, which is that of the cells of all of them.
-pub(crate) fn measures<'a>(
-    sets: &[Vec<usize>],
-    cells: impl Fn(usize) -> Vec<&'a Cell>,
-) -> Vec<&'static str> {
-    by_group(sets, cells, |_, cells| measure(cells))
-}
-
 /// The decision for each of these sets, made from all sets with which it shares an item, directly
-/// or indirectly: from the indices of these sets and their cells.
-pub(crate) fn by_group<'a, T>(
-    sets: &[Vec<usize>],
-    cells: impl Fn(usize) -> Vec<&'a Cell>,
-    decide: impl Fn(&[usize], &[&'a Cell]) -> T,
-) -> Vec<T> {
+/// or indirectly: from the indices of these sets and their items.
+pub(crate) fn by_group<T>(sets: &[Vec<usize>], decide: impl Fn(&[usize], &[usize]) -> T) -> Vec<T> {
     let mut group: Vec<usize> = (0..sets.len()).collect();
     let mut of_item: HashMap<usize, usize> = HashMap::new();
     for (i, set) in sets.iter().enumerate() {
@@ -216,9 +184,8 @@ pub(crate) fn by_group<'a, T>(
     }
     let of_group = |of_this: &usize| {
         let all: Vec<usize> = (0..sets.len()).filter(|i| group[*i] == *of_this).collect();
-        let items = all.iter().flat_map(|i| &sets[*i]);
-        let cells: Vec<&Cell> = items.flat_map(|i| cells(*i)).collect();
-        decide(&all, &cells)
+        let items: Vec<usize> = all.iter().flat_map(|i| &sets[*i]).copied().collect();
+        decide(&all, &items)
     };
     group.iter().map(of_group).collect()
 }
@@ -226,7 +193,7 @@ pub(crate) fn by_group<'a, T>(
 /// The measure by which all of these cells are compared: the time without the wait, where that is
 /// the time that each takes alone; else the wall time. A cell without a sample that counts is
 /// ignored.
-pub(crate) fn measure(cells: &[&Cell]) -> &'static str {
+pub(crate) fn measure(cells: &[&CellFacts<'_>]) -> &'static str {
     let all = measured(cells).next().is_some() && lacking(cells).next().is_none();
     if all { WALL_LESS_WAIT } else { WALL }
 }
@@ -234,80 +201,74 @@ pub(crate) fn measure(cells: &[&Cell]) -> &'static str {
 /// The measure of these cells, which follows from what kind of methods they are: the time without
 /// the wait, where that is the time that the references and more than half of all cells take
 /// alone. The others are compared by wall time.
-fn chosen(cells: &[&Cell], references: &[&Cell]) -> MeasureChoice {
-    let lack: Vec<&Cell> = lacking(cells).collect();
+fn chosen(cells: &[&CellFacts<'_>], references: &[&CellFacts<'_>]) -> MeasureChoice {
+    let lack: Vec<&CellFacts<'_>> = lacking(cells).collect();
     let of_reference = lacking(references).next();
     if let Some(cell) = of_reference.or(lack.first().copied())
         && (of_reference.is_some() || 2 * lack.len() >= measured(cells).count())
     {
         return MeasureChoice::of_all(WALL, why_not(cell));
     }
-    let by_wall = lack.into_iter().map(|cell| cell.method.clone()).collect();
+    let by_wall = lack.into_iter().map(|cell| cell.stored.method.clone()).collect();
     let why = "the waits for a CPU are known and taken out".to_owned();
     MeasureChoice { metric: WALL_LESS_WAIT, why, by_wall }
 }
 
-fn why_not(cell: &Cell) -> String {
-    let method = &cell.method;
-    if has_time_without_wait(cell) {
+fn why_not(cell: &CellFacts<'_>) -> String {
+    let method = &cell.stored.method;
+    if cell.waits.has_time_without {
         return format!("{method} also waits for something else than a CPU");
     }
     format!("{method} has no known time without its waits for a CPU")
 }
 
 /// Whether the time without the wait is known for all of these cells that have samples that count.
-pub(crate) fn all_have_it(cells: &[&Cell]) -> bool {
-    measured(cells).all(has_time_without_wait)
+pub(crate) fn all_have_it(cells: &[&CellFacts<'_>]) -> bool {
+    measured(cells).all(|cell| cell.waits.has_time_without)
 }
 
 /// Those of these cells for which the time without the wait is not known, or not the time that they
 /// take alone.
-fn lacking<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
-    measured(cells).filter(|cell| !computes_alone(cell))
+fn lacking<'a>(cells: &[&'a CellFacts<'a>]) -> impl Iterator<Item = &'a CellFacts<'a>> {
+    measured(cells).filter(|cell| !cell.waits.computes_alone)
 }
 
 /// Those of these cells that have samples that count.
-fn measured<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
-    cells.iter().copied().filter(|cell| cell.counted(WALL).next().is_some())
+fn measured<'a>(cells: &[&'a CellFacts<'a>]) -> impl Iterator<Item = &'a CellFacts<'a>> {
+    cells.iter().copied().filter(|cell| cell.has(WALL))
 }
 
 /// Every contender except the reference, paired with the reference. The level is such that all
 /// intervals of the family hold together.
-fn pairs<'a>(run: &'a Run, family: &'a Family) -> Vec<Pair<'a>> {
+fn pairs<'a>(facts: &'a RunFacts<'a>, family: &'a Family) -> Vec<Pair<'a>> {
     let Some(reference) = family.reference else { return Vec::new() };
-    let alpha = alpha(family);
+    let alpha = ALPHA / family.compared.len().saturating_sub(1).max(1) as f64;
     let others = family.cells.iter().copied().filter(|cell| *cell != reference);
     others
-        .filter(|cell| run.cells[*cell].role == Role::Contender)
-        .map(|cell| Pair { run, point: &family.point, cell, reference, alpha })
+        .filter(|cell| facts.cells[*cell].stored.role == Role::Contender)
+        .map(|cell| Pair::new(facts, &family.point, [cell, reference], alpha))
         .collect()
 }
 
-fn alpha(family: &Family) -> f64 {
-    ALPHA / family.compared.len().saturating_sub(1).max(1) as f64
-}
-
-fn compare(pair: &Pair<'_>, family: &Family, wrong: &[Option<String>]) -> Vec<Comparison> {
-    if family.compared.contains(&pair.cell) {
-        return pair.comparisons(family.metric_between([pair.cell, pair.reference]));
+fn compare(pair: &Pair<'_>, family: &Family) -> Vec<Comparison> {
+    let cells = [pair.cell.index, pair.reference.index];
+    if family.compared.contains(&cells[0]) {
+        return pair.comparisons(family.metric_between(cells));
     }
     let missing = |reason: &str| vec![pair.without_ratio(Verdict::Missing, reason.to_owned())];
-    match &pair.run.cells[pair.cell].status {
-        Status::Skipped(reason) => missing(&format!("skipped: {reason}")),
-        Status::Failed(reason) => missing(&format!("failed: {reason}")),
-        Status::Measured => match &wrong[pair.cell] {
-            Some(reason) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
-            None => match Unusable::from_cell(&pair.run.cells[pair.cell]) {
-                Some(why) => missing(&format!("{} {why}", pair.run.cells[pair.cell].method)),
-                None => missing(pair.run.cells[pair.cell].without_samples()),
-            },
-        },
+    let CellFacts { stored, wrong, unusable, .. } = pair.cell;
+    match (&stored.status, wrong, unusable) {
+        (Status::Skipped(reason), ..) => missing(&format!("skipped: {reason}")),
+        (Status::Failed(reason), ..) => missing(&format!("failed: {reason}")),
+        (_, Some(reason), _) => vec![pair.without_ratio(Verdict::WrongAnswer, reason.clone())],
+        (_, _, Some(why)) => missing(&format!("{} {why}", stored.method)),
+        (Status::Measured, None, None) => missing(stored.without_samples()),
     }
 }
 
 /// Holm's correction, for each metric over the comparisons of a family.
 fn correct(comparisons: &mut [Comparison], family: &[usize]) {
-    for metric in [WALL, WALL_LESS_WAIT, CPU] {
+    for metric in VERDICT_METRICS {
         let tests: Vec<(usize, f64)> = family
             .iter()
             .filter(|i| comparisons[**i].metric == metric)
@@ -337,20 +298,19 @@ pub(crate) struct Best {
 }
 
 /// The best methods of a table, from its comparisons with the reference and between all others.
-pub(crate) fn best(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
-    match run.plan.design {
-        Design::Fixed => once(run, family, comparisons),
-        Design::Sequential => at_looks(run, family, comparisons),
+fn best(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) -> Best {
+    match facts.run.plan.design {
+        Design::Fixed => once(facts, family, comparisons),
+        Design::Sequential => at_looks(facts, family, comparisons),
     }
 }
 
 /// The comparison that decides between two methods of a table, at the level at which all of its
 /// pairs hold together.
-fn directly(run: &Run, family: &Family, [cell, reference]: [usize; 2]) -> Comparison {
+fn directly(facts: &RunFacts<'_>, family: &Family, cells: [usize; 2]) -> Comparison {
     let k = family.compared.len() as f64;
     let alpha = ALPHA / (k * (k - 1.0) / 2.0).max(1.0);
-    let pair = Pair { run, point: &family.point, cell, reference, alpha };
-    pair.decision(family.metric_between([cell, reference]))
+    Pair::new(facts, &family.point, cells, alpha).decision(family.metric_between(cells))
 }
 
 /// With an upper bound from this value on, too little is known to call a method as fast as the
@@ -361,7 +321,7 @@ const MAY_TAKE: f64 = 2.0;
 /// comparison with it. The winner is the method with the smallest ratio of those shown faster than
 /// the reference, or the reference. Which of several equal methods wins is chance, so that each of
 /// the pairs has its share of the level.
-fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+fn once(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) -> Best {
     let Some(reference) = family.reference else { return Best::default() };
     let decided = comparisons.iter().copied().filter(|c| c.decides && c.ratio.is_some());
     let ratio = |c: &&Comparison| c.ratio.unwrap_or(f64::INFINITY);
@@ -370,7 +330,7 @@ fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
     let winner = smallest.map_or(reference, |c| c.cell);
     // Ratios by different metrics say nothing about each other.
     let is_alike = |c: &Comparison| smallest.is_none_or(|winner| winner.metric == c.metric);
-    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| !c.is_doubted() && is_alike(c));
+    let bounds = |c: &Comparison| c.low.zip(c.high).filter(|_| c.doubt.is_none() && is_alike(c));
     let winner_bounds = smallest.map_or(Some((1.0, 1.0)), bounds);
     let others = std::iter::once((reference, Some((1.0, 1.0))))
         .chain(decided.map(|c| (c.cell, bounds(c))))
@@ -379,7 +339,7 @@ fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
     for (cell, bounds) in others {
         // By the intervals of both relative to the reference, which hold together.
         let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
-        match beside_winner(run, family, winner, cell, beside_reference) {
+        match beside_winner(facts, family, [cell, winner], beside_reference) {
             Some(Verdict::Slower) => {}
             Some(_) => best.push(cell),
             None => undecided.push(cell),
@@ -391,15 +351,14 @@ fn once(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
 /// The verdict on a cell in comparison with the winner, none where too little is known. It is
 /// decided by the sessions that both share, else by the comparisons of both with the reference.
 fn beside_winner(
-    run: &Run,
+    facts: &RunFacts<'_>,
     family: &Family,
-    winner: usize,
-    cell: usize,
+    cells: [usize; 2],
     beside_reference: Option<(f64, f64)>,
 ) -> Option<Verdict> {
-    let direct = &directly(run, family, [cell, winner]);
+    let direct = &directly(facts, family, cells);
     // A doubtful direct comparison is not replaced by one that would be equally doubtful.
-    let by_reference = beside_reference.filter(|_| !direct.is_doubted());
+    let by_reference = beside_reference.filter(|_| direct.doubt.is_none());
     let is_slower =
         direct.verdict == Verdict::Slower || by_reference.is_some_and(|(low, _)| low > 1.0);
     if is_slower {
@@ -412,11 +371,16 @@ fn beside_winner(
 /// What is shown slower than any other method is not the best, and this does not change when it has
 /// left. The winner is the one of the others with the smallest ratio that is shown faster than the
 /// reference, or the reference.
-fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
+fn at_looks(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) -> Best {
     let Some(reference) = family.reference else { return Best::default() };
     let cells = &family.compared;
     let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
-    let pairs: Vec<Comparison> = pairs.map(|pair| directly(run, family, pair)).collect();
+    let pairs: Vec<Comparison> = pairs.map(|pair| directly(facts, family, pair)).collect();
+    let slower_one = |pair: &Comparison| match pair.verdict {
+        Verdict::Slower => Some(pair.cell),
+        Verdict::Faster => Some(pair.reference_cell),
+        _ => None,
+    };
     let beaten: Vec<usize> = pairs.iter().filter_map(slower_one).collect();
     let beaten: Vec<usize> = cells.iter().copied().filter(|cell| beaten.contains(cell)).collect();
     let may_win = |cell: usize| !beaten.contains(&cell);
@@ -444,20 +408,12 @@ fn at_looks(run: &Run, family: &Family, comparisons: &[&Comparison]) -> Best {
             found.undecided.push(cell);
         }
     }
-    let goes_on = |cell: usize| may_win(cell) && run.cells[cell].status == Status::Measured;
+    let is_measured = |cell: usize| facts.cells[cell].stored.status == Status::Measured;
+    let goes_on = |cell: usize| may_win(cell) && is_measured(cell);
     found.is_open = pairs
         .iter()
         .any(|c| c.verdict == Verdict::Undecided && goes_on(c.cell) && goes_on(c.reference_cell));
     found
-}
-
-/// The slower one of a pair, where that is shown.
-fn slower_one(pair: &Comparison) -> Option<usize> {
-    match pair.verdict {
-        Verdict::Slower => Some(pair.cell),
-        Verdict::Faster => Some(pair.reference_cell),
-        _ => None,
-    }
 }
 
 // The methods that no other one of the table beats in time, CPU time and peak memory at once.
@@ -471,11 +427,11 @@ const EQUAL_MEMORY: f64 = 0.05;
 /// of the sessions that both have: what the machine did in the others is no difference between
 /// them. A method that lacks a metric of another one is not among them, and beats no method that
 /// has it.
-pub(crate) fn pareto(run: &Run, compared: &[usize], time: &str) -> Vec<usize> {
+fn pareto(facts: &RunFacts<'_>, compared: &[usize], time: &str) -> Vec<usize> {
     let metrics = [(time, EQUAL_TIME), (CPU, EQUAL_TIME), (PEAK_RSS, EQUAL_MEMORY)];
     let all: Vec<ParetoCandidate> = compared
         .iter()
-        .map(|cell| ParetoCandidate::from_cell(&run.cells[*cell], metrics.map(|(name, _)| name)))
+        .map(|cell| ParetoCandidate::new(&facts.cells[*cell], metrics.map(|(name, _)| name)))
         .collect();
     let is_beaten = |one: &ParetoCandidate| {
         let by = |other: &ParetoCandidate| {
@@ -504,20 +460,17 @@ struct ParetoCandidate {
 }
 
 impl ParetoCandidate {
-    fn from_cell(cell: &Cell, metrics: [&str; 3]) -> ParetoCandidate {
+    fn new(cell: &CellFacts<'_>, metrics: [&str; 3]) -> ParetoCandidate {
         let values = |metric: &str| {
-            let session = |sample: &Sample| match sample.pass {
-                Pass::Timing => Some(sample.session),
-                Pass::Counting => None,
-            };
-            let values = cell.counted(metric).map(|(sample, value)| (session(sample), value));
+            let is_timed = cell.pass_of(metric) == Pass::Timing;
+            let session = |key: SampleKey| is_timed.then_some(key.session);
+            let values = cell.counted(metric).map(|(key, value)| (session(key), value));
             let mut values: Vec<(Option<u32>, f64)> = values.collect();
             values.sort_by(|a, b| a.1.total_cmp(&b.1));
             values
         };
-        let timed = cell.samples.iter().filter(|sample| sample.counts());
         ParetoCandidate {
-            sessions: timed.map(|s| s.session).collect(),
+            sessions: cell.timing.iter().map(|key| key.session).collect(),
             metrics: metrics.map(values),
         }
     }
@@ -551,7 +504,7 @@ mod tests {
     #[test]
     fn sets_that_share_an_item_directly_or_not_are_decided_together() {
         let sets = [vec![0, 1], vec![2], vec![3], vec![1, 2]];
-        let groups = by_group(&sets, |_| Vec::new(), |sets, _| sets.to_vec());
+        let groups = by_group(&sets, |sets, _| sets.to_vec());
         let together = vec![0, 1, 3];
         assert_eq!(groups, [together.clone(), together.clone(), vec![2], together]);
     }
@@ -560,17 +513,16 @@ mod tests {
 #[cfg(test)]
 mod best_tests {
     use super::*;
-    use crate::family::families;
     use crate::tests::{cell, close, run};
-    use crate::unusable::wrong_answers;
 
     #[test]
     fn the_level_is_shared_by_all_pairs_of_a_table() {
         for (methods, pairs) in [(2, 1.0), (3, 3.0), (4, 6.0)] {
             let cells = (0..methods).map(|i| cell(&format!("m{i}"), [1.0; 10]));
             let run = run(cells.collect());
-            let family = families(&run, &wrong_answers(&run)).remove(0);
-            close(Some(directly(&run, &family, [1, 0]).level), 1.0 - ALPHA / pairs, 1e-12);
+            let facts = RunFacts::new(&run);
+            let family = families(&facts).remove(0);
+            close(Some(directly(&facts, &family, [1, 0]).level), 1.0 - ALPHA / pairs, 1e-12);
         }
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use model::metric::{WALL, is_known};
+use model::metric::WALL;
 use model::param::{ParamValue, Point};
-use model::run::{Cell, Run};
+use model::run::Run;
 
-use super::compare::Pair;
-use super::family::{by_group, choice};
-use super::values::{at_last_look, numbered_log_ratios};
-use super::{
-    ALPHA, Change, Comparison, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
+use super::analysis::{
+    ALPHA, Change, CustomMetricComparison, Family, Overall, ParamComparison, Verdict,
 };
+use super::compare::{Pair, at_last_look, log_ratios};
+use super::facts::RunFacts;
+use super::family::{by_group, choice};
 use crate::stats::{self, pseudomedian};
 
 // Compares a method with itself at another value of a param that is a word or a path: the same job
@@ -24,47 +24,38 @@ const JOBS: [&str; 2] = ["job", "row"];
 
 /// Compares each measured cell with that of the same method at the first value of the param, all
 /// other values being equal; by one measure for all comparisons that involve one of these cells.
-pub(crate) fn param_effects(
-    run: &Run,
-    wrong: &[Option<String>],
-    families: &[Family],
-) -> Vec<ParamComparison> {
-    let fit = |i: &usize| {
-        let cell = &run.cells[*i];
-        cell.has_figures() && wrong[*i].is_none() && cell.counted(WALL).next().is_some()
-    };
+pub(crate) fn param_effects(facts: &RunFacts<'_>, families: &[Family]) -> Vec<ParamComparison> {
+    let fit = |i: &usize| facts.cells[*i].is_right();
     let mut params = Vec::new();
     let mut sets: Vec<Vec<usize>> = Vec::new();
-    for param in text_params(run) {
-        for alike in groups(run, &param) {
+    for param in text_params(facts.run) {
+        for alike in groups(facts.run, &param) {
             params.push(param.clone());
             sets.push(alike.into_iter().filter(fit).collect());
         }
     }
     let before_families = sets.len();
     sets.extend(families.iter().map(|family| family.compared.clone()));
-    let choices = by_group(
-        &sets,
-        |i| vec![&run.cells[i]],
-        |sets, cells| {
-            let points = sets.iter().filter_map(|set| set.checked_sub(before_families));
-            choice(run, families, &points.collect::<Vec<_>>(), cells)
-        },
-    );
+    let choices = by_group(&sets, |sets, cells| {
+        let points = sets.iter().filter_map(|set| set.checked_sub(before_families));
+        choice(facts, families, &points.collect::<Vec<_>>(), cells)
+    });
     let mut all = Vec::new();
     for ((param, alike), choice) in params.iter().zip(&sets).zip(choices) {
         let Some((reference, others)) = alike.split_first() else { continue };
-        let metric = choice.metric_of(&run.cells[*reference].method);
+        let metric = choice.metric_of(&facts.cells[*reference].stored.method);
         let alpha = ALPHA / others.len().max(1) as f64;
         let lines = others.iter().filter_map(|cell| {
-            let pair = Pair {
-                run,
-                point: &run.cells[*cell].point,
-                cell: *cell,
-                reference: *reference,
-                alpha,
-            };
-            param_effect(&pair, param, metric)
+            let point = &facts.cells[*cell].stored.point;
+            let pair = Pair::new(facts, point, [*cell, *reference], alpha);
+            let comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
+            let values = [pair.cell, pair.reference].map(|cell| cell.stored.point.get(param));
+            Some(ParamComparison {
+                param: param.clone(),
+                value: values[0]?.to_string(),
+                reference_value: values[1]?.to_string(),
+                comparison,
+            })
         });
         all.extend(lines);
     }
@@ -105,47 +96,35 @@ fn text_params(run: &Run) -> Vec<String> {
     several.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn param_effect(pair: &Pair<'_>, param: &str, metric: &str) -> Option<ParamComparison> {
-    let comparison: Comparison = pair.comparisons(metric).into_iter().find(|c| c.decides)?;
-    let value = |i: usize| pair.run.cells[i].point.get(param).map(ToString::to_string);
-    Some(ParamComparison {
-        param: param.to_owned(),
-        value: value(pair.cell)?,
-        reference_value: value(pair.reference)?,
-        comparison,
-    })
-}
-
 // Compares the methods of each point in the metrics that they report themselves. Whether more or
 // less of these is better is not known, so that the verdict says only which it is.
 
 /// By point, metric and method.
-pub(crate) fn custom_metrics(run: &Run, families: &[Family]) -> Vec<CustomMetricComparison> {
+pub(crate) fn custom_metrics(
+    facts: &RunFacts<'_>,
+    families: &[Family],
+) -> Vec<CustomMetricComparison> {
     let mut all = Vec::new();
     let mut known = BTreeSet::new();
     for family in families {
         let Some(reference) = family.reference else { continue };
-        let cells: Vec<usize> =
+        let others: Vec<usize> =
             family.compared.iter().copied().filter(|cell| *cell != reference).collect();
-        for metric in custom_metrics_of(&run.cells[reference]) {
-            let has_it = |cell: &&usize| run.cells[**cell].counted(metric).next().is_some();
-            let having: Vec<usize> = cells.iter().filter(has_it).copied().collect();
+        let own = &facts.cells[reference];
+        for metric in own.custom_metrics().filter(|metric| own.has(metric)) {
+            let having = others.iter().copied().filter(|cell| facts.cells[*cell].has(metric));
+            let having: Vec<usize> = having.collect();
             let alpha = ALPHA / having.len().max(1) as f64;
             for cell in having {
                 // A pair that is in several families is compared in the first of them.
                 if known.insert((metric, cell, reference)) {
-                    let pair = Pair { run, point: &family.point, cell, reference, alpha };
+                    let pair = Pair::new(facts, &family.point, [cell, reference], alpha);
                     all.push(compare_metric(&pair, metric));
                 }
             }
         }
     }
     all
-}
-
-fn custom_metrics_of(cell: &Cell) -> impl Iterator<Item = &str> {
-    let own = cell.values.keys().map(String::as_str).filter(|name| !is_known(name));
-    own.filter(|name| cell.counted(name).next().is_some())
 }
 
 fn compare_metric(pair: &Pair<'_>, metric: &str) -> CustomMetricComparison {
@@ -174,11 +153,11 @@ fn compare_metric(pair: &Pair<'_>, metric: &str) -> CustomMetricComparison {
 
 /// The methods that were compared with one reference at every point of the run, the smallest ratio
 /// first. A run of one point has none.
-pub(crate) fn overall(run: &Run, families: &[Family]) -> Vec<Overall> {
-    if families.len() < 2 || !run.in_rounds() {
+pub(crate) fn overall(facts: &RunFacts<'_>, families: &[Family]) -> Vec<Overall> {
+    if families.len() < 2 || !facts.run.in_rounds() {
         return Vec::new();
     }
-    let name = |cell: usize| run.cells[cell].method.as_str();
+    let name = |cell: usize| facts.cells[cell].stored.method.as_str();
     let mut pairs: BTreeMap<&str, Vec<[usize; 2]>> = BTreeMap::new();
     let mut reference = None;
     for family in families {
@@ -199,7 +178,7 @@ pub(crate) fn overall(run: &Run, families: &[Family]) -> Vec<Overall> {
         .filter_map(|mut pairs| {
             pairs.sort_unstable();
             pairs.dedup();
-            of_pairs(run, &pairs, metric, alpha)
+            of_pairs(facts, &pairs, metric, alpha)
         })
         .collect();
     all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
@@ -208,15 +187,19 @@ pub(crate) fn overall(run: &Run, families: &[Family]) -> Vec<Overall> {
 
 /// The value of a session is the mean over the points of the pseudomedians of the logs of its
 /// rounds' ratios.
-fn of_pairs(run: &Run, pairs: &[[usize; 2]], metric: &'static str, alpha: f64) -> Option<Overall> {
+fn of_pairs(
+    facts: &RunFacts<'_>,
+    pairs: &[[usize; 2]],
+    metric: &'static str,
+    alpha: f64,
+) -> Option<Overall> {
     if pairs.len() < 2 {
         return None;
     }
     let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
-    for [cell, reference] in pairs {
-        let logs =
-            numbered_log_ratios([*cell, *reference].map(|cell| (&run.cells[cell], metric))).ok()?;
-        for (session, logs) in logs {
+    for pair in pairs {
+        let cells = pair.map(|cell| (&facts.cells[cell], metric));
+        for (session, logs) in log_ratios(cells).ok()? {
             let (points, sum) = sums.entry(session).or_default();
             *points += 1;
             *sum += pseudomedian(&logs)?;
@@ -225,14 +208,14 @@ fn of_pairs(run: &Run, pairs: &[[usize; 2]], metric: &'static str, alpha: f64) -
     let shared = sums.into_iter().filter(|(_, (points, _))| *points == pairs.len());
     let mut shared: Vec<(u32, f64)> =
         shared.map(|(session, (points, sum))| (session, sum / points as f64)).collect();
-    let level = at_last_look(run, &mut shared, alpha);
+    let level = at_last_look(&facts.run.plan, &mut shared, alpha);
     let values: Vec<f64> = shared.into_iter().map(|(_, value)| value).collect();
     let shift = stats::of_values(&values, level.unwrap_or(alpha)).filter(|shift| shift.n > 0)?;
     let interval = shift.interval.filter(|_| level.is_some());
-    let [cell, reference] = pairs[0];
+    let [method, reference] = pairs[0].map(|cell| facts.cells[cell].stored.method.clone());
     Some(Overall {
-        method: run.cells[cell].method.clone(),
-        reference: run.cells[reference].method.clone(),
+        method,
+        reference,
         metric,
         points: pairs.len(),
         sessions: shift.n,

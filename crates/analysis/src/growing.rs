@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
 use model::run::{Cell, Role, Run, Status};
 
-use super::analysis::decision;
+use super::analysis::{Analysis, Comparison, Family, Percentile, Summary, Verdict, decision};
 use super::compare::Pair;
+use super::facts::{CellFacts, RunFacts, sessions_since};
 use super::family::{self, Best, Tables, compare_all};
-use super::unusable::{answer, wrong_answers};
-use super::values::{self, sessions_since};
-use super::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
+use super::values;
 use crate::stats::LOOKS;
 
 // Which methods may leave a run of sequential design, and when it ends.
@@ -46,30 +45,28 @@ impl StoppingDecision {
 /// Whether a cell that took part in the newest session has as many sessions as a look needs, so
 /// that verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
+    let sessions = |cell: &Cell| sessions(cell.counted(WALL).map(|(sample, _)| sample.session));
     let mut cells = run.cells.iter().zip(sessions_since(run));
     cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
 }
 
 /// The decision by the samples until now.
 pub fn stopping_decision(run: &Run) -> StoppingDecision {
-    let tables = compare_all(run, &wrong_answers(run));
-    let of_cell = |cell: usize| {
-        let own = tables.families.iter().zip(&tables.best).filter(|(f, _)| f.cells.contains(&cell));
-        let mut own = own.peekable();
-        run.cells[cell].status == Status::Measured
+    let facts = RunFacts::new(run);
+    let tables = compare_all(&facts);
+    let of_cell = |cell: &CellFacts<'_>| {
+        let tables_of_points = tables.families.iter().zip(&tables.best);
+        let mut own = tables_of_points.filter(|(f, _)| f.cells.contains(&cell.index)).peekable();
+        cell.stored.status == Status::Measured
             && own.peek().is_some()
-            && (is_measured_yardstick(&run.cells[cell])
-                || own.all(|(family, best)| leaves(&tables, family, best, cell)))
+            && (cell.stored.role == Role::Yardstick && sessions_of(cell, WALL) >= LOOKS[0]
+                || own.all(|(family, best)| leaves(&tables, family, best, cell.index)))
     };
-    let leaves = (0..run.cells.len()).map(of_cell).collect();
+    let leaves = facts.cells.iter().map(of_cell).collect();
     let mut tables_of_points = tables.families.iter().zip(&tables.best);
-    let all = tables_of_points.all(|(family, best)| is_decided(run, &tables, family, best));
+    let all = tables_of_points.all(|(family, best)| is_decided(&facts, &tables, family, best));
     let Tables { families, comparisons, .. } = tables;
     StoppingDecision { leaves, all, families, comparisons }
-}
-
-fn is_measured_yardstick(cell: &Cell) -> bool {
-    cell.role == Role::Yardstick && sessions(cell) >= LOOKS[0]
 }
 
 /// The reference never leaves: it is never compared with itself.
@@ -79,16 +76,14 @@ fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
         && verdict(tables, family, cell).is_some_and(|verdict| !is_open(verdict))
 }
 
-fn is_decided(run: &Run, tables: &Tables, family: &Family, best: &Best) -> bool {
-    if let [cell] = &family.compared[..] {
-        let died = run.cells[*cell].status != Status::Measured;
-        return died || sessions(&run.cells[*cell]) >= ALONE;
+fn is_decided(facts: &RunFacts<'_>, tables: &Tables, family: &Family, best: &Best) -> bool {
+    let takes_samples = |cell: usize| facts.cells[cell].stored.status == Status::Measured;
+    if let [cell] = family.compared[..] {
+        return !takes_samples(cell) || sessions_of(&facts.cells[cell], WALL) >= ALONE;
     }
     // A method that died takes no more samples.
-    let goes_on = |cell: &usize| {
-        run.cells[*cell].status == Status::Measured
-            && verdict(tables, family, *cell).is_some_and(is_open)
-    };
+    let goes_on =
+        |cell: &usize| takes_samples(*cell) && verdict(tables, family, *cell).is_some_and(is_open);
     !best.is_open && !family.compared.iter().any(goes_on)
 }
 
@@ -102,8 +97,12 @@ fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
 }
 
 /// The number of sessions in which the cell has a sample that counts.
-fn sessions(cell: &Cell) -> usize {
-    cell.counted(WALL).map(|(sample, _)| sample.session).collect::<BTreeSet<u32>>().len()
+fn sessions_of(cell: &CellFacts<'_>, metric: &str) -> usize {
+    sessions(cell.counted(metric).map(|(key, _)| key.session))
+}
+
+fn sessions(of_samples: impl Iterator<Item = u32>) -> usize {
+    of_samples.collect::<BTreeSet<u32>>().len()
 }
 
 // The figures of a run while it is measured: the medians until now, and the verdicts of the last
@@ -117,35 +116,18 @@ const METRICS: [&str; 5] = [WALL, WALL_LESS_WAIT, CPU, PEAK_RSS, THROUGHPUT];
 /// While no sample of a method counts, its last warm-up sample is used instead, so that figures are
 /// shown as soon as anything is measured.
 pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
-    let run = &*with_estimates(run);
-    let wrong = wrong_answers(run);
+    let run = with_estimates(run);
+    let facts = RunFacts::new(&run);
     let families = match look {
         Some(look) => look.families.clone(),
-        None => family::families(run, &wrong),
+        None => family::families(&facts),
     };
-    let of_cell = |(cell, wrong): (usize, &Option<String>)| CellSummary {
-        cell,
-        metrics: METRICS.iter().filter_map(|name| median(&run.cells[cell], name)).collect(),
-        not_counted: 0,
-        pareto: families.iter().any(|family| family.pareto.contains(&cell)),
-        answer: answer(&run.cells[cell]).map(str::to_owned),
-        wrong_answer: wrong.is_some(),
-    };
-    let cells: Vec<CellSummary> = wrong.iter().enumerate().map(of_cell).collect();
+    let cells = values::cell_summaries(&facts, &families, medians);
     let comparisons = match look {
         Some(look) => look.comparisons.clone(),
-        None => families.iter().flat_map(|family| ratios(run, family)).collect(),
+        None => families.iter().flat_map(|family| ratios(&facts, family)).collect(),
     };
-    Analysis {
-        cells,
-        families,
-        comparisons,
-        param_effects: Vec::new(),
-        overall: Vec::new(),
-        custom_metrics: Vec::new(),
-        thresholds: Vec::new(),
-        notes: Vec::new(),
-    }
+    Analysis { cells, families, comparisons, ..Analysis::default() }
 }
 
 /// The run in which the estimate of a cell counts where no other sample of it does.
@@ -163,29 +145,32 @@ fn with_estimates(run: &Run) -> Cow<'_, Run> {
     Cow::Owned(run)
 }
 
+fn medians(cell: &CellFacts<'_>) -> Vec<Summary> {
+    METRICS.iter().filter_map(|name| median(cell, name)).collect()
+}
+
 /// The median as the only percentile; none without a sample that counts.
-fn median(cell: &Cell, metric: &str) -> Option<Summary> {
-    let value = values::middle(cell, metric)?;
-    let sessions: BTreeSet<u32> = cell.counted(metric).map(|(sample, _)| sample.session).collect();
+fn median(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
+    let value = values::middle(cell.values(metric))?;
     Some(Summary {
         metric: metric.to_owned(),
         unit: unit(metric),
         n: cell.counted(metric).count(),
-        sessions: sessions.len(),
-        ops: values::most_ops(cell, metric),
+        sessions: sessions_of(cell, metric),
+        ops: cell.counted(metric).map(|(key, _)| key.ops).max().unwrap_or(1),
         percentiles: vec![Percentile { p: 50.0, value, low: None, high: None }],
         constant: false,
     })
 }
 
-fn ratios(run: &Run, family: &Family) -> Vec<Comparison> {
+fn ratios(facts: &RunFacts<'_>, family: &Family) -> Vec<Comparison> {
     let Some(reference) = family.reference else { return Vec::new() };
-    let middle = |cell: usize, metric| values::middle(&run.cells[cell], metric);
+    let middle = |cell: usize, metric: &str| values::middle(facts.cells[cell].values(metric));
     let of_reference = middle(reference, family.metric);
     let by_wall = if family.metric == WALL { of_reference } else { middle(reference, WALL) };
     let others = family.compared.iter().copied().filter(|cell| *cell != reference);
     let ratio = |cell: usize| {
-        let pair = Pair { run, point: &family.point, cell, reference, alpha: 1.0 };
+        let pair = Pair::new(facts, &family.point, [cell, reference], 1.0);
         let metric = family.metric_between([cell, reference]);
         let of_reference = if metric == family.metric { of_reference } else { by_wall };
         let ratio = middle(cell, metric).zip(of_reference).map(|(own, reference)| own / reference);

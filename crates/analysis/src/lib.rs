@@ -7,6 +7,7 @@ mod check;
 mod claim;
 mod compare;
 mod diagnostics;
+mod facts;
 mod family;
 mod fleet;
 mod further_comparisons;
@@ -16,13 +17,10 @@ pub mod latency;
 mod noise;
 pub mod size_sweep;
 pub mod stats;
-mod unusable;
 mod values;
-mod wait;
 
 use model::run::{Measure, Run};
 
-use self::analysis::ALPHA;
 pub use self::analysis::{
     Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
     ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
@@ -38,6 +36,8 @@ pub use self::check::{
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::margin_percent;
 pub use self::diagnostics::SESSIONS_MAX;
+use self::facts::RunFacts;
+pub use self::facts::{LeftRunning, Unusable};
 use self::family::Tables;
 pub use self::fleet::{CorrelatedFacts, Disagreement, PooledRatio};
 pub use self::fleet::{
@@ -48,39 +48,28 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
-pub use self::unusable::{LeftRunning, Unusable};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
-    let wrong = unusable::wrong_answers(run);
-    let Tables { families, comparisons, .. } = family::compare_all(run, &wrong);
-    let cells: Vec<CellSummary> = (0..run.cells.len())
-        .map(|cell| {
-            let pareto = families.iter().any(|family| family.pareto.contains(&cell));
-            values::cell_summary(run, cell, wrong[cell].is_some(), pareto)
-        })
-        .collect();
-    let mut notes = run.notes.clone();
-    notes.extend(diagnostics::warnings(run, &wrong, &families, &comparisons));
-    let param_effects = further_comparisons::param_effects(run, &wrong, &families);
-    let thresholds = claim::check_thresholds(run, &cells, &families, &comparisons);
-    let overall = further_comparisons::overall(run, &families);
-    let custom_metrics = further_comparisons::custom_metrics(run, &families);
+    let facts = RunFacts::new(run);
+    let Tables { families, comparisons, .. } = family::compare_all(&facts);
+    let cells = values::cell_summaries(&facts, &families, values::summaries);
+    let found = diagnostics::warnings(&facts, &families, &comparisons);
     Analysis {
+        param_effects: further_comparisons::param_effects(&facts, &families),
+        overall: further_comparisons::overall(&facts, &families),
+        custom_metrics: further_comparisons::custom_metrics(&facts, &families),
+        thresholds: claim::check_thresholds(&facts, &cells, &families, &comparisons),
+        notes: run.notes.iter().cloned().chain(found).collect(),
         cells,
         families,
         comparisons,
-        param_effects,
-        overall,
-        custom_metrics,
-        thresholds,
-        notes,
     }
 }
 
 /// The measures by which the methods of each point are compared, chosen from the available samples.
 pub fn choose_measures(run: &Run) -> Vec<Measure> {
-    family::choose(run, &unusable::wrong_answers(run))
+    family::choose(&RunFacts::new(run))
 }
 
 #[cfg(test)]

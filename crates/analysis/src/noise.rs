@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use model::metric::{WALL, WALL_LESS_WAIT};
 use model::random::SplitMix64;
-use model::run::{Cell, Cells, Pass, Run, Sample, Warning, WarningKind};
+use model::run::{Cell, Cells, Pass, Run, Warning, WarningKind};
 
-use super::Family;
+use super::analysis::Family;
 use super::compare::RELEVANT_PERCENT;
-use super::wait::has_time_without_wait;
+use super::facts::{CellFacts, RunFacts, SampleKey};
 use crate::stats;
 
 /// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
@@ -23,15 +23,12 @@ const TREND_SESSIONS: usize = 10;
 
 /// A test of the logs of a cell's samples, at a level: the text of the doubt, if chance produces it
 /// less often than the level.
-type NoiseCheck = fn(&[(&Sample, f64)], f64) -> Option<String>;
+type NoiseCheck = fn(&[(SampleKey, f64)], f64) -> Option<String>;
 
-pub(crate) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>) {
-    let series: Vec<Vec<(&Sample, f64)>> = run
-        .cells
-        .iter()
-        .enumerate()
-        .map(|(i, cell)| logs_of(cell, time_metric(cell, i, families)))
-        .collect();
+pub(crate) fn warnings(facts: &RunFacts<'_>, families: &[Family], notes: &mut Vec<Warning>) {
+    let run = facts.run;
+    let series = facts.cells.iter().map(|cell| logs_of(cell, time_metric(cell, families)));
+    let series: Vec<Vec<(SampleKey, f64)>> = series.collect();
     let alpha = ALPHA / series.iter().filter(|logs| !logs.is_empty()).count().max(1) as f64;
     let look = |doubt: NoiseCheck| -> Findings {
         let found = series.iter().enumerate();
@@ -58,27 +55,28 @@ pub(crate) fn warnings(run: &Run, families: &[Family], notes: &mut Vec<Warning>)
 }
 
 /// The metric by which a cell is judged and checked for noise.
-fn time_metric(cell: &Cell, index: usize, families: &[Family]) -> &'static str {
-    let out = families.iter().any(|f| f.metric == WALL_LESS_WAIT && f.cells.contains(&index));
-    if out && has_time_without_wait(cell) { WALL_LESS_WAIT } else { WALL }
+fn time_metric(cell: &CellFacts<'_>, families: &[Family]) -> &'static str {
+    let mut without = families.iter().filter(|family| family.metric == WALL_LESS_WAIT);
+    let out = without.any(|family| family.cells.contains(&cell.index));
+    if out && cell.waits.has_time_without { WALL_LESS_WAIT } else { WALL }
 }
 
 /// The values of the samples that count and have a logarithm.
-pub(crate) fn logs_of<'a>(cell: &'a Cell, metric: &str) -> Vec<(&'a Sample, f64)> {
+pub(crate) fn logs_of(cell: &CellFacts<'_>, metric: &str) -> Vec<(SampleKey, f64)> {
     let positive = cell.counted(metric).filter(|(_, y)| *y > 0.0 && y.is_finite());
-    positive.map(|(sample, y)| (sample, y.ln())).collect()
+    positive.map(|(key, y)| (key, y.ln())).collect()
 }
 
-fn logs(series: &[(&Sample, f64)]) -> Vec<f64> {
+fn logs(series: &[(SampleKey, f64)]) -> Vec<f64> {
     series.iter().map(|(_, log)| *log).collect()
 }
 
 /// The logs of each session.
-pub(crate) fn by_session(series: &[(&Sample, f64)]) -> Vec<Vec<f64>> {
+pub(crate) fn by_session(series: &[(SampleKey, f64)]) -> Vec<Vec<f64>> {
     series.chunk_by(|a, b| a.0.session == b.0.session).map(logs).collect()
 }
 
-fn warm_up(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+fn warm_up(series: &[(SampleKey, f64)], alpha: f64) -> Option<String> {
     let sessions = by_session(series);
     let found = stats::start(&sessions.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
     (found.p < alpha && found.excess > (RELEVANT_PERCENT / 100.0).ln_1p()).then(|| {
@@ -87,7 +85,7 @@ fn warm_up(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
     })
 }
 
-fn drift(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
+fn drift(series: &[(SampleKey, f64)], alpha: f64) -> Option<String> {
     let sessions = by_session(series);
     let (trend, values, what) = if sessions.len() < TREND_SESSIONS {
         let within: Vec<&[f64]> = sessions.iter().map(Vec::as_slice).collect();
@@ -108,7 +106,7 @@ fn drift(series: &[(&Sample, f64)], alpha: f64) -> Option<String> {
 }
 
 /// A gap that chance alone leaves in fewer runs than [`ALPHA`], determined by simulation.
-fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
+fn modes(series: &[(SampleKey, f64)], _alpha: f64) -> Option<String> {
     let modes = stats::two_modes(&logs(series))?;
     let (share, factor) = (percent(modes.upper_share), modes.distance.exp());
     Some(format!("{share} of the samples take {factor:.2} times as long as the others"))
@@ -116,7 +114,7 @@ fn modes(series: &[(&Sample, f64)], _alpha: f64) -> Option<String> {
 
 /// Whether the second half of a round differs from the first, over all methods: each sample
 /// compared with the median of its cell.
-fn slot_effect(series: &[Vec<(&Sample, f64)>], notes: &mut Vec<Warning>) {
+fn slot_effect(series: &[Vec<(SampleKey, f64)>], notes: &mut Vec<Warning>) {
     let mut samples = Vec::with_capacity(series.iter().map(Vec::len).sum());
     for cell in series {
         let center = stats::median(&logs(cell));
@@ -173,7 +171,7 @@ type Slots = Vec<Option<u32>>;
 /// slot effect says more.
 pub(crate) fn effects_of_predecessors(
     run: &Run,
-    series: &[Vec<(&Sample, f64)>],
+    series: &[Vec<(SampleKey, f64)>],
 ) -> Vec<(usize, String)> {
     let rounds = rounds(run);
     let cells: Vec<usize> = (0..series.len()).filter(|i| !series[*i].is_empty()).collect();
@@ -237,12 +235,12 @@ fn exposure(was_before: bool, is_before: bool) -> f64 {
 
 fn runs(
     rounds: &[((u32, u32), Slots)],
-    series: &[(&Sample, f64)],
+    series: &[(SampleKey, f64)],
     cell: usize,
     other: usize,
 ) -> Vec<RepeatedRun> {
     let logs: BTreeMap<(u32, u32), f64> =
-        series.iter().map(|(sample, log)| ((sample.session, sample.round), *log)).collect();
+        series.iter().map(|(key, log)| ((key.session, key.round), *log)).collect();
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
     for ((session, _), _) in rounds {
         *sizes.entry(*session).or_default() += 1;
@@ -365,21 +363,23 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{cell, waited};
+    use crate::tests::{cell, facts_of, waited};
 
     /// Samples with these logs, in sessions of this number of rounds.
-    fn series(logs: &[f64], rounds: u32, check: impl Fn(&[(&Sample, f64)])) {
+    fn series(logs: &[f64], rounds: u32, check: impl Fn(&[(SampleKey, f64)])) {
         let mut cell = cell("a", logs.iter().copied());
         for (i, sample) in (0..).zip(&mut cell.samples) {
             (sample.session, sample.round) = (i / rounds, i % rounds);
         }
-        check(&cell.samples.iter().zip(logs.iter().copied()).collect::<Vec<_>>());
+        let keys = facts_of(&cell).timing.to_vec();
+        check(&keys.into_iter().zip(logs.iter().copied()).collect::<Vec<_>>());
     }
 
     #[test]
     fn only_numbers_above_0_have_a_logarithm() {
         let cell = cell("a", [1.0, 0.0, f64::INFINITY, -1.0]);
-        let logs: Vec<f64> = logs_of(&cell, WALL).into_iter().map(|(_, log)| log).collect();
+        let logs: Vec<f64> =
+            logs_of(&facts_of(&cell), WALL).into_iter().map(|(_, log)| log).collect();
         assert_eq!(logs, [0.0]);
     }
 
@@ -387,12 +387,13 @@ mod tests {
     fn a_cell_is_judged_without_the_wait_where_its_table_is_and_it_is_known() {
         let family =
             |metric, cells: &[usize]| Family { cells: cells.to_vec(), metric, ..Family::default() };
-        let known = waited(cell("a", [1.0; 10]));
+        let unknown = cell("a", [1.0; 10]);
+        let known = waited(unknown.clone());
         let table = [family(WALL_LESS_WAIT, &[0])];
-        assert_eq!(time_metric(&known, 0, &table), WALL_LESS_WAIT);
-        assert_eq!(time_metric(&cell("a", [1.0; 10]), 0, &table), WALL);
+        assert_eq!(time_metric(&facts_of(&known), &table), WALL_LESS_WAIT);
+        assert_eq!(time_metric(&facts_of(&unknown), &table), WALL);
         let others = [family(WALL, &[0]), family(WALL_LESS_WAIT, &[1])];
-        assert_eq!(time_metric(&known, 0, &others), WALL);
+        assert_eq!(time_metric(&facts_of(&known), &others), WALL);
     }
 
     #[test]
@@ -451,10 +452,10 @@ mod tests {
             slots.zip(effects).map(|(slot, effect)| offset + slot * effect).collect()
         };
         let logs: Vec<Vec<f64>> = cells.iter().zip([0.0, offset]).map(logs).collect();
-        let series: Vec<Vec<(&Sample, f64)>> = cells
+        let series: Vec<Vec<(SampleKey, f64)>> = cells
             .iter()
             .zip(logs)
-            .map(|(cell, logs)| cell.samples.iter().zip(logs).collect())
+            .map(|(cell, logs)| facts_of(cell).timing.iter().copied().zip(logs).collect())
             .collect();
         let mut notes = Vec::new();
         slot_effect(&series, &mut notes);
@@ -509,8 +510,8 @@ mod predecessor_tests {
             }
         }
         let run = run(cells);
-        let series: Vec<Vec<(&Sample, f64)>> =
-            run.cells.iter().map(|cell| logs_of(cell, WALL)).collect();
+        let series: Vec<Vec<(SampleKey, f64)>> =
+            RunFacts::new(&run).cells.iter().map(|cell| logs_of(cell, WALL)).collect();
         effects_of_predecessors(&run, &series)
     }
 

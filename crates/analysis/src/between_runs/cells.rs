@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use model::metric::METRICS;
 use model::param::{ParamValue, Point};
-use model::run::{Cell, Role, Run, Status};
+use model::run::{Role, Run, Status};
 use serde::Serialize;
 
-use crate::unusable::{answer, wrong_answers};
+use crate::facts::{CellFacts, RunFacts};
+use crate::values::constant;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {
@@ -21,7 +22,7 @@ pub struct Unmatched {
 }
 
 /// A cell, and the index of its run on its side.
-pub(super) type InRun<'a> = (usize, &'a Cell);
+pub(super) type InRun<'a> = (usize, &'a CellFacts<'a>);
 
 /// One method at one point, on both sides.
 pub(super) struct Match<'a> {
@@ -42,56 +43,42 @@ pub(super) struct Match<'a> {
 
 impl<'a> Match<'a> {
     /// Its cell in a run of a side.
-    pub(super) fn cell(&self, side: usize, run: usize) -> Option<&'a Cell> {
+    pub(super) fn cell(&self, side: usize, run: usize) -> Option<&'a CellFacts<'a>> {
         self.sides[side].iter().find(|(own, _)| *own == run).map(|(_, cell)| *cell)
     }
-}
 
-impl<'a> Match<'a> {
     /// Whether it is one of the cells of a full point.
     pub(super) fn is_at(&self, family: &Point) -> bool {
         self.point.is_part_of(family)
     }
 
-    pub(super) fn cells(&self) -> impl Iterator<Item = &'a Cell> {
+    pub(super) fn cells(&self) -> impl Iterator<Item = &'a CellFacts<'a>> {
         self.sides.iter().flatten().map(|(_, cell)| *cell)
     }
 
     /// The value of each side if it is a count that is equal in all of its samples.
     pub(super) fn constant(&self, metric: &str) -> Option<[f64; 2]> {
         let exact = METRICS.iter().any(|known| known.name == metric && known.exact);
-        let of = |side: &[InRun<'_>]| {
-            let mut values =
-                side.iter().flat_map(|(_, cell)| cell.counted(metric)).map(|(_, value)| value);
-            let first = values.next()?;
-            values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
-        };
+        let of = |side: &[InRun<'_>]| constant(side.iter().map(|(_, cell)| *cell), metric);
         exact.then(|| Some([of(&self.sides[0])?, of(&self.sides[1])?]))?
     }
-}
-
-/// The data of one run for a method at a point.
-struct RunCell<'a> {
-    run: usize,
-    cell: &'a Cell,
-    wrong: Option<String>,
 }
 
 /// One method at one point, and the data for it on both sides.
 struct MethodOnSides<'a> {
     method: &'a str,
     point: Point,
-    sides: [Vec<RunCell<'a>>; 2],
+    sides: [Vec<InRun<'a>>; 2],
 }
 
 pub(super) fn matches<'a>(
-    a: &'a [Run],
-    b: &'a [Run],
+    a: &'a [RunFacts<'a>],
+    b: &'a [RunFacts<'a>],
     places: &[&str],
 ) -> (Vec<Match<'a>>, Vec<Unmatched>) {
     let moved: Vec<&str> = places.iter().copied().filter(|place| moved(a, b, place)).collect();
     let mut full: Vec<Point> = Vec::new();
-    for point in a.iter().chain(b).flat_map(|run| &run.points) {
+    for point in a.iter().chain(b).flat_map(|facts| &facts.run.points) {
         let point = point.only(|name| !moved.contains(&name));
         if !full.contains(&point) {
             full.push(point);
@@ -102,16 +89,16 @@ pub(super) fn matches<'a>(
         let MethodOnSides { method, point, sides } = group;
         let family = full.iter().find(|full| point.is_part_of(full)).unwrap_or(&point).clone();
         let wrong = wrong(&sides);
-        let wrong_before = sides[0].iter().any(|found| found.wrong.is_some());
-        let measured = |side: &[RunCell<'a>]| -> Vec<InRun<'a>> {
-            let fit = side.iter().filter(|found| {
-                found.cell.status == Status::Measured && !found.cell.samples.is_empty()
+        let wrong_before = sides[0].iter().any(|(_, cell)| cell.wrong.is_some());
+        let measured = |side: &[InRun<'a>]| -> Vec<InRun<'a>> {
+            let fit = side.iter().filter(|(_, cell)| {
+                cell.stored.status == Status::Measured && !cell.stored.samples.is_empty()
             });
-            fit.map(|found| (found.run, found.cell)).collect()
+            fit.copied().collect()
         };
         let cells = [measured(&sides[0]), measured(&sides[1])];
         let first = cells.iter().flatten().next();
-        let Some(role) = first.map(|(_, cell)| cell.role) else { continue };
+        let Some(role) = first.map(|(_, cell)| cell.stored.role) else { continue };
         let (side, other) = match (cells[0].first(), cells[1].first()) {
             (Some(_), Some(_)) => {
                 let sides = cells;
@@ -122,7 +109,7 @@ pub(super) fn matches<'a>(
             (None, Some(_)) => ("b", &sides[0]),
             (None, None) => continue,
         };
-        let reason = other.iter().find_map(|found| match &found.cell.status {
+        let reason = other.iter().find_map(|(_, cell)| match &cell.stored.status {
             Status::Skipped(reason) => Some(format!("skipped there: {reason}")),
             Status::Failed(reason) => Some(format!("failed there: {reason}")),
             Status::Measured => None,
@@ -132,19 +119,24 @@ pub(super) fn matches<'a>(
     (matches, alone)
 }
 
-fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<MethodOnSides<'a>> {
+fn groups<'a>(
+    a: &'a [RunFacts<'a>],
+    b: &'a [RunFacts<'a>],
+    moved: &[&str],
+) -> Vec<MethodOnSides<'a>> {
     let mut groups: Vec<MethodOnSides<'a>> = Vec::new();
     let mut known: HashMap<(&str, Point), usize> = HashMap::new();
     for (side, runs) in [a, b].into_iter().enumerate() {
-        for (run, whole) in runs.iter().enumerate() {
-            for (cell, wrong) in whole.cells.iter().zip(wrong_answers(whole)) {
-                let point = cell.point.only(|name| !moved.contains(&name));
-                let group = *known.entry((&cell.method, point.clone())).or_insert_with(|| {
+        for (run, facts) in runs.iter().enumerate() {
+            for cell in &facts.cells {
+                let method = cell.stored.method.as_str();
+                let point = cell.stored.point.only(|name| !moved.contains(&name));
+                let group = *known.entry((method, point.clone())).or_insert_with(|| {
                     let sides = [Vec::new(), Vec::new()];
-                    groups.push(MethodOnSides { method: &cell.method, point, sides });
+                    groups.push(MethodOnSides { method, point, sides });
                     groups.len() - 1
                 });
-                groups[group].sides[side].push(RunCell { run, cell, wrong });
+                groups[group].sides[side].push((run, cell));
             }
         }
     }
@@ -152,9 +144,9 @@ fn groups<'a>(a: &'a [Run], b: &'a [Run], moved: &[&str]) -> Vec<MethodOnSides<'
 }
 
 /// Whether each side has a single value of the param, and the two differ.
-fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
-    let values = |runs: &[Run]| -> BTreeSet<Option<ParamValue>> {
-        let points = runs.iter().flat_map(|run| &run.points);
+fn moved(a: &[RunFacts<'_>], b: &[RunFacts<'_>], place: &str) -> bool {
+    let values = |runs: &[RunFacts<'_>]| -> BTreeSet<Option<ParamValue>> {
+        let points = runs.iter().flat_map(|facts| &facts.run.points);
         points.map(|point| point.get(place).cloned()).collect()
     };
     let (a, b) = (values(a), values(b));
@@ -162,13 +154,14 @@ fn moved(a: &[Run], b: &[Run], place: &str) -> bool {
 }
 
 /// A wrong answer in one of the runs, or answers that differ between runs.
-fn wrong(sides: &[Vec<RunCell<'_>>; 2]) -> Option<String> {
-    let found = || sides.iter().flatten();
-    if let Some(reason) = found().find_map(|found| found.wrong.clone()) {
+fn wrong(sides: &[Vec<InRun<'_>>; 2]) -> Option<String> {
+    let cells = || sides.iter().flatten().map(|(_, cell)| *cell);
+    if let Some(reason) = cells().find_map(|cell| cell.wrong.clone()) {
         return Some(reason);
     }
-    let answers: BTreeSet<&str> = found().filter_map(|f| answer(f.cell)).collect();
-    let digests: BTreeSet<&str> = found().filter_map(|f| f.cell.digest.as_deref()).collect();
+    let answers: BTreeSet<&str> = cells().filter_map(|cell| cell.answers.single()).collect();
+    let digests: BTreeSet<&str> =
+        cells().filter_map(|cell| cell.stored.digest.as_deref()).collect();
     let mut answers = answers.iter();
     if let (Some(one), Some(other)) = (answers.next(), answers.next()) {
         return Some(format!("the sides gave different answers, {one} and {other}: other data"));
@@ -202,11 +195,13 @@ pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{cell, point, run, with};
+    use crate::tests::{cell, facts_of, point, run, with};
+    use model::run::Cell;
 
     #[test]
     fn only_a_count_that_is_exact_is_a_constant() {
         let cell = with(cell("a", [2.0; 3]), "syscalls", |_| 7.0);
+        let cell = facts_of(&cell);
         let found = Match {
             method: "a",
             role: Role::Contender,
@@ -227,7 +222,11 @@ mod tests {
             let of = |dir: &u64| Run { points: vec![point(&[("dir", *dir)])], ..run(Vec::new()) };
             dirs.iter().map(of).collect()
         };
-        let of = |a: &[u64], b: &[u64]| moved(&side(a), &side(b), "dir");
+        let of = |a: &[u64], b: &[u64]| {
+            let (a, b) = (side(a), side(b));
+            let [a, b] = [&a, &b].map(|side| side.iter().map(RunFacts::new).collect::<Vec<_>>());
+            moved(&a, &b, "dir")
+        };
         assert!(of(&[1, 1], &[2]));
         assert!(!of(&[1], &[1, 1]));
         assert!(!of(&[1, 2], &[3]) && !of(&[1], &[2, 3]) && !of(&[1, 2], &[1, 2]));
@@ -240,9 +239,8 @@ mod tests {
             Cell { digest, ..cell("a", [1.0; 3]) }
         };
         let cells = ["d", "d", "e"].map(with_digest);
-        let of = |a: usize, b: usize| {
-            wrong(&[a, b].map(|at| vec![RunCell { run: 0, cell: &cells[at], wrong: None }]))
-        };
+        let cells = cells.each_ref().map(facts_of);
+        let of = |a: usize, b: usize| wrong(&[a, b].map(|at| vec![(0, &cells[at])]));
         assert_eq!(of(0, 1), None);
         let reason = "the sides handed over different bytes: other data";
         assert_eq!(of(0, 2).as_deref(), Some(reason));

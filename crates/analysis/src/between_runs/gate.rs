@@ -6,8 +6,8 @@ use model::param::Point;
 use model::run::Role;
 
 use super::{Effect, MetricChange, RunComparison, sign};
-use crate::check::{is_time, log_limit, outcome};
-use crate::{Allowed, CheckLine, Checked, Outcome, Verdict};
+use crate::analysis::Verdict;
+use crate::check::{Allowed, CheckLine, Checked, Outcome, is_time, log_limit, outcome};
 
 /// Checks every contender that side a has with the right answer, in every metric that has a limit.
 /// Times are compared relative to the reference; those of the reference are compared absolutely,

@@ -6,10 +6,10 @@ use model::run::Role;
 use serde::Serialize;
 
 use super::cells::{InRun, Match};
-use crate::compare::{RELEVANT_PERCENT, verdict};
+use crate::analysis::{ALPHA, Verdict};
+use crate::compare::{RELEVANT_PERCENT, relative, verdict};
 use crate::stats::{self, RUNS_A_SIDE, Shift};
-use crate::values::{absolute, mean, relative};
-use crate::{ALPHA, Verdict};
+use crate::values::{absolute, mean};
 
 /// The change from side a to side b.
 #[derive(Clone, Debug, PartialEq, Serialize)]

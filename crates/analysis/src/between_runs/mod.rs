@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use model::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
 use model::param::Point;
-use model::run::{Cell, Role, Run};
+use model::run::{Role, Run};
 use serde::Serialize;
 
 use self::cells::{InRun, Match, matches};
@@ -18,9 +18,10 @@ pub use self::cells::{Unmatched, refusal};
 pub use self::gate::gate;
 use self::judge::{ChangeJudge, PointMatch, overall};
 pub use self::judge::{Effect, Mean, OverallChange};
-use super::family::{all_have_it, measures};
+use super::analysis::{ALPHA, Percentile};
+use super::facts::{CellFacts, RunFacts};
+use super::family::{all_have_it, by_group, measure};
 use super::values::{self, Sessions};
-use super::{ALPHA, Percentile};
 use crate::stats::Pooled;
 
 /// Two sides of one experiment. Derived, never stored.
@@ -76,7 +77,8 @@ pub struct SideSummary {
 /// `places` are the params that name where a job is done (a file, a directory) and not which job it
 /// is: where each side has one value of it, the values may differ.
 pub fn compare_sides(a: &[Run], b: &[Run], places: &[&str]) -> RunComparison {
-    let (matches, alone) = matches(a, b, places);
+    let facts = [a, b].map(|runs| runs.iter().map(RunFacts::new).collect::<Vec<_>>());
+    let (matches, alone) = matches(&facts[0], &facts[1], places);
     // At each full point the reference, and the number of competing methods.
     let mut families: HashMap<&Point, (Option<&Match<'_>>, usize)> = HashMap::new();
     for point in matches.iter().map(|found| &found.family) {
@@ -113,7 +115,7 @@ fn lines_of(
 ) -> Vec<MetricChange> {
     let reference = reference.filter(|reference| reference.method != found.method);
     // A yardstick or a wrong answer may lack it, but also has a line that decides.
-    let has_it = deciding == WALL || all_have_it(&found.cells().collect::<Vec<&Cell>>());
+    let has_it = deciding == WALL || all_have_it(&found.cells().collect::<Vec<&CellFacts<'_>>>());
     let deciding = if has_it { deciding } else { WALL };
     let metrics = METRICS.iter().map(|metric| metric.name);
     metrics
@@ -160,13 +162,16 @@ fn deciding<'a>(matches: &'a [Match<'_>]) -> HashMap<&'a Point, &'static str> {
         (0..matches.len()).filter(|i| is_compared(&matches[*i])).collect()
     };
     let sets: Vec<Vec<usize>> = points.iter().map(compared).collect();
-    let measures = measures(&sets, |i| matches[i].cells().collect());
+    let measures = by_group(&sets, |_, found| {
+        let cells = found.iter().flat_map(|i| matches[*i].cells());
+        measure(&cells.collect::<Vec<&CellFacts<'_>>>())
+    });
     points.into_iter().zip(measures).collect()
 }
 
 fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
-    let counted = side.iter().flat_map(|(_, cell)| cell.counted(metric));
-    let sessions = Sessions::new(counted.map(|(sample, value)| (sample.session, value)));
+    let counted = || side.iter().flat_map(|(_, cell)| cell.counted(metric));
+    let sessions = Sessions::new(counted().map(|(key, value)| (key.session, value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let n = pooled.sorted().len();
@@ -176,7 +181,7 @@ fn half(side: &[InRun<'_>], metric: &str) -> Option<SideSummary> {
             (percentile.low, percentile.high) = (None, None);
         }
     }
-    let ops = side.iter().map(|(_, cell)| values::most_ops(cell, metric)).max().unwrap_or(1);
+    let ops = counted().map(|(key, _)| key.ops).max().unwrap_or(1);
     Some(SideSummary { runs: side.len(), n, ops, percentiles })
 }
 

@@ -3,16 +3,16 @@
 
 use model::metric::WALL;
 use model::param::Point;
-use model::run::{Cell, OLD_SUFFIX, Run};
+use model::run::{Cell, OLD_SUFFIX, Pass, Run};
 use serde::Serialize;
 
 use super::judge::{ALPHA, Evidence, log_limit};
-use super::{
-    Allowed, Check, ContenderMetric, constants, contenders, find_cell, is_of_counting_pass,
-};
+use super::{Allowed, Check, ContenderMetric, constants, contenders};
+use crate::compare::log_ratios;
+use crate::facts::{CellFacts, RunFacts};
 use crate::family::measure;
 use crate::stats;
-use crate::values::{log_ratios, mean};
+use crate::values::mean;
 
 /// The minimum sessions and rounds of a check of old and new in the same rounds.
 pub const SESSIONS: u32 = 10;
@@ -69,8 +69,11 @@ impl DetectableEffect {
 /// The estimate for a check against a baseline; `now` is empty. `before` are the runs that show how
 /// much runs differ.
 pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
-    let contenders = contenders(request.baseline, &[], request.absolute);
-    let cells: Vec<&Cell> = contenders.iter().map(|contender| contender.baseline).collect();
+    let facts = RunFacts::new(request.baseline);
+    let before: &[RunFacts<'_>] = &request.before.iter().map(RunFacts::new).collect::<Vec<_>>();
+    let contenders = contenders(&facts, &[], request.absolute);
+    let cells: Vec<&CellFacts<'_>> =
+        contenders.iter().map(|contender| contender.cell.baseline).collect();
     let time = measure(&cells);
     let alpha = ALPHA / (contenders.len() * request.allowed.len()).max(1) as f64;
     let lines = contenders
@@ -78,14 +81,16 @@ pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)));
     lines
         .map(|(contender, allowed)| {
-            let line = ContenderMetric { request, contender, allowed, time, alpha };
-            let baseline = contender.baseline;
+            let line = ContenderMetric { request, before, contender, allowed, time, alpha };
+            let baseline = contender.cell.baseline;
             let metric = line.metric();
-            let found_in = |run: &&Run| find_cell(run, baseline).is_some_and(|c| c.counted(metric).next().is_some());
-            let runs = request.before.iter().filter(found_in).count();
-            let mut found =
-                DetectableEffect::new(&baseline.method, &baseline.point, metric, allowed.percent, runs);
-            if constants(metric, &[baseline], &[baseline]).is_some() {
+            let Cell { method, point, .. } = baseline.stored;
+            let found_in = |run: &&RunFacts<'_>| {
+                run.find(method, point).is_some_and(|cell| cell.has(metric))
+            };
+            let runs = before.iter().filter(found_in).count();
+            let mut found = DetectableEffect::new(method, point, metric, allowed.percent, runs);
+            if constants(metric, [&[baseline]; 2]).is_some() {
                 found.exact();
                 return found;
             }
@@ -127,12 +132,15 @@ pub fn detectable_effects_of_pairs(
 ) -> Vec<DetectableEffect> {
     let alpha = ALPHA / (cells.len() * allowed.len()).max(1) as f64;
     let factor = stats::shift_found_by_each(sessions as usize, alpha, 2);
-    let of_cells = |run| cells.iter().filter_map(move |(name, point)| cell_of(run, name, point));
-    let time = measure(&past.iter().flat_map(of_cells).collect::<Vec<&Cell>>());
+    let past: Vec<RunFacts<'_>> = past.iter().map(RunFacts::new).collect();
+    let measured = past
+        .iter()
+        .flat_map(|run| cells.iter().filter_map(move |(method, point)| run.find(method, point)));
+    let time = measure(&measured.collect::<Vec<&CellFacts<'_>>>());
     let each = cells.iter().flat_map(|cell| allowed.iter().map(move |allowed| (cell, allowed)));
     each.map(|((method, point), allowed)| {
         let metric = if allowed.metric == WALL { time } else { &allowed.metric };
-        let of_run = |run: &Run| RatioVariance::from_run(run, method, point, metric);
+        let of_run = |run: &RunFacts<'_>| RatioVariance::from_run(run, method, point, metric);
         let known: Vec<RatioVariance> = past.iter().filter_map(of_run).collect();
         let of_pairs: Vec<&RatioVariance> = known.iter().filter(|noise| noise.is_of_pair).collect();
         // The difference between old and new is estimated more accurately from such a check than
@@ -140,9 +148,9 @@ pub fn detectable_effects_of_pairs(
         let used: Vec<&RatioVariance> =
             if of_pairs.is_empty() { known.iter().collect() } else { of_pairs };
         let mut found = DetectableEffect::new(method, point, metric, allowed.percent, used.len());
-        let counted: Vec<&Cell> =
-            past.iter().filter_map(|run| cell_of(run, method, point)).collect();
-        if constants(metric, &counted, &counted).is_some() {
+        let counted: Vec<&CellFacts<'_>> =
+            past.iter().filter_map(|run| run.find(method, point)).collect();
+        if constants(metric, [&counted; 2]).is_some() {
             found.runs = counted.len();
             found.exact();
         } else if used.is_empty() {
@@ -163,10 +171,6 @@ pub fn detectable_effects_of_pairs(
 const NOTHING_KNOWN: &str = "too few runs: the store has none of this job on this machine in which it was measured \
                              beside another method in 5 sessions or more; a first check --against tells it";
 
-fn cell_of<'a>(run: &'a Run, method: &str, point: &Point) -> Option<&'a Cell> {
-    run.cells.iter().find(|cell| cell.method == method && cell.point == *point)
-}
-
 /// Variances of the log of a ratio in the same rounds.
 struct RatioVariance {
     session: f64,
@@ -175,19 +179,23 @@ struct RatioVariance {
 }
 
 impl RatioVariance {
-    fn from_run(run: &Run, method: &str, point: &Point, metric: &str) -> Option<RatioVariance> {
-        let cell = cell_of(run, method, point)?;
-        if is_of_counting_pass(cell, metric) {
+    fn from_run(run: &RunFacts<'_>, method: &str, point: &Point, metric: &str) -> Option<Self> {
+        let RunFacts { run: Run { points, plan, .. }, cells } = run;
+        let cell = run.find(method, point)?;
+        if cell.pass_of(metric) == Pass::Counting {
             return None;
         }
         let old = format!("{method}{OLD_SUFFIX}");
-        let at_point = |other: &&Cell| {
-            run.points.iter().any(|p| cell.point.is_part_of(p) && other.point.is_part_of(p))
+        let at_point = |other: &&CellFacts<'_>| {
+            let both = [cell, *other].map(|cell| &cell.stored.point);
+            points.iter().any(|point| both.iter().all(|own| own.is_part_of(point)))
         };
-        let others = || run.cells.iter().filter(|other| other.method != *method).filter(at_point);
-        let pair = others().find(|other| other.method == old);
+        let is_other = |other: &&CellFacts<'_>| other.stored.method != *method;
+        let others = || cells.iter().filter(is_other).filter(at_point);
+        let pair = others().find(|other| other.stored.method == old);
         let other = pair.or_else(|| others().next())?;
-        let sessions = log_ratios(cell, other, metric).ok()?;
+        let sessions = log_ratios([(cell, metric), (other, metric)]).ok()?;
+        let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, logs)| logs).collect();
         let is_of_pair = pair.is_some();
         if sessions.iter().all(|rounds| rounds.len() == 1) {
             // Each round is a session, and will be one in the check, which then has as many
@@ -195,7 +203,7 @@ impl RatioVariance {
             let enough = sessions.len() >= stats::RUNS_A_SIDE;
             let all = variance(&sessions.concat());
             // Sessions of several rounds that had time for one differ as processes do.
-            let is_of_processes = run.plan.rounds > 1;
+            let is_of_processes = plan.rounds > 1;
             let (session, round) = if is_of_processes { (all, 0.0) } else { (0.0, all) };
             return enough.then_some(RatioVariance { session, round, is_of_pair });
         }
@@ -241,6 +249,10 @@ mod tests {
         run(cells)
     }
 
+    fn noise(run: &Run, at: &Point) -> Option<RatioVariance> {
+        RatioVariance::from_run(&RunFacts::new(run), "new", at, WALL)
+    }
+
     fn near(got: f64, expected: f64) {
         assert!((got - expected).abs() < 1e-9, "{got}, not {expected}");
     }
@@ -248,8 +260,7 @@ mod tests {
     #[test]
     fn the_noise_of_sessions_is_separated_from_that_of_rounds() {
         // Of 1 to 5 the variance is 2.5; of the two rounds of a session it is 0.02.
-        let noise =
-            RatioVariance::from_run(&measured("other"), "new", &Point::default(), WALL).unwrap();
+        let noise = noise(&measured("other"), &Point::default()).unwrap();
         near(noise.round, 0.02);
         near(noise.session, 2.5 - 0.02 / 2.0);
         assert!(!noise.is_of_pair);
@@ -268,7 +279,7 @@ mod tests {
         let all = (20.0 + 0.1) / 9.0;
         for (rounds, expected) in [(1, (0.0, all)), (5, (all, 0.0))] {
             past.plan.rounds = rounds;
-            let noise = RatioVariance::from_run(&past, "new", &Point::default(), WALL).unwrap();
+            let noise = noise(&past, &Point::default()).unwrap();
             near(noise.session, expected.0);
             near(noise.round, expected.1);
         }
@@ -301,15 +312,15 @@ mod tests {
             cell.push(sample, &[(WALL, 1e9)]);
         }
         past.cells.reverse();
-        let noise = RatioVariance::from_run(&past, "new", &Point::default(), WALL).unwrap();
-        near(noise.round, 0.02);
-        near(noise.session, 2.49);
+        let found = noise(&past, &Point::default()).unwrap();
+        near(found.round, 0.02);
+        near(found.session, 2.49);
         // Methods of different points are not beside each other.
         past.points = [1, 2].map(|size| point(&[("size", size)])).to_vec();
         for (cell, at) in past.cells.iter_mut().zip(&past.points) {
             cell.point = at.clone();
         }
-        assert!(RatioVariance::from_run(&past, "new", &past.points[1], WALL).is_none());
+        assert!(noise(&past, &past.points[1]).is_none());
     }
 
     #[test]

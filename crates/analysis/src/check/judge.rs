@@ -2,10 +2,10 @@
 //! each of two runs shows it.
 
 use model::param::Point;
-use model::run::Cell;
 use serde::Serialize;
 
 use crate::between_runs::sign;
+use crate::facts::CellFacts;
 use crate::stats::{self, Shift};
 use crate::values;
 
@@ -229,20 +229,20 @@ impl CheckLine {
 
     /// A line that is not decided yet.
     pub(super) fn new(
-        before: &[&Cell],
-        now: &[&Cell],
+        before: &[&CellFacts<'_>],
+        now: &[&CellFacts<'_>],
         metric: &str,
         allowed_percent: f64,
     ) -> CheckLine {
-        let p50 = |cells: &[&Cell]| {
-            let middles = cells.iter().filter_map(|cell| values::middle(cell, metric));
+        let p50 = |cells: &[&CellFacts<'_>]| {
+            let middles = cells.iter().filter_map(|cell| values::middle(cell.values(metric)));
             Some(stats::median(&middles.collect::<Vec<_>>())).filter(|value| !value.is_nan())
         };
-        let Cell { method, point, .. } = before[0];
+        let cell = before[0].stored;
         CheckLine {
             baseline: p50(before),
             now: p50(now),
-            ..CheckLine::without_ratio(method, point, metric, allowed_percent)
+            ..CheckLine::without_ratio(&cell.method, &cell.point, metric, allowed_percent)
         }
     }
 }
@@ -250,10 +250,11 @@ impl CheckLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{cell, close};
+    use crate::tests::{cell, close, facts_of};
 
     fn line(metric: &str, allowed_percent: f64) -> CheckLine {
         let cell = cell("a", [1.0; 3]);
+        let cell = facts_of(&cell);
         CheckLine::new(&[&cell], &[&cell], metric, allowed_percent)
     }
 

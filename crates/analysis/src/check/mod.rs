@@ -16,9 +16,9 @@ pub use self::detectable_effect::{
 pub(super) use self::judge::log_limit;
 use self::judge::{ALPHA, CheckJudge, Evidence};
 pub use self::judge::{CheckLine, Outcome};
+use super::facts::{CellFacts, RunFacts};
 use super::family::measure;
-use super::unusable::{answer, contradiction, wrong_answers};
-use super::{Unusable, values};
+use super::{compare, values};
 use crate::stats;
 
 /// The change for the worse that is allowed for a metric.
@@ -51,11 +51,15 @@ pub struct Check<'a> {
 
 /// Every contender of the baseline in every metric that has a limit.
 pub fn check(request: &Check<'_>) -> Checked {
-    let contenders = contenders(request.baseline, request.now, request.absolute);
-    let judged = || contenders.iter().filter(|contender| contender.wrong.is_none());
+    let baseline = RunFacts::new(request.baseline);
+    let now: Vec<RunFacts<'_>> = request.now.iter().map(RunFacts::new).collect();
+    let before: &[RunFacts<'_>] = &request.before.iter().map(RunFacts::new).collect::<Vec<_>>();
+    let contenders = contenders(&baseline, &now, request.absolute);
+    let judged =
+        || contenders.iter().map(|contender| &contender.cell).filter(|c| c.wrong.is_none());
     // One measure for all lines, as for the methods of a table.
-    let cells = judged().flat_map(|contender| contender.now.iter().chain([&contender.baseline]));
-    let time = measure(&cells.copied().collect::<Vec<&Cell>>());
+    let cells = judged().flat_map(|cell| cell.now.iter().chain([&cell.baseline]));
+    let time = measure(&cells.copied().collect::<Vec<&CellFacts<'_>>>());
     // The outcome `slower` of one line is that of the whole check: the level is such that all lines
     // hold together.
     let alpha = ALPHA / (judged().count() * request.allowed.len()).max(1) as f64;
@@ -63,7 +67,7 @@ pub fn check(request: &Check<'_>) -> Checked {
         .iter()
         .flat_map(|contender| request.allowed.iter().map(move |allowed| (contender, allowed)))
         .map(|(contender, allowed)| {
-            ContenderMetric { request, contender, allowed, time, alpha }.line()
+            ContenderMetric { request, before, contender, allowed, time, alpha }.line()
         })
         .collect();
     Checked { outcome: outcome(&lines), lines }
@@ -79,6 +83,7 @@ pub(super) fn outcome(lines: &[CheckLine]) -> Outcome {
 /// A contender of the baseline in one metric.
 struct ContenderMetric<'a> {
     request: &'a Check<'a>,
+    before: &'a [RunFacts<'a>],
     contender: &'a Contender<'a>,
     allowed: &'a Allowed,
     /// Wall time, or wall time without the wait for a CPU.
@@ -88,18 +93,18 @@ struct ContenderMetric<'a> {
 
 impl ContenderMetric<'_> {
     fn line(&self) -> CheckLine {
-        let Contender { baseline, now, reference, .. } = self.contender;
+        let Contender { cell: RemeasuredCell { baseline, now, wrong }, reference } = self.contender;
         let metric = self.metric();
         let is_time = is_time(metric);
         let relative = reference.as_ref().filter(|_| self.is_relative(metric));
         let mut line = CheckLine::new(&[baseline], now, metric, self.allowed.percent);
-        line.reference = relative.map(|reference| reference.baseline.method.clone());
-        line.reason.clone_from(&self.contender.wrong);
+        line.reference = relative.map(|reference| reference.baseline.stored.method.clone());
+        line.reason.clone_from(wrong);
         if line.reason.is_some() {
             return line;
         }
         let judge = CheckJudge { alpha: self.alpha, runs: self.request.now.len() };
-        if let Some(counts) = constants(metric, &[baseline], now) {
+        if let Some(counts) = constants(metric, [&[baseline], now]) {
             judge.counts(&mut line, counts);
             return line;
         }
@@ -111,7 +116,7 @@ impl ContenderMetric<'_> {
             Err(reason) => (line.outcome, line.reason) = (Outcome::Undecided, Some(reason)),
         }
         if is_time && relative.is_none() && !self.same_machine() {
-            let (outcome, what) = if self.is_implied_reference() {
+            let (outcome, what) = if self.contender.is_reference() {
                 (Outcome::Reference, "whether it got slower itself cannot be known")
             } else {
                 let what = "only a method beside it in the same rounds can be compared";
@@ -125,18 +130,12 @@ impl ContenderMetric<'_> {
 
     /// Whether the metric is relative to the reference, which was in the same rounds.
     fn is_relative(&self, metric: &str) -> bool {
-        is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference
+        is_time(metric) && self.contender.reference.is_some() && !self.contender.is_reference()
     }
 
     fn same_machine(&self) -> bool {
         let machine = &self.request.baseline.environment.fingerprint;
         self.request.now.iter().all(|run| run.environment.fingerprint == *machine)
-    }
-
-    /// Whether this is the reference to which the others are compared, while it is itself compared
-    /// absolutely without a request for that.
-    fn is_implied_reference(&self) -> bool {
-        self.contender.is_reference && self.contender.reference.is_some()
     }
 
     fn metric(&self) -> &str {
@@ -147,7 +146,7 @@ impl ContenderMetric<'_> {
     /// known, an interval can only show that the reference may still be ok.
     fn doubt_the_reference(&self, line: &mut CheckLine, found: &Evidence) {
         let is_known = matches!(found, Evidence::Apart { run_sd: Some(_), .. });
-        if !self.is_implied_reference() || !is_time(&line.metric) || is_known {
+        if !self.contender.is_reference() || !is_time(&line.metric) || is_known {
             return;
         }
         match line.outcome {
@@ -166,18 +165,21 @@ impl ContenderMetric<'_> {
 
     /// Logs: one value per session, for the baseline and for each new run.
     fn sessions(&self, metric: &str, relative: bool) -> Result<Evidence, String> {
-        let Contender { baseline, now, reference, .. } = self.contender;
-        let of = |cell: &Cell, reference: Option<&Cell>| match reference.filter(|_| relative) {
-            Some(reference) => values::relative(cell, reference, metric),
-            // The whole counting pass is one session: there the samples are the unit.
-            None if is_of_counting_pass(cell, metric) => values::of_samples(cell, metric),
-            None => values::absolute(cell, metric),
+        let Contender { cell: RemeasuredCell { baseline, now, .. }, reference } = self.contender;
+        let of = |cell: &CellFacts<'_>, reference: Option<&CellFacts<'_>>| {
+            match reference.filter(|_| relative) {
+                Some(reference) => compare::relative(cell, reference, metric),
+                // The whole counting pass is one session: there the samples are the unit.
+                None if cell.pass_of(metric) == Pass::Counting => values::of_samples(cell, metric),
+                None => values::absolute(cell, metric),
+            }
         };
         let beside = |run: usize| reference.as_ref().and_then(|r| r.now.get(run).copied());
         let after = now.iter().enumerate().map(|(run, cell)| of(cell, beside(run)));
-        let runs = self.request.before.iter().filter_map(|run| {
-            let cell = find_cell(run, baseline)?;
-            let reference = reference.as_ref().and_then(|r| find_cell(run, r.baseline));
+        let runs = self.before.iter().filter_map(|run| {
+            let cell = run.find(&baseline.stored.method, &baseline.stored.point)?;
+            let reference = reference.as_ref().map(|reference| reference.baseline.stored);
+            let reference = reference.and_then(|cell| run.find(&cell.method, &cell.point));
             // Without its reference a run has no relative values.
             (reference.is_some() || !relative).then(|| of(cell, reference).ok())?
         });
@@ -194,21 +196,13 @@ pub(super) fn is_time(metric: &str) -> bool {
     matches!(unit(metric), "ns" | "bytes/s")
 }
 
-/// A metric of the timing pass may also be taken in the counting pass: the peak of the processes
-/// that a method starts.
-fn is_of_counting_pass(cell: &Cell, metric: &str) -> bool {
-    cell.counted(metric).next().is_some_and(|(sample, _)| sample.pass == Pass::Counting)
-}
-
 /// A count that is equal in all samples of each side.
-fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]> {
-    let constant = |cells: &[&Cell]| {
-        let mut values = cells.iter().flat_map(|cell| cell.counted(metric)).map(|(_, v)| v);
-        let first = values.next()?;
-        values.all(|value| value.total_cmp(&first).is_eq()).then_some(first)
-    };
-    let is_count = matches!(unit(metric), "count" | "bytes");
-    is_count.then(|| Some([constant(before)?, constant(after)?]))?
+fn constants(metric: &str, sides: [&[&CellFacts<'_>]; 2]) -> Option<[f64; 2]> {
+    if !matches!(unit(metric), "count" | "bytes") {
+        return None;
+    }
+    let [before, after] = sides.map(|cells| values::constant(cells.iter().copied(), metric));
+    Some([before?, after?])
 }
 
 // Which cells are checked: the contenders of a baseline, matched with the new runs, each with
@@ -217,104 +211,83 @@ fn constants(metric: &str, before: &[&Cell], after: &[&Cell]) -> Option<[f64; 2]
 /// A cell of the baseline and the matching cells of the new runs.
 #[derive(Clone)]
 struct RemeasuredCell<'a> {
-    baseline: &'a Cell,
-    now: Vec<&'a Cell>,
-}
-
-struct Contender<'a> {
-    baseline: &'a Cell,
-    now: Vec<&'a Cell>,
-    /// The reference of its point, which may be the cell itself; none where the point has only one
-    /// method, or where times are compared absolutely.
-    reference: Option<RemeasuredCell<'a>>,
-    is_reference: bool,
+    baseline: &'a CellFacts<'a>,
+    now: Vec<&'a CellFacts<'a>>,
     /// Why it cannot be checked: it was not measured, or its answer differs from that of the
     /// baseline.
     wrong: Option<String>,
 }
 
+struct Contender<'a> {
+    cell: RemeasuredCell<'a>,
+    /// The reference of its point, which may be the cell itself; none where the point has only one
+    /// method, or where times are compared absolutely.
+    reference: Option<RemeasuredCell<'a>>,
+}
+
+impl Contender<'_> {
+    /// Whether it is the reference to which the others are compared, while it is itself compared
+    /// absolutely without a request for that.
+    fn is_reference(&self) -> bool {
+        let is_it = |other: &RemeasuredCell<'_>| other.baseline.index == self.cell.baseline.index;
+        self.reference.as_ref().is_some_and(is_it)
+    }
+}
+
 /// The cells that the baseline measured with the right answer.
-fn contenders<'a>(baseline: &'a Run, now: &'a [Run], absolute: bool) -> Vec<Contender<'a>> {
-    let wrong = wrong_answers(baseline);
-    let wrong_now: Vec<Vec<Option<String>>> = now.iter().map(wrong_answers).collect();
+fn contenders<'a>(
+    baseline: &'a RunFacts<'a>,
+    now: &'a [RunFacts<'a>],
+    absolute: bool,
+) -> Vec<Contender<'a>> {
     let (mut all, mut known) = (Vec::new(), HashSet::new());
-    for point in &baseline.points {
-        let fit = |i: &usize| {
-            let cell = &baseline.cells[*i];
-            cell.role == Role::Contender
-                && cell.status == Status::Measured
-                && wrong[*i].is_none()
-                && Unusable::from_cell(cell).is_none()
-                && cell.point.is_part_of(point)
+    for point in &baseline.run.points {
+        let fit = |cell: &&CellFacts<'_>| {
+            cell.stored.role == Role::Contender
+                && cell.stored.status == Status::Measured
+                && cell.wrong.is_none()
+                && cell.unusable.is_none()
+                && cell.stored.point.is_part_of(point)
         };
-        let family: Vec<(usize, RemeasuredCell<'a>, Option<String>)> = (0..baseline.cells.len())
-            .filter(fit)
-            .map(|i| {
-                let (again, wrong) = again(&baseline.cells[i], now, &wrong_now);
-                (i, again, wrong)
-            })
-            .collect();
-        let first = family.iter().find(|(_, _, wrong)| wrong.is_none());
-        let reference = first.filter(|_| family.len() > 1 && !absolute);
-        for (i, RemeasuredCell { baseline, now }, wrong) in &family {
-            if !known.insert(*i) {
-                continue;
-            }
-            all.push(Contender {
-                baseline,
-                now: now.clone(),
-                reference: reference.map(|(_, again, _)| again.clone()),
-                is_reference: reference.is_some_and(|(first, _, _)| first == i),
-                wrong: wrong.clone(),
-            });
-        }
+        let cells = baseline.cells.iter().filter(fit);
+        let family: Vec<RemeasuredCell<'a>> = cells.map(|cell| again(cell, now)).collect();
+        let first = family.iter().find(|cell| cell.wrong.is_none());
+        let reference = first.filter(|_| family.len() > 1 && !absolute).cloned();
+        let new = family.into_iter().filter(|cell| known.insert(cell.baseline.index));
+        all.extend(new.map(|cell| Contender { cell, reference: reference.clone() }));
     }
     all
 }
 
-/// The cell with the same method and point in another run.
-fn find_cell<'a>(run: &'a Run, cell: &Cell) -> Option<&'a Cell> {
-    run.cells.iter().find(|other| other.method == cell.method && other.point == cell.point)
-}
-
-fn again<'a>(
-    baseline: &'a Cell,
-    now: &'a [Run],
-    wrong: &[Vec<Option<String>>],
-) -> (RemeasuredCell<'a>, Option<String>) {
+fn again<'a>(baseline: &'a CellFacts<'a>, now: &'a [RunFacts<'a>]) -> RemeasuredCell<'a> {
     let mut cells = Vec::new();
     let mut why = None;
-    for (run, wrong) in now.iter().zip(wrong) {
-        let at =
-            run.cells.iter().position(|c| c.method == baseline.method && c.point == baseline.point);
-        let Some(at) = at else {
+    for run in now {
+        let Some(cell) = run.find(&baseline.stored.method, &baseline.stored.point) else {
             why.get_or_insert_with(|| "it was not measured again".to_owned());
             continue;
         };
-        let cell = &run.cells[at];
-        let (answer, before) = (answer(cell), answer(baseline));
-        let reason = match &cell.status {
+        let (answer, before) = (cell.answers.single(), baseline.answers.single());
+        let reason = match &cell.stored.status {
             Status::Skipped(reason) => Some(format!("skipped: {reason}")),
             Status::Failed(reason) => Some(format!("failed: {reason}")),
-            Status::Measured if wrong[at].is_some() => wrong[at].clone(),
+            Status::Measured if cell.wrong.is_some() => cell.wrong.clone(),
             Status::Measured if answer != before => Some(format!(
                 "its answer is {} and was {}",
                 answer.unwrap_or("none"),
                 before.unwrap_or("none")
             )),
-            Status::Measured if cell.digest != baseline.digest => {
+            Status::Measured if cell.stored.digest != baseline.stored.digest => {
                 Some("it hands over other bytes than the baseline did".to_owned())
             }
-            Status::Measured => cell
-                .counted(WALL)
-                .next()
-                .is_none()
-                .then(|| "it has no sample that counts".to_owned()),
+            Status::Measured => {
+                (!cell.has(WALL)).then(|| "it has no sample that counts".to_owned())
+            }
         };
         why = why.or(reason);
         cells.push(cell);
     }
-    (RemeasuredCell { baseline, now: cells }, why)
+    RemeasuredCell { baseline, now: cells, wrong: why }
 }
 
 // Old and new in the same rounds: each method is compared only with its own old side, and no
@@ -322,8 +295,8 @@ fn again<'a>(
 
 /// A method and its old side in each run.
 struct BaselinePair<'a> {
-    new: Vec<&'a Cell>,
-    old: Vec<&'a Cell>,
+    new: Vec<&'a CellFacts<'a>>,
+    old: Vec<&'a CellFacts<'a>>,
     /// Why the two cannot be compared.
     wrong: Option<String>,
 }
@@ -331,11 +304,12 @@ struct BaselinePair<'a> {
 /// Checks every contender that has an old side, in every metric that has a limit. All runs are of
 /// the same job.
 pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
-    let pairs = pairs(runs);
+    let runs: Vec<RunFacts<'_>> = runs.iter().map(RunFacts::new).collect();
+    let pairs = pairs(&runs);
     let judged = || pairs.iter().filter(|pair| pair.wrong.is_none());
     // One measure for all lines, as for the methods of a table.
-    let cells: Vec<&Cell> = judged().flat_map(|p| p.new.iter().chain(&p.old)).copied().collect();
-    let time = measure(&cells);
+    let cells = judged().flat_map(|pair| pair.new.iter().chain(&pair.old));
+    let time = measure(&cells.copied().collect::<Vec<&CellFacts<'_>>>());
     let alpha = ALPHA / (judged().count() * allowed.len()).max(1) as f64;
     let judge = CheckJudge { alpha, runs: runs.len() };
     let lines: Vec<CheckLine> = pairs
@@ -351,8 +325,8 @@ pub fn check_pairs(runs: &[Run], allowed: &[Allowed]) -> Checked {
 
 /// The pairs of which at least one side was started: a method that both sides do not support on
 /// this machine did not get slower.
-fn pairs(runs: &[Run]) -> Vec<BaselinePair<'_>> {
-    let Some(first) = runs.first() else { return Vec::new() };
+fn pairs<'a>(runs: &'a [RunFacts<'a>]) -> Vec<BaselinePair<'a>> {
+    let Some(first) = runs.first().map(|facts| facts.run) else { return Vec::new() };
     let mut known: Vec<[usize; 2]> = Vec::new();
     for point in &first.points {
         let at = |name: &str| {
@@ -370,40 +344,43 @@ fn pairs(runs: &[Run]) -> Vec<BaselinePair<'_>> {
     }
     // Grouped by method, as in a table.
     known.sort_unstable();
-    let in_all = |cell: &Cell| -> Vec<&Cell> {
-        runs.iter().filter_map(|run| find_cell(run, cell)).collect()
+    let in_all = |cell: &Cell| -> Vec<&'a CellFacts<'a>> {
+        runs.iter().filter_map(|run| run.find(&cell.method, &cell.point)).collect()
     };
     let pairs = known.into_iter().map(|[new, old]| {
         let (new, old) = (in_all(&first.cells[new]), in_all(&first.cells[old]));
         let wrong = wrong(&new, &old, runs.len());
         BaselinePair { new, old, wrong }
     });
-    let is_skipped = |cells: &[&Cell]| cells.iter().all(|c| matches!(c.status, Status::Skipped(_)));
+    let is_skipped = |cells: &[&CellFacts<'_>]| {
+        cells.iter().all(|cell| matches!(cell.stored.status, Status::Skipped(_)))
+    };
     pairs.filter(|pair| !(is_skipped(&pair.new) && is_skipped(&pair.old))).collect()
 }
 
-fn wrong(new: &[&Cell], old: &[&Cell], runs: usize) -> Option<String> {
+fn wrong(new: &[&CellFacts<'_>], old: &[&CellFacts<'_>], runs: usize) -> Option<String> {
     if new.len() < runs || old.len() < runs {
         return Some("it was not measured in each run".to_owned());
     }
-    let of_side = |cells: &[&Cell], side: &str| {
-        cells.iter().find_map(|cell| match &cell.status {
+    let of_side = |cells: &[&CellFacts<'_>], side: &str| {
+        cells.iter().find_map(|cell| match &cell.stored.status {
             Status::Skipped(reason) => Some(format!("{side}skipped: {reason}")),
             Status::Failed(reason) => Some(format!("{side}failed: {reason}")),
-            Status::Measured if cell.counted(WALL).next().is_none() => {
+            Status::Measured if !cell.has(WALL) => {
                 Some(format!("{side}it has no sample that counts"))
             }
-            Status::Measured => contradiction(cell).map(|why| format!("{side}{why}")),
+            Status::Measured => cell.answers.contradiction().map(|why| format!("{side}{why}")),
         })
     };
     of_side(new, "").or_else(|| of_side(old, "old: ")).or_else(|| {
-        let differ = |(new, old): (&&Cell, &&Cell)| {
-            let (now, before) = (answer(new), answer(old));
+        let differ = |(new, old): (&&CellFacts<'_>, &&CellFacts<'_>)| {
+            let (now, before) = (new.answers.single(), old.answers.single());
             let (now_text, text) = (now.unwrap_or("none"), before.unwrap_or("none"));
             if now != before {
                 return Some(format!("its answer is {now_text}, and that of the old one {text}"));
             }
-            let same_bytes = new.digest == old.digest || old.digest.is_none();
+            let (new, old) = (&new.stored.digest, &old.stored.digest);
+            let same_bytes = new == old || old.is_none();
             (!same_bytes).then(|| "it hands over other bytes than the old one".to_owned())
         };
         new.iter().zip(old).find_map(differ)
@@ -413,14 +390,14 @@ fn wrong(new: &[&Cell], old: &[&Cell], runs: usize) -> Option<String> {
 impl BaselinePair<'_> {
     fn line(&self, metric: &str, percent: f64, judge: &CheckJudge) -> CheckLine {
         let mut line = CheckLine::new(&self.old, &self.new, metric, percent);
-        line.method.clone_from(&self.new[0].method);
-        line.point = self.new[0].point.clone();
-        line.reference = Some(self.old[0].method.clone());
+        line.method.clone_from(&self.new[0].stored.method);
+        line.point = self.new[0].stored.point.clone();
+        line.reference = Some(self.old[0].stored.method.clone());
         line.reason.clone_from(&self.wrong);
         if line.reason.is_some() {
             return line;
         }
-        if let Some(counts) = constants(metric, &self.old, &self.new) {
+        if let Some(counts) = constants(metric, [&self.old, &self.new]) {
             judge.counts(&mut line, counts);
             return line;
         }
@@ -434,15 +411,15 @@ impl BaselinePair<'_> {
     }
 
     fn evidence(&self, metric: &str) -> Result<Evidence, String> {
-        let of_samples = |cell: &&Cell| values::of_samples(cell, metric);
+        let of_samples = |cell: &&CellFacts<'_>| values::of_samples(cell, metric);
         // The whole counting pass is one session without rounds: there the samples are the unit.
-        if self.new.iter().any(|cell| is_of_counting_pass(cell, metric)) {
+        if self.new.iter().any(|cell| cell.pass_of(metric) == Pass::Counting) {
             let before = self.old.iter().map(of_samples).collect::<Result<Vec<_>, _>>()?.concat();
             let after = self.new.iter().map(of_samples).collect::<Result<Vec<_>, _>>()?;
             return Ok(Evidence::Apart { before, after, run_sd: None });
         }
         let both = self.new.iter().zip(&self.old);
-        let runs = both.map(|(new, old)| values::relative(new, old, metric));
+        let runs = both.map(|(new, old)| compare::relative(new, old, metric));
         Ok(Evidence::SameRounds(runs.collect::<Result<_, _>>()?))
     }
 }

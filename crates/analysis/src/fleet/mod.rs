@@ -3,18 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::WALL;
+use model::facts::Facts;
 use model::param::Point;
 use model::random::SplitMix64;
-use model::run::{Cell, Role, Run, Status};
+use model::run::{Role, Run, Status};
 use serde::Serialize;
 use serde_json::Value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::analysis::ALPHA;
+use super::compare::relative;
+use super::facts::{CellFacts, RunFacts};
 use super::family::measure;
-use super::unusable::{answer, wrong_answers};
-use super::values::{mean, relative};
-use super::{ALPHA, Unusable};
+use super::values::mean;
 use crate::stats::{self, GroupEffect, RUNS_A_SIDE, RandomEffects, SESSIONS_NEEDED, moments};
 
 /// Runs that have something in common, such as their machine.
@@ -121,9 +122,11 @@ pub fn compare_groups(
             points.push(point);
         }
     }
-    let cells: Vec<Vec<Vec<ComparableCell<'_>>>> = groups
+    let analyzed: Vec<Vec<RunFacts<'_>>> =
+        groups.iter().map(|group| group.runs.iter().map(RunFacts::new).collect()).collect();
+    let cells: Vec<Vec<Vec<ComparableCell<'_>>>> = analyzed
         .iter()
-        .map(|group| group.runs.iter().map(|run| comparable_cells(run, &moved)).collect())
+        .map(|group| group.iter().map(|facts| comparable_cells(facts, &moved)).collect())
         .collect();
     let of_runs = groups.iter().map(|group| group.runs.iter().map(|run| &run.environment.facts));
     let of_runs: Vec<Vec<_>> = of_runs.map(Iterator::collect).collect();
@@ -133,34 +136,30 @@ pub fn compare_groups(
 }
 
 /// A cell that may be compared, with its point without the places.
-struct ComparableCell<'a> {
-    cell: &'a Cell,
-    point: Point,
-}
+type ComparableCell<'a> = (&'a CellFacts<'a>, Point);
 
-fn comparable_cells<'a>(run: &'a Run, moved: &[&str]) -> Vec<ComparableCell<'a>> {
-    if !run.in_rounds() {
+fn comparable_cells<'a>(facts: &'a RunFacts<'a>, moved: &[&str]) -> Vec<ComparableCell<'a>> {
+    if !facts.run.in_rounds() {
         return Vec::new();
     }
-    let fit = |(cell, wrong): &(&Cell, Option<String>)| {
-        cell.role == Role::Contender
-            && cell.status == Status::Measured
-            && wrong.is_none()
-            && Unusable::from_cell(cell).is_none()
-            && cell.counted(WALL).next().is_some()
+    let fit = |cell: &&CellFacts<'_>| {
+        cell.stored.role == Role::Contender
+            && cell.stored.status == Status::Measured
+            && cell.is_right()
+            && cell.unusable.is_none()
     };
-    let cells = run.cells.iter().zip(wrong_answers(run)).filter(fit);
-    let point = |cell: &Cell| cell.point.only(|name| !moved.contains(&name));
-    cells.map(|(cell, _)| ComparableCell { cell, point: point(cell) }).collect()
+    let point = |cell: &CellFacts<'_>| cell.stored.point.only(|name| !moved.contains(&name));
+    let cells = facts.cells.iter().filter(fit);
+    cells.map(|cell| (cell, point(cell))).collect()
 }
 
 /// The cells of one point, by group and run.
-type CellsByGroup<'a> = Vec<Vec<Vec<&'a Cell>>>;
+type CellsByGroup<'a> = Vec<Vec<Vec<&'a CellFacts<'a>>>>;
 
 fn cells_at<'a>(point: &Point, groups: &[Vec<Vec<ComparableCell<'a>>>]) -> CellsByGroup<'a> {
     let of_run = |run: &Vec<ComparableCell<'a>>| {
-        let fit = run.iter().filter(|found| found.point.is_part_of(point));
-        fit.map(|found| found.cell).collect()
+        let fit = run.iter().filter(|(_, of_cell)| of_cell.is_part_of(point));
+        fit.map(|(cell, _)| *cell).collect()
     };
     groups.iter().map(|group| group.iter().map(of_run).collect()).collect()
 }
@@ -172,12 +171,12 @@ fn at_point(
     facts: &[Fact],
 ) -> Option<FleetPoint> {
     let cells = cells_at(&point, groups);
-    let all: Vec<&Cell> = cells.iter().flatten().flatten().copied().collect();
+    let all: Vec<&CellFacts<'_>> = cells.iter().flatten().flatten().copied().collect();
     let metric = measure(&all);
     let mut names: Vec<&str> = Vec::new();
     for cell in &all {
-        if !names.contains(&cell.method.as_str()) {
-            names.push(&cell.method);
+        if !names.contains(&cell.stored.method.as_str()) {
+            names.push(&cell.stored.method);
         }
     }
     let (reference, others) = names.split_first()?;
@@ -213,7 +212,7 @@ fn at_point(
     } else {
         Vec::new()
     };
-    let answers: BTreeSet<&str> = all.iter().filter_map(|cell| answer(cell)).collect();
+    let answers: BTreeSet<&str> = all.iter().filter_map(|cell| cell.answers.single()).collect();
     Some(FleetPoint {
         metric,
         reference: (*reference).to_owned(),
@@ -295,9 +294,13 @@ impl PooledRatio {
 /// on, each counts as one value. Fewer runs are assumed to differ at least as much as their
 /// sessions do; where one of them has fewer than five sessions, the degrees of freedom are 0, and
 /// the variance is not known. None if no run has both.
-fn effect(runs: &[Vec<&Cell>], methods: [&str; 2], metric: &str) -> Option<(usize, GroupEffect)> {
-    let of_run = |cells: &Vec<&Cell>| {
-        let [cell, to] = methods.map(|name| cells.iter().find(|cell| cell.method == name));
+fn effect(
+    runs: &[Vec<&CellFacts<'_>>],
+    methods: [&str; 2],
+    metric: &str,
+) -> Option<(usize, GroupEffect)> {
+    let of_run = |cells: &Vec<&CellFacts<'_>>| {
+        let [cell, to] = methods.map(|name| cells.iter().find(|cell| cell.stored.method == name));
         relative(cell?, to?, metric).ok()
     };
     let sessions: Vec<Vec<f64>> = runs.iter().filter_map(of_run).collect();
@@ -338,9 +341,6 @@ const SEED: u64 = 0xf1ee7;
 /// Further facts, which explain less, are not listed.
 const LISTED: usize = 5;
 
-/// The facts of a run, by name.
-type RunFacts = BTreeMap<String, Value>;
-
 /// Facts that divide the groups in the same way.
 struct Fact {
     names: Vec<String>,
@@ -363,13 +363,13 @@ pub struct CorrelatedFacts {
 
 /// The lasting facts that all runs of a group share, without those that are equal, or different, in
 /// all groups.
-fn facts_of_groups(groups: &[Vec<&RunFacts>], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
+fn facts_of_groups(groups: &[Vec<&Facts>], is_lasting: &dyn Fn(&str) -> bool) -> Vec<Fact> {
     let mut names: Vec<&String> = groups.iter().flatten().flat_map(|facts| facts.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let mut facts: Vec<Fact> = Vec::new();
     for name in names.into_iter().filter(|name| is_lasting(name)) {
-        let of_group = |group: &Vec<&RunFacts>| {
+        let of_group = |group: &Vec<&Facts>| {
             let mut values = group.iter().map(|facts| facts.get(name));
             let first = values.next().flatten();
             first.filter(|_| values.all(|value| value == first)).cloned().unwrap_or_default()
@@ -467,8 +467,9 @@ mod tests;
 #[cfg(test)]
 mod effects_tests {
     use super::*;
-    use crate::tests::{cell, close};
+    use crate::tests::{cell, close, facts_of};
     use model::metric::WALL;
+    use model::run::Cell;
 
     /// A method with these logs of its times, each in a session of its own, and one beside it whose
     /// logs are 0.
@@ -484,7 +485,10 @@ mod effects_tests {
     }
 
     fn check(runs: &[[Cell; 2]], expected: (usize, f64, f64, f64)) {
-        let runs: Vec<Vec<&Cell>> = runs.iter().map(|cells| cells.iter().collect()).collect();
+        let runs: Vec<[CellFacts<'_>; 2]> =
+            runs.iter().map(|cells| cells.each_ref().map(facts_of)).collect();
+        let runs: Vec<Vec<&CellFacts<'_>>> =
+            runs.iter().map(|cells| cells.iter().collect()).collect();
         let (n, found) = effect(&runs, ["new", "old"], WALL).unwrap();
         assert_eq!(n, expected.0);
         close(Some(found.estimate), expected.1, 1e-9);
@@ -546,11 +550,11 @@ mod facts_tests {
 
     #[test]
     fn what_all_groups_share_and_what_differs_in_all_of_three_divides_none() {
-        let facts = |values: &[(&str, &str)]| -> RunFacts {
+        let facts = |values: &[(&str, &str)]| -> Facts {
             values.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect()
         };
-        let of = |groups: &[RunFacts]| -> Vec<(Vec<String>, Vec<usize>)> {
-            let groups: Vec<Vec<&RunFacts>> = groups.iter().map(|facts| vec![facts]).collect();
+        let of = |groups: &[Facts]| -> Vec<(Vec<String>, Vec<usize>)> {
+            let groups: Vec<Vec<&Facts>> = groups.iter().map(|facts| vec![facts]).collect();
             let found = facts_of_groups(&groups, &|_| true).into_iter();
             found.map(|fact| (fact.names, fact.classes)).collect()
         };

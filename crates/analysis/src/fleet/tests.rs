@@ -1,4 +1,5 @@
 use model::random::SplitMix64;
+use model::run::Cell;
 
 use super::*;
 use crate::tests::{answering, cell, close, noisy, point, run, times};

@@ -8,7 +8,7 @@ use model::run::{CacheState, Cell, MeasuredRevision, ProjectCommit, Run, Status}
 use serde::Serialize;
 use serde_json::Value;
 
-use super::unusable::wrong_answers;
+use super::facts::{Answers, wrong_answers};
 use super::values;
 use crate::stats::{self, LEAST_FOR_CHANGE, median};
 
@@ -92,10 +92,12 @@ fn values(
     metric: &str,
     machine: &dyn Fn(&Run) -> String,
 ) -> Vec<(SeriesKey, HistoryPoint)> {
-    let wrong = wrong_answers(run);
+    let answers: Vec<Answers<'_>> = run.cells.iter().map(Answers::from_cell).collect();
+    let wrong = wrong_answers(run, &answers);
     let value = |(cell, wrong): (&Cell, Option<_>)| {
         let fit = cell.method == method && cell.status == Status::Measured && wrong.is_none();
-        let p50 = values::middle(cell, metric).filter(|p50| fit && p50.is_finite())?;
+        let p50 = values::middle(cell.counted(metric).map(|(_, value)| value));
+        let p50 = p50.filter(|p50| fit && p50.is_finite())?;
         let place = SeriesKey {
             experiment: run.experiment.clone(),
             point: cell.point.clone(),

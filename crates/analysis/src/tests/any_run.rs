@@ -107,9 +107,9 @@ proptest! {
         let mut run = run(cells);
         run.plan.design = if is_fixed { Design::Fixed } else { Design::Sequential };
         run.plan.sessions = sessions;
-        let point = Point::default();
-        for (cell, reference) in [(0, 1), (1, 0)] {
-            let pair = Pair { run: &run, point: &point, cell, reference, alpha: 0.3 };
+        let (facts, point) = (RunFacts::new(&run), Point::default());
+        for cells in [[0, 1], [1, 0]] {
+            let pair = Pair::new(&facts, &point, cells, 0.3);
             for deciding in [WALL, WALL_LESS_WAIT, CPU] {
                 let all = pair.comparisons(deciding);
                 let expected = all.iter().find(|comparison| comparison.decides).unwrap();

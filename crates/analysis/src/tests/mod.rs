@@ -3,6 +3,7 @@ use model::random::SplitMix64;
 use model::run::{CacheState, Cell, Imported, Measure, Pass, Plan, Role, SCHEMA, Sample, Status};
 
 use super::*;
+use crate::facts::{Answers, CellFacts};
 
 mod any_run;
 mod best;
@@ -76,6 +77,11 @@ pub(super) fn noisy(seed: u64, sd: f64) -> Vec<f64> {
 
 pub(super) fn times(values: &[f64], factor: f64) -> Vec<f64> {
     values.iter().map(|x| x * factor).collect()
+}
+
+/// The facts of a cell by itself.
+pub(super) fn facts_of(cell: &Cell) -> CellFacts<'_> {
+    CellFacts::new(0, cell, Answers::from_cell(cell))
 }
 
 pub(super) fn answering(mut cell: Cell, answer: &str) -> Cell {

@@ -112,6 +112,8 @@ impl Fixture {
             pareto: false,
             answer: Some("9f1c".to_owned()),
             wrong_answer: false,
+            left_running: None,
+            unusable: None,
         });
         self.family().cells.push(cell);
         self

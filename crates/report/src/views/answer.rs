@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use analysis::{Comparison, Doubt, Family, LeftRunning, Overall, SESSIONS_MAX, Verdict};
+use analysis::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
 use model::metric::heading;
 
 use super::VaryingParams;
@@ -166,7 +166,7 @@ impl<'r, 'a> Ranking<'r, 'a> {
 /// `daemon.sh left 1 process running after 6 of 6 runs; what it does is in no figure. `, for those
 /// that cannot be compared, and for those whose processes were kept.
 fn unusable(rows: &Rows<'_>) -> String {
-    let kept = |row: &Row<'_>| LeftRunning::from_cell(row.cell).filter(|left| left.kept);
+    let kept = |row: &Row<'_>| row.summary?.left_running.filter(|left| left.kept);
     let why = |row: &Row<'_>| match row.unusable() {
         Some(why) => Some(why.to_string()),
         None => kept(row).map(|left| left.to_string()),

@@ -289,7 +289,7 @@ impl<'a> Row<'a> {
 
     /// Why its figures cannot be compared, so that it has no verdict.
     pub(crate) fn unusable(&self) -> Option<Unusable> {
-        Unusable::from_cell(self.cell)
+        self.summary?.unusable
     }
 
     pub(crate) fn wrong(&self) -> bool {

@@ -500,7 +500,7 @@ struct MeasuredTest<'a> {
     names: [String; 2],
     run: usize,
     of: CellMetric<'a>,
-    to: Basis<'a>,
+    to: Basis<CellMetric<'a>>,
 }
 
 impl MeasuredTest<'_> {
