@@ -23,11 +23,8 @@ impl Output {
     /// Unless files are replaced by force, one that is there already is an error.
     pub(super) fn create(path: &Path, force: bool) -> Result<Output> {
         let name = path.display().to_string();
-        let file = if force {
-            AtomicFile::create(path).map(Some)
-        } else {
-            AtomicFile::create_new(path)
-        };
+        let file =
+            if force { AtomicFile::create(path).map(Some) } else { AtomicFile::create_new(path) };
         let file = file.with_context(|| name.clone())?;
         let file = file.with_context(|| format!("{name} is there already; --force replaces it"))?;
         Ok(Output { file, name })
