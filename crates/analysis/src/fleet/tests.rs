@@ -136,8 +136,9 @@ fn only_contenders_with_samples_that_count_are_compared() {
     cells[3].samples.iter_mut().for_each(|sample| sample.warm_up = true);
     cells[4] = answering(cells[4].clone(), "2");
     let run = run(cells.to_vec());
-    let found = comparable_cells(&run, &[]);
-    assert_eq!(found.iter().map(|found| &*found.cell.method).collect::<Vec<_>>(), ["a"]);
+    let facts = RunFacts::new(&run);
+    let found = comparable_cells(&facts, &[]);
+    assert_eq!(found.iter().map(|(cell, _)| &*cell.stored.method).collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]

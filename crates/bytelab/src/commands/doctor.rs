@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 use measure::count::Sources;
-use measure::counters::Counters;
+use measure::counters::{Counter, Counters};
 use measure::environment::Noise;
 use measure::launch::{CountingRunner, Launch, RunError, Stop};
 use measure::timeline::TimelineSources;
@@ -180,7 +180,7 @@ fn noise(mut counters: Counters) -> NoiseFacts {
     let start_ns = clock::now_ns();
     while clock::now_ns() - start_ns < WATCH_NS {}
     let wall_ns = clock::now_ns() - start_ns;
-    let waited_ns = counters.read().since(&before).run_queue_wait_ns;
+    let waited_ns = counters.read().since(&before)[Counter::RunQueueWaitNs];
     let noise = noise.finish();
     let load = std::fs::read_to_string("/proc/loadavg").ok();
     NoiseFacts {

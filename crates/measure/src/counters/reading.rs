@@ -64,7 +64,7 @@ impl Counter {
 /// The counters of a process. None: not known on this machine; see [`super::Counters::why`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    values: [Option<u64>; Counter::ALL.len()],
+    pub(crate) values: [Option<u64>; Counter::ALL.len()],
     /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the
     /// last tick of the kernel: 0 was read for a process that had run for 2 ms.
     pub(crate) at_rest: bool,

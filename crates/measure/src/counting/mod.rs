@@ -41,7 +41,7 @@ pub(super) fn pass(context: &mut MeasureContext<'_>, ends_ns: u64) -> Result<(),
     let session = session.unwrap_or(0);
     let samples_ns = samples_ns(context.run);
     let time_limit_ns = context.run.plan.time_limit_ns;
-    let slow = schedule::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
+    let slow = schedule::roster::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
     let at_once = context.most_at_once();
     Counting { context, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
 }

@@ -3,7 +3,7 @@
 //! what is known of each cell. A schedule reads no clock: the time is an argument.
 
 pub(super) mod limit;
-mod roster;
+pub(super) mod roster;
 
 use model::run::{Design, Plan};
 

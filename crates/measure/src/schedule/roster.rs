@@ -112,7 +112,7 @@ impl Roster {
 
 /// By cell, whether it is slow: the slow cells share the time of the run with the others and must
 /// not use all of it. The reference, with which all others are compared, is never slow.
-pub(super) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
+pub(crate) fn slow(samples_ns: &[u64], reference: &[bool], limit_ns: u64) -> Vec<bool> {
     let mut sorted: Vec<u64> = samples_ns.iter().copied().filter(|ns| *ns > 0).collect();
     sorted.sort_unstable();
     let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or_default();

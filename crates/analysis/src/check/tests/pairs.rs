@@ -1,5 +1,5 @@
 use super::super::*;
-use crate::tests::{answering, cell, noisy, point, run, times, with};
+use crate::tests::{answering, cell, facts_of, noisy, point, run, times, with};
 
 /// 10 sessions of 5 rounds on a machine whose speed drifts, with `mmap` and `read`; `mmap` takes
 /// `factor` of the time of its old side.
@@ -146,16 +146,19 @@ fn the_level_is_shared_by_all_pairs_and_metrics() {
 #[test]
 fn a_side_must_be_in_each_run_and_have_samples_that_count() {
     let measured = cell("a", [1.0; 3]);
-    let (one, two) = (&[&measured][..], &[&measured, &measured][..]);
     let few = "it was not measured in each run";
+    let facts = facts_of(&measured);
+    let (one, two) = (&[&facts][..], &[&facts, &facts][..]);
     assert_eq!(wrong(two, two, 2), None);
     assert_eq!(wrong(one, two, 2).as_deref(), Some(few));
     assert_eq!(wrong(two, one, 2).as_deref(), Some(few));
     let mut warm_up = measured.clone();
     warm_up.samples.iter_mut().for_each(|sample| sample.warm_up = true);
+    let facts = facts_of(&warm_up);
+    let warm_up = &[&facts][..];
     let reason = "it has no sample that counts";
-    assert_eq!(wrong(&[&warm_up], one, 1).as_deref(), Some(reason));
-    assert_eq!(wrong(one, &[&warm_up], 1), Some(format!("old: {reason}")));
+    assert_eq!(wrong(warm_up, one, 1).as_deref(), Some(reason));
+    assert_eq!(wrong(one, warm_up, 1), Some(format!("old: {reason}")));
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn bytes_are_compared_where_the_old_side_has_a_digest() {
             digest: digest.map(str::to_owned),
             ..cell("a", [1.0; 3])
         };
-        wrong(&[&side(new)], &[&side(old)], 1).is_none()
+        wrong(&[&facts_of(&side(new))], &[&facts_of(&side(old))], 1).is_none()
     };
     assert!(of(Some("d"), Some("d")) && of(Some("d"), None) && of(None, None));
     assert!(!of(Some("d"), Some("e")) && !of(None, Some("d")));
