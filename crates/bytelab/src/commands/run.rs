@@ -17,7 +17,7 @@ use report::published::{self, Published, Study};
 use report::study::StudyReport;
 use tools::atomic_file;
 
-use super::output::{OutputArgs, TableArgs, print};
+use super::output::{OutputArgs, TableArgs, print_measured};
 use super::{Context, exit, layout, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
@@ -90,7 +90,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
         }
         (Some(id), None) => resume(id, &output, shown, context),
         (None, Some(request)) => measure(&RunRequest { shown, ..request }, context, |run| {
-            print(run, &output, TableArgs::default())
+            print_measured(run, &output, TableArgs::default())
         }),
         _ => anyhow::bail!("name an experiment, or --resume ID"),
     }
@@ -106,7 +106,7 @@ fn resume(
     let stop = Stop::on_signals()?;
     let store = context.local_store(None)?;
     let measured = measuring::resume(&context.experiments, id, store, shown, &stop);
-    conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
+    conclude(measured, &stop, |run| print_measured(run, output, TableArgs::default()))
 }
 
 /// Measures the request and prints the result.
