@@ -175,12 +175,7 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
 }
 
 /// The table of a point, and its answer.
-fn point(
-    page: &mut Document,
-    rows: &Rows<'_>,
-    title: &str,
-    all_notes: bool,
-) -> Option<TableFit> {
+fn point(page: &mut Document, rows: &Rows<'_>, title: &str, all_notes: bool) -> Option<TableFit> {
     if !title.is_empty() {
         page.title(title);
     }

@@ -6,7 +6,7 @@ use model::param::ParamValue;
 
 use super::fixture::Fixture;
 use super::{ALL_NOTES, shown};
-use crate::{ExtraColumn, PageLayout, TableOptions, TextOptions, text};
+use crate::{ExtraColumn, PageExtent, PageLayout, TableOptions, TextOptions, text};
 
 /// Methods at these values of the buffer; `mmap` is faster than `read` where it is small.
 fn sweep(buffers: &[u64], methods: &[&str]) -> Fixture {
@@ -107,8 +107,36 @@ fn points_of_different_jobs_have_a_table_each() {
         f.analysis.families.last_mut().unwrap().point = point.clone();
     }
     let text = shown(&f, 80);
-    assert_eq!(text.matches("reference\n").count(), 2, "{text}");
+    assert_eq!(text.matches("  reference  ").count(), 2, "{text}");
     assert!(text.contains("\njob=start\n") && text.contains("\njob=wake\n"), "{text}");
+}
+
+/// Of many tables, what they say is shown in a few lines.
+#[test]
+fn many_tables_are_shown_on_request() {
+    let mut f = Fixture::new();
+    for (job, ms) in [("start", 9.0), ("wake", 2.0), ("join", 6.0), ("end", 7.0)] {
+        f.point(&[("size", 1)]);
+        let point = f.run.points.last_mut().unwrap();
+        point.set("job", ParamValue::Text(job.to_owned()));
+        f.analysis.families.last_mut().unwrap().point = point.clone();
+        f.measured(&format!("{job}-thread"), [2.0 * ms, 1.0, 2.1]);
+        let ratio = if job == "join" { [0.25, 0.24, 0.26] } else { [0.5, 0.49, 0.51] };
+        f.measured("other", [2.0 * ms * ratio[0], 1.0, 2.1]).versus(Verdict::Faster, ratio);
+    }
+    let layout = PageLayout { width: 200, colour: false };
+    let shown = |extent| text(&f.run, &f.analysis, TextOptions { extent, ..ALL_NOTES }, &layout);
+    let summary = shown(PageExtent::Summary);
+    for line in [
+        "It costs: job=wake 2 ms (other); job=join 3 ms (other); job=end 7 ms (other); job=start 9 ms \
+         (other).\n",
+        "The choice matters most at job=join: join-thread takes 4.0 times the time of other.\n",
+        "--all shows 4 tables.\n",
+    ] {
+        assert!(summary.contains(line), "{line}: {summary}");
+    }
+    assert!(!summary.contains("verdict"), "{summary}");
+    assert_eq!(shown(PageExtent::All).matches("  verdict").count(), 4);
 }
 
 #[test]
