@@ -1,6 +1,8 @@
 //! The names of the rows of a table: whole where there is room, else without what they have in
 //! common, and where that does not do, numbers.
 
+use std::collections::BTreeSet;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::views::rows::{Row, Rows};
@@ -58,7 +60,7 @@ fn of_params(rows: &Rows<'_>) -> Option<RowNames> {
         Some(escape_controls(&values.collect::<Vec<_>>().join(" ")).into_owned())
     };
     let texts: Vec<String> = rows.iter().map(name).collect::<Option<_>>()?;
-    let differ = texts.iter().enumerate().all(|(at, text)| !texts[..at].contains(text));
+    let differ = texts.iter().collect::<BTreeSet<_>>().len() == texts.len();
     let first = rows.iter().next()?;
     let above = vec![format!("{}: {}", texts.first()?, escape_controls(first.name()))];
     differ.then_some(RowNames { texts, above })
@@ -90,7 +92,9 @@ fn without_common(whole: &[String]) -> Option<RowNames> {
 
 /// Each name as its number in the run, and above the table which is which.
 fn numbered(whole: &[String], order: &[usize]) -> RowNames {
-    let number = |index: &usize| order.iter().filter(|other| *other <= index).count();
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    let number = |index: &usize| sorted.partition_point(|other| other <= index);
     let numbers: Vec<usize> = order.iter().map(number).collect();
     let mut lines: Vec<(usize, &String)> = numbers.iter().copied().zip(whole).collect();
     lines.sort_unstable();
