@@ -77,8 +77,8 @@ impl ProgressDisplay {
         let mut state = self.0.borrow_mut();
         match progress {
             RunProgress::Looked { decided, left } => state.looked(run, decided, left),
-            RunProgress::Longer { ns, .. } => state.line(&longer(run, *ns)),
-            RunProgress::Short { limit_ns, given_ns, .. } => {
+            RunProgress::Longer { ns } => state.line(&longer(run, *ns)),
+            RunProgress::Short { limit_ns, given_ns } => {
                 state.line(&short(run, *limit_ns, *given_ns));
             }
             _ => state.show(run, progress),
