@@ -40,10 +40,7 @@ pub(super) fn document(
 ) -> Document {
     let numbers = numbers(run);
     let mut page = Document::new(width);
-    let rounds = match rounds_taken(run) {
-        Some(rounds) => rounds,
-        None => words::rounds(&run.plan),
-    };
+    let rounds = rounds_taken(run).unwrap_or_else(|| words::rounds(&run.plan));
     head_with(&mut page, run, [rounds, String::new()]);
     page.gap();
     for (name, line) in headlines(&numbers) {

@@ -268,10 +268,7 @@ fn without_a_comparison_the_sentence_says_what_there_is() {
     assert_eq!(answer(&f), format!("{trusted} Out, for a wrong answer: cheat."));
     let mut f = Fixture::new();
     f.measured("read", [9.52; 3]);
-    assert_eq!(
-        answer(&f),
-        "read takes 9.52 ms (95 % interval 9.42 ms to 9.63 ms)."
-    );
+    assert_eq!(answer(&f), "read takes 9.52 ms (95 % interval 9.42 ms to 9.63 ms).");
     f.measured("mmap", [8.0; 3]).versus(Verdict::Missing, [NAN; 3]);
     let expected = "No method could be compared; the lowest: mmap takes 8 ms (95 % interval 7.92 ms to \
                     8.1 ms).";
