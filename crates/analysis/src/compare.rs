@@ -284,8 +284,10 @@ impl<'a> Pair<'a> {
         let at_its_level = Pair { alpha, ..*self };
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
         let needed = sessions_needed(&self.run.plan);
-        comparison.reason = interval.is_none().then(|| too_few(shift.n, needed));
         comparison.n = compared.logs.iter().map(Vec::len).sum();
+        // Commands have sessions of one round, for which a user has a word.
+        let noun = if comparison.n == shift.n { "round" } else { "session" };
+        comparison.reason = interval.is_none().then(|| few(shift.n, noun, needed));
         comparison.sessions = shift.n;
         comparison.ratio = Some(shift.estimate.exp());
         comparison.below_relevance = below_relevance;
@@ -320,8 +322,12 @@ pub(crate) fn verdict(interval: Option<(f64, f64)>, margin_percent: f64) -> (Ver
 
 /// Why this number of sessions gives no interval.
 pub(crate) fn too_few(sessions: usize, needed: usize) -> String {
-    let (noun, are) = if sessions == 1 { ("session", "is") } else { ("sessions", "are") };
-    format!("{sessions} {noun} {are} too few, at least {needed} are needed")
+    few(sessions, "session", needed)
+}
+
+fn few(n: usize, noun: &str, needed: usize) -> String {
+    let (plural, are) = if n == 1 { ("", "is") } else { ("s", "are") };
+    format!("{n} {noun}{plural} {are} too few, at least {needed} are needed")
 }
 
 // The rounds that two cells share.

@@ -39,7 +39,9 @@ pub(crate) struct Cli {
     pub(crate) task: CliCommand,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
+const EXIT_STATUS: &str = "The words are explained at \
+                           https://github.com/bytelab/bytelab/blob/main/docs/glossary.md\n\n\
+                           Exit status: 0 all was measured; 1 something did not run, or answers \
                            disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \
                            undecided; 130 or 143 stopped by a signal.";
 

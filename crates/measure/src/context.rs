@@ -257,16 +257,14 @@ pub enum RunProgress<'a> {
         /// Remaining time of the rounds; none before the first one has been taken.
         left_ns: Option<u64>,
     },
-    /// The time of the run is too short for its first look, which needs this number of sessions:
-    /// the run continues for about `ns` until it has them.
+    /// The time of the run is too short for its first look: the run continues for about `ns` until
+    /// it has the sessions that it needs.
     Longer {
-        sessions: u32,
         ns: u64,
     },
     /// The time will not suffice for the sessions of a verdict: a limit that would suffice, and the
     /// given limit, if any.
     Short {
-        sessions: u32,
         limit_ns: u64,
         given_ns: Option<u64>,
     },

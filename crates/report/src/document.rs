@@ -121,8 +121,11 @@ impl Document {
         self.blocks.push(Block::Facts(text.to_owned()));
     }
 
+    /// An empty text is no answer.
     pub(crate) fn answer(&mut self, text: String) {
-        self.blocks.push(Block::Answer(text));
+        if !text.is_empty() {
+            self.blocks.push(Block::Answer(text));
+        }
     }
 
     pub(crate) fn note(&mut self, style: Style, mark: &str, text: &str) {

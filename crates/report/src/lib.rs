@@ -18,7 +18,7 @@ pub use self::html::html;
 pub use self::json::write as json;
 pub use self::pages::list::{ListedExperiment, experiments, methods};
 pub use self::pages::percentiles::{percentiles, plot};
-pub use self::pages::run::{TextOptions, text};
+pub use self::pages::run::{PageExtent, TextOptions, text};
 pub use self::svg::files as svg;
 pub use self::text::PageLayout;
 pub use self::views::rows::{ExtraColumn, RowOrder, TableOptions, TimeUnit};

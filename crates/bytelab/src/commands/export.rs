@@ -26,6 +26,9 @@ pub(crate) struct ExportArgs {
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]
     format: Option<&'static ExportFormat>,
+    /// In Markdown, also write how it was measured, and all notes
+    #[arg(long)]
+    notes: bool,
     /// Write the run to give it to others: without names, labels, answers, paths and what programs
     /// print; `bytelab compare RUN FILE.json` reads it
     #[arg(long, conflicts_with = "format")]
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     let parameters = parameters(&run);
     let own = own_metrics(&run);
     let table = TableOptions { own: &own, ..TableOptions::default() };
-    let options = ExportOptions { table, parameters: Some(&parameters) };
+    let options = ExportOptions { table, parameters: Some(&parameters), notes: args.notes };
     let left_out = match path {
         Some(path) => {
             atomic_file::write(path, |file| export::write(format, &run, &analysis, options, file))

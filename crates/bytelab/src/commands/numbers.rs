@@ -14,13 +14,14 @@ use model::run::{CacheState, Run};
 use report::numbers::{COLUMNS, NumbersColumn};
 
 use super::measure_args::{KeepArgs, MOST_ROUNDS};
-use super::output::{OutputArgs, TableArgs, print};
+use super::output::{OutputArgs, TableArgs, print_measured};
 use super::run::measure;
 use super::{Context, layout};
 use crate::console;
 use crate::measuring::{ProgressMode, RunRequest, TimeLimit};
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are flags")]
 pub(crate) struct NumbersArgs {
     /// Take more time for narrower intervals (at most 3 minutes)
     #[arg(long)]
@@ -37,6 +38,9 @@ pub(crate) struct NumbersArgs {
     /// Print a table in Markdown, for a wiki
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Print how the table is read; the first run in a store does
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    explain: bool,
     /// Where the measured files are created [default: where generated data is kept]
     #[arg(long, value_name = "DIR")]
     dir: Option<String>,
@@ -100,9 +104,9 @@ impl NumbersArgs {
 
 fn print_numbers(run: &Run, args: &NumbersArgs) -> Result<Analysis> {
     if args.json || args.columns.is_empty() && !args.markdown {
-        let output =
-            OutputArgs { json: args.json, percentiles: false, notes: false, columns: Vec::new() };
-        return print(run, &output, TableArgs::default());
+        let NumbersArgs { json, explain, .. } = *args;
+        let output = OutputArgs { json, explain, all: true, ..OutputArgs::default() };
+        return print_measured(run, &output, TableArgs::default());
     }
     let analysis = analyze(run);
     let text = if args.markdown {

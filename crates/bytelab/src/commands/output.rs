@@ -8,12 +8,14 @@ use anyhow::Result;
 use clap::Args;
 use experiments::custom;
 use model::run::Run;
-use report::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
+use report::{ExtraColumn, PageExtent, RowOrder, TableOptions, TextOptions, TimeUnit};
 
+use super::export::parameters;
 use super::{Context, layout, load_run};
 use crate::console;
 
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are flags")]
 pub(crate) struct OutputArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -21,11 +23,18 @@ pub(crate) struct OutputArgs {
     /// Print p0 to p100 of every metric
     #[arg(long, conflicts_with = "json")]
     pub(crate) percentiles: bool,
-    /// Print all notes, and not only three
-    ///
-    /// Those three are the notes that could change the answer most.
+    /// Print the answer alone, in a sentence
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print all tables of a run that has many, and not only what they say
+    #[arg(long, conflicts_with_all = ["json", "quiet"], hide_short_help = true)]
+    pub(crate) all: bool,
+    /// Print all notes, and not only the one that could change the answer most
     #[arg(long, conflicts_with = "json")]
     pub(crate) notes: bool,
+    /// Print how the table is read; the first run in a store does
+    #[arg(long, conflicts_with = "json", hide_short_help = true)]
+    pub(crate) explain: bool,
     /// Also show these columns
     #[arg(
         long,
@@ -58,7 +67,7 @@ pub(crate) struct TableArgs {
 impl TableArgs {
     pub(crate) fn options(self) -> TableOptions<'static> {
         let TableArgs { time_unit, sort } = self;
-        TableOptions { more: &[], own: &[], time_unit, order: sort.unwrap_or_default() }
+        TableOptions { time_unit, order: sort.unwrap_or_default(), ..TableOptions::default() }
     }
 }
 
@@ -66,6 +75,13 @@ impl TableArgs {
 pub(crate) fn own_metrics(run: &Run) -> Vec<String> {
     let definition = run.plan.definition.as_ref();
     definition.map(|own| custom::own_metrics(&own.text)).unwrap_or_default()
+}
+
+/// Prints a run that was measured just now.
+pub(crate) fn print_measured(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
+    // The first run in a store, after which a reader knows.
+    let explain = output.explain || run.id == "1";
+    print(run, &OutputArgs { explain, ..output.clone() }, table)
 }
 
 pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
@@ -76,9 +92,16 @@ pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<
         writeln!(out)?;
     } else {
         let layout = layout();
-        let own = own_metrics(run);
-        let table = TableOptions { more: &output.columns, own: &own, ..table.options() };
-        let shown = report::TextOptions { table, all_notes: output.notes };
+        let (own, parameters) = (own_metrics(run), parameters(run));
+        let (more, parameters) = (&output.columns[..], Some(&parameters));
+        let table = TableOptions { more, own: &own, parameters, ..table.options() };
+        let extent = match output {
+            OutputArgs { quiet: true, .. } => PageExtent::Answer,
+            OutputArgs { all: true, .. } => PageExtent::All,
+            _ => PageExtent::Summary,
+        };
+        let (all_notes, explain) = (output.notes, output.explain);
+        let shown = TextOptions { table, all_notes, explain, extent };
         out.write_all(report::text(run, &analysis, shown, &layout).as_bytes())?;
         if output.percentiles {
             write!(out, "\n{}", report::percentiles(run, &analysis, &layout))?;

@@ -17,7 +17,7 @@ use report::published::{self, Published, Study};
 use report::study::StudyReport;
 use tools::atomic_file;
 
-use super::output::{OutputArgs, TableArgs, print};
+use super::output::{OutputArgs, TableArgs, print_measured};
 use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
@@ -112,7 +112,7 @@ pub(crate) fn run(args: RunArgs, context: &Context) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         RunArgs::Experiment { request, output, .. } => {
-            measure(&request, context, |run| print(run, &output, TableArgs::default()))
+            measure(&request, context, |run| print_measured(run, &output, TableArgs::default()))
         }
         RunArgs::Study { request, dry_run: true, .. } => dry_run_study(&request, context),
         RunArgs::Study { request, output, .. } => run_study(&request, &output, context),
@@ -135,7 +135,7 @@ fn resume(args: &ResumeArgs, context: &Context) -> Result<ExitCode> {
     let mut store = context.local_store(None)?;
     let measured = load_run(&mut store.sqlite, id)
         .and_then(|run| measuring::resume(&context.experiments, run, store, shown, &stop));
-    conclude(measured, &stop, |run| print(run, output, TableArgs::default()))
+    conclude(measured, &stop, |run| print_measured(run, output, TableArgs::default()))
 }
 
 /// Measures the request and prints the result.

@@ -77,9 +77,9 @@ impl ProgressDisplay {
         let mut state = self.0.borrow_mut();
         match progress {
             RunProgress::Looked { decided, left } => state.looked(run, decided, left),
-            RunProgress::Longer { sessions, ns } => state.line(&longer(run, *sessions, *ns)),
-            RunProgress::Short { sessions, limit_ns, given_ns } => {
-                state.line(&short(run, *sessions, *limit_ns, *given_ns));
+            RunProgress::Longer { ns } => state.line(&longer(run, *ns)),
+            RunProgress::Short { limit_ns, given_ns } => {
+                state.line(&short(run, *limit_ns, *given_ns));
             }
             _ => state.show(run, progress),
         }
@@ -192,33 +192,29 @@ impl ProgressOutput {
 
 /// The time until the first look of a run whose own time is too short for it, and what that would
 /// be without the slowest methods.
-fn longer(run: &Run, sessions: u32, ns: u64) -> String {
+fn longer(run: &Run, ns: u64) -> String {
     let cells = run.cells.iter();
     let known: Vec<MethodTime<'_>> =
         cells.filter_map(|cell| Some((cell.method.as_str(), sample_ns(cell)?))).collect();
     let all_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
     let without = without_slowest(&known, ns as f64 / all_ns.max(1.0));
     let without = if without.is_empty() { without } else { format!("; {without}") };
-    format!(
-        "the {sessions} sessions of {} take about {} s more{without}",
-        wanted(run),
-        seconds(ns as f64)
-    )
+    format!("{} takes about {} s more{without}", wanted(run), seconds(ns as f64))
 }
 
-/// The purpose of the sessions. One method alone has an interval, but no verdict.
+/// What is measured for. One method alone has an interval, but no verdict.
 fn wanted(run: &Run) -> &'static str {
     if run.cells.len() == 1 { "an interval" } else { "a verdict" }
 }
 
 /// The sentence that the run is too short for a verdict, with a limit that is long enough.
-fn short(run: &Run, sessions: u32, limit_ns: u64, given_ns: Option<u64>) -> String {
+fn short(run: &Run, limit_ns: u64, given_ns: Option<u64>) -> String {
     let enough = format!("--time {}s would do", limit_ns.div_ceil(1_000_000_000));
-    let sessions = format!("the {sessions} sessions of {}", wanted(run));
+    let wanted = wanted(run);
     match given_ns {
-        Some(ns) => format!("{} s are too short for {sessions}; {enough}", ns as f64 / 1e9),
+        Some(ns) => format!("{} s are too short for {wanted}; {enough}", ns as f64 / 1e9),
         None => format!(
-            "runs of a minute or more are not repeated by themselves: for {sessions}, {enough}"
+            "runs of a minute or more are not repeated by themselves: for {wanted}, {enough}"
         ),
     }
 }

@@ -175,7 +175,7 @@ pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan) -> String {
         Plan { design: Design::Fixed, sessions, .. } if (*sessions as usize) < LOOKS[0] => {
             ", or its first rounds if these take longer".to_owned()
         }
-        _ => format!(", or {} sessions if these take longer", LOOKS[0]),
+        _ => ", or as long as a first verdict takes".to_owned(),
     };
     format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }

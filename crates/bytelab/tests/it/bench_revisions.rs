@@ -261,7 +261,7 @@ fn revisions_of_equal_bytes_are_the_same_program() {
     assert_eq!(notes(&["-p", "echo {rev} >>log", "./tool a"]), "");
     assert_eq!(notes(&["{tree}/tool {rev}"]), "", "{one}");
     let ran = world.bench(&["-r", "1", "true", "/bin/true", "true 1"]);
-    assert!(ran.stdout.contains(&format!("note: true and /bin/true {end}\n")), "{}", outcome(&ran));
+    assert!(ran.stdout.contains(&format!("note: true and /bin/true {end}")), "{}", outcome(&ran));
 }
 
 /// The facts of git of a run in this folder.

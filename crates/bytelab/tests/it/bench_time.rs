@@ -12,13 +12,13 @@ fn a_time_that_is_too_short_leaves_one_run_of_each_command() {
     let mut lines = world.lines("log");
     lines.sort();
     assert_eq!(lines, ["a", "b"]);
-    assert!(ran.stderr.contains("0.001 s are too short for the 6 sessions"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0.001 s are too short for a verdict"), "{}", ran.stderr);
     assert!(ran.stdout.contains("There is no verdict: each method was run once"), "{}", ran.stdout);
-    assert_eq!(ran.stdout.matches("  estimate\n").count(), 2, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("  estimate ").count(), 2, "{}", ran.stdout);
     // The same is stored, and in what is exported.
     let shown = world.run(&["show", "latest"]).stdout;
     assert!(
-        shown.contains("each method was run once") && shown.contains("  estimate\n"),
+        shown.contains("each method was run once") && shown.contains("  estimate "),
         "{shown}"
     );
     let json = world.run(&["show", "latest", "--json"]).json();

@@ -305,8 +305,7 @@ impl Schedule {
 /// Announces once that the run will exceed its limit, because it is too short for its first look.
 pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
     if let Some(ns) = schedule.budget.announce_ns.take() {
-        let longer = RunProgress::Longer { ns, sessions: LOOKS[0] as u32 };
-        context.record.progress(context.run, &longer);
+        context.record.progress(context.run, &RunProgress::Longer { ns });
     }
 }
 
@@ -314,11 +313,9 @@ pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut S
 /// limit would suffice.
 pub(crate) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
     let had = sessions_of_two(context.run);
-    let Some((sessions, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else {
-        return;
-    };
+    let Some((_, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else { return };
     let limit_ns = limit_ns.unwrap_or_default();
-    let short = RunProgress::Short { sessions, limit_ns, given_ns: given_ns(context.run) };
+    let short = RunProgress::Short { limit_ns, given_ns: given_ns(context.run) };
     context.record.progress(context.run, &short);
 }
 

@@ -166,7 +166,7 @@ pub const METRICS: &[Metric] = &[
     ),
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     counting_pass(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
-        .titled("syscalls", "system calls", "sys"),
+        .titled("syscalls", "system calls", "calls"),
     counting_pass(true, ALLOCATIONS, "count", ALLOCATOR)
         .titled("allocations", "allocations", "alloc"),
     counting_pass(true, "allocated_bytes", "bytes", ALLOCATOR),

@@ -16,9 +16,9 @@ pub(super) const ASCIIDOC: Markup = Markup {
     heading: |text| format!("{text}\n"),
     title: |title| format!(".{title}\n"),
     titles_tables: true,
-    head: |table, cells| {
+    head: |columns, cells| {
         let side = |is_left| if is_left { "<" } else { ">" };
-        let sides: Vec<&str> = table.columns.iter().map(|column| side(column.is_left)).collect();
+        let sides: Vec<&str> = columns.iter().map(|column| side(column.is_left)).collect();
         let (sides, cells) = (sides.join(","), cells.join(" | "));
         format!("[cols=\"{sides}\",options=\"header\"]\n|===\n| {cells}\n\n")
     },
@@ -27,6 +27,8 @@ pub(super) const ASCIIDOC: Markup = Markup {
     verbatim: None,
     escaped,
     cell: escaped,
+    code: escaped,
+    details: None,
 };
 
 fn escaped(text: &str) -> String {

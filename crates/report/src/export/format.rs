@@ -2,7 +2,6 @@
 //! reason why there are none; all counted samples as one wide table; and JSON that is written entry
 //! by entry.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -15,7 +14,7 @@ use serde::Serialize;
 
 use crate::json::to as write_json;
 use crate::views::VaryingParams;
-use crate::views::rows::{self, TableOptions};
+use crate::views::rows::{self, Parameters, TableOptions};
 use crate::views::words::{escape_controls, is_control};
 
 /// A format: its name, and the function that writes a run.
@@ -206,9 +205,6 @@ impl serde::Serialize for PortableNumber {
     }
 }
 
-/// By method, the values that were put in its command.
-pub type Parameters = BTreeMap<String, BTreeMap<String, String>>;
-
 /// The options of an export, from flags or from the definition of the run.
 #[derive(Clone, Copy, Default)]
 pub struct ExportOptions<'a> {
@@ -216,6 +212,8 @@ pub struct ExportOptions<'a> {
     pub table: TableOptions<'a>,
     /// The parameters, for formats that write them apart from commands.
     pub parameters: Option<&'a Parameters>,
+    /// Whether a page has its notes, too.
+    pub notes: bool,
 }
 
 /// All counted samples as one wide table: the identifiers of the run, the cell and the sample,

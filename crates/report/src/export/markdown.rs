@@ -8,9 +8,8 @@ use anyhow::Result;
 use super::format::Exported;
 use super::markup::Markup;
 use super::{ExportFormat, FormatKind};
-use crate::document::Document;
 use crate::pages::numbers;
-use crate::pages::run::{self, TextOptions};
+use crate::pages::run::{self, PageExtent, TextOptions};
 use crate::views::table::TableColumn;
 use crate::views::words::escape_controls;
 use crate::views::{View, view};
@@ -27,9 +26,9 @@ pub(super) const MARKDOWN: Markup = Markup {
     heading: |text| format!("### {text}\n"),
     title: |title| format!("**{title}**\n"),
     titles_tables: false,
-    head: |table, cells| {
-        let rule = |column: &TableColumn| if column.is_left { "---" } else { "---:" };
-        let rules: Vec<&str> = table.columns.iter().map(rule).collect();
+    head: |columns, cells| {
+        let rule = |column: &&TableColumn| if column.is_left { "---" } else { "---:" };
+        let rules: Vec<&str> = columns.iter().map(rule).collect();
         format!("| {} |\n| {} |\n", cells.join(" | "), rules.join(" | "))
     },
     row: |cells| format!("| {} |\n", cells.join(" | ")),
@@ -37,6 +36,8 @@ pub(super) const MARKDOWN: Markup = Markup {
     verbatim: Some(fenced),
     escaped,
     cell: escaped,
+    code: code_of_cell,
+    details: Some(folded),
 };
 
 /// For tables whose texts are all of this program.
@@ -48,14 +49,15 @@ pub(crate) const STEP_SUMMARY: Markup =
 
 fn write(exported: &Exported<'_>, out: &mut (dyn Write + Send)) -> Result<Vec<String>> {
     let Exported { run, analysis, options, .. } = *exported;
-    let text = if view(run) == View::Rows {
-        numbers::markdown(run, analysis, &[])
-    } else {
-        let options = TextOptions { table: options.table, all_notes: true };
-        MARKDOWN.render(&run::document(run, analysis, options, Document::UNLIMITED))
-    };
-    out.write_all(text.as_bytes())?;
-    Ok(Vec::new())
+    if view(run) == View::Rows {
+        out.write_all(numbers::markdown(run, analysis, &[]).as_bytes())?;
+        return Ok(Vec::new());
+    }
+    let (table, all_notes, extent) = (options.table, options.notes, PageExtent::All);
+    let shown = TextOptions { table, all_notes, extent, ..TextOptions::default() };
+    out.write_all(MARKDOWN.render(&run::markdown(run, analysis, shown)).as_bytes())?;
+    // The notes say why something was not measured.
+    Ok(if options.notes { Vec::new() } else { exported.left_out() })
 }
 
 /// A code block that no text in it can end.
@@ -63,6 +65,23 @@ fn fenced(text: &str) -> String {
     let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(ticks.max(2) + 1);
     format!("{fence}text\n{text}\n{fence}\n")
+}
+
+/// What is folded below its summary.
+fn folded(summary: &str, text: &str) -> String {
+    format!("<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
+}
+
+/// Code in a cell of a table, where only a column separator has to be escaped.
+fn code_of_cell(text: &str) -> String {
+    let text = escape_controls(text).replace('|', "\\|");
+    let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(ticks + 1);
+    if text.is_empty() {
+        return text;
+    }
+    let gap = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 /// One line in which no text is markup, a link, or a mention that would notify a user.

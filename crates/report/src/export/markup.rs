@@ -9,7 +9,7 @@ use super::format::Exported;
 use crate::document::{Block, Document, Paragraph};
 use crate::pages::run;
 use crate::text::{self, PageLayout};
-use crate::views::table::{Table, TableRow};
+use crate::views::table::{CellKind, Table, TableCell, TableColumn, TableRow};
 use crate::views::words::escape_controls;
 
 /// The syntax of a markup language. Each block ends with a line end.
@@ -18,8 +18,8 @@ pub(crate) struct Markup {
     pub(super) title: fn(&str) -> String,
     /// Whether a title is that of the table below it, which no empty line may separate from it.
     pub(super) titles_tables: bool,
-    /// The begin of a table, with these headings.
-    pub(super) head: fn(&Table, &[String]) -> String,
+    /// The begin of a table of these columns, with these headings.
+    pub(super) head: fn(&[&TableColumn], &[String]) -> String,
     pub(super) row: fn(&[String]) -> String,
     /// The end of a table.
     pub(super) end: &'static str,
@@ -29,6 +29,10 @@ pub(crate) struct Markup {
     pub(super) escaped: fn(&str) -> String,
     /// The same for a cell of a table.
     pub(super) cell: fn(&str) -> String,
+    /// The same for a cell with a name or a command.
+    pub(super) code: fn(&str) -> String,
+    /// Blocks below a summary that a reader unfolds; none where they are shown like others.
+    pub(super) details: Option<fn(&str, &str) -> String>,
 }
 
 /// The width of text in columns, which cannot be wrapped.
@@ -84,7 +88,10 @@ impl Markup {
             }
             Block::Answer(text) => self.line("", text),
             Block::Table { table, .. } => self.table(table),
-            Block::Details { blocks, .. } => self.blocks(blocks),
+            Block::Details { summary, blocks } => match self.details {
+                Some(details) => details(&(self.escaped)(summary), &self.blocks(blocks)),
+                None => self.blocks(blocks),
+            },
             Block::Section { title, blocks, .. } => {
                 (self.title)(&(self.escaped)(title)) + "\n" + &self.blocks(blocks)
             }
@@ -106,15 +113,27 @@ impl Markup {
         if text.is_empty() { String::new() } else { format!("{mark}{}\n", (self.escaped)(text)) }
     }
 
+    /// Columns without any text, such as one of marks that no row has, are left out.
     fn table(&self, table: &Table) -> String {
-        let headings = table.columns.iter().map(|column| column.heading.join(" "));
+        let is_empty = |at: usize| {
+            let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+            table.columns[at].heading.iter().all(|text| text.trim().is_empty())
+                && cells.all(|cell| cell.text.trim().is_empty())
+        };
+        let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !is_empty(*at)).collect();
+        let columns: Vec<&TableColumn> = shown.iter().map(|at| &table.columns[*at]).collect();
+        let headings = columns.iter().map(|column| column.heading.join(" "));
         let headings: Vec<String> = headings.map(|text| (self.cell)(text.trim())).collect();
+        let cell = |cell: &TableCell| match cell.kind {
+            CellKind::Code => (self.code)(cell.text.trim()),
+            _ => (self.cell)(cell.text.trim()),
+        };
         let row = |row: &TableRow| {
-            let cells = row.cells.iter().map(|cell| (self.cell)(cell.text.trim()));
+            let cells = shown.iter().filter_map(|at| row.cells.get(*at)).map(cell);
             (self.row)(&cells.collect::<Vec<_>>())
         };
         let rows: String = table.rows.iter().map(row).collect();
-        (self.head)(table, &headings) + &rows + self.end
+        (self.head)(&columns, &headings) + &rows + self.end
     }
 }
 

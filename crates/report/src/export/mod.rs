@@ -24,8 +24,9 @@ use model::run::Run;
 use serde::Serialize;
 
 use self::format::Exported;
-pub use self::format::{ExportFormat, ExportOptions, FormatKind, Parameters};
+pub use self::format::{ExportFormat, ExportOptions, FormatKind};
 use crate::json::to as write_json;
+pub use crate::views::rows::Parameters;
 
 pub const FORMATS: [&ExportFormat; 13] = [
     &JSON_FORMAT,

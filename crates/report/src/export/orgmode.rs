@@ -24,6 +24,8 @@ const ORGMODE: Markup = Markup {
     verbatim: None,
     escaped: |text| org_escaped(&escape_controls(text)),
     cell: |text| org_escaped(&escape_controls(text)),
+    code: |text| org_escaped(&escape_controls(text)),
+    details: None,
 };
 
 /// The text with a zero width space behind each character that begins markup, which is how Org mode

@@ -257,7 +257,7 @@ const COLUMNS_WIDTH: usize = 100;
 
 fn class(kind: CellKind) -> Option<&'static str> {
     Some(match kind {
-        CellKind::Text => return None,
+        CellKind::Text | CellKind::Code => return None,
         CellKind::Number => "number",
         CellKind::Verdict(RowRole::Compared(Verdict::Faster)) => "faster",
         CellKind::Verdict(RowRole::Compared(Verdict::Slower)) => "slower",

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use analysis::stats::{LOOKS, SESSIONS_NEEDED};
 use analysis::{
     Analysis, Change, CustomMetricComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict,
     Verdict,
@@ -13,7 +12,8 @@ use model::metric::{heading, short_heading, unit};
 use model::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
-use super::results::{Omitted, TOO_SMALL};
+use super::results::{self, TOO_SMALL, TableFit};
+use super::run::TextOptions;
 use crate::document::Document;
 use crate::views::VaryingParams;
 use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
@@ -25,11 +25,9 @@ pub(crate) struct Footnotes<'a> {
     pub analysis: &'a Analysis,
     pub all: &'a [Rows<'a>],
     pub varying: &'a VaryingParams<'a>,
-    pub left: &'a [Omitted],
-    /// Whether a point has a table of its own, with ratios; not only sweeps.
-    pub(crate) has_points: bool,
-    /// Whether all notes are written, and not only those that could change the answer.
-    pub all_notes: bool,
+    /// Of the points that have a table of their own.
+    pub(crate) fitted: &'a [TableFit],
+    pub(crate) shown: TextOptions<'a>,
 }
 
 impl Footnotes<'_> {
@@ -37,23 +35,35 @@ impl Footnotes<'_> {
         self.wrong_answers(page);
         self.not_measured(page);
         self.notes(page);
-        self.legend(page);
+        self.ratios(page);
+        if self.shown.explain {
+            self.explanation(page);
+        }
     }
 
-    /// The notes that explain a figure, and those that could change the answer.
+    /// The notes that explain a figure, and that which could change the answer.
     fn notes(&self, page: &mut Document) {
-        if self.all_notes {
+        if self.shown.all_notes {
             self.explain(page);
             all_notes(page, &self.analysis.notes, self.varying);
             return;
         }
         let mut hidden = Document::new(Document::UNLIMITED);
         self.explain(&mut hidden);
-        let more = some_notes(page, &self.analysis.notes, self.varying) + hidden.blocks.len();
-        if more > 0 {
-            let plural = if more == 1 { "" } else { "s" };
-            page.note(Style::Dim, "", &format!("{more} more note{plural}: --notes"));
+        some_notes(page, &self.analysis.notes, self.varying, hidden.blocks.len());
+    }
+
+    /// Why a ratio is not the quotient of the times beside it, where a reader sees that.
+    fn ratios(&self, page: &mut Document) {
+        if self.fitted.is_empty() || !self.all.iter().any(results::ratios_differ) {
+            return;
         }
+        let text = if self.all.iter().any(Rows::less_wait) {
+            "Ratios leave out the wait for a CPU: they are not quotients of the times."
+        } else {
+            "Ratios are medians of those of each round: not quotients of the times."
+        };
+        page.note(Style::Dim, "", text);
     }
 
     /// Why figures are missing, and what some of them stand for.
@@ -123,7 +133,7 @@ impl Footnotes<'_> {
             first().flat_map(|rows| rows.counts.iter().map(|name| (*name, short_heading(name))));
         let always = ALWAYS.into_iter().filter(|name| !self.without_payload(name));
         let more = first().flat_map(|rows| rows.options.more.iter().map(|more| more.metric()));
-        let columns = always.chain(more).map(|name| (name, heading(name)));
+        let columns = always.chain(more).map(|name| (name, rows::word(name)));
         for (name, heading) in columns.chain(counts) {
             let mut methods: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for row in self.rows().filter(|row| row.p50(name).is_none()) {
@@ -151,7 +161,7 @@ impl Footnotes<'_> {
         if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
             let text =
                 "that of the largest process of a plain command, not of all of them together";
-            page.note(Style::Dim, "peak RSS: ", text);
+            page.note(Style::Dim, "memory: ", text);
         }
     }
 
@@ -167,7 +177,7 @@ impl Footnotes<'_> {
             units::ns(least)
         };
         let text = format!(
-            "{range} for a process that does nothing (noop, p50), which is in the wall of each plain command"
+            "{range} for a process that does nothing (noop, p50), which is in the time of each plain command"
         );
         page.note(Style::Dim, "start-up: ", &text);
     }
@@ -217,83 +227,66 @@ impl Footnotes<'_> {
         }
     }
 
-    fn legend(&self, page: &mut Document) {
+    /// How the page is read.
+    fn explanation(&self, page: &mut Document) {
         if self.rows().next().is_none() {
             return;
         }
         page.gap();
-        if !self.has_points {
-            self.left_out(page);
-            return;
-        }
-        let mut said = Vec::new();
-        if self.rows().any(|row| row.pareto) {
-            said.push("* not beaten in time, CPU and peak RSS at once.".to_owned());
-        }
-        said.push("Figures are p50.".to_owned());
-        for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
-            let short = short_heading(name);
-            if !self.left.iter().any(|left| left.columns.contains(&short)) {
-                said.push(format!("{short}: {}.", heading(name)));
-            }
-        }
-        if self.left.iter().any(|left| left.half_widths) {
-            said.push("± the longer half of the 95 % interval.".to_owned());
+        let time = "time: the median (p50) of all rounds, with an interval that holds it at 95 %.";
+        let mut said = vec![time.to_owned()];
+        if self.fitted.iter().any(|fit| fit.half_widths) {
+            said.push("±: the longer half of that interval.".to_owned());
         }
         if self.rows().any(|row| row.comparison.is_some()) {
-            let less_wait = self.all.iter().filter(|rows| rows.less_wait()).count();
-            let metric = match self.all.len() - less_wait {
-                _ if less_wait == 0 => "",
-                0 => " (wall less run-queue wait)",
-                _ => " (wall less run-queue wait in the tables that show it, else wall)",
-            };
-            said.push(format!(
-                "ratio: time{metric} divided by that of the reference, in the same round; its \
-                 intervals hold at 95 % for all of a table together."
-            ));
+            said.push(self.about_ratios());
+            let verdicts = "undecided: more rounds may show a difference.";
+            said.push(format!("* not shown slower than the fastest. {verdicts}"));
+        }
+        said.push("CPU: the time of all threads. memory: the most at one time (RSS).".to_owned());
+        for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
+            said.push(format!("{}: {}.", short_heading(name), heading(name)));
         }
         if self.rows().any(Row::lacks_interval) {
-            let is_fixed = self.run.plan.design.is_fixed();
-            let needed = if is_fixed { SESSIONS_NEEDED } else { LOOKS[0] };
-            said.push(format!(
-                "{TOO_SMALL} no interval: n is too small, or there are fewer than {needed} sessions."
-            ));
+            said.push(format!("{TOO_SMALL} no interval: there are too few rounds."));
         }
-        page.note(Style::Plain, "", &said.join(" "));
-        self.left_out(page);
-    }
-
-    fn left_out(&self, page: &mut Document) {
+        said.push("docs/glossary.md has all words.".to_owned());
+        page.note(Style::Plain, "How to read it: ", &said.join(" "));
         let mut columns: Vec<&str> =
-            self.left.iter().flat_map(|left| left.columns.iter().copied()).collect();
+            self.fitted.iter().flat_map(|fit| fit.omitted.iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
         if !columns.is_empty() {
             let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
-            page.note(Style::Plain, "Left out to fit the width: ", &text);
+            page.note(Style::Plain, "Not at this width: ", &text);
         }
-        let mut names: Vec<&(String, String)> =
-            self.left.iter().flat_map(|left| &left.names).collect();
-        names.sort();
-        names.dedup();
-        for (short, full) in names {
-            page.note(Style::Plain, "Shortened: ", &format!("{short} is {full}"));
-        }
+    }
+
+    fn about_ratios(&self) -> String {
+        let less_wait = self.all.iter().filter(|rows| rows.less_wait()).count();
+        let metric = match self.all.len() - less_wait {
+            _ if less_wait == 0 => "",
+            0 => " without the wait for a CPU",
+            _ => " without the wait for a CPU, where that is known",
+        };
+        format!(
+            "× by round: the time{metric} divided by that of the reference in the same round, and \
+             the median of these ratios; their intervals hold at 95 % for all of a table together."
+        )
     }
 }
 
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
 
-// The notes below the tables: at most three short ones, of those that could change the answer;
-// or all of them as they are.
+// The notes below the tables: a short one, of those that could change the answer; or all of them as
+// they are.
 
-const SHOWN_MAX: usize = 3;
 /// More methods than these are counted instead of named.
 const NAMED_MAX: usize = 2;
 const MARK: &str = "note: ";
 
-pub(super) fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>) {
+fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>) {
     for note in notes.iter().filter(|note| !stands_above(note)) {
         let about = match about(note, varying) {
             about if about.is_empty() => about,
@@ -303,12 +296,14 @@ pub(super) fn all_notes(page: &mut Document, notes: &[Warning], varying: &Varyin
     }
 }
 
-/// Writes the most important ones, and returns the number of the others.
-pub(super) fn some_notes(
+/// Writes those about the run as a whole, or else the most important one, and how many more there
+/// are, with `hidden` others.
+fn some_notes(
     page: &mut Document,
     notes: &[Warning],
     varying: &VaryingParams<'_>,
-) -> usize {
+    hidden: usize,
+) {
     let all = notes.iter().filter(|note| !stands_above(note)).count();
     let mut short: Vec<ShortNote> = Vec::new();
     for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
@@ -318,11 +313,22 @@ pub(super) fn some_notes(
         }
     }
     short.sort_by_key(|short| short.rank);
-    short.truncate(SHOWN_MAX);
-    for short in &short {
-        page.note(Style::Dim, MARK, &short.text(page.width() - MARK.width()));
+    short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
+    let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
+    let Some(last) = short.pop() else {
+        let plural = if more == 1 { "" } else { "s" };
+        if more > 0 {
+            page.note(Style::Dim, "", &format!("{more} note{plural}: --notes"));
+        }
+        return;
+    };
+    let room = page.width().saturating_sub(MARK.width());
+    for short in short {
+        page.note(Style::Dim, MARK, &short.text(room));
     }
-    all.saturating_sub(short.iter().map(|short| short.notes).sum())
+    let more = if more > 0 { format!(" ({more} more: --notes)") } else { String::new() };
+    let text = last.text(room.saturating_sub(more.width()));
+    page.note(Style::Dim, MARK, &format!("{text}{more}"));
 }
 
 /// The method and the point that it concerns.

@@ -101,13 +101,12 @@ pub fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
             family.compared.iter().filter_map(|cell| decided.decision(family, *cell))
         })
     };
-    let sessions = decisions().map(|comparison| comparison.sessions).max().unwrap_or_default();
     let open = decisions().filter(|comparison| comparison.verdict == Verdict::Undecided).count();
     let all = decisions().count();
     if all == 0 {
         return "no two methods can be compared until now".to_owned();
     }
-    let mut said = vec![format!("{sessions} sessions: {} of {all} decided", all - open)];
+    let mut said = vec![format!("{} of {all} decided", all - open)];
     let varying = VaryingParams::of_run(run);
     let name = |cell: usize| {
         run.cells
@@ -117,7 +116,7 @@ pub fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
     let gone = left.iter().enumerate().filter(|(_, left)| **left);
     let gone: Vec<String> = gone.filter_map(|(cell, _)| name(cell)).collect();
     if !gone.is_empty() {
-        said.push(format!("left: {}", listed(&gone)));
+        said.push(format!("done: {}", listed(&gone)));
     }
     let best = |family: &Family| {
         let at = varying.in_parentheses(&family.point);

@@ -4,16 +4,16 @@
 use analysis::Analysis;
 use model::run::Run;
 
-use super::run::head_with;
+use super::run::{PageExtent, TextOptions, head_with};
 use crate::document::Document;
 use crate::export::markdown::OWN_CELLS;
 use crate::text::{PageLayout, grid};
 use crate::views::numbers::{
-    FOR_MARKDOWN, LAYOUTS, MeasuredNumber, NumbersColumn, all_notes, legend, measured_on, numbers,
-    table,
+    FOR_MARKDOWN, LAYOUTS, MeasuredNumber, NumbersColumn, all_notes, headlines, legend,
+    measured_on, numbers, own_notes, table,
 };
 use crate::views::table::Style;
-use crate::views::words;
+use crate::views::words::{self, rounds_taken};
 
 /// The table as text; if no columns are given, as many as fit.
 pub fn text(
@@ -22,22 +22,55 @@ pub fn text(
     columns: &[NumbersColumn],
     layout: &PageLayout,
 ) -> String {
+    let extent = PageExtent::All;
+    let shown = TextOptions { all_notes: true, explain: true, extent, ..TextOptions::default() };
+    document(run, analysis, columns, shown, layout.width).text(layout)
+}
+
+/// More rows than these are shown on request.
+const ROWS_MAX: usize = 20;
+
+/// The answer in a few lines, and the table.
+pub(super) fn document(
+    run: &Run,
+    analysis: &Analysis,
+    columns: &[NumbersColumn],
+    shown: TextOptions<'_>,
+    width: usize,
+) -> Document {
     let numbers = numbers(run);
-    let mut page = Document::new(layout.width);
-    let cpu = run.environment.facts.get("cpu_model").and_then(|model| model.as_str());
-    let sessions = if run.plan.design.is_fixed() {
-        format!("{} sessions of up to {} rounds", run.plan.sessions, run.plan.rounds)
-    } else {
-        words::rounds(&run.plan)
-    };
-    head_with(&mut page, run, [cpu.unwrap_or_default().to_owned(), sessions]);
+    let mut page = Document::new(width);
+    let rounds = rounds_taken(run).unwrap_or_else(|| words::rounds(&run.plan));
+    head_with(&mut page, run, [rounds, String::new()]);
+    page.gap();
+    for (name, line) in headlines(&numbers) {
+        page.hanging(&format!("{name}: "), &line);
+    }
+    page.gap();
+    let is_short = shown.extent == PageExtent::Summary && numbers.len() > ROWS_MAX;
     let columns = if columns.is_empty() { fitting(&numbers, page.width()) } else { columns };
-    page.gap();
-    page.table(table(&numbers, columns));
-    page.gap();
-    notes(&mut page, run, analysis, &numbers, "note: ");
-    page.paragraph(Style::Plain, "", &legend(columns));
-    page.text(layout)
+    if is_short {
+        let text = format!("--all shows the table of {} rows.", numbers.len());
+        page.paragraph(Style::Dim, "", &text);
+    } else {
+        page.table(table(&numbers, columns));
+        page.gap();
+    }
+    if shown.all_notes {
+        notes(&mut page, run, analysis, &numbers, "note: ");
+    } else {
+        refused(&mut page, &numbers);
+        for note in own_notes(run, &numbers) {
+            page.note(Style::Plain, "note: ", &note);
+        }
+    }
+    if shown.explain {
+        page.paragraph(Style::Plain, "", &legend(columns));
+    } else if !is_short {
+        let text = "A, B, C: how far a figure can be trusted; --explain says how.";
+        page.paragraph(Style::Dim, "", text);
+    }
+    page
 }
 
 /// The table in Markdown, for a wiki.
@@ -65,12 +98,17 @@ fn notes(
     numbers: &[MeasuredNumber],
     mark: &str,
 ) {
+    refused(page, numbers);
+    for (about, text) in all_notes(run, analysis, numbers) {
+        page.note(Style::Plain, mark, &format!("{about}{text}"));
+    }
+}
+
+/// Why rows were not measured.
+fn refused(page: &mut Document, numbers: &[MeasuredNumber]) {
     for number in numbers {
         if let Err(reason) = &number.figures {
             page.note(Style::Red, &format!("{}: ", number.row.title.trim()), reason);
         }
-    }
-    for (about, text) in all_notes(run, analysis, numbers) {
-        page.note(Style::Plain, mark, &format!("{about}{text}"));
     }
 }

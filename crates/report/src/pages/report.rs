@@ -76,7 +76,8 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
     }
 }
 
-fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) -> Vec<String> {
+/// The sentences that answer the question of a run.
+pub(super) fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) -> Vec<String> {
     if view(run) == View::Rows {
         return numbers::answers(run);
     }

@@ -2,211 +2,232 @@
 
 use analysis::Comparison;
 use model::metric;
+use unicode_width::UnicodeWidthStr;
 
+use super::names::{self, RowNames};
 use crate::text::grid;
+use crate::views::answer;
 use crate::views::rows::{
-    ALLOCATIONS, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
+    ALLOCATIONS, CPU, ExtraColumn, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
-use crate::views::table::{ColumnWithCells, Style, Table, TableColumn};
+use crate::views::table::{CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn};
 use crate::views::units::{NONE, Unit, amount, count, ratio};
-use crate::views::words::{escape_controls, shortened};
 
 /// The mark for an n that is too small for an interval.
 pub(crate) const TOO_SMALL: &str = "?";
 
-/// The parts that were omitted from a table, so that the page can mention them.
-#[derive(Default)]
-pub(crate) struct Omitted {
-    pub columns: Vec<&'static str>,
-    /// Shortened names, each with the full one.
-    pub names: Vec<(String, String)>,
-    /// Whether the interval of the wall time is shown as ± percent.
+/// What a reader of a table that was fitted to a page needs to know.
+pub(crate) struct TableFit {
+    /// The lines above it, by which its names are understood.
+    pub(crate) above: Vec<String>,
+    /// The columns for which the page is too narrow.
+    pub(crate) omitted: Vec<&'static str>,
+    /// Whether the interval of the time is shown as ± percent.
     pub(crate) half_widths: bool,
 }
 
 /// The table with as much content as fits this width, and what it omits.
-pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, Omitted) {
-    let mut shape = Shape::default();
-    let mut parts = PARTS.into_iter();
-    let mut table = table(rows, shape);
+pub(super) fn fitted(rows: &Rows<'_>, width: usize) -> (Table, TableFit) {
+    let of_width = |(name_width, last): (usize, TablePart)| {
+        let parts = PARTS.into_iter().take_while(move |part| *part <= last).map(Some);
+        let given_up = std::iter::once(None).chain(parts);
+        given_up.map(move |given_up| Shape { given_up, name_width })
+    };
+    let mut shapes = NAME_WIDTHS.into_iter().flat_map(of_width);
+    let mut shape = Shape { given_up: None, name_width: usize::MAX };
+    let (mut table, mut names) = table(rows, shape);
     while grid::width(&table) > width
-        && let Some(part) = parts.next()
+        && let Some(next) = shapes.next()
     {
-        shape.given_up = Some(part);
-        table = self::table(rows, shape);
+        shape = next;
+        (table, names) = self::table(rows, shape);
     }
-    (table, left(rows, shape))
+    let half_widths = !shape.shows(TablePart::TimeBounds) && shape.shows(TablePart::TimeInterval);
+    (table, TableFit { above: names.above, omitted: omitted(rows, shape), half_widths })
 }
 
 /// What a table omits, one after the other, until it fits: first what other columns also show, and
-/// last the basis of the answer.
+/// last the basis of the answer. At 80 columns there is mostly room for all from `TimeBounds` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum TablePart {
-    LongHeadings,
-    /// The interval of the wall time from bound to bound; otherwise it is shown as ± percent.
-    WallBounds,
-    Throughput,
+    TimeLessWait,
     Allocations,
     SystemCalls,
-    WallInterval,
-    /// Names of more than 24 columns.
-    LongNames,
+    System,
+    User,
+    /// The least and the greatest time.
+    Range,
+    Throughput,
+    /// The name of the reference in the heading of the ratio.
+    Reference,
+    /// The interval of the time from bound to bound; otherwise it is shown as ± percent.
+    TimeBounds,
+    TimeInterval,
     Cpu,
     PeakRss,
     /// The time before the first touch, and the sum.
     Fresh,
-    /// Names of more than 12 columns.
-    Names,
     RatioInterval,
-    /// Names of more than 6 columns.
-    ShortNames,
 }
 
-const PARTS: [TablePart; 13] = [
-    TablePart::LongHeadings,
-    TablePart::WallBounds,
-    TablePart::Throughput,
+const PARTS: [TablePart; 14] = [
+    TablePart::TimeLessWait,
     TablePart::Allocations,
     TablePart::SystemCalls,
-    TablePart::WallInterval,
-    TablePart::LongNames,
+    TablePart::System,
+    TablePart::User,
+    TablePart::Range,
+    TablePart::Throughput,
+    TablePart::Reference,
+    TablePart::TimeBounds,
+    TablePart::TimeInterval,
     TablePart::Cpu,
     TablePart::PeakRss,
     TablePart::Fresh,
-    TablePart::Names,
     TablePart::RatioInterval,
-    TablePart::ShortNames,
+];
+
+/// The widths that names may have, each with the last part that is omitted in their favour.
+const NAME_WIDTHS: [(usize, TablePart); 4] = [
+    (usize::MAX, TablePart::TimeBounds),
+    (24, TablePart::Fresh),
+    (12, TablePart::RatioInterval),
+    (6, TablePart::RatioInterval),
 ];
 
 /// Shows everything that comes after the last omitted part.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Shape {
     given_up: Option<TablePart>,
+    name_width: usize,
 }
 
 impl Shape {
     fn shows(self, part: TablePart) -> bool {
         self.given_up.is_none_or(|given_up| part > given_up)
     }
-
-    fn name_width(self) -> usize {
-        let limits =
-            [(TablePart::ShortNames, 6), (TablePart::Names, 12), (TablePart::LongNames, 24)];
-        limits.iter().find(|(part, _)| !self.shows(*part)).map_or(usize::MAX, |(_, width)| *width)
-    }
 }
 
-/// A job without payload has no throughput, which is then not missing.
-fn has_throughput(rows: &Rows<'_>) -> bool {
-    rows.iter().any(|row| row.p50(THROUGHPUT).is_some())
+fn has(rows: &Rows<'_>, name: &str) -> bool {
+    rows.iter().any(|row| row.p50(name).is_some())
 }
 
 /// Whether samples were taken in new processes.
 fn is_fresh(rows: &Rows<'_>) -> bool {
-    rows.iter().any(|row| row.p50("total_ns").is_some())
+    has(rows, "total_ns")
 }
 
 fn part_of(count: &str) -> TablePart {
     if count == ALLOCATIONS { TablePart::Allocations } else { TablePart::SystemCalls }
 }
 
-/// The deciding metric is the first column, with its interval.
-fn judged(rows: &Rows<'_>) -> (&'static str, [&'static str; 3]) {
-    if rows.less_wait() {
-        (WALL_LESS_WAIT, ["wall − wait", "−wait", "interval of wall − wait"])
-    } else {
-        (WALL, ["wall p50", "wall", "interval of wall"])
-    }
-}
-
-/// If space is scarce, the time less the wait replaces it: for one thread they are nearly equal.
-fn shows_cpu(rows: &Rows<'_>, shape: Shape) -> bool {
-    shape.shows(TablePart::Cpu) && (!rows.less_wait() || shape.shows(TablePart::WallInterval))
-}
-
-fn table(rows: &Rows<'_>, shape: Shape) -> Table {
-    let mut table = Table::of_columns(columns(rows, shape));
+fn table(rows: &Rows<'_>, shape: Shape) -> (Table, RowNames) {
+    let names = names::of_rows(rows, shape.name_width);
+    let mut table = Table::of_columns(columns(rows, shape, &names));
     let below = table.rows.iter_mut().skip(rows.contenders.len());
     for (i, row) in below.enumerate() {
         row.style = Style::Dim;
         row.is_ruled = i == 0 && !rows.contenders.is_empty();
     }
-    table
+    (table, names)
 }
 
-fn columns(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
-    let name = |row: &Row<'_>| name(row, shape);
-    let mut columns = vec![
-        TableColumn { gap: 0, ..TableColumn::left("").unit("  method") }
-            .with_cells(rows.iter(), name),
-    ];
-    let long = |name: &'static str, short| {
-        if shape.shows(TablePart::LongHeadings) { metric::heading(name) } else { short }
-    };
+fn columns(rows: &Rows<'_>, shape: Shape, names: &RowNames) -> Vec<ColumnWithCells> {
+    let mut columns = name(rows, names);
     columns.extend(time(rows, shape));
-    if rows.less_wait() {
-        columns.push(figures(rows, WALL, metric::heading(WALL)).0);
+    if rows.iter().any(|row| row.comparison.is_some()) {
+        columns.push(ratios(rows, shape, names));
     }
-    if shape.shows(TablePart::Throughput) && has_throughput(rows) {
-        columns.push(figures(rows, THROUGHPUT, long(THROUGHPUT, "")).0);
+    if shows_verdicts(rows) {
+        let verdict = TableColumn::left("").unit("verdict");
+        columns.push(verdict.with_cells(rows.iter(), |row| rows.verdict(row)));
     }
-    if shows_cpu(rows, shape) {
-        columns.push(figures(rows, CPU, metric::heading(CPU)).0);
+    if shape.shows(TablePart::Cpu) {
+        columns.push(figures(rows, CPU, metric::heading(CPU)));
     }
-    columns.extend(rows.further().map(|(name, heading)| figures(rows, name, heading).0));
     if shape.shows(TablePart::PeakRss) {
-        columns.push(figures(rows, PEAK_RSS, long(PEAK_RSS, metric::short_heading(PEAK_RSS))).0);
+        columns.push(figures(rows, PEAK_RSS, "memory"));
     }
+    columns.extend(rows.further().map(|(name, heading)| figures(rows, name, heading)));
     if shape.shows(TablePart::Fresh) && is_fresh(rows) {
         let fresh = ["startup_ns", "prepare_ns", "total_ns"].into_iter();
-        columns.extend(fresh.map(|name| figures(rows, name, heading(name)).0));
+        columns.extend(fresh.map(|name| figures(rows, name, heading(name))));
     }
-    let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
-    columns.extend(shown.map(|count| counts(rows, count)));
-    columns.extend(ratios(rows, shape));
-    columns.push(
-        TableColumn::left("").unit("verdict").with_cells(rows.iter(), |row| rows.verdict(row)),
-    );
+    columns.extend(where_there_is_room(rows, shape));
     columns
 }
 
-fn name(row: &Row<'_>, shape: Shape) -> String {
-    let mark = if row.pareto { "* " } else { "  " };
-    format!("{mark}{}", shortened(&escape_controls(row.name()), shape.name_width()))
+/// The columns that a narrow page does not show, in the reverse order in which they are given up.
+fn where_there_is_room(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
+    let mut columns = Vec::new();
+    if shape.shows(TablePart::Throughput) && has(rows, THROUGHPUT) {
+        columns.push(figures(rows, THROUGHPUT, metric::heading(THROUGHPUT)));
+    }
+    if shape.shows(TablePart::Range) && rows.left.is_none() {
+        columns.push(range(rows));
+    }
+    let parts = [(TablePart::User, ExtraColumn::User), (TablePart::System, ExtraColumn::Sys)];
+    for (part, more) in parts {
+        let name = more.metric();
+        let stands_already = rows.further().any(|(known, _)| known == name);
+        if shape.shows(part) && has(rows, name) && !stands_already {
+            columns.push(figures(rows, name, metric::heading(name)));
+        }
+    }
+    let shown = rows.counts.iter().filter(|count| shape.shows(part_of(count)));
+    columns.extend(shown.map(|count| counts(rows, count)));
+    if shape.shows(TablePart::TimeLessWait) && rows.less_wait() {
+        columns.push(figures(rows, WALL_LESS_WAIT, TIME_LESS_WAIT));
+    }
+    columns
 }
 
-/// The p50 of the deciding time, and its interval: from bound to bound, or as ± percent.
-fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
-    let (judged, [long, short, _]) = judged(rows);
-    let is_narrow = rows.less_wait() && !shape.shows(TablePart::LongHeadings);
-    let (mut p50, unit) = figures(rows, judged, if is_narrow { short } else { long });
-    if !shape.shows(TablePart::WallInterval) {
-        return vec![p50];
-    }
-    let headings = match (shape.shows(TablePart::LongHeadings), shape.shows(TablePart::WallBounds))
-    {
-        (true, _) => [long, "95 %", "interval"],
-        // One heading above two narrow columns.
-        (false, true) => [short, "p50", "95 %"],
-        (false, false) => [short, "p50", "±"],
+const TIME_LESS_WAIT: &str = "time − wait";
+
+/// One method alone has none, unless something is wrong with it.
+fn shows_verdicts(rows: &Rows<'_>) -> bool {
+    let is_plain = |row: &Row<'_>| rows.role(row) == RowRole::Reference;
+    rows.iter().count() > 1 || !rows.iter().all(is_plain)
+}
+
+/// The star of what is not shown slower than the fastest, and the name.
+fn name(rows: &Rows<'_>, names: &RowNames) -> Vec<ColumnWithCells> {
+    let fastest = answer::fastest(rows).filter(|_| rows.left.is_none());
+    let star = |row: &Row<'_>| match fastest {
+        Some(fastest) if fastest == row.index => "*",
+        Some(_) if rows.family.best.contains(&row.index) => "*",
+        Some(_) if rows.family.undecided.contains(&row.index) => "*",
+        _ => "",
     };
-    headings[0].clone_into(&mut p50.0.heading[0]);
-    if rows.left.is_some() {
-        // The intervals of percentiles are computed at the end of a run.
-        return vec![p50];
+    let code = |text: &String| TableCell { kind: CellKind::Code, ..text.as_str().into() };
+    let mark = TableColumn { gap: 0, width_min: 1, ..TableColumn::left("").unit("") };
+    let what = if rows.is_bench { "command" } else { "method" };
+    let name = TableColumn { gap: 1, ..TableColumn::left("").unit(what) };
+    vec![mark.with_cells(rows.iter(), star), name.with_cells(names.texts.iter(), code)]
+}
+
+/// The median time, and its interval: from bound to bound, or as ± percent.
+fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
+    let unit = unit(rows, WALL);
+    // The intervals of percentiles are computed at the end of a run.
+    if !shape.shows(TablePart::TimeInterval) || rows.left.is_some() {
+        return vec![figures(rows, WALL, "time p50")];
     }
+    let bounds = shape.shows(TablePart::TimeBounds);
     let interval = |row: &Row<'_>| {
-        let Some(p) = row.p50(judged) else { return String::new() };
+        let Some(p) = row.p50(WALL) else { return String::new() };
         match (p.low, p.high, unit) {
-            (Some(low), Some(high), Some(unit)) if shape.shows(TablePart::WallBounds) => {
+            (Some(low), Some(high), Some(unit)) if bounds => {
                 format!("{}–{}", unit.number(low), unit.number(high))
             }
             (Some(low), Some(high), _) => half_width((p.value - low).max(high - p.value), p.value),
             _ => TOO_SMALL.to_owned(),
         }
     };
-    let column = TableColumn { gap: 1, ..TableColumn::left(headings[1]).unit(headings[2]) };
-    vec![p50, column.with_cells(rows.iter(), interval)]
+    // One heading above both columns.
+    let below = if bounds { "95 %" } else { "±" };
+    let column = TableColumn { gap: 1, ..TableColumn::left("p50").unit(below) };
+    vec![figures(rows, WALL, "time"), column.with_cells(rows.iter(), interval)]
 }
 
 fn half_width(half_width: f64, of: f64) -> String {
@@ -218,12 +239,13 @@ fn half_width(half_width: f64, of: f64) -> String {
     }
 }
 
-fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
+/// A longer name of the reference is not part of a heading.
+const REFERENCE_WIDTH: usize = 8;
+
+/// The ratio to the reference, and its interval.
+fn ratios(rows: &Rows<'_>, shape: Shape, names: &RowNames) -> ColumnWithCells {
     let bounds = |c: &Comparison| Some((c.low?, c.high?));
-    let narrowest = (rows.iter().filter_map(|row| bounds(row.comparison?)))
-        .map(|(low, high)| high - low)
-        .fold(f64::INFINITY, f64::min);
-    let decimals = if narrowest < 0.05 { 3 } else { 2 };
+    let decimals = decimals(rows);
     let point = |row: &Row<'_>| match row.comparison {
         _ if rows.is_reference(row) => ratio(1.0, decimals),
         Some(comparison) if !row.wrong() => {
@@ -231,6 +253,7 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
         }
         _ => String::new(),
     };
+    let width = rows.iter().map(|row| point(row).width()).max().unwrap_or(0);
     let interval = |row: &Row<'_>| match row.comparison {
         Some(comparison) if comparison.ratio.is_some() => match bounds(comparison) {
             Some((low, high)) => format!("{}–{}", ratio(low, decimals), ratio(high, decimals)),
@@ -239,24 +262,77 @@ fn ratios(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
         },
         _ => String::new(),
     };
-    let mut columns = vec![TableColumn::right("ratio").unit("").with_cells(rows.iter(), point)];
-    if shape.shows(TablePart::RatioInterval) {
-        let column = TableColumn { gap: 1, ..TableColumn::left("95 %").unit("interval") };
-        columns.push(column.with_cells(rows.iter(), interval));
-    }
-    columns
+    let text = |row: &Row<'_>| {
+        let point = point(row);
+        let point = format!("{}{point}", " ".repeat(width - point.width()));
+        let with_interval = format!("{point} {}", interval(row));
+        let text = if shape.shows(TablePart::RatioInterval) { with_interval } else { point };
+        text.trim_end().to_owned()
+    };
+    let reference = rows.iter().position(|row| rows.is_reference(row));
+    let reference = reference.and_then(|at| names.texts.get(at));
+    let column = if shape.shows(TablePart::RatioInterval) {
+        let is_short = |name: &&String| name.width() <= REFERENCE_WIDTH;
+        let heading = match reference.filter(is_short) {
+            Some(name) if shape.shows(TablePart::Reference) => format!("× the time of {name}"),
+            _ => "× the reference".to_owned(),
+        };
+        TableColumn::left(&heading).unit("by round, 95 %")
+    } else {
+        TableColumn::left("ratio").unit("")
+    };
+    column.with_cells(rows.iter(), text)
 }
 
-/// The p50 of a metric in one unit, which is returned; or each value in its own unit.
-fn figures(rows: &Rows<'_>, name: &str, title: &str) -> (ColumnWithCells, Option<Unit>) {
+fn decimals(rows: &Rows<'_>) -> usize {
+    let width = |comparison: &Comparison| Some(comparison.high? - comparison.low?);
+    let widths = rows.iter().filter_map(|row| width(row.comparison?));
+    if widths.fold(f64::INFINITY, f64::min) < 0.05 { 3 } else { 2 }
+}
+
+/// From this difference on, a reader sees that a ratio is not the quotient of two times.
+const SEEN: f64 = 0.02;
+
+/// Whether a ratio of the table is visibly not the quotient of its times.
+pub(super) fn ratios_differ(rows: &Rows<'_>) -> bool {
+    let Some(reference) = rows.reference().and_then(|row| row.p50(WALL)) else { return false };
+    let differs = |row: &Row<'_>| {
+        let ratio = row.comparison.and_then(|comparison| comparison.ratio);
+        let (Some(ratio), Some(time)) = (ratio, row.p50(WALL)) else { return false };
+        (time.value / reference.value / ratio).ln().abs() > SEEN
+    };
+    rows.contenders.iter().filter(|row| !row.wrong()).any(differs)
+}
+
+/// The unit of a metric's column; none if each value has its own.
+fn unit(rows: &Rows<'_>, name: &str) -> Option<Unit> {
     let stored = metric::unit(name);
-    let value = |row: &Row<'_>| row.p50(name).map(|p50| p50.value);
     let given = rows.options.time_unit.and_then(|unit| unit.find(stored));
-    let unit = given.or_else(|| Unit::common(stored, rows.iter().filter_map(value)));
+    let values = rows.iter().filter_map(|row| Some(row.p50(name)?.value));
+    given.or_else(|| Unit::common(stored, values))
+}
+
+/// The p50 of a metric in one unit, or each value in its own unit.
+fn figures(rows: &Rows<'_>, name: &str, title: &str) -> ColumnWithCells {
+    let (stored, unit) = (metric::unit(name), unit(rows, name));
     let text = |value: f64| unit.map_or_else(|| amount(stored, value), |unit| unit.number(value));
-    let shown = unit.filter(|_| rows.iter().any(|row| value(row).is_some()));
+    let shown = unit.filter(|_| has(rows, name));
     let column = TableColumn::right(title).unit(shown.map_or("", |unit| unit.name));
-    (column.with_cells(rows.iter(), |row| value(row).map_or(NONE.to_owned(), text)), unit)
+    let value = |row: &Row<'_>| row.p50(name).map_or(NONE.to_owned(), |p50| text(p50.value));
+    column.with_cells(rows.iter(), value)
+}
+
+/// The least and the greatest time, in the unit of the median.
+fn range(rows: &Rows<'_>) -> ColumnWithCells {
+    let unit = unit(rows, WALL);
+    let text = |value: f64| unit.map_or_else(|| amount("ns", value), |unit| unit.number(value));
+    let cell = |row: &Row<'_>| match row.range(WALL) {
+        Some((least, most)) => format!("{}–{}", text(least), text(most)),
+        None => NONE.to_owned(),
+    };
+    let shown = unit.filter(|_| has(rows, WALL));
+    let column = TableColumn::right("min … max").unit(shown.map_or("", |unit| unit.name));
+    column.with_cells(rows.iter(), cell)
 }
 
 /// The p50 of a count: the exact count if it is the same in all samples.
@@ -269,33 +345,29 @@ fn counts(rows: &Rows<'_>, name: &str) -> ColumnWithCells {
     TableColumn::right(metric::short_heading(name)).unit("").with_cells(rows.iter(), text)
 }
 
-fn left(rows: &Rows<'_>, shape: Shape) -> Omitted {
+fn omitted(rows: &Rows<'_>, shape: Shape) -> Vec<&'static str> {
     let parts = [
-        (TablePart::Throughput, metric::heading(THROUGHPUT)),
-        (TablePart::WallInterval, judged(rows).1[2]),
+        (TablePart::TimeInterval, "interval of the time"),
+        (TablePart::RatioInterval, "interval of the ratio"),
         (TablePart::Cpu, metric::heading(CPU)),
-        (TablePart::PeakRss, metric::heading(PEAK_RSS)),
+        (TablePart::PeakRss, "memory"),
         (TablePart::Fresh, "start-up, prepare, total"),
-        (TablePart::RatioInterval, "interval of ratio"),
+        (TablePart::Throughput, metric::heading(THROUGHPUT)),
+        (TablePart::Range, "min … max"),
+        (TablePart::User, "user"),
+        (TablePart::System, "system"),
+        (TablePart::TimeLessWait, TIME_LESS_WAIT),
     ];
-    let left = |part: TablePart| match part {
-        TablePart::Cpu => !shows_cpu(rows, shape),
-        TablePart::Throughput => !shape.shows(part) && has_throughput(rows),
-        TablePart::Fresh => !shape.shows(part) && is_fresh(rows),
-        _ => !shape.shows(part),
+    let is_there = |part: TablePart| match part {
+        TablePart::Throughput => has(rows, THROUGHPUT),
+        TablePart::Fresh => is_fresh(rows),
+        TablePart::User => has(rows, ExtraColumn::User.metric()),
+        TablePart::System => has(rows, ExtraColumn::Sys.metric()),
+        TablePart::TimeLessWait => rows.less_wait(),
+        _ => true,
     };
-    let columns = parts.iter().filter(|(part, _)| left(*part)).map(|(_, name)| *name);
-    let counts = rows.counts.iter().filter(|count| left(part_of(count)));
+    let left = parts.iter().filter(|(part, _)| !shape.shows(*part) && is_there(*part));
+    let counts = rows.counts.iter().filter(|count| !shape.shows(part_of(count)));
     let counts = counts.map(|name| metric::short_heading(name));
-    let columns = columns.chain(counts).collect();
-    let names = rows.iter().filter_map(|row| {
-        let full = escape_controls(row.name());
-        let short = shortened(&full, shape.name_width());
-        (short != *full).then(|| (short, full.into_owned()))
-    });
-    Omitted {
-        columns,
-        names: names.collect(),
-        half_widths: !shape.shows(TablePart::WallBounds) && shape.shows(TablePart::WallInterval),
-    }
+    left.map(|(_, name)| *name).chain(counts).collect()
 }

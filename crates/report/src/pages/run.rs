@@ -2,35 +2,67 @@
 //! the notes.
 
 use analysis::Analysis;
-use model::run::Run;
+use model::run::{CacheState, Run, Status};
 
 use super::foot::{self, Footnotes};
-use super::results::{self, Omitted};
-use super::{numbers, sweep as sweeps};
+use super::results::{self, TableFit};
+use super::{numbers, overview, report, sweep as sweeps};
 use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
 use crate::views::sweep::{self, PointOrSweep};
 use crate::views::table::Style;
-use crate::views::words::{self, cache, joined, margin, measured, minute, revisions, taken};
+use crate::views::words::{
+    self, cache, is_bench, joined, machine, margin, measured, minute, revisions, rounds_taken,
+    taken,
+};
 use crate::views::{VaryingParams, View, answer, view};
 
 /// The options of the page of a run.
 #[derive(Clone, Copy, Default)]
 pub struct TextOptions<'a> {
     pub table: TableOptions<'a>,
-    /// All notes, and not only those that could change the answer.
+    /// All notes, and not only the one that could change the answer most.
     pub all_notes: bool,
+    /// How the page is read, below it.
+    pub explain: bool,
+    pub extent: PageExtent,
+}
+
+/// How much of a run a page shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageExtent {
+    /// The sentence that answers the question.
+    Answer,
+    /// The tables; of a run that has many, what they say.
+    #[default]
+    Summary,
+    /// All tables.
+    All,
 }
 
 pub fn text(run: &Run, analysis: &Analysis, shown: TextOptions<'_>, layout: &PageLayout) -> String {
-    if view(run) == View::Rows {
-        return numbers::text(run, analysis, &[], layout);
-    }
-    document(run, analysis, shown, layout.width).text(layout)
+    let document = match view(run) {
+        _ if shown.extent == PageExtent::Answer => answers(run, analysis, layout.width),
+        View::Rows => numbers::document(run, analysis, &[], shown, layout.width),
+        View::Tables | View::SizeSweep => document(run, analysis, shown, layout.width),
+    };
+    document.text(layout)
 }
 
-/// The table of each point or sweep, the answer in one sentence, and the warnings.
+/// The answer alone.
+fn answers(run: &Run, analysis: &Analysis, width: usize) -> Document {
+    let mut page = Document::new(width);
+    for sentence in report::answers(run, analysis, &VaryingParams::of_run(run)) {
+        page.answer(sentence);
+    }
+    page
+}
+
+/// More tables than these are shown on request; else what they say.
+const TABLES_MAX: usize = 3;
+
+/// What the head says, the tables with their answers, and what there is to doubt.
 pub(crate) fn document(
     run: &Run,
     analysis: &Analysis,
@@ -39,42 +71,94 @@ pub(crate) fn document(
 ) -> Document {
     let mut page = Document::new(width);
     let varying = &VaryingParams::of_run(run);
-    head(&mut page, run, varying);
+    head(&mut page, run, varying, shown.all_notes);
+    // The line about the load stands directly above the figures that it disturbed.
+    if words::noise(run).is_none() || shown.all_notes {
+        page.gap();
+    }
     let all = rows::arranged(run, analysis, shown.table);
-    let mut left = Vec::new();
-    page.columns(|page| sweeps::compose_size_sweep(page, run));
+    let fitted = body(&mut page, run, analysis, shown, &all);
+    if shown.all_notes || run.cells.iter().any(|cell| cell.status != Status::Measured) {
+        page.gap();
+    }
+    Footnotes { run, analysis, all: &all, varying, fitted: &fitted, shown }.compose(&mut page);
+    page
+}
+
+/// The tables and answers; below them, folded, all that is known about them.
+pub(crate) fn markdown(run: &Run, analysis: &Analysis, shown: TextOptions<'_>) -> Document {
+    let mut page = Document::new(Document::UNLIMITED);
+    let varying = &VaryingParams::of_run(run);
+    let all = rows::arranged(run, analysis, shown.table);
+    let fitted = body(&mut page, run, analysis, shown, &all);
+    if shown.all_notes {
+        page.details("How it was measured, and all notes", |page| {
+            head(page, run, varying, true);
+            let shown = TextOptions { explain: true, ..shown };
+            Footnotes { run, analysis, all: &all, varying, fitted: &fitted, shown }.compose(page);
+        });
+    }
+    page
+}
+
+/// The table of each point or sweep, and the answers.
+fn body(
+    page: &mut Document,
+    run: &Run,
+    analysis: &Analysis,
+    shown: TextOptions<'_>,
+    all: &[Rows<'_>],
+) -> Vec<TableFit> {
+    let varying = &VaryingParams::of_run(run);
     let (rungs, tables): (Vec<_>, Vec<_>) =
         all.iter().partition(|rows| sweep::size_sweep_holds(run, &rows.family.point));
-    let mut has_points = false;
-    for group in sweep::groups(tables, varying) {
-        page.gap();
-        match group {
-            PointOrSweep::Sweep(sweep) => {
-                left.push(page.columns(|page| sweeps::compose(page, &sweep)));
-            }
-            PointOrSweep::Point(rows) => {
-                has_points = true;
-                let title =
-                    if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
-                left.extend(point(&mut page, rows, &title));
+    let is_summary = shown.extent == PageExtent::Summary;
+    let plateaus = if is_summary { sweep::plateaus(run) } else { Vec::new() };
+    let mut hidden = usize::from(!plateaus.is_empty());
+    if plateaus.is_empty() {
+        page.columns(|page| sweeps::compose_size_sweep(page, run));
+    }
+    for sentence in plateaus {
+        page.answer(sentence);
+    }
+    let mut fitted = Vec::new();
+    let groups = sweep::groups(tables, varying);
+    if is_summary && groups.len() > TABLES_MAX {
+        let tables: Vec<&Rows<'_>> =
+            all.iter().filter(|rows| !sweep::size_sweep_holds(run, &rows.family.point)).collect();
+        overview::compose(page, &tables, varying);
+        hidden += groups.len();
+    } else {
+        for group in groups {
+            page.gap();
+            match group {
+                PointOrSweep::Sweep(sweep) => {
+                    page.columns(|page| sweeps::compose(page, &sweep, shown.all_notes));
+                }
+                PointOrSweep::Point(rows) => {
+                    let several = all.len() > 1;
+                    let title =
+                        if several { varying.shown(&rows.family.point) } else { String::new() };
+                    fitted.extend(point(page, rows, &title, shown.all_notes));
+                }
             }
         }
-    }
-    if all.len() != 1 && rungs.is_empty() {
-        page.gap();
-        page.answer(answer::of_all(&all, varying));
+        if all.len() != 1 && rungs.is_empty() {
+            page.gap();
+            page.answer(answer::of_all(all, varying));
+        }
     }
     if rungs.is_empty() {
         page.answer(answer::over_points(&analysis.overall));
     }
+    if hidden > 0 {
+        let tables = if hidden == 1 { "a table".to_owned() } else { format!("{hidden} tables") };
+        page.paragraph(Style::Dim, "", &format!("--all shows {tables}."));
+    }
     page.columns(|page| foot::custom_metrics(page, analysis, shown.table.own, varying));
     page.columns(|page| foot::param_effects(page, analysis, varying));
     page.columns(|page| foot::thresholds(page, analysis, varying));
-    page.gap();
-    let all_notes = shown.all_notes;
-    Footnotes { run, analysis, all: &all, varying, left: &left, has_points, all_notes }
-        .compose(&mut page);
-    page
+    fitted
 }
 
 /// The question, and the table and the answer of each point.
@@ -85,36 +169,47 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
     let all = rows::arranged(run, analysis, options);
     for rows in &all {
         let title = if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
-        point(&mut page, rows, &title);
+        point(&mut page, rows, &title, false);
     }
     page
 }
 
 /// The table of a point, and its answer.
-fn point(page: &mut Document, rows: &Rows<'_>, title: &str) -> Option<Omitted> {
+fn point(page: &mut Document, rows: &Rows<'_>, title: &str, all_notes: bool) -> Option<TableFit> {
     if !title.is_empty() {
         page.title(title);
     }
-    let mut left = None;
+    let mut shown = None;
     if rows.iter().next().is_some() {
-        let (table, omitted) = results::fitted(rows, page.width());
-        page.captioned(&rows.judged_by().unwrap_or_default(), table);
-        left = Some(omitted);
+        let (table, fit) = results::fitted(rows, page.width());
+        for line in &fit.above {
+            page.paragraph(Style::Plain, "", line);
+        }
+        let judged_by = rows.judged_by().filter(|_| all_notes);
+        page.captioned(&judged_by.unwrap_or_default(), table);
+        shown = Some(fit);
         page.gap();
     }
     page.answer(answer::of_family(rows));
-    left
+    shown
 }
 
-/// The lines above the tables: the question, the date, and how it was measured.
-fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>) {
+/// The lines above the tables: what was measured, where, and how often.
+fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>, all_notes: bool) {
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
-    let fact = match taken(run) {
-        Some(taken) if run.plan.design.is_fixed() => {
+    let fact = match (rounds_taken(run), taken(run)) {
+        (_, Some(taken)) if all_notes && run.plan.design.is_fixed() => {
             format!("{} · {taken}{}", cache(run.plan.cache), margin(&run.plan))
         }
-        Some(taken) => format!("{} · {taken}", measured(&run.plan)),
-        None => measured(&run.plan),
+        (_, Some(taken)) if all_notes => format!("{} · {taken}", measured(&run.plan)),
+        (Some(rounds), _) => {
+            let state = match run.plan.cache {
+                CacheState::AsIs => String::new(),
+                state => cache(state).to_owned(),
+            };
+            joined([state, rounds]) + &margin(&run.plan)
+        }
+        _ => measured(&run.plan),
     };
     head_with(page, run, [fact, fixed]);
     let revisions = revisions(run);
@@ -128,14 +223,18 @@ pub(super) fn heading(page: &mut Document, run: &Run) {
     page.heading(&run.experiment, question);
 }
 
-/// The head of the page, with two more facts about the run.
+/// The head of the page, with two more facts about the run. The question of typed commands is
+/// always the same, and needs no line.
 pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2]) {
-    heading(page, run);
+    if !is_bench(run) {
+        heading(page, run);
+    }
     let facts = [
         if run.id.is_empty() { String::new() } else { format!("run {}", run.id) },
         run.label.clone().unwrap_or_default(),
         minute(&run.started),
         fact,
+        machine(run),
         last,
     ];
     page.facts(&joined(facts));

@@ -7,7 +7,7 @@ use model::metric;
 use model::param::bytes;
 use model::run::Run;
 
-use super::results::Omitted;
+use super::names::{self, RowNames};
 use crate::document::Document;
 use crate::views::answer;
 use crate::views::rows::{Row, Rows};
@@ -18,24 +18,30 @@ use crate::views::table::{
 use crate::views::units::{NONE, Unit, amount};
 use crate::views::words::{escape_controls, shortened};
 
-/// Longer names of methods are shortened: where they are headings, and where they are in the first
-/// column.
+/// Longer names of methods are not shown whole: where they are headings, and where they are in the
+/// first column.
 const HEADING_MAX: usize = 16;
 const NAME_MAX: usize = 24;
 
 /// The table, in several parts if it is wider than the page, and the answer at each value.
-pub(crate) fn compose(page: &mut Document, sweep: &Sweep<'_, '_>) -> Omitted {
+pub(crate) fn compose(page: &mut Document, sweep: &Sweep<'_, '_>, all_notes: bool) {
     if !sweep.title.is_empty() {
         page.title(&sweep.title);
     }
     let mut said: Vec<String> = Vec::new();
-    for judged_by in sweep.points.iter().filter_map(|rows| rows.judged_by()) {
+    let all_judged = sweep.points.iter().filter_map(|rows| rows.judged_by());
+    for judged_by in all_judged.filter(|_| all_notes) {
         if !said.contains(&judged_by) {
             page.paragraph(Style::Dim, "", &judged_by);
             said.push(judged_by);
         }
     }
-    page.table(table(sweep));
+    let max = if values_are_lines(sweep) { HEADING_MAX } else { NAME_MAX };
+    let names = method_names(sweep, max);
+    for line in &names.above {
+        page.paragraph(Style::Plain, "", line);
+    }
+    page.table(named_table(sweep, &names));
     page.paragraph(Style::Plain, "", &legend(sweep));
     page.gap();
     if let Some(table) = about(sweep) {
@@ -45,7 +51,14 @@ pub(crate) fn compose(page: &mut Document, sweep: &Sweep<'_, '_>) -> Omitted {
     for rows in &sweep.points {
         page.hanging(&format!("{}: ", sweep.value(rows)), &answer::of_family(rows));
     }
-    Omitted { names: shortened_names(sweep), ..Omitted::default() }
+}
+
+/// Names of methods, which are shorter where one is longer than this.
+fn method_names(sweep: &Sweep<'_, '_>, max: usize) -> RowNames {
+    let whole = sweep.methods().into_iter().map(|name| escape_controls(name).into_owned());
+    let whole: Vec<String> = whole.collect();
+    let order: Vec<usize> = (0..whole.len()).collect();
+    names::fitting(whole, &order, None, max)
 }
 
 /// The metrics that the experiment is about, those of its own, and those of `--columns`: a line for
@@ -104,8 +117,16 @@ fn values_are_lines(sweep: &Sweep<'_, '_>) -> bool {
     sweep.points.len() > sweep.methods().len()
 }
 
-/// The table of the times, which may be split between methods or values.
+/// The table of the times while they are measured, without lines above it.
 pub(crate) fn table(sweep: &Sweep<'_, '_>) -> Table {
+    let max = if values_are_lines(sweep) { HEADING_MAX } else { NAME_MAX };
+    let methods = sweep.methods().into_iter();
+    let texts = methods.map(|name| shortened(&escape_controls(name), max)).collect();
+    named_table(sweep, &RowNames { texts, above: Vec::new() })
+}
+
+/// The table of the times, which may be split between methods or values.
+fn named_table(sweep: &Sweep<'_, '_>, names: &RowNames) -> Table {
     let methods = sweep.methods();
     let values: Vec<String> = sweep.points.iter().map(|rows| sweep.value(rows)).collect();
     let at = |rows: &'_ Rows<'_>, method: &str| -> Option<usize> {
@@ -116,13 +137,13 @@ pub(crate) fn table(sweep: &Sweep<'_, '_>) -> Table {
     let mut filled: Vec<ColumnWithCells> = Vec::new();
     if values_are_lines(sweep) {
         filled.push(first("", sweep.param).with_cells(values.iter(), String::as_str));
-        for method in &methods {
+        for (method, name) in methods.iter().zip(&names.texts) {
             let items: Vec<_> = sweep.points.iter().map(|rows| (*rows, at(rows, method))).collect();
-            filled.extend(times(&shortened(&escape_controls(method), HEADING_MAX), &items));
+            filled.extend(times(name, &items));
         }
     } else {
-        let names = |method: &&str| shortened(&escape_controls(method), NAME_MAX);
-        filled.push(first(sweep.param, "method").with_cells(methods.iter(), names));
+        let names = names.texts.iter();
+        filled.push(first(sweep.param, "method").with_cells(names, String::as_str));
         for (rows, value) in sweep.points.iter().zip(&values) {
             let items: Vec<_> = methods.iter().map(|method| (*rows, at(rows, method))).collect();
             filled.extend(times(value, &items));
@@ -188,20 +209,11 @@ fn legend(sweep: &Sweep<'_, '_>) -> String {
     let has_wrong = sweep.points.iter().any(|rows| rows.iter().any(Row::wrong));
     let wrong = if has_wrong { ", ! wrong answer" } else { "" };
     format!(
-        "{} p50; * fastest at its {}; beside {reference}, the reference: < faster, > slower, = same, ~          undecided{wrong}.",
-        metric::heading(rows.family.metric),
+        "{}, p50; * fastest at its {}; beside {reference}: < faster, > slower, = same, ~ undecided\
+         {wrong}.",
+        if rows.less_wait() { "time without the wait for a CPU" } else { "time" },
         sweep.param
     )
-}
-
-fn shortened_names(sweep: &Sweep<'_, '_>) -> Vec<(String, String)> {
-    let max = if values_are_lines(sweep) { HEADING_MAX } else { NAME_MAX };
-    let names = sweep.methods().into_iter().filter_map(|name| {
-        let full = escape_controls(name);
-        let short = shortened(&full, max);
-        (short != *full).then(|| (short, full.into_owned()))
-    });
-    names.collect()
 }
 
 /// The latency of memory by the size of the set: a line per size instead of a table per size, and

@@ -29,24 +29,24 @@ fn what_was_not_measured_is_listed_with_its_reason() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 9.16 s of
     samples · size=128Mi
 
-                     wall p50           CPU   RSS  ratio 95 %
-      method           ms ±      GB/s    ms   MiB        interval     verdict
-    ──────────────────────────────────────────────────────────────────────────────
-    * mmap-window    9.52 ±1.2%  14.1  9.51  4.50  0.690 0.664–0.716  faster
-      mmap           9.71 ±1.2%  13.8  9.68   133  0.704 0.689–0.718  faster
-      pread-threads  13.2 ±1.2%  10.2  25.0  2.30  0.970 0.900–1.040  undecided
-      read           13.8 ±1.2%  9.73  13.7  2.10  1.000              reference
-      buf-reader     13.9 ±1.2%  9.66  13.8  2.10  1.002 0.995–1.008  same
-      read-4k        16.2 ±1.2%  8.29  16.1  2.10  1.174 1.160–1.188  slower
-      cheat          1.00 ±1.2%   134  1.00  1.00                     wrong answer
-      shuffle        2.00 ±1.2%  67.1  1.00  1.00                     wrong answer
-      dice           3.00 ±1.2%  44.7  1.00  1.00                     wrong answer
-    ──────────────────────────────────────────────────────────────────────────────
-      memory         9.23 ±1.2%  14.5  9.20   130                     yardstick
+                     time p50         × the time of read                 CPU  memory
+      method           ms 95 %        by round, 95 %      verdict         ms     MiB
+    ────────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63   0.690 0.664–0.716   faster        9.51    4.50
+    * mmap           9.71 9.61–9.83   0.704 0.689–0.718   faster        9.68     133
+      pread-threads  13.2 13.1–13.4   0.970 0.900–1.040   undecided     25.0    2.30
+      read           13.8 13.7–14.0   1.000               reference     13.7    2.10
+      buf-reader     13.9 13.8–14.1   1.002 0.995–1.008   same          13.8    2.10
+      read-4k        16.2 16.0–16.4   1.174 1.160–1.188   slower        16.1    2.10
+      cheat          1.00 0.990–1.01                      wrong answer  1.00    1.00
+      shuffle        2.00 1.98–2.02                       wrong answer  1.00    1.00
+      dice           3.00 2.97–3.04                       wrong answer  1.00    1.00
+    ────────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34                       yardstick     9.20     130
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
-    4.5 MiB of memory; not shown slower: mmap. Out, for a wrong answer: cheat,
-    shuffle, dice.
+    4.5 MiB of memory; not shown slower: mmap. Less memory: read, 2.1 MiB. Out, for
+    a wrong answer: cheat, shuffle, dice.
 
     wrong answer: cheat: its answer is dead, that of read is 9f1c
     wrong answer: shuffle: it handed over other bytes than most methods
@@ -57,10 +57,6 @@ fn what_was_not_measured_is_listed_with_its_reason() {
     failed: silent — no reason given
     note: mmap: two modes: 9.6 ms and 11 ms
     note: the load was 3.2: close other programs
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ± the longer
-    half of the 95 % interval. ratio: time divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table together.
     ");
 }
 
@@ -81,23 +77,19 @@ fn too_few_samples_say_so() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.35 s of
     samples · size=128Mi
 
-                 wall p50          CPU   RSS  ratio 95 %
-      method       ms 95 %  GB/s    ms   MiB        interval  verdict
-    ───────────────────────────────────────────────────────────────────
-      mmap       9.70 ?     13.8  9.70   130   0.70 ?         undecided
-      read       13.8 ?     9.73  13.7  2.10   1.00           reference
-      uncounted     —          —     —     —      —           missing
-      empty         —          —     —     —                  missing
+                 time p50   × the time of read              CPU  memory  throughput
+      method       ms 95 %  by round, 95 %      verdict      ms     MiB        GB/s
+    ───────────────────────────────────────────────────────────────────────────────
+      mmap       9.70 ?     0.70 ?              undecided  9.70     130        13.8
+      read       13.8 ?     1.00                reference  13.7    2.10        9.73
+      uncounted     —          —                missing       —       —           —
+      empty         —                           missing       —       —           —
 
     No difference to read can be shown: 1 round, an interval needs 6.
 
-    — wall, throughput, CPU, peak RSS of uncounted: no sample counts (not cached)
-    — wall, throughput, CPU, peak RSS of empty: no sample was taken
+    — time, throughput, CPU, memory of uncounted: no sample counts (not cached)
+    — time, throughput, CPU, memory of empty: no sample was taken
     — ratio of uncounted: no rounds in common
-
-    Figures are p50. ratio: time divided by that of the reference, in the same
-    round; its intervals hold at 95 % for all of a table together. ? no interval: n
-    is too small, or there are fewer than 5 sessions.
     ");
 }
 
@@ -115,28 +107,24 @@ fn a_metric_that_cannot_be_had_is_never_0() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
     samples · size=128Mi
 
-                     wall p50               CPU  RSS  ratio 95 %
-      method           ms 95 %       GB/s    ms             interval     verdict
-    ──────────────────────────────────────────────────────────────────────────────
-    * mmap-window    9.52 9.42–9.63  14.1  9.51    —  0.690 0.664–0.716  faster
-      mmap           9.71 9.61–9.83  13.8     —    —  0.704 0.689–0.718  faster
-      pread-threads  13.2 13.1–13.4  10.2  25.0    —  0.970 0.900–1.040  undecided
-      read           13.8 13.7–14.0  9.73  13.7    —  1.000              reference
-      buf-reader     13.9 13.8–14.1  9.66  13.8    —  1.002 0.995–1.008  same
-      read-4k        16.2 16.0–16.4  8.29  16.1    —  1.174 1.160–1.188  slower
-    ──────────────────────────────────────────────────────────────────────────────
-      memory         9.23 9.14–9.34  14.5  9.20    —                     yardstick
+                     time p50        × the time of read              CPU  memory
+      method           ms 95 %       by round, 95 %      verdict      ms
+    ────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63  0.690 0.664–0.716   faster     9.51       —
+    * mmap           9.71 9.61–9.83  0.704 0.689–0.718   faster        —       —
+      pread-threads  13.2 13.1–13.4  0.970 0.900–1.040   undecided  25.0       —
+      read           13.8 13.7–14.0  1.000               reference  13.7       —
+      buf-reader     13.9 13.8–14.1  1.002 0.995–1.008   same       13.8       —
+      read-4k        16.2 16.0–16.4  1.174 1.160–1.188   slower     16.1       —
+    ────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34                      yardstick  9.20       —
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %);
     not shown slower: mmap.
 
     — CPU of mmap: not available here
-    — peak RSS: permission denied (EACCES)
+    — memory: permission denied (EACCES)
     note: mmap: slow at the start: warm up longer
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ratio: time
-    divided by that of the reference, in the same round; its intervals hold at 95 %
-    for all of a table together.
     ");
 }
 
@@ -163,22 +151,20 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of
     samples · size=128Mi
 
-              −wait p50        wall         CPU   RSS  ratio 95 %
-      method     ms 95 %         ms  GB/s    ms   MiB        interval     verdict
-    ───────────────────────────────────────────────────────────────────────────────
-      mmap     8.10 8.02–8.20  14.9  9.01  8.00   130  0.890 0.885–0.895  faster
-      read     9.10 9.01–9.21  13.8  9.73  9.00  2.10  1.000              reference
+              time p50        × the time of read              CPU  memory
+      method    ms 95 %       by round, 95 %      verdict      ms     MiB
+    ─────────────────────────────────────────────────────────────────────
+    * mmap    14.9 14.8–15.1  0.890 0.885–0.895   faster     8.00     130
+      read    13.8 13.7–14.0  1.000               reference  9.00    2.10
 
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.5–11.5 %,
-    run-queue wait left out), in 130 MiB of memory.
+    without the wait for a CPU), in 130 MiB of memory. Less memory: read, 2.1 MiB.
 
-    Figures are p50. ratio: time (wall less run-queue wait) divided by that of the
-    reference, in the same round; its intervals hold at 95 % for all of a table
-    together.
+    Ratios leave out the wait for a CPU: they are not quotients of the times.
     ");
 }
 
-/// The notes below a table, and the line that says how many more there are.
+/// The note below a table, which says how many more there are.
 fn few_notes(f: &Fixture, width: usize) -> String {
     let text =
         text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
@@ -196,7 +182,7 @@ fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
 }
 
 #[test]
-fn of_many_notes_three_that_could_change_the_answer_are_shown_each_on_a_line() {
+fn of_many_notes_the_one_that_could_change_the_answer_most_is_shown() {
     let mut f = Fixture::reading();
     assert_eq!(few_notes(&f, 80), "");
     let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times hold it";
@@ -215,18 +201,11 @@ fn of_many_notes_three_that_could_change_the_answer_are_shown_each_on_a_line() {
         warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
         Warning::missing("cpu_ns", "has no line of its own"),
     ];
-    assert_snapshot!(few_notes(&f, 80), @r"
-    note: no verdict on mmap, read-4k: give more --time
-    note: pread-threads waited for a CPU: measure on a quieter machine
-    note: the hypervisor took 5.0 % of the CPU time: measure at another time
-    3 more notes: --notes
-    ");
+    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on mmap, read-4k: give more --time (5 more: --notes)");
     // Several methods are counted where their names would not fit.
     assert_snapshot!(few_notes(&f, 40), @r"
     note: no verdict on 2 methods: give more
-    note: 1 method waited for a CPU: measure
-    note: the hypervisor took 5.0 % of the
-    3 more notes: --notes
+      --time (5 more: --notes)
     ");
 }
 

@@ -42,12 +42,15 @@ fn hostile_names_cannot_steer_the_terminal() {
     \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx \u{202e}y\u{8}\u{7f} · 2026-01-02 03:04
     UTC · warm cache · 100 rounds in 1 session, 3.28 s of samples · size=128Mi
 
-                                wall p50   CPU   RSS  ratio 95 %
-      method                          ms    ms   MiB        interval   verdict
-    ───────────────────────────────────────────────────────────────────────────────
-      b\u{1b}[31m                   9.50  13.7  2.10   0.69 0.66–0.72  faster
-      \u{1b}]0;tit…\u{8}\u{7f}      13.8  13.7  2.10   1.00            reference
-      \u{1b}c                       9.50  13.7  2.10                   wrong answer
+    1: \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx \u{202e}y\u{8}\u{7f}
+    2: b\u{1b}[31m
+    3: \u{1b}c
+              time p50        × the time of 1                 CPU  memory
+      method    ms 95 %       by round, 95 %   verdict         ms     MiB
+    ─────────────────────────────────────────────────────────────────────
+    * 2       9.50 9.40–9.61  0.69 0.66–0.72   faster        13.7    2.10
+      1       13.8 13.7–14.0  1.00             reference     13.7    2.10
+      3       9.50 9.40–9.61                   wrong answer  13.7    2.10
 
     Fastest here: b\u{1b}[31m — 31 % less time than
     \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx \u{202e}y\u{8}\u{7f} (95 % interval 28–34
@@ -64,13 +67,6 @@ fn hostile_names_cannot_steer_the_terminal() {
       (\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx
       \u{202e}y\u{8}\u{7f}=\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx
       \u{202e}y\u{8}\u{7f}): \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx
-      \u{202e}y\u{8}\u{7f}
-
-    Figures are p50. ratio: time divided by that of the reference, in the same
-    round; its intervals hold at 95 % for all of a table together.
-    Left out to fit the width: interval of wall, throughput; --percentiles shows
-      every metric.
-    Shortened: \u{1b}]0;tit…\u{8}\u{7f} is \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mx
       \u{202e}y\u{8}\u{7f}
     ");
 }

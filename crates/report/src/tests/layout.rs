@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::{Definition, Status};
+use model::run::{CacheState, Definition, Status};
 
 use super::fixture::Fixture;
 use super::*;
@@ -14,24 +14,20 @@ fn an_ordinary_run_fits_80_columns() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
     samples · size=128Mi
 
-                     wall p50               CPU   RSS  ratio 95 %
-      method           ms 95 %       GB/s    ms   MiB        interval     verdict
-    ───────────────────────────────────────────────────────────────────────────────
-    * mmap-window    9.52 9.42–9.63  14.1  9.51  4.50  0.690 0.664–0.716  faster
-      mmap           9.71 9.61–9.83  13.8  9.68   133  0.704 0.689–0.718  faster
-      pread-threads  13.2 13.1–13.4  10.2  25.0  2.30  0.970 0.900–1.040  undecided
-      read           13.8 13.7–14.0  9.73  13.7  2.10  1.000              reference
-      buf-reader     13.9 13.8–14.1  9.66  13.8  2.10  1.002 0.995–1.008  same
-      read-4k        16.2 16.0–16.4  8.29  16.1  2.10  1.174 1.160–1.188  slower
-    ───────────────────────────────────────────────────────────────────────────────
-      memory         9.23 9.14–9.34  14.5  9.20   130                     yardstick
+                     time p50        × the time of read              CPU  memory
+      method           ms 95 %       by round, 95 %      verdict      ms     MiB
+    ────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63  0.690 0.664–0.716   faster     9.51    4.50
+    * mmap           9.71 9.61–9.83  0.704 0.689–0.718   faster     9.68     133
+      pread-threads  13.2 13.1–13.4  0.970 0.900–1.040   undecided  25.0    2.30
+      read           13.8 13.7–14.0  1.000               reference  13.7    2.10
+      buf-reader     13.9 13.8–14.1  1.002 0.995–1.008   same       13.8    2.10
+      read-4k        16.2 16.0–16.4  1.174 1.160–1.188   slower     16.1    2.10
+    ────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34                      yardstick  9.20     130
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
-    4.5 MiB of memory; not shown slower: mmap.
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ratio: time
-    divided by that of the reference, in the same round; its intervals hold at 95 %
-    for all of a table together.
+    4.5 MiB of memory; not shown slower: mmap. Less memory: read, 2.1 MiB.
     ");
 }
 
@@ -41,23 +37,20 @@ fn a_wide_page_has_long_headings() {
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of samples · size=128Mi
 
-                     wall p50 95 %       throughput   CPU  peak RSS  ratio 95 %
-      method               ms interval         GB/s    ms       MiB        interval     verdict
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    * mmap-window        9.52 9.42–9.63        14.1  9.51      4.50  0.690 0.664–0.716  faster
-      mmap               9.71 9.61–9.83        13.8  9.68       133  0.704 0.689–0.718  faster
-      pread-threads      13.2 13.1–13.4        10.2  25.0      2.30  0.970 0.900–1.040  undecided
-      read               13.8 13.7–14.0        9.73  13.7      2.10  1.000              reference
-      buf-reader         13.9 13.8–14.1        9.66  13.8      2.10  1.002 0.995–1.008  same
-      read-4k            16.2 16.0–16.4        8.29  16.1      2.10  1.174 1.160–1.188  slower
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-      memory             9.23 9.14–9.34        14.5  9.20       130                     yardstick
+                     time p50        × the time of read              CPU  memory  throughput  min … max
+      method           ms 95 %       by round, 95 %      verdict      ms     MiB        GB/s         ms
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63  0.690 0.664–0.716   faster     9.51    4.50        14.1  9.04–10.0
+    * mmap           9.71 9.61–9.83  0.704 0.689–0.718   faster     9.68     133        13.8  9.22–10.2
+      pread-threads  13.2 13.1–13.4  0.970 0.900–1.040   undecided  25.0    2.30        10.2  12.5–13.9
+      read           13.8 13.7–14.0  1.000               reference  13.7    2.10        9.73  13.1–14.5
+      buf-reader     13.9 13.8–14.1  1.002 0.995–1.008   same       13.8    2.10        9.66  13.2–14.6
+      read-4k        16.2 16.0–16.4  1.174 1.160–1.188   slower     16.1    2.10        8.29  15.4–17.0
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34                      yardstick  9.20     130        14.5  8.77–9.69
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in 4.5 MiB of memory; not shown slower:
-    mmap.
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ratio: time divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table together.
+    mmap. Less memory: read, 2.1 MiB.
     ");
 }
 
@@ -69,11 +62,11 @@ fn a_narrow_page_gives_up_columns_and_says_so() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1
     session, 8.56 s of samples · size=128Mi
 
-                     wall p50  ratio 95 %
-      method               ms        interval     verdict
+                     time p50  × the reference
+      method               ms  by round, 95 %     verdict
     ───────────────────────────────────────────────────────
     * mmap-window        9.52  0.690 0.664–0.716  faster
-      mmap               9.71  0.704 0.689–0.718  faster
+    * mmap               9.71  0.704 0.689–0.718  faster
       pread-threads      13.2  0.970 0.900–1.040  undecided
       read               13.8  1.000              reference
       buf-reader         13.9  1.002 0.995–1.008  same
@@ -83,14 +76,7 @@ fn a_narrow_page_gives_up_columns_and_says_so() {
 
     Fastest here: mmap-window — 31 % less time than read (95 %
     interval 28–34 %), in 4.5 MiB of memory; not shown slower:
-    mmap.
-
-    * not beaten in time, CPU and peak RSS at once. Figures are
-    p50. ratio: time divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table
-    together.
-    Left out to fit the width: CPU, interval of wall, peak RSS,
-      throughput; --percentiles shows every metric.
+    mmap. Less memory: read, 2.1 MiB.
     ");
 }
 
@@ -106,45 +92,104 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
         }
     }
     f.note(None, None, "allocations: no worker started");
-    assert_snapshot!(shown(&f, 80), @r"
+    assert_snapshot!(shown(&f, 120), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
-    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of
-    samples · size=128Mi
+    run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 8.56 s of samples · size=128Mi
 
-                     wall p50     CPU   RSS   sys  ratio 95 %
-      method           ms ±        ms   MiB              interval     verdict
-    ───────────────────────────────────────────────────────────────────────────
-    * mmap-window    9.52 ±1.2%  9.51  4.50  262k  0.690 0.664–0.716  faster
-      mmap           9.71 ±1.2%  9.68   133     6  0.704 0.689–0.718  faster
-      pread-threads  13.2 ±1.2%  25.0  2.30     —  0.970 0.900–1.040  undecided
-      read           13.8 ±1.2%  13.7  2.10  2051  1.000              reference
-      buf-reader     13.9 ±1.2%  13.8  2.10     7  1.002 0.995–1.008  same
-      read-4k        16.2 ±1.2%  16.1  2.10     —  1.174 1.160–1.188  slower
-    ───────────────────────────────────────────────────────────────────────────
-      memory         9.23 ±1.2%  9.20   130     —                     yardstick
+                     time p50        × the time of read              CPU  memory  throughput  min … max  calls  alloc
+      method           ms 95 %       by round, 95 %      verdict      ms     MiB        GB/s         ms
+    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    * mmap-window    9.52 9.42–9.63  0.690 0.664–0.716   faster     9.51    4.50        14.1  9.04–10.0   262k  12345
+    * mmap           9.71 9.61–9.83  0.704 0.689–0.718   faster     9.68     133        13.8  9.22–10.2      6      1
+      pread-threads  13.2 13.1–13.4  0.970 0.900–1.040   undecided  25.0    2.30        10.2  12.5–13.9      —      —
+      read           13.8 13.7–14.0  1.000               reference  13.7    2.10        9.73  13.1–14.5   2051      0
+      buf-reader     13.9 13.8–14.1  1.002 0.995–1.008   same       13.8    2.10        9.66  13.2–14.6      7      —
+      read-4k        16.2 16.0–16.4  1.174 1.160–1.188   slower     16.1    2.10        8.29  15.4–17.0      —      —
+    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+      memory         9.23 9.14–9.34                      yardstick  9.20     130        14.5  8.77–9.69      —      —
 
-    Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
-    4.5 MiB of memory; not shown slower: mmap.
+    Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in 4.5 MiB of memory; not shown slower:
+    mmap. Less memory: read, 2.1 MiB.
 
-    — sys of pread-threads, read-4k, memory: not available here
+    — calls of pread-threads, read-4k, memory: not available here
     — alloc of pread-threads, buf-reader, read-4k, memory: no worker started
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. sys: system
-    calls. ± the longer half of the 95 % interval. ratio: time divided by that of
-    the reference, in the same round; its intervals hold at 95 % for all of a table
-    together.
-    Left out to fit the width: alloc, throughput; --percentiles shows every metric.
     ");
-    f.family().metric = "wall_less_wait_ns";
-    let waited = shown(&f, 80);
-    assert!(waited.contains("wall   CPU   RSS   sys"), "{waited}");
-    let narrow = shown(&f, 60);
-    assert!(narrow.contains("undecided") && narrow.contains("Left out"), "{narrow}");
 }
 
-/// The deciding metric is named above the table, is the first column and orders the rows.
+/// The order in which columns go, the last ones first.
 #[test]
-fn what_decides_stands_first_and_is_said_with_its_reason() {
+fn the_basis_of_the_answer_is_the_last_that_a_narrow_page_gives_up() {
+    let mut f = Fixture::reading();
+    for index in 0..7 {
+        f.count(index, "user_ns", 8e6, false);
+        f.count(index, "system_ns", 1e6, false);
+        f.count(index, "syscalls", 7.0, true);
+    }
+    let columns = |width: usize| {
+        let text = shown(&f, width);
+        let heading = text.lines().find(|line| line.contains(" p50")).unwrap();
+        heading.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let basis = "time p50 × the time of read CPU memory";
+    assert_eq!(columns(60), "time p50 × the reference");
+    assert_eq!(columns(80), basis);
+    assert_eq!(columns(100), format!("{basis} throughput min … max"));
+    assert_eq!(columns(160), format!("{basis} throughput min … max user system calls"));
+    let layout = PageLayout { width: 60, colour: false };
+    let options = TextOptions { explain: true, ..TextOptions::default() };
+    let explained = text(&f.run, &f.analysis, options, &layout);
+    let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    let omitted = "Not at this width: CPU, calls, interval of the time, memory, min … max, system, \
+                   throughput, user; --percentiles shows every metric.";
+    assert!(words.contains(omitted), "{explained}");
+}
+
+/// Whoever typed two commands reads at most twelve lines, none of which explains a mark.
+#[test]
+fn two_commands_are_answered_in_twelve_lines() {
+    let mut f = Fixture::new();
+    f.run.experiment = "bench".to_owned();
+    f.run.plan.cache = CacheState::AsIs;
+    f.measured("gzip -c Cargo.lock", [4.35, 4.19, 1.56]);
+    f.measured("gzip -9c Cargo.lock", [5.26, 5.16, 1.62]);
+    f.versus(Verdict::Slower, [1.19, 1.06, 1.34]);
+    f.family().best = vec![0];
+    for (name, value) in [("cpu_model", "AMD EPYC 7763 @ 2 GHz".into()), ("cpu_threads", 2.into())]
+    {
+        f.run.environment.facts.insert(name.to_owned(), value);
+    }
+    let layout = PageLayout { width: 80, colour: false };
+    let page = |f: &Fixture, options| text(&f.run, &f.analysis, options, &layout);
+    let default = TextOptions::default();
+    assert_snapshot!(page(&f, default), @r"
+    run 7 · 2026-01-02 03:04 UTC · 100 rounds · AMD EPYC 7763, 2 CPUs · size=128Mi
+
+                           time p50        × the reference              CPU  memory
+      command                ms 95 %       by round, 95 %   verdict      ms     MiB
+    ───────────────────────────────────────────────────────────────────────────────
+    * gzip -c Cargo.lock   4.35 4.31–4.40  1.00             reference  4.19    1.56
+      gzip -9c Cargo.lock  5.26 5.21–5.32  1.19 1.06–1.34   slower     5.16    1.62
+
+    Fastest here: gzip -c Cargo.lock, the reference; the next, gzip -9c Cargo.lock,
+    takes 19 % more time (95 % interval 6–34 %).
+    ");
+    let busy = serde_json::Value::from(0.66);
+    f.run.environment.facts.insert("busy_share_of_others".to_owned(), busy);
+    f.note(None, None, "a note");
+    let text = page(&f, default);
+    assert!(text.lines().count() <= 12, "{text}");
+    for word in ["left", "looks", "Decided by", "session"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    let quiet = page(&f, TextOptions { extent: PageExtent::Answer, ..default });
+    assert!(text.contains(&quiet) && quiet.starts_with("Fastest here: gzip -c"), "{quiet}");
+    let explained = page(&f, TextOptions { explain: true, ..default });
+    assert!(explained.contains("\nHow to read it: time: the median (p50)"), "{explained}");
+}
+
+/// The deciding metric and its reason are among the notes; the first column is always the time.
+#[test]
+fn what_decides_is_said_with_its_reason() {
     let mut f = Fixture::new();
     f.family().metric = "wall_less_wait_ns";
     f.family().why = "the waits for a CPU are known and taken out".to_owned();
@@ -156,33 +201,32 @@ fn what_decides_stands_first_and_is_said_with_its_reason() {
         f.count(i, "user_ns", user * 1e6, false);
         f.count(i, "system_ns", system * 1e6, false);
     }
-    assert_snapshot!(shown(&f, 100), @r"
+    assert_snapshot!(shown(&f, 120), @r"
     reading: What is the fastest way to hand every byte of a file to the program?
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.87 s of samples · size=128Mi
 
-    Decided by wall − wait (without the wait for a CPU): the waits for a CPU are known and taken out.
-              wall − wait 95 %       wall  throughput   CPU  peak RSS  ratio 95 %
-      method           ms interval     ms        GB/s    ms       MiB        interval     verdict
-    ───────────────────────────────────────────────────────────────────────────────────────────────
-      mmap           8.10 8.02–8.20  14.9        9.01  8.00       133  0.890 0.880–0.900  faster
-      read           9.10 9.01–9.21  13.8        9.73  9.00      2.10  1.000              reference
+    Verdicts are by the time without the wait for a CPU: the waits for a CPU are known and taken out.
+              time p50        × the time of read              CPU  memory  throughput  min … max  user  system  time − wait
+      method    ms 95 %       by round, 95 %      verdict      ms     MiB        GB/s         ms    ms      ms           ms
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    * mmap    14.9 14.8–15.1  0.890 0.880–0.900   faster     8.00     133        9.01  14.2–15.6  6.50    1.50         8.10
+      read    13.8 13.7–14.0  1.000               reference  9.00    2.10        9.73  13.1–14.5  8.00    1.00         9.10
 
-    Fastest here: mmap — 11.0 % less time than read (95 % interval 10.0–12.0 %, run-queue wait left
-    out), in 133 MiB of memory.
+    Fastest here: mmap — 11.0 % less time than read (95 % interval 10.0–12.0 %, without the wait for a CPU), in 133 MiB of
+    memory. Less memory: read, 2.1 MiB.
 
-    Figures are p50. ratio: time (wall less run-queue wait) divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table together.
+    Ratios leave out the wait for a CPU: they are not quotients of the times.
     ");
     f.family().by_wall = vec![1];
-    let by_wall = "are known and taken out. By wall, as the time without the wait is not known or something else \
-                   is waited for, too: mmap.\n";
+    let by_wall = "are known and taken out. By the whole time, as that without the wait is not known or \
+                   something else is waited for, too: mmap.\n";
     assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
     f.family().by_wall.clear();
     let more = [ExtraColumn::User, ExtraColumn::Sys];
     let layout = PageLayout { width: 120, colour: false };
     let table = TableOptions { more: &more, ..TableOptions::default() };
-    let shown = text(&f.run, &f.analysis, TextOptions { table, all_notes: true }, &layout);
-    assert!(shown.contains("CPU  user  system"), "{shown}");
+    let shown = text(&f.run, &f.analysis, TextOptions { table, ..ALL_NOTES }, &layout);
+    assert!(shown.contains("memory  user  system"), "{shown}");
     assert!(shown.contains(" 6.50    1.50 "), "{shown}");
 }
 
@@ -198,28 +242,25 @@ fn colour_repeats_what_words_say() {
     samples · size=128Mi
     <red>not complete: </>it was stopped before all was measured
 
-    <bold>                 wall p50           CPU   RSS  ratio 95 %</>
-    <bold>  method           ms ±      GB/s    ms   MiB        interval     verdict</>
-    <dim>──────────────────────────────────────────────────────────────────────────────</>
-    * mmap-window    9.52 ±1.2%  14.1  9.51  4.50  0.690 0.664–0.716  <green>faster</>
-      mmap           9.71 ±1.2%  13.8  9.68   133  0.704 0.689–0.718  <green>faster</>
-      pread-threads  13.2 ±1.2%  10.2  25.0  2.30  0.970 0.900–1.040  <dim>undecided</>
-      read           13.8 ±1.2%  9.73  13.7  2.10  1.000              reference
-      buf-reader     13.9 ±1.2%  9.66  13.8  2.10  1.002 0.995–1.008  same
-      read-4k        16.2 ±1.2%  8.29  16.1  2.10  1.174 1.160–1.188  slower
-      cheat          1.00 ±1.2%   134  1.00  1.00                     <red>wrong answer</>
-    <dim>──────────────────────────────────────────────────────────────────────────────</>
-    <dim>  memory         9.23 ±1.2%  14.5  9.20   130                     </><dim>yardstick</>
+    <bold>                 time p50         × the time of read                 CPU  memory</>
+    <bold>  method           ms 95 %        by round, 95 %      verdict         ms     MiB</>
+    <dim>────────────────────────────────────────────────────────────────────────────────</>
+    * mmap-window    9.52 9.42–9.63   0.690 0.664–0.716   <green>faster</>        9.51    4.50
+    * mmap           9.71 9.61–9.83   0.704 0.689–0.718   <green>faster</>        9.68     133
+      pread-threads  13.2 13.1–13.4   0.970 0.900–1.040   <dim>undecided</>     25.0    2.30
+      read           13.8 13.7–14.0   1.000               reference     13.7    2.10
+      buf-reader     13.9 13.8–14.1   1.002 0.995–1.008   same          13.8    2.10
+      read-4k        16.2 16.0–16.4   1.174 1.160–1.188   slower        16.1    2.10
+      cheat          1.00 0.990–1.01                      <red>wrong answer</>  1.00    1.00
+    <dim>────────────────────────────────────────────────────────────────────────────────</>
+    <dim>  memory         9.23 9.14–9.34                       </><dim>yardstick</><dim>     9.20     130</>
 
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in
-    4.5 MiB of memory; not shown slower: mmap. Out, for a wrong answer: cheat.
+    4.5 MiB of memory; not shown slower: mmap. Less memory: read, 2.1 MiB. Out, for
+    a wrong answer: cheat.
 
     <red>wrong answer: </>cheat: its answer is dead, that of read is 9f1c
     <red>failed: </>io-uring — died
-
-    * not beaten in time, CPU and peak RSS at once. Figures are p50. ± the longer
-    half of the 95 % interval. ratio: time divided by that of the reference, in the
-    same round; its intervals hold at 95 % for all of a table together.
     ");
 }
 
@@ -251,13 +292,13 @@ fn several_points_have_a_table_each_and_one_answer_together() {
     4Ki     *9.52 <   13.8
     64Ki     15.5 >  *13.8
     1000     13.8 ~   13.8
-    wall p50; * fastest at its buffer; beside read, the reference: < faster, >
-    slower, = same, ~ undecided.
+    time, p50; * fastest at its buffer; beside read: < faster, > slower, = same, ~
+    undecided.
 
     4Ki: Fastest here: mmap — 31 % less time than read (95 % interval 28–34 %), in
-         133 MiB of memory.
+         133 MiB of memory. Less memory: read, 2.1 MiB.
     64Ki: Fastest here: read, the reference; the next, mmap, takes 12.0 % more time
-          (95 % interval 11.0–13.0 %).
+          (95 % interval 11.0–13.0 %). Less CPU time: mmap, 9 ms.
     1000: No difference to read can be shown.
 
     Fastest by point: mmap (buffer=4Ki), read (buffer=64Ki), none shown
@@ -280,24 +321,19 @@ fn very_different_times_have_a_unit_each() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 810 ms of
     samples · size=128Mi
 
-                  wall p50       CPU   RSS   ratio 95 %
-      method           ±               MiB         interval       verdict
-    ───────────────────────────────────────────────────────────────────────
-      register  0.3 ns ±1.2%  0.3 ns  2.00    1.00                reference
-      disk      8.1 ms ±1.2%  100 µs  2.00  2.70e7 2.60e7–2.80e7  slower
+                  time p50    × the time of register                CPU  memory
+      method           95 %   by round, 95 %          verdict               MiB
+    ───────────────────────────────────────────────────────────────────────────
+    * register  0.3 ns ±1.2%    1.00                  reference  0.3 ns    2.00
+      disk      8.1 ms ±1.2%  2.70e7 2.60e7–2.80e7    slower     100 µs    2.00
 
     Fastest here: register, the reference; the next, disk, takes 2.70e7 times the
     time (95 % interval 2.60e7–2.80e7).
-
-    Figures are p50. ± the longer half of the 95 % interval. ratio: time divided by
-    that of the reference, in the same round; its intervals hold at 95 % for all of
-    a table together.
-    Left out to fit the width: throughput; --percentiles shows every metric.
     ");
 }
 
 #[test]
-fn long_names_cost_columns_and_then_their_middle() {
+fn commands_whose_names_have_no_room_are_numbered() {
     let mut f = Fixture::new();
     f.measured("read-into-a-reused-buffer-64ki", [13.8, 13.7, 2.1]);
     f.measured("mmap-window-of-two-mebibytes-x", [9.52, 9.51, 4.5])
@@ -307,21 +343,17 @@ fn long_names_cost_columns_and_then_their_middle() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.33 s of
     samples · size=128Mi
 
-                                wall p50   CPU   RSS  ratio 95 %
-      method                          ms    ms   MiB        interval   verdict
-    ────────────────────────────────────────────────────────────────────────────
-      mmap-window-…mebibytes-x      9.52  9.51  4.50   0.69 0.66–0.72  faster
-      read-into-a-…buffer-64ki      13.8  13.7  2.10   1.00            reference
+    1: read-into-a-reused-buffer-64ki
+    2: mmap-window-of-two-mebibytes-x
+              time p50        × the time of 1              CPU  memory  throughput
+      method    ms 95 %       by round, 95 %   verdict      ms     MiB        GB/s
+    ──────────────────────────────────────────────────────────────────────────────
+    * 2       9.52 9.42–9.63  0.69 0.66–0.72   faster     9.51    4.50        14.1
+      1       13.8 13.7–14.0  1.00             reference  13.7    2.10        9.73
 
     Fastest here: mmap-window-of-two-mebibytes-x — 31 % less time than
     read-into-a-reused-buffer-64ki (95 % interval 28–34 %), in 4.5 MiB of memory.
-
-    Figures are p50. ratio: time divided by that of the reference, in the same
-    round; its intervals hold at 95 % for all of a table together.
-    Left out to fit the width: interval of wall, throughput; --percentiles shows
-      every metric.
-    Shortened: mmap-window-…mebibytes-x is mmap-window-of-two-mebibytes-x
-    Shortened: read-into-a-…buffer-64ki is read-into-a-reused-buffer-64ki
+    Less memory: read-into-a-reused-buffer-64ki, 2.1 MiB.
     ");
     assert_snapshot!(shown(&f, 50), @r"
     reading: What is the fastest way to hand every
@@ -330,26 +362,19 @@ fn long_names_cost_columns_and_then_their_middle() {
     rounds in 1 session, 2.33 s of samples ·
     size=128Mi
 
-                    wall p50  ratio
-      method              ms         verdict
-    ──────────────────────────────────────────
-      mmap-w…tes-x      9.52   0.69  faster
-      read-i…-64ki      13.8   1.00  reference
+    1: read-into-a-reused-buffer-64ki
+    2: mmap-window-of-two-mebibytes-x
+              time p50  × the reference
+      method        ms  by round, 95 %   verdict
+    ──────────────────────────────────────────────
+    * 2           9.52  0.69 0.66–0.72   faster
+      1           13.8  1.00             reference
 
     Fastest here: mmap-window-of-two-mebibytes-x — 31
     % less time than read-into-a-reused-buffer-64ki
     (95 % interval 28–34 %), in 4.5 MiB of memory.
-
-    Figures are p50. ratio: time divided by that of
-    the reference, in the same round; its intervals
-    hold at 95 % for all of a table together.
-    Left out to fit the width: CPU, interval of ratio,
-      interval of wall, peak RSS, throughput;
-      --percentiles shows every metric.
-    Shortened: mmap-w…tes-x is
-      mmap-window-of-two-mebibytes-x
-    Shortened: read-i…-64ki is
-      read-into-a-reused-buffer-64ki
+    Less memory: read-into-a-reused-buffer-64ki, 2.1
+    MiB.
     ");
 }
 
@@ -367,19 +392,16 @@ fn wide_and_combining_characters_keep_the_columns() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 3.28 s of
     samples · size=128Mi
 
-                          wall p50           CPU   RSS  ratio 95 %
-      method                ms ±      GB/s    ms   MiB        interval   verdict
+                          time p50        × the reference              CPU  memory
+      method                ms 95 %       by round, 95 %   verdict      ms     MiB
     ──────────────────────────────────────────────────────────────────────────────
-      lecture-reutilisee  9.52 ±1.2%  14.1  9.51  4.50   0.69 0.66–0.72  faster
-      🦀                  9.52 ±1.2%  14.1  9.51  4.50   0.69 0.66–0.72  faster
-      読み込み            13.8 ±1.2%  9.73  13.7  2.10   1.00            reference
+    * lecture-reutilisee  9.52 9.42–9.63  0.69 0.66–0.72   faster     9.51    4.50
+    * 🦀                  9.52 9.42–9.63  0.69 0.66–0.72   faster     9.51    4.50
+      読み込み            13.8 13.7–14.0  1.00             reference  13.7    2.10
 
     Fastest here: lecture-reutilisee — 31 % less time than 読み込み (95 % interval
-    28–34 %), in 4.5 MiB of memory; not shown slower: 🦀.
-
-    Figures are p50. ± the longer half of the 95 % interval. ratio: time divided by
-    that of the reference, in the same round; its intervals hold at 95 % for all of
-    a table together.
+    28–34 %), in 4.5 MiB of memory; not shown slower: 🦀. Less memory: 読み込み, 2.1
+    MiB.
     ");
 }
 
@@ -392,6 +414,6 @@ fn the_primary_metrics_of_a_definition_have_a_column_once() {
     let primary_metrics = ["user_ns", "wall_ns"].map(str::to_owned).to_vec();
     f.run.plan.definition = Some(Definition { primary_metrics, ..Definition::default() });
     let text = shown(&f, 100);
-    let head = text.lines().find(|line| line.contains("wall p50")).unwrap();
-    assert_eq!([head.matches("wall").count(), head.matches(" user").count()], [1, 1], "{text}");
+    let head = text.lines().find(|line| line.contains(" p50")).unwrap();
+    assert_eq!([head.matches("time p50").count(), head.matches(" user").count()], [1, 1], "{text}");
 }

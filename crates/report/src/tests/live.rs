@@ -21,20 +21,20 @@ fn looked() -> (Fixture, Vec<bool>) {
 }
 
 #[test]
-fn it_has_the_verdicts_of_the_last_look_and_says_who_has_left() {
+fn it_has_the_verdicts_of_the_last_look_and_says_who_is_done() {
     let (f, left) = looked();
     assert_snapshot!(drawn(&f, &left, 80, 23), @r"
-                     wall         CPU   RSS  ratio 95 %
-      method           ms  GB/s    ms   MiB        interval     verdict
-    ────────────────────────────────────────────────────────────────────────
-    * mmap-window    9.52  14.1  9.51  4.50  0.690 0.664–0.716  faster
-      mmap           9.71  13.8  9.68   133  0.704 0.689–0.718  faster
-      pread-threads  13.2  10.2  25.0  2.30  0.970 0.900–1.040  undecided
-      read           13.8  9.73  13.7  2.10  1.000              reference
-      buf-reader     13.9  9.66  13.8  2.10  1.002 0.995–1.008  same
-      read-4k        16.2  8.29  16.1  2.10  1.174 1.160–1.188  slower, left
-    ────────────────────────────────────────────────────────────────────────
-      memory         9.23  14.5  9.20   130                     yardstick
+                     time p50  × the time of read                 CPU  memory
+      method               ms  by round, 95 %      verdict         ms     MiB
+    ─────────────────────────────────────────────────────────────────────────
+      mmap-window        9.52  0.690 0.664–0.716   faster        9.51    4.50
+      mmap               9.71  0.704 0.689–0.718   faster        9.68     133
+      pread-threads      13.2  0.970 0.900–1.040   undecided     25.0    2.30
+      read               13.8  1.000               reference     13.7    2.10
+      buf-reader         13.9  1.002 0.995–1.008   same          13.8    2.10
+      read-4k            16.2  1.174 1.160–1.188   slower, done  16.1    2.10
+    ─────────────────────────────────────────────────────────────────────────
+      memory             9.23                      yardstick     9.20     130
     round 3 of at most 100, 14 s left
     ");
 }
@@ -45,11 +45,11 @@ fn before_the_first_look_there_are_figures_and_no_verdict() {
     f.measured("read", [13.8, 13.7, 2.1]);
     f.measured("mmap", [9.7, 9.7, 130.0]).versus(Verdict::Undecided, [0.70, NAN, NAN]);
     assert_snapshot!(drawn(&f, &[false, false], 80, 23), @r"
-              wall p50  throughput   CPU  peak RSS  ratio 95 %
-      method        ms        GB/s    ms       MiB        interval  verdict
-    ─────────────────────────────────────────────────────────────────────────
-      mmap        9.70        13.8  9.70       130   0.70
-      read        13.8        9.73  13.7      2.10   1.00           reference
+              time p50  × the time of read              CPU  memory  throughput
+      method        ms  by round, 95 %      verdict      ms     MiB        GB/s
+    ───────────────────────────────────────────────────────────────────────────
+      mmap        9.70  0.70                           9.70     130        13.8
+      read        13.8  1.00                reference  13.7    2.10        9.73
     round 3 of at most 100, 14 s left
     ");
 }
@@ -58,10 +58,10 @@ fn before_the_first_look_there_are_figures_and_no_verdict() {
 fn what_does_not_fit_is_counted() {
     let (f, left) = looked();
     assert_snapshot!(drawn(&f, &left, 40, 9), @r"
-              wall p50  ratio
+              time p50  ratio
       method        ms         verdict
-    ────────────────────────────────────
-    * mma…ow      9.52  0.690  faster
+    ───────────────────────────────────────
+      mma…ow      9.52  0.690  faster
       mmap        9.71  0.704  faster
       pre…ds      13.2  0.970  undecided
       read        13.8  1.000  reference
@@ -108,7 +108,7 @@ fn a_look_is_one_line() {
     };
     assert_eq!(
         look(&f.run, &decided, &left),
-        "10 sessions: 4 of 5 decided; left: read-4k; best so far: mmap-window, mmap"
+        "4 of 5 decided; done: read-4k; best so far: mmap-window, mmap"
     );
     let alone = StoppingDecision { comparisons: Vec::new(), ..decided };
     assert_eq!(look(&f.run, &alone, &left), "no two methods can be compared until now");

@@ -14,13 +14,23 @@ mod sweep;
 mod whole;
 
 use self::fixture::Fixture;
-use crate::{ExtraColumn, PageLayout, RowOrder, TableOptions, TextOptions, TimeUnit, text};
+use crate::{
+    ExtraColumn, PageExtent, PageLayout, RowOrder, TableOptions, TextOptions, TimeUnit, text,
+};
 
 const NAN: f64 = f64::NAN;
 
 const ALL_NOTES: TextOptions<'static> = TextOptions {
-    table: TableOptions { more: &[], own: &[], time_unit: None, order: RowOrder::Auto },
+    table: TableOptions {
+        more: &[],
+        own: &[],
+        parameters: None,
+        time_unit: None,
+        order: RowOrder::Auto,
+    },
     all_notes: true,
+    explain: false,
+    extent: PageExtent::Summary,
 };
 
 fn shown(f: &Fixture, width: usize) -> String {

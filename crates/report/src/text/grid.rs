@@ -157,7 +157,7 @@ fn lines(page: &mut Page, row: &TableRow, columns: &[TableColumn], widths: &[usi
         let text = cells.iter().map(|lines| lines.get(at).map_or("", String::as_str));
         let own = row.cells.iter().map(|cell| match cell.kind {
             CellKind::Verdict(role) => Some(style_of(role)),
-            CellKind::Text | CellKind::Number => None,
+            CellKind::Text | CellKind::Code | CellKind::Number => None,
         });
         line(page, row.style, text.zip(own).collect(), columns, widths);
     }

@@ -25,6 +25,70 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
     std::iter::once(answer(&numbers)).chain(own_notes(run, &numbers)).collect()
 }
 
+/// What is asked for first, of rows by their names: each in a word or two.
+const HEADLINES: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "memory",
+        &[
+            ("l1-load", "L1"),
+            ("l2-load", "L2"),
+            ("l3-load", "L3"),
+            ("memory-load", "memory"),
+            ("read-memory", "1 MiB"),
+        ],
+    ),
+    (
+        "threads",
+        &[("mutex", "a mutex"), ("semaphore-other", "another CPU woken"), ("thread", "a thread")],
+    ),
+    (
+        "kernel",
+        &[
+            ("system-call", "a call"),
+            ("switch-threads", "a switch"),
+            ("page-fault", "a page"),
+            ("fork-exec", "a process"),
+        ],
+    ),
+    (
+        "files",
+        &[
+            ("pread", "1 KiB cached"),
+            ("disk-read", "4 KiB of the device"),
+            ("create-file", "a new file"),
+            ("fsync", "an fsync"),
+        ],
+    ),
+];
+
+/// What costs what, in at most five short lines, each with its name; of a few rows alone, none.
+pub(crate) fn headlines(numbers: &[MeasuredNumber]) -> Vec<(&'static str, String)> {
+    let p50 = |name: &str| {
+        let number = numbers.iter().find(|number| number.row.name == name)?;
+        Some(number.figures.as_ref().ok()?.p50)
+    };
+    let mut lines = Vec::new();
+    for (about, rows) in HEADLINES {
+        let cost = |(name, word): &(&str, &str)| {
+            let ns = p50(name)?;
+            Some(format!("{word} {}", amount("ns", ns)))
+        };
+        let costs: Vec<String> = rows.iter().filter_map(cost).collect();
+        if costs.len() > 1 {
+            lines.push((about, costs.join(", ")));
+        }
+    }
+    let loads = |name: &str| Some(amount("count", (p50(name)? / p50("l1-load")?).round()));
+    let named =
+        [("memory-load", "one from memory"), ("system-call", "a call"), ("fsync", "an fsync")];
+    let of_row = |(name, word): (&str, &str)| Some(format!("{word} {}", loads(name)?));
+    let surprises: Vec<String> = named.into_iter().filter_map(of_row).collect();
+    if surprises.len() > 1 {
+        lines.push(("in loads from L1", surprises.join(", ")));
+    }
+    lines
+}
+
 /// The sentence about the range from the smallest to the largest value.
 fn answer(numbers: &[MeasuredNumber]) -> String {
     let measured = numbers.iter().filter_map(|number| {

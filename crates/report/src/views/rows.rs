@@ -15,6 +15,7 @@ use model::run::{Cell, Design, Role, Run};
 use super::VaryingParams;
 use super::table::{self, CellKind, RowRole};
 use super::units::Unit;
+use super::words::is_bench;
 
 pub(crate) struct Rows<'a> {
     pub family: &'a Family,
@@ -27,11 +28,16 @@ pub(crate) struct Rows<'a> {
     pub options: TableOptions<'a>,
     /// The metrics that the experiment is about, of those that a row has.
     pub about: Vec<&'a str>,
-    /// While the run is measured: by cell of the run, whether it has left.
+    /// While the run is measured: by cell of the run, whether it is measured no further.
     pub left: Option<&'a [bool]>,
     /// The difference up to which two methods are the same.
     pub margin_percent: f64,
+    /// Whether its methods are commands that a user typed.
+    pub(crate) is_bench: bool,
 }
+
+/// By method, the values that were put in its command.
+pub type Parameters = BTreeMap<String, BTreeMap<String, String>>;
 
 /// How the user wants the tables.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +46,8 @@ pub struct TableOptions<'a> {
     pub more: &'a [ExtraColumn],
     /// Metrics of this experiment alone.
     pub own: &'a [String],
+    /// The parameters of commands, which name the rows where there is no room for the commands.
+    pub parameters: Option<&'a Parameters>,
     /// The unit of all times; none: each column has the one that fits.
     pub time_unit: Option<TimeUnit>,
     pub order: RowOrder,
@@ -145,6 +153,15 @@ pub(crate) fn heading(name: &str) -> &str {
     if name == "size_bytes" { "size" } else { model::metric::short_heading(name) }
 }
 
+/// The heading of a metric that all tables have: the word that its readers use.
+pub(crate) fn word(name: &str) -> &str {
+    match name {
+        WALL => "time",
+        PEAK_RSS => "memory",
+        name => model::metric::heading(name),
+    }
+}
+
 /// The analysis of the run's cell with this index.
 pub(crate) fn summary(analysis: &Analysis, index: usize) -> Option<&CellSummary> {
     analysis.cells.get(index).filter(|summary| summary.cell == index)
@@ -203,22 +220,22 @@ impl<'a> Rows<'a> {
         self.family.reference == Some(row.index)
     }
 
-    /// The deciding metric and the reason, for the head of the table.
+    /// The deciding metric and the reason, for the notes.
     pub(crate) fn judged_by(&self) -> Option<String> {
         let Family { compared, why, by_wall, .. } = self.family;
         let metric =
-            if self.less_wait() { "wall − wait (without the wait for a CPU)" } else { "wall" };
+            if self.less_wait() { "time without the wait for a CPU" } else { "whole time" };
         let rows = || self.contenders.iter().filter(|row| by_wall.contains(&row.index));
         let names = rows().map(Row::name).collect::<Vec<_>>().join(", ");
         let by_wall = match rows().count() {
             0 => String::new(),
             _ => format!(
-                " By wall, as the time without the wait is not known or something else is waited \
-                 for, too: {names}."
+                " By the whole time, as that without the wait is not known or something else is \
+                 waited for, too: {names}."
             ),
         };
         (compared.len() > 1 && !why.is_empty())
-            .then(|| format!("Decided by {metric}: {why}.{by_wall}"))
+            .then(|| format!("Verdicts are by the {metric}: {why}.{by_wall}"))
     }
 
     pub(crate) fn role(&self, row: &Row<'_>) -> RowRole {
@@ -255,7 +272,7 @@ impl<'a> Rows<'a> {
                 text.clear();
             }
             if left.get(row.index) == Some(&true) {
-                text += ", left";
+                text += ", done";
             }
         }
         table::TableCell { kind: CellKind::Verdict(role), ..text.into() }
@@ -275,6 +292,13 @@ impl<'a> Row<'a> {
     pub(crate) fn p50(&self, name: &str) -> Option<&'a Percentile> {
         percentile(metric(self.summary, name)?, 50)
             .filter(|percentile| percentile.value.is_finite())
+    }
+
+    /// The least and the greatest value.
+    pub(crate) fn range(&self, name: &str) -> Option<(f64, f64)> {
+        let summary = metric(self.summary, name)?;
+        let [least, most] = [0, 100].map(|p| percentile(summary, p).map(|found| found.value));
+        least.zip(most).filter(|(least, most)| least.is_finite() && most.is_finite())
     }
 
     /// Whether its figures are those of the run that warmed it up.
@@ -339,7 +363,8 @@ fn rows<'a>(
     let margin_percent = margin_percent(&run.plan);
     let (counts, about, left) = (Vec::new(), Vec::new(), None);
     let options = TableOptions::default();
-    Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent }
+    let is_bench = is_bench(run);
+    Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent, is_bench }
 }
 
 /// The sort key of rows: the deciding metric. A row without it is sorted by its wall time relative
@@ -395,5 +420,6 @@ pub(crate) fn measured_for(
         format!("{} in {sessions} sessions ({rounds} rounds)", names.join(", "))
     });
     let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| format!("{}; what is decided leaves.", said.join("; ")))
+    let last = "what is decided is measured no further.";
+    (!said.is_empty()).then(|| format!("{}; {last}", said.join("; ")))
 }

@@ -83,6 +83,8 @@ pub struct TableCell {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellKind {
     Text,
+    /// A name or a command, which markup shows as it is typed.
+    Code,
     Number,
     Verdict(RowRole),
 }

@@ -130,10 +130,47 @@ pub(crate) fn revisions(run: &Run) -> String {
 /// The width of the subject of a commit beside others.
 const SUBJECT_WIDTH: usize = 50;
 
-/// The rounds and sessions that were taken, of the method with the fewest and of the one with the
-/// most, and the time of all samples; none before the first sample, and for what another program
-/// measured.
+/// Whether its methods are commands that a user typed.
+pub(crate) fn is_bench(run: &Run) -> bool {
+    run.experiment == BENCH
+}
+
+/// The experiment of `bytelab bench`.
+const BENCH: &str = "bench";
+
+/// `AMD EPYC 7763, 2 CPUs`: the machine, in the words that distinguish it.
+pub(crate) fn machine(run: &Run) -> String {
+    let facts = &run.environment.facts;
+    let model = facts.get("cpu_model").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let model = model.split(" @ ").next().unwrap_or_default();
+    let model = ["(R)", "(TM)", " CPU", " Processor"]
+        .iter()
+        .fold(model.to_owned(), |model, word| model.replace(word, ""));
+    let cpus = facts.get("cpu_threads").and_then(serde_json::Value::as_u64);
+    let cpus = cpus.map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" }));
+    let known = [model.trim().to_owned(), cpus.unwrap_or_default()];
+    let known: Vec<String> = known.into_iter().filter(|fact| !fact.is_empty()).collect();
+    known.join(", ")
+}
+
+/// `6 to 96 rounds`: those that were taken, of the method with the fewest and of the one with the
+/// most; none before the first sample, and for what another program measured.
+pub(crate) fn rounds_taken(run: &Run) -> Option<String> {
+    taken_parts(run).map(|(rounds, _)| rounds)
+}
+
+/// The rounds and sessions that were taken, and the time of all samples.
 pub(crate) fn taken(run: &Run) -> Option<String> {
+    let (rounds, sessions) = taken_parts(run)?;
+    let of_samples = |cell: &Cell| -> f64 {
+        cell.counted(WALL).map(|(sample, ns)| ns * sample.ops as f64).sum()
+    };
+    let all_ns: f64 = run.cells.iter().map(of_samples).sum();
+    Some(format!("{rounds} in {sessions}, {} of samples", ns(all_ns)))
+}
+
+/// The rounds and the sessions that were taken.
+fn taken_parts(run: &Run) -> Option<(String, String)> {
     let contenders = run.cells.iter().filter(|cell| cell.role == Role::Contender);
     let of_cell = |cell: &Cell| {
         let counted = cell.counted(WALL).map(|(sample, _)| sample.session);
@@ -155,11 +192,7 @@ pub(crate) fn taken(run: &Run) -> Option<String> {
     };
     let rounds = range(&mut taken.iter().map(|(rounds, _)| *rounds), "round");
     let sessions = range(&mut taken.iter().map(|(_, sessions)| *sessions), "session");
-    let of_samples = |cell: &Cell| -> f64 {
-        cell.counted(WALL).map(|(sample, ns)| ns * sample.ops as f64).sum()
-    };
-    let all_ns: f64 = run.cells.iter().map(of_samples).sum();
-    Some(format!("{rounds} in {sessions}, {} of samples", ns(all_ns)))
+    Some((rounds, sessions))
 }
 
 /// `2026-01-02 03:04 UTC` from an RFC 3339 time in UTC.

@@ -313,7 +313,7 @@ pub(super) struct BenchExportArgs {
     /// Write all figures as CSV
     #[arg(long, value_name = "FILE", value_parser = path())]
     export_csv: Option<PathBuf>,
-    /// Write the table in Markdown
+    /// Write the table and the answer in Markdown, with --notes what there is to doubt, too
     #[arg(long, value_name = "FILE", value_parser = path())]
     export_markdown: Option<PathBuf>,
     /// Write the table in Asciidoc
@@ -348,16 +348,12 @@ impl Exports {
         Ok(Exports(exports))
     }
 
-    pub(super) fn write(
-        self,
-        run: &Run,
-        analysis: &Analysis,
-        table: TableOptions<'_>,
-    ) -> Result<()> {
+    pub(super) fn write(self, run: &Run, analysis: &Analysis, args: &BenchArgs) -> Result<()> {
         let parameters = parameters(run);
         let own = own_metrics(run);
-        let table = TableOptions { own: &own, ..table };
-        let options = ExportOptions { table, parameters: Some(&parameters) };
+        let table = TableOptions { own: &own, ..args.results.table.options() };
+        let (parameters, notes) = (Some(&parameters), args.output.notes);
+        let options = ExportOptions { table, parameters, notes };
         for (flag, format, file) in self.0 {
             let write =
                 |out: &mut (dyn Write + Send)| export::write(format, run, analysis, options, out);

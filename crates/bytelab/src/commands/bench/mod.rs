@@ -29,7 +29,7 @@ use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};
 use self::programs::{Digests, Revision, Revisions};
 use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
-use super::output::print;
+use super::output::print_measured;
 use super::run::measure;
 use super::{Context, exit};
 use crate::console;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     commands.note_shell()?;
     let measured = measure(&request, &context, |run| {
         let analysis = print_in_style(run, args)?;
-        exports.write(run, &analysis, args.results.table.options())?;
+        exports.write(run, &analysis, args)?;
         Ok(analysis)
     });
     Ok(measured.unwrap_or_else(|error| exit::of_failure(&with_advice(error, args))))
@@ -86,7 +86,7 @@ fn print_in_style(run: &Run, args: &BenchArgs) -> Result<Analysis> {
         OutputStyle::Nocolor => ColorChoice::Never,
     };
     choice.write_global();
-    print(run, &args.output, args.results.table)
+    print_measured(run, &args.output, args.results.table)
 }
 
 /// Applies the flags of the run, which are no part of the experiment.

@@ -4,6 +4,7 @@ mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::analyze;
 use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::fixture::{HOSTILE, exported, formats, hostile, small, text};
-use super::{FORMATS, FormatKind};
+use super::{ExportOptions, FORMATS, FormatKind, write};
 
 #[test]
 fn each_text_format_is_written_like_this() {
@@ -45,7 +46,7 @@ fn what_has_no_place_is_said() {
         "direct is left out: skipped: O_DIRECT is refused",
         "splice is left out: failed: it ended with signal 9",
     ];
-    for format in ["csv", "github-action-benchmark", "hdrhistogram"] {
+    for format in ["csv", "markdown", "github-action-benchmark", "hdrhistogram"] {
         assert_eq!(said(format)[..2], cells, "{format}");
     }
     assert_eq!(said("csv").len(), 2);
@@ -54,16 +55,37 @@ fn what_has_no_place_is_said() {
         "all CPU time stands under user, because it is not known apart"
     );
     assert_eq!(said("google-benchmark"), ["mmap: samples without CPU time are left out: 1"]);
-    for format in ["json", "go", "openmetrics", "markdown"] {
+    for format in ["json", "go", "openmetrics"] {
         assert!(said(format).is_empty(), "{format}");
     }
     for (reason, format) in [
         ("O_DIRECT is refused", "go"),
         ("O_DIRECT is refused", "openmetrics"),
-        ("O\\_DIRECT is refused", "markdown"),
         ("O_DIRECT is refused", "google-benchmark"),
     ] {
         assert!(text(format, &small()).contains(reason), "{format}");
+    }
+}
+
+/// What there is to doubt is folded below the table, where it is wanted.
+#[test]
+fn markdown_is_a_table_and_a_sentence_and_on_request_the_rest() {
+    let (run, format) = (small(), FORMATS.iter().find(|known| known.name == "markdown").unwrap());
+    let written = |notes| {
+        let (mut out, options) = (Vec::new(), ExportOptions { notes, ..ExportOptions::default() });
+        let left_out = write(format, &run, &analyze(&run), options, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), left_out)
+    };
+    let (short, left_out) = written(false);
+    assert_eq!((short.lines().count(), left_out.len()), (6, 2), "{short}");
+    let (long, left_out) = written(true);
+    assert_eq!(left_out, Vec::<String>::new());
+    let folded = "\n<details>\n<summary>How it was measured, and all notes</summary>\n\n";
+    let (above, below) = long.split_once(folded).unwrap();
+    assert_eq!(above, short);
+    assert!(below.ends_with("\n\n</details>\n"), "{below}");
+    for part in ["- skipped: direct — O\\_DIRECT is refused\n", "- How to read it: time: "] {
+        assert!(below.contains(part), "{part}: {below}");
     }
 }
 

@@ -74,7 +74,7 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
                  B  6.00  6.01  6.02  6.04  6.05  6.06  6.06  20
 
     B/A by metric (* shown to differ)
-    method      wall     CPU     sys
+    method      wall     CPU   calls
     ────────────────────────────────
     read      1.500   1.500   1.000
     mmap      0.750   0.750   1.000
