@@ -56,10 +56,14 @@ pub fn verify(flag: Option<OsString>) -> Result<()> {
 /// This word stands for the run that started last, wherever the id of a run may stand.
 pub const LATEST: &str = "latest";
 
-/// The id of the run that the text names.
+/// The id of the run that the text names: an id, the start of a UUID, the label of one run, or
+/// [`LATEST`].
 pub fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
     if text != LATEST {
-        return store.find(text);
+        return match store.find(text) {
+            Err(error) if error.is::<NoRun>() => labelled(store, text)?.ok_or(error),
+            found => found,
+        };
     }
     let newest = store.newest(1)?.pop();
     let newest = newest.context("the store is empty: nothing was measured yet")?.id;
@@ -78,6 +82,25 @@ pub fn id_of(store: &mut dyn Store, text: &str) -> Result<String> {
     }
     Ok(newest)
 }
+
+/// The id of the run with this label, if there is one. What has several is an error: a command may
+/// delete the run.
+fn labelled(store: &mut dyn Store, label: &str) -> Result<Option<String>> {
+    let mut runs = store.list()?;
+    runs.retain(|run| run.label.as_deref() == Some(label));
+    if runs.len() > 1 {
+        let n = runs.len();
+        let newest = runs.iter().rev().take(NAMED_MAX).map(|run| run.id.as_str());
+        let ids = newest.collect::<Vec<_>>().join(", ");
+        let more = if n > NAMED_MAX { ", …" } else { "" };
+        let text = format!("{n} runs have the label {label:?}: name one by its id: {ids}{more}");
+        return Err(NoRun(text).into());
+    }
+    Ok(runs.pop().map(|run| run.id))
+}
+
+/// More runs with the same label are not named.
+const NAMED_MAX: usize = 5;
 
 /// The number of runs among which the newest one is that can be read.
 const LATEST_TRIED: usize = 100;

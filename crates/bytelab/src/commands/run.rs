@@ -24,7 +24,7 @@ use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Continue a run that was stopped or killed
+    /// Continue a run that was stopped or killed: its id, its label, or `latest`
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     #[command(flatten)]

@@ -60,7 +60,7 @@ fn an_error_shows_the_whole_usage() {
         (&["run", "reading", "--size", "1MiB", "--nonsense"][..], "run reading [OPTIONS]"),
         (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS]"),
         (&["bench", "-w", "1", "--nonsense"], "bench [OPTIONS] [COMMAND]... [-- <WORD>...]"),
-        (&["export", "1", "--nonsense"], "export [OPTIONS] <ID>"),
+        (&["export", "1", "--nonsense"], "export [OPTIONS] [ID]"),
         (&["baseline", "set", "--nonsense"], "baseline set [OPTIONS] <NAME> <ID>"),
         (&["fleece", "dump", "--nonsense"], "fleece dump [OPTIONS] [FILE]"),
         (&["label", "x"], "label [OPTIONS] <ID> <TEXT>"),

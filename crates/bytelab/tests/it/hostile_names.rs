@@ -84,7 +84,7 @@ report 1 --svg svg --metric @
 import @.json
 import @.data
 import @
-export @ --format csv
+export @@ --format csv
 export 1 --format @
 export 1 --format csv -o @/x
 completions @

@@ -144,6 +144,48 @@ fn latest_stands_wherever_an_id_may_stand() {
 }
 
 #[test]
+fn a_label_stands_wherever_an_id_may_stand() {
+    let world = world_of_three();
+    for (id, label) in [("1", "before-zstd"), ("2", "new"), ("3", "new")] {
+        assert_eq!(world.run(&["label", id, label]).code, 0);
+    }
+    for args in [
+        &["show", "before-zstd"][..],
+        &["export", "before-zstd", "--format", "csv"],
+        &["report", "before-zstd", "-o", "report.html"],
+        &["compare", "before-zstd", "2", "--despite-differences"],
+        &["compare", "2,before-zstd", "3", "--despite-differences"],
+        &["baseline", "set", "other", "before-zstd"],
+        &["check", "--baseline", "before-zstd", "--allow", "wall=5%", "--dry-run"],
+        &["label", "before-zstd", "old"],
+    ] {
+        let mut command = world.command(args);
+        let ran = command.current_dir(world.dir.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{args:?}: {stderr}");
+    }
+    assert_eq!(world.run(&["show", "old"]).stdout, world.run(&["show", "1"]).stdout);
+    // A command that deletes must not guess.
+    for args in [&["delete", "new"][..], &["show", "new"], &["compare", "new", "1"]] {
+        world.refused(args, "2 runs have the label \"new\": name one by its id: 3, 2");
+    }
+    assert_eq!(ids(&world), ["1", "2", "3"]);
+    world.refused(&["show", "before"], "no run \"before\"");
+}
+
+#[test]
+fn without_an_id_the_latest_run_is_shown_and_exported() {
+    let world = world_of_three();
+    for args in [&["show"][..], &["show", "--json"], &["export", "--format", "csv"]] {
+        let (command, flags) = args.split_first().unwrap();
+        let latest = world.run(&[&[*command, "latest"][..], flags].concat());
+        assert_eq!(latest.code, 0, "{args:?}: {}", latest.stderr);
+        assert_eq!(world.run(args).stdout, latest.stdout, "{args:?}");
+    }
+    World::new().refused(&["show"], "the store is empty");
+}
+
+#[test]
 fn a_label_is_given_changed_and_removed() {
     let world = world_of_three();
     let labels = |world: &World| world.run(&["history"]).stdout;
