@@ -58,7 +58,7 @@ pub mod fleet {
 pub mod history {
     pub use super::json::history::runs as json;
     pub use super::pages::history::table;
-    pub use super::views::history::{HistoryEntry, flags};
+    pub use super::views::history::{HistoryEntry, HistoryLine, flags};
 }
 
 pub mod live {

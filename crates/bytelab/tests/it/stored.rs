@@ -24,6 +24,31 @@ fn a_run_can_be_listed_shown_and_deleted() {
 }
 
 #[test]
+fn the_list_says_what_was_measured() {
+    let world = World::new();
+    world.reading(&["--method", "read,mmap", "--label", "mine"]);
+    let commands = ["bench", "-r", "2", "-n", "echo a", "true a", "true b", "--counting", "0"];
+    assert_eq!(world.run(&commands).code, 0);
+    assert_eq!(world.run(&["bench", "-r", "2", "true c"]).code, 0);
+    let wide = world.command(&["history"]).env("COLUMNS", "200").output().unwrap();
+    let wide = String::from_utf8(wide.stdout).unwrap();
+    let lines: Vec<&str> = wide.lines().collect();
+    assert_eq!(lines.len(), 4, "{wide}");
+    for (line, parts) in lines.iter().zip([
+        &["id ", " measured ", " took ", " fastest"][..],
+        &["1 ", " mine ", " reading rounds=3 size=64Ki: read, mmap "],
+        &["2 ", " echo a, true b "],
+        &["3 ", " true c ", "s"],
+    ]) {
+        assert!(parts.iter().all(|part| line.contains(part)), "{parts:?}: {line}");
+    }
+    let narrow = world.run(&["history"]).stdout;
+    assert!(narrow.lines().all(|line| line.chars().count() < 80), "{narrow}");
+    let newest = world.run(&["history", "--limit", "1"]).stdout;
+    assert!(newest.contains("true c") && !newest.contains("reading"), "{newest}");
+}
+
+#[test]
 fn a_damaged_store_is_reported_and_left_as_it_is() {
     let world = World::new();
     let store = world.path("store.sqlite");
