@@ -20,6 +20,7 @@ use model::param::Point;
 use model::run::{REVISIONS, Run, Warning};
 
 pub(crate) use self::args::BenchArgs;
+pub(crate) use self::programs::is_installed;
 use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::Commands;
 use self::definition::{BenchDefinition, string};
