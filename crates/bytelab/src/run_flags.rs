@@ -21,7 +21,7 @@ use model::pattern::closest;
 use report::published::{self, Study};
 use tools::cat::CatArgs;
 
-use crate::cli::{Cli, CliCommand};
+use crate::cli::{Cli, CliCommand, EXAMPLES};
 use crate::commands::bench::is_installed;
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
@@ -41,6 +41,17 @@ fn version(words: &[OsString]) {
     if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         Command::new("bytelab").version(env!("CARGO_PKG_VERSION")).get_matches();
     }
+}
+
+/// Shows what could have been typed, and ends the process.
+#[expect(clippy::exit, reason = "as clap itself does")]
+fn show_examples() -> ! {
+    let _ = writeln!(
+        console::stderr(),
+        "bytelab measures which of several ways to do the same job is best.\n\n{EXAMPLES}\n\n\
+         `bytelab -h` lists all commands, `bytelab COMMAND -h` the flags of one."
+    );
+    std::process::exit(2)
 }
 
 /// The words with `bench` in front of commands: no subcommand has a space in its name, so that the
@@ -81,6 +92,9 @@ fn tool(words: &[OsString]) -> Option<Cli> {
 /// in a file is added to the others; the tools need none.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
     version(words);
+    if words.len() < 2 {
+        show_examples();
+    }
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool(words) {
         cli
@@ -365,12 +379,28 @@ fn subcommand(experiment: &Experiment) -> Command {
     let dry_run = Arg::new("dry_run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
+        .help_heading("Measuring")
         .help("Print what would be measured and how long that may take");
     let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
     ProgressArgs::augment_args(OutputArgs::augment_args(command))
         .about(experiment.question)
-        .long_about(experiment.readme)
+        .long_about(introduction(experiment))
+}
+
+/// The question and the examples: what a README has above its second title. An experiment in a file
+/// has a text without titles.
+fn introduction(experiment: &Experiment) -> String {
+    let Experiment { name, readme, .. } = experiment;
+    let above = readme.split("\n## ").next().unwrap_or_default();
+    let Some((_, text)) = above.split_once("\n\n").filter(|_| readme.starts_with("# ")) else {
+        return (*readme).to_owned();
+    };
+    format!(
+        "{}\n\n`bytelab list {name}` describes its methods; `bytelab list {name} --readme` says what \
+         is timed, and what is known against it.",
+        text.replace("**", "").trim()
+    )
 }
 
 fn flag(param: &Param) -> Arg {

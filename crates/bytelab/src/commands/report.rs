@@ -78,8 +78,8 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page into the file that is named. Where neither a file nor charts are, it writes a new
-/// file of this name, and prints it.
+/// Writes the page into the file that is named. Where neither a file nor charts are named, it writes
+/// a new file of this name, and prints it.
 fn write_page(args: &ReportArgs, name: &str, html: impl FnOnce() -> String) -> Result<()> {
     match &args.output {
         Some(path) if path.as_os_str() == "-" => {

@@ -119,8 +119,8 @@ fn declared(
     Ok(LoadedExperiment { experiment, definition, defaults })
 }
 
-/// The content of the text. Its tables are read in the order of their names: of several mistakes, the
-/// first one in the text is reported.
+/// The content of the text. Its tables are read in the order of their names: of several mistakes,
+/// the first one in the text is reported.
 fn content(text: &str) -> Result<file::File, location::Mistake> {
     let mut first = match toml::from_str(text) {
         Ok(file) => return Ok(file),
