@@ -78,8 +78,8 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page into the file that is named. Where neither a file nor charts are named, it writes
-/// a new file of this name, and prints it.
+/// Writes the page into the file that is named. Where neither a file nor charts are named, it
+/// writes a new file of this name, and prints it.
 fn write_page(args: &ReportArgs, name: &str, html: impl FnOnce() -> String) -> Result<()> {
     match &args.output {
         Some(path) if path.as_os_str() == "-" => {
@@ -152,7 +152,10 @@ fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
     }
-    let files = if files.len() == 1 { "file".to_owned() } else { format!("{} files", files.len()) };
+    let files = match files.len() {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
     note(&format!("{files} in {}", dir.display()))?;
     Ok(())
 }

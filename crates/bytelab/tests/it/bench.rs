@@ -85,7 +85,7 @@ fn a_shell_is_used_where_it_is_needed_or_named() {
 
 #[test]
 fn a_command_that_fails_ends_the_bench_unless_that_is_ignored() {
-    let hint = "false: false ended with exit status 1 (--show-output shows";
+    let hint = "bytelab: false ended with exit status 1 (--show-output shows";
     check(&[
         (&["-r", "2", "false"], 1, &[], hint),
         (&["-r", "2", "echo x >>log; exit 3"], 1, &["x"], "ended with exit status 3"),
