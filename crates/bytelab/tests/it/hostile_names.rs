@@ -72,7 +72,7 @@ compare --label @ --machine @
 check @.toml --against @.toml --allow wall=5%
 check @.toml --against old=@,new=@ --allow wall=5%
 check reading --against @ --allow wall=5%
-check --baseline @ --allow wall=5%
+check --baseline @@ --allow wall=5%
 check --baseline 1 --allow @
 baseline set @ 1
 baseline list
