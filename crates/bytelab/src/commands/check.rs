@@ -124,7 +124,7 @@ fn baseline(store: &mut dyn Store, name: &str) -> Result<Run> {
         if name == store::LATEST || name.parse::<u64>().is_ok() {
             return error;
         }
-        anyhow::anyhow!("no baseline {name:?} (`bytelab baseline list` shows all), and {error}")
+        anyhow::anyhow!("no baseline {name:?} (`bytelab baseline list` shows all); {error}")
     })?;
     let run = store.load(&id)?;
     ensure_repeatable(&run)?;
