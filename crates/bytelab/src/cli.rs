@@ -15,7 +15,7 @@ use crate::commands::{
 /// What does it cost to get bytes into a program, and which way is best — on this machine, with
 /// this data — and is that proved?
 #[derive(Parser)]
-#[command(name = "bytelab", version, max_term_width = 100, after_help = EXIT_STATUS)]
+#[command(name = "bytelab", version, max_term_width = 100, after_help = after_help())]
 pub(crate) struct Cli {
     /// Where runs are stored: a file, or `postgres://HOST/DATABASE` [default: runs.sqlite in the
     /// user's data directory]
@@ -39,6 +39,16 @@ pub(crate) struct Cli {
     pub(crate) task: CliCommand,
 }
 
+/// What most people want to know, and how to ask it.
+pub(crate) const EXAMPLES: &str = "Examples:
+  bytelab 'gzip -c x' 'gzip -9c x'   which of two commands is faster, and is that proved
+  bytelab numbers                    what memory, threads, calls and files cost on this machine
+  bytelab history                    what was measured; `bytelab show` prints the latest run";
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{EXIT_STATUS}")
+}
+
 const EXIT_STATUS: &str = "The words are explained at \
                            https://github.com/bytelab/bytelab/blob/main/docs/glossary.md\n\n\
                            Exit status: 0 all was measured; 1 something did not run, or answers \
@@ -47,61 +57,63 @@ const EXIT_STATUS: &str = "The words are explained at \
 
 #[derive(Subcommand)]
 pub(crate) enum CliCommand {
-    /// Measure this machine's latency numbers, with published ones (at most 45 seconds)
-    Numbers(numbers::NumbersArgs),
+    /// Measure commands side by side: `bytelab bench 'gzip -c x' 'zstd -c x'`
+    Bench(Box<bench::BenchArgs>),
     /// Measure: run an experiment, verify its answers, show which method wins
     #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
     Run(run::RunArgs),
-    /// Measure commands side by side: `bytelab bench 'gzip -c x' 'zstd -c x'`
-    Bench(Box<bench::BenchArgs>),
+    /// Measure this machine's latency numbers, with published ones (at most 45 seconds)
+    Numbers(numbers::NumbersArgs),
     /// List the experiments and their methods; `list published`: results of others
     List(list::ListArgs),
     /// Write an example experiment: a commented file that can be run without changes
     Init(init::InitArgs),
-    /// Convert, check and inspect Fleece documents, a binary form of JSON
-    Fleece(fleece::FleeceArgs),
-    /// Show what this machine can measure, from which source, and what would enable the rest
-    Doctor(doctor::DoctorArgs),
-    /// Check the measurement against known values (one minute at most)
-    SelfTest(self_test::SelfTestArgs),
-    /// Copy files and URLs to standard output at the lowest cost
-    Cat(cat::CatArgs),
     /// List the stored runs, the oldest first; or show one method over time
     History(history::HistoryArgs),
     /// Print a stored run again
     Show(output::ShowArgs),
     /// Compare two runs, labels or machines, or a run with published results
     Compare(compare::CompareArgs),
+    /// Draw charts of stored runs: one HTML file, or SVG files
+    Report(report::ReportArgs),
+    /// Write a stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
+    Export(export::ExportArgs),
+    /// Store results of another program as a run
+    Import(import::ImportArgs),
     /// Fail if a method got slower than allowed, compared with its old side in the same rounds, or
     /// with a baseline
     #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
     Check(check::CheckArgs),
     /// Manage the names of runs that others are checked against
     Baseline(baseline::BaselineArgs),
-    /// Draw charts of stored runs: one HTML file, or SVG files
-    Report(report::ReportArgs),
+    /// Give a run another label; an empty one removes it
+    Label(baseline::LabelArgs),
+    /// Remove runs from the store, or all that was made for them from the cache directory
+    Delete(delete::DeleteArgs),
     /// Serve pages of the stored runs to browsers, read-only
     Serve(serve::ServeArgs),
-    /// Store results of another program as a run
-    Import(import::ImportArgs),
-    /// Write a stored run for other programs: CSV, Parquet, benchstat, hyperfine and more
-    Export(export::ExportArgs),
-    /// Draw random records of files and streams, unbiased and with as few reads as possible
-    #[command(arg_required_else_help = true)]
-    Sample(Box<sample::SampleArgs>),
+    /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
+    #[cfg_attr(not(feature = "postgres"), command(hide = true))]
+    Push(push::PushArgs),
+    /// Get runs from a server of PostgreSQL into the store
+    #[cfg_attr(not(feature = "postgres"), command(hide = true))]
+    Pull(push::PullArgs),
+    /// Show what this machine can measure, from which source, and what would enable the rest
+    Doctor(doctor::DoctorArgs),
+    /// Check the measurement against known values (one minute at most)
+    SelfTest(self_test::SelfTestArgs),
     /// Print what a shell needs to complete what is typed
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a directory
     #[command(hide = true)]
     Man(completions::ManArgs),
-    /// Give a run another label; an empty one removes it
-    Label(baseline::LabelArgs),
-    /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
-    Push(push::PushArgs),
-    /// Get runs from a server of PostgreSQL into the store
-    Pull(push::PullArgs),
-    /// Remove runs from the store, or all that was made for them from the cache directory
-    Delete(delete::DeleteArgs),
+    /// Copy files and URLs to standard output at the lowest cost
+    Cat(cat::CatArgs),
+    /// Draw random records of files and streams, unbiased and with as few reads as possible
+    #[command(arg_required_else_help = true)]
+    Sample(Box<sample::SampleArgs>),
+    /// Convert, check and inspect Fleece documents, a binary form of JSON
+    Fleece(fleece::FleeceArgs),
 }
 
 impl CliCommand {

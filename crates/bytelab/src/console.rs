@@ -1,7 +1,9 @@
 //! Standard output and standard error. A reader that is gone ends the printing, never the work, and
 //! never changes the exit status.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+
+use unicode_width::UnicodeWidthStr;
 
 /// Standard output, whose writes succeed after its reader has closed the pipe. Any other error,
 /// such as a full disk, is one.
@@ -13,6 +15,22 @@ pub(crate) fn stdout() -> impl Write + Send {
 pub(crate) fn stderr() -> impl Write {
     Console { stream: io::stderr(), hides: |_| true }
 }
+
+/// Writes a message on standard error. On a terminal, a long one has several lines, which end
+/// between words.
+pub(crate) fn message(text: &str) -> io::Result<()> {
+    let terminal = Some(io::stderr()).filter(IsTerminal::is_terminal);
+    let size = terminal.and_then(terminal_size::terminal_size_of);
+    let width = size.map(|(width, _)| usize::from(width.0)).filter(|width| *width >= WIDTH_MIN);
+    let shown = match width {
+        Some(width) if text.width() > width => report::wrap(text, width - 2).join("\n  "),
+        _ => text.to_owned(),
+    };
+    writeln!(stderr(), "{shown}")
+}
+
+/// On a narrower terminal, or on one whose width is not known, lines are not broken.
+const WIDTH_MIN: usize = 20;
 
 struct Console<W> {
     stream: W,

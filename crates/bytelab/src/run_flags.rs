@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::{ROUNDS, SESSIONS};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use experiments::Catalogue;
@@ -17,10 +17,12 @@ use experiments::custom::{self, ReservedNames};
 use measure::experiment::Experiment;
 use model::param::{Param, ParamKind, ParamValue, Point, bytes};
 use model::path_text::{from_os, to_path};
+use model::pattern::closest;
 use report::published::{self, Study};
 use tools::cat::CatArgs;
 
-use crate::cli::{Cli, CliCommand};
+use crate::cli::{Cli, CliCommand, EXAMPLES};
+use crate::commands::bench::is_installed;
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
@@ -40,6 +42,17 @@ fn version(words: &[OsString]) {
     if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         Command::new("bytelab").version(env!("CARGO_PKG_VERSION")).get_matches();
     }
+}
+
+/// Shows what could have been typed, and ends the process.
+#[expect(clippy::exit, reason = "as clap itself does")]
+fn show_examples() -> ! {
+    let _ = writeln!(
+        console::stderr(),
+        "bytelab measures which of several ways to do the same job is best.\n\n{EXAMPLES}\n\n\
+         `bytelab -h` lists all commands, `bytelab COMMAND -h` the flags of one."
+    );
+    std::process::exit(2)
 }
 
 /// The words with `bench` in front of commands: no subcommand has a space in its name, so that the
@@ -80,6 +93,9 @@ fn tool(words: &[OsString]) -> Option<Cli> {
 /// in a file is added to the others; the tools need none.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
     version(words);
+    if words.len() < 2 {
+        show_examples();
+    }
     let mut experiments = Vec::new();
     let cli = if let Some(cli) = tool(words) {
         cli
@@ -229,6 +245,9 @@ fn parse_study(
 /// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment)> {
     let path = &to_path(file);
+    if let Some(near) = near_file(path).filter(|_| !path.exists()) {
+        bail!("{} does not exist; did you mean {}?", path.display(), near.display());
+    }
     let is_check = task == "check";
     let mut declared = custom::load(path, &reserved_names()).or_else(|error| {
         // The programs of both sides are filled in when all arguments are known.
@@ -247,6 +266,20 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment
         command.mut_arg(id, |arg| arg.default_value(value))
     });
     Ok((subcommand, declared))
+}
+
+/// The experiment file in the folder of this path whose name was probably meant.
+fn near_file(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names: Vec<String> = names.filter(|name| is_toml(name)).collect();
+    let near = closest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near))
+}
+
+fn is_toml(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending == "toml")
 }
 
 /// Flags before the experiment belong to a check against a baseline.
@@ -349,12 +382,28 @@ fn subcommand(experiment: &Experiment) -> Command {
     let dry_run = Arg::new("dry_run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
+        .help_heading("Measuring")
         .help("Print what would be measured and how long that may take");
     let command = MeasureArgs::augment_args(command).arg(dry_run).next_help_heading("Output");
     // The doc comments of the flags' structs do not describe the experiment.
     ProgressArgs::augment_args(OutputArgs::augment_args(command))
         .about(experiment.question)
-        .long_about(experiment.readme)
+        .long_about(introduction(experiment))
+}
+
+/// The question and the examples: what a README has above its second title. An experiment in a file
+/// has a text without titles.
+fn introduction(experiment: &Experiment) -> String {
+    let Experiment { name, readme, .. } = experiment;
+    let above = readme.split("\n## ").next().unwrap_or_default();
+    let Some((_, text)) = above.split_once("\n\n").filter(|_| readme.starts_with("# ")) else {
+        return (*readme).to_owned();
+    };
+    format!(
+        "{}\n\n`bytelab list {name}` describes its methods; `bytelab list {name} --readme` says what \
+         is timed, and what is known against it.",
+        text.replace("**", "").trim()
+    )
 }
 
 fn flag(param: &Param) -> Arg {
@@ -407,9 +456,13 @@ fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
 /// Wrong use of `cat` has exit status 1, as in POSIX.
 #[expect(clippy::exit, reason = "as clap itself does")]
 pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(tip) = tip(&error, &command, &as_text(&words)) {
+        let tips = vec![StyledStr::from(report::escape_controls(&tip).into_owned())];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
     if error.get(ContextKind::Usage).is_some() {
         command.build();
-        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let usage = usage(&mut command, &words);
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
@@ -420,6 +473,41 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// Advice on a word that is no subcommand: it may be a command, or an experiment in a file.
+fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<String> {
+    let ContextValue::String(wrong) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let at = words.iter().position(|word| word == wrong.as_str())?;
+    let (before, typed) = words.split_at(at);
+    let task = before.iter().find_map(|word| command.find_subcommand(word));
+    let has_near = error.get(ContextKind::SuggestedSubcommand).is_some();
+    match task.map(Command::get_name) {
+        _ if error.kind() != ErrorKind::InvalidSubcommand => None,
+        None if is_toml(wrong) => {
+            Some(format!("to measure an experiment in a file: bytelab run {wrong}"))
+        }
+        // A word that is nearly a subcommand was hardly meant as a command.
+        None if has_near && !is_installed(wrong) => None,
+        None => {
+            let typed = typed.iter().filter_map(|word| word.to_str());
+            let text = shlex::try_join(typed).ok()?;
+            Some(if text.contains(' ') {
+                let quoted = shlex::try_quote(&text).ok()?;
+                format!("to measure a command, quote it: bytelab {quoted}")
+            } else {
+                format!("to measure a command: bytelab bench {text}")
+            })
+        }
+        Some(task) if TASKS.contains(&task) => Some(match near_file(Path::new(wrong)) {
+            Some(near) => format!("there is a file {0}: bytelab {task} {0}", near.display()),
+            None => "`bytelab list` shows the experiments; the name of a file ends with .toml"
+                .to_owned(),
+        }),
+        Some(_) => None,
+    }
 }
 
 /// The usage of the subcommand that these words name. That of an error shows the flags that were

@@ -20,7 +20,7 @@ pub use self::pages::list::{ListedExperiment, experiments, methods};
 pub use self::pages::percentiles::{percentiles, plot};
 pub use self::pages::run::{PageExtent, TextOptions, text};
 pub use self::svg::files as svg;
-pub use self::text::PageLayout;
+pub use self::text::{PageLayout, wrap};
 pub use self::views::rows::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 pub use self::views::words::{escape_controls, escape_controls_in_lines, noise};
 pub use self::views::{View, view};
@@ -58,7 +58,7 @@ pub mod fleet {
 pub mod history {
     pub use super::json::history::runs as json;
     pub use super::pages::history::table;
-    pub use super::views::history::{HistoryEntry, flags};
+    pub use super::views::history::{HistoryEntry, HistoryLine, flags};
 }
 
 pub mod live {

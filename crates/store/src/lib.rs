@@ -62,10 +62,15 @@ pub struct NamedRun {
 }
 
 impl NamedRun {
-    /// Finds the run that the text names.
+    /// Finds the run that the text names: by its id, the start of its UUID, its label if no other
+    /// run has it, or [`LATEST`].
     pub fn find(store: &mut dyn Store, text: &str) -> Result<NamedRun> {
         if text != LATEST {
-            return Ok(NamedRun { id: store.find(text)?, unreadable: None });
+            let id = match store.find(text) {
+                Err(error) if error.is::<NoRun>() => labelled(store, text)?.ok_or(error)?,
+                found => found?,
+            };
+            return Ok(NamedRun { id, unreadable: None });
         }
         let newest = store.newest(1)?.pop();
         let newest = newest.context("the store is empty: nothing was measured yet")?.id;
@@ -80,6 +85,25 @@ impl NamedRun {
         Ok(NamedRun { id: newest, unreadable: None })
     }
 }
+
+/// The id of the run with this label, if there is one. What has several is an error: a command may
+/// delete the run.
+fn labelled(store: &mut dyn Store, label: &str) -> Result<Option<String>> {
+    let mut runs = store.list()?;
+    runs.retain(|run| run.label.as_deref() == Some(label));
+    if runs.len() > 1 {
+        let n = runs.len();
+        let newest = runs.iter().rev().take(NAMED_MAX).map(|run| run.id.as_str());
+        let ids = newest.collect::<Vec<_>>().join(", ");
+        let more = if n > NAMED_MAX { ", …" } else { "" };
+        let text = format!("{n} runs have the label {label:?}: name one by its id: {ids}{more}");
+        return Err(NoRun(text).into());
+    }
+    Ok(runs.pop().map(|run| run.id))
+}
+
+/// More runs with the same label are not named.
+const NAMED_MAX: usize = 5;
 
 /// The number of runs among which the newest one is that can be read.
 const LATEST_TRIED: usize = 100;

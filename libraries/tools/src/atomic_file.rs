@@ -138,7 +138,7 @@ impl AtomicFile {
 
     /// Like `create`, but a file that is there already is not replaced: `None` if there is one now,
     /// an error of `finish` if there is one later. What is no regular file is written to.
-    pub(crate) fn create_new(path: &Path) -> Result<Option<AtomicFile>> {
+    pub fn create_new(path: &Path) -> Result<Option<AtomicFile>> {
         let file = AtomicFile::create(path)?;
         let is_there = matches!(file.target.kind, TargetKind::Regular(_));
         Ok((!is_there).then_some(AtomicFile { is_new: true, ..file }))

@@ -82,7 +82,7 @@ fn named(all: &[Baseline]) -> Vec<(&str, &str)> {
 
 #[derive(Args)]
 pub(crate) struct LabelArgs {
-    /// The id of the run; `latest` is the newest
+    /// The run: its id, its label, or `latest`, the newest
     id: String,
     /// The label, by which runs are found again; an empty text removes it
     #[arg(value_name = "TEXT")]

@@ -46,7 +46,7 @@ const DATA_DIR: &str =
 #[command(mut_arg("data_dir", |arg| arg.help(DATA_DIR)))]
 #[command(mut_arg("no_store", |arg| arg.help("Do not keep the runs")))]
 pub(crate) struct CheckArgs {
-    /// The run, or the name of one (see `bytelab baseline`)
+    /// The run: the name of a baseline (see `bytelab baseline`), its id or its label
     #[arg(long, value_name = "ID|NAME", required = true)]
     baseline: Option<String>,
     #[command(flatten)]
@@ -122,7 +122,7 @@ fn baseline(store: &mut dyn Store, name: &str) -> Result<Run> {
         if name == store::LATEST || name.parse::<u64>().is_ok() {
             return error;
         }
-        anyhow::anyhow!("no baseline {name:?}; `bytelab baseline list` shows all")
+        anyhow::anyhow!("no baseline {name:?} (`bytelab baseline list` shows all); {error}")
     })?;
     let run = store.load(&id)?;
     ensure_repeatable(&run)?;

@@ -32,8 +32,8 @@ use crate::console;
     after_help = "Exit status: 0, and with --fail 3 if a method got slower than that, 4 if it is not decided."
 )]
 pub(crate) struct CompareArgs {
-    /// A run, several runs (41,43,45), a file of a run (FILE.json), or published:NAME: a study, or
-    /// one of its machines (see `bytelab list published`)
+    /// A run (its id or its label), several runs (41,43,45), a file of a run (FILE.json), or
+    /// published:NAME: a study, or one of its machines (see `bytelab list published`)
     #[arg(value_name = "RUNS", num_args = 0..=2)]
     sides: Vec<String>,
     /// All runs with this label form a side; may be repeated
@@ -73,10 +73,12 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     requested.extend(args.label.iter().map(|label| RequestedSide::Label(label)));
     requested.extend(args.machine.iter().map(|machine| RequestedSide::Machine(machine)));
     let [a, b] = &requested[..] else {
+        let named = match requested.len() {
+            1 => "1 side is named".to_owned(),
+            n => format!("{n} sides are named"),
+        };
         bail!(
-            "{} sides are named, and two are compared: name two of RUNS, --label LABEL and --machine \
-             MACHINE",
-            requested.len()
+            "{named}, and two are compared: name two of RUNS, --label LABEL and --machine MACHINE"
         );
     };
     let needs_store = [a, b]
@@ -162,10 +164,13 @@ enum RequestedSide<'a> {
     },
 }
 
-/// The text of a side with the ids of runs in place of `latest` and of the starts of UUIDs.
+/// The text of a side with the ids of runs in place of `latest`, of labels and of the starts of
+/// UUIDs.
 fn with_ids(text: &str, context: &Context) -> Result<String> {
-    let is_id = |id: &str| id == store::LATEST || id.len() >= 4 && !id.contains(['/', ':', '.']);
-    if !text.split(',').any(is_id) {
+    // Four digits and more may be the start of a UUID.
+    let is_number = |id: &str| id.len() < 4 && id.parse::<u64>().is_ok();
+    let is_elsewhere = text.starts_with(published::PREFIX) || is_file(text);
+    if is_elsewhere || text.split(',').all(is_number) {
         return Ok(text.to_owned());
     }
     let mut store = context.open_store()?;
@@ -177,9 +182,8 @@ fn requested(text: &str) -> Result<RequestedSide<'_>> {
     if let Some(name) = text.strip_prefix(published::PREFIX) {
         return Ok(RequestedSide::Published(name));
     }
-    let path = to_path(text);
-    if text.contains('/') || path.extension().is_some_and(|ending| ending == "json") {
-        let (mut run, shown) = read_marked(&path, None)?;
+    if is_file(text) {
+        let (mut run, shown) = read_marked(&to_path(text), None)?;
         run.id.clone_from(&shown);
         return Ok(RequestedSide::File { shown, run: Box::new(run) });
     }
@@ -190,6 +194,11 @@ fn requested(text: &str) -> Result<RequestedSide<'_>> {
         bail!("{text}: run {id:?} is named twice");
     }
     Ok(RequestedSide::Runs(ids))
+}
+
+/// Whether the text of a side names a file of a run.
+fn is_file(text: &str) -> bool {
+    text.contains('/') || to_path(text).extension().is_some_and(|ending| ending == "json")
 }
 
 impl RequestedSide<'_> {

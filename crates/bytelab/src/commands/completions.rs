@@ -55,7 +55,13 @@ pub(crate) struct ManArgs {
 pub(crate) fn man(args: &ManArgs, context: &Context) -> Result<ExitCode> {
     let dir = &args.dir;
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let command = (context.command)(&context.experiments.experiments);
+    let experiments = &context.experiments.experiments;
+    // The page of an experiment is its README.
+    let command = (context.command)(experiments).mut_subcommand("run", |run| {
+        experiments.iter().fold(run, |run, experiment| {
+            run.mut_subcommand(experiment.name, |own| own.long_about(experiment.readme))
+        })
+    });
     // The name of a page is that which the command shows with its version: it may have no blank.
     let command = command.mut_subcommand("cat", |cat| cat.display_name("bytelab-cat"));
     clap_mangen::generate_to(command, dir).with_context(|| dir.display().to_string())?;

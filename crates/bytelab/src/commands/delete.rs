@@ -18,7 +18,7 @@ use crate::{console, measuring};
 
 #[derive(Args)]
 pub(crate) struct DeleteArgs {
-    /// The runs; `latest` is the newest
+    /// The runs: an id, a label that no other run has, or `latest`, the newest
     #[arg(value_name = "ID", required_unless_present_any = ["older", "keep", "cache"],
           conflicts_with_all = ["older", "keep"])]
     ids: Vec<String>,

@@ -2,7 +2,7 @@
 //! what would enable the rest, and how noisy the machine is now.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ use model::param::Point;
 use model::run::{CacheState, Pass};
 use serde::Serialize;
 
-use super::Context;
+use super::{Context, layout};
 use crate::console;
 use crate::measuring::launcher;
 
@@ -65,7 +65,9 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &diagnosis)?;
         writeln!(out)?;
     } else {
-        out.write_all(text(&diagnosis).as_bytes())?;
+        // What is searched in a pipe has a finding on a line.
+        let width = if io::stdout().is_terminal() { layout().width } else { usize::MAX };
+        out.write_all(text(&diagnosis, width).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -191,7 +193,7 @@ fn noise(mut counters: Counters) -> NoiseFacts {
     }
 }
 
-fn text(diagnosis: &Diagnosis) -> String {
+fn text(diagnosis: &Diagnosis, width: usize) -> String {
     let clock = &diagnosis.clock;
     let mut out = format!(
         "Clock: {}, smallest step {}, one reading {}\n\nMetrics\n",
@@ -200,11 +202,11 @@ fn text(diagnosis: &Diagnosis) -> String {
         format_args!("{:.0} ns", clock.cost_ns),
     );
     for finding in &diagnosis.metrics {
-        out.push_str(&line(finding));
+        out.push_str(&lines(finding, width));
     }
     out.push_str("\nAbilities\n");
     for finding in &diagnosis.abilities {
-        out.push_str(&line(finding));
+        out.push_str(&lines(finding, width));
     }
     let noise = &diagnosis.noise;
     let percent = |share: Option<f64>| match share {
@@ -212,23 +214,26 @@ fn text(diagnosis: &Diagnosis) -> String {
         None => "unknown".to_owned(),
     };
     let load = noise.load_1min.map_or("unknown".to_owned(), |load| format!("{load}"));
-    let _ = write!(
-        out,
-        "\nNoise now: load {load}; CPUs busy with others {}; stolen by the hypervisor {}; a busy loop \
-         waited for a CPU {} of its time\n",
+    let noise = format!(
+        "Noise now: load {load}; CPUs busy with others {}; stolen by the hypervisor {}; a busy \
+         loop waited for a CPU {} of its time",
         percent(noise.busy_share_of_others),
         percent(noise.steal_share),
         percent(noise.run_queue_wait_share),
     );
+    let _ = writeln!(out, "\n{}", report::wrap(&noise, width.saturating_sub(2)).join("\n  "));
     out
 }
 
-fn line(finding: &Finding) -> String {
+fn lines(finding: &Finding, width: usize) -> String {
     let mark = if finding.available { "yes" } else { "no " };
     let Finding { name, exactness, source, .. } = finding;
     let mut line = format!("  {mark}  {name:<24} {exactness:<9} {source}\n");
     if let Some(reason) = &finding.reason {
-        let _ = writeln!(line, "       {}", report::escape_controls(reason));
+        let reason = report::escape_controls(reason);
+        for part in report::wrap(&reason, width.saturating_sub(7)) {
+            let _ = writeln!(line, "       {part}");
+        }
     }
     line
 }

@@ -1,6 +1,5 @@
 //! The exit statuses, and how the result of a run maps to them.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use analysis::ThresholdVerdict;
@@ -111,8 +110,10 @@ pub(crate) fn of_error(error: &Error) -> ExitCode {
 fn print(error: &Error, status: u8) -> ExitCode {
     // Texts of the user, of files and of programs are in it.
     let text = format!("{error:#}");
-    let lines: Vec<_> = text.lines().map(report::escape_controls).collect();
-    let _ = writeln!(console::stderr(), "bytelab: {}", lines.join("\n"));
+    let text = format!("bytelab: {text}");
+    for line in text.lines() {
+        let _ = console::message(&report::escape_controls(line));
+    }
     ExitCode::from(status)
 }
 

@@ -21,7 +21,8 @@ use crate::{console, measuring};
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
-    /// A stored run; `latest` is the newest
+    /// The run: its id, its label, or `latest`, the newest
+    #[arg(default_value = store::LATEST)]
     id: String,
     /// The format [default: from the extension of the file]
     #[arg(short, long, value_parser = format(), value_name = "FORMAT")]

@@ -1,18 +1,21 @@
-//! `bytelab history`: selects the stored runs to list or to draw over time.
+//! `bytelab history`: selects the stored runs to list or to draw over time, and says what each is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use analysis::{AtCommit, NEWEST, commits_of, series, series_by_commit, slowdowns};
+use analysis::{AtCommit, NEWEST, analyze, commits_of, series, series_by_commit, slowdowns};
 use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use measure::clock;
+use measure::experiment::Experiment;
+use model::param::Param;
 use model::run::{Listed, Run};
 use report::alert::{self, Alert};
-use report::history::{HistoryEntry, flags};
-use store::{Store, StoredPlan, has_label, is_machine};
+use report::history::{HistoryEntry, HistoryLine, flags};
+use serde_json::Value;
+use store::{Store, StoredPlan, TOOK, has_label, is_machine};
 
 use super::comparing::metric_named;
 use super::{Context, exit, layout, note, readable};
@@ -62,7 +65,7 @@ pub(crate) struct HistoryArgs {
     /// With --alert, the number of days
     #[arg(long, value_name = "N", default_value_t = 30, requires = "alert")]
     days: u32,
-    /// The maximum of runs, the newest of those that match [default: 200; all with --json,
+    /// The maximum of runs, the newest of those that match [default: 20; all with --json,
     /// --plot or --alert]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -105,24 +108,18 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(method) = &args.plot else {
-        // A run whose plan cannot be read is listed without it; `show` says what is wrong with it.
-        let mut unreadable = 0;
-        let entry = |run: Listed| {
-            if let Ok(StoredPlan { plan, points, took_ns }) = store.load_plan(&run.id) {
-                return HistoryEntry { run, took_ns, flags: flags(&plan, &points) };
-            }
-            unreadable += 1;
-            HistoryEntry { run, took_ns: None, flags: BTreeMap::new() }
+        // A run that cannot be read is listed all the same; `show` says what is wrong with it.
+        let (text, unreadable) = if args.json {
+            let (entries, unreadable) = entries(listed, store.as_mut());
+            (report::history::json(&entries)?, unreadable)
+        } else {
+            let params = params(&context.experiments.experiments);
+            let (lines, unreadable) = lines(listed, store.as_mut(), &params);
+            (report::history::table(&with_short_ids(lines), &layout()), unreadable)
         };
-        let entries: Vec<HistoryEntry> = listed.into_iter().map(entry).collect();
         if unreadable > 0 {
             note(&format!("runs that cannot be read: {unreadable}; `bytelab show ID` says why"))?;
         }
-        let text = if args.json {
-            report::history::json(&entries)?
-        } else {
-            report::history::table(&with_short_ids(entries))
-        };
         writeln!(console::stdout(), "{text}")?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -133,6 +130,47 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     };
     console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The runs for a program, with their plans, and how many of these cannot be read.
+fn entries(listed: Vec<Listed>, store: &mut dyn Store) -> (Vec<HistoryEntry>, usize) {
+    let mut unreadable = 0;
+    let entry = |run: Listed| {
+        if let Ok(StoredPlan { plan, points, took_ns }) = store.load_plan(&run.id) {
+            return HistoryEntry { run, took_ns, flags: flags(&plan, &points) };
+        }
+        unreadable += 1;
+        HistoryEntry { run, took_ns: None, flags: BTreeMap::new() }
+    };
+    let entries = listed.into_iter().map(entry).collect();
+    (entries, unreadable)
+}
+
+/// The params of bytelab's own experiments, by the name of the experiment.
+pub(super) type ParamsByExperiment = BTreeMap<&'static str, Vec<Param>>;
+
+pub(super) fn params(experiments: &[Experiment]) -> ParamsByExperiment {
+    experiments.iter().map(|known| (known.name, known.params.clone())).collect()
+}
+
+/// The runs for a reader, each of which is loaded and analysed, and how many cannot be read.
+pub(super) fn lines(
+    listed: Vec<Listed>,
+    store: &mut dyn Store,
+    params: &ParamsByExperiment,
+) -> (Vec<HistoryLine>, usize) {
+    let mut unreadable = 0;
+    let line = |listed: Listed| {
+        let Ok(run) = store.load(&listed.id) else {
+            unreadable += 1;
+            return HistoryLine::unreadable(listed);
+        };
+        let took_ns = run.environment.facts.get(TOOK).and_then(Value::as_u64);
+        let params = params.get(run.experiment.as_str()).map_or(&[][..], Vec::as_slice);
+        HistoryLine::new(listed, took_ns, &run, &analyze(&run), params)
+    };
+    let lines = listed.into_iter().map(line).collect();
+    (lines, unreadable)
 }
 
 fn over_time(
@@ -197,8 +235,8 @@ fn no_value(method: &str, metric: &str, runs: usize) -> String {
     )
 }
 
-/// More lines than this are read by a program.
-const LINES: usize = 200;
+/// Each line takes the time of an analysis, and more than these are not looked for in a list.
+const LINES: usize = 20;
 
 impl HistoryArgs {
     fn limit(&self) -> Option<usize> {
@@ -225,15 +263,15 @@ impl HistoryArgs {
 }
 
 /// The runs of a server are shown by the start of their UUID that no other run here has.
-fn with_short_ids(mut entries: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
-    let mut ids: Vec<String> = entries.iter().map(|entry| entry.run.id.clone()).collect();
+fn with_short_ids(mut lines: Vec<HistoryLine>) -> Vec<HistoryLine> {
+    let mut ids: Vec<String> = lines.iter().map(|line| line.run.id.clone()).collect();
     ids.sort();
     let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let longest = ids.windows(2).map(|pair| common(&pair[0], &pair[1])).max().unwrap_or_default();
-    for entry in entries.iter_mut().filter(|entry| entry.run.id == entry.run.uuid) {
-        entry.run.id.truncate((longest + 1).max(8));
+    for line in lines.iter_mut().filter(|line| line.run.id == line.run.uuid) {
+        line.run.id.truncate((longest + 1).max(8));
     }
-    entries
+    lines
 }
 
 /// Parses a prefix of an RFC 3339 time in UTC, or an age.

@@ -22,6 +22,9 @@ pub(crate) struct ListArgs {
     /// `published:NAME`
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     experiment: Option<String>,
+    /// Print the README of the experiment: what is timed, and what is known against it
+    #[arg(long, requires = "experiment")]
+    readme: bool,
 }
 
 pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
@@ -29,6 +32,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
     let mut out = console::stdout();
     match args.experiment.as_deref() {
         None => out.write_all(experiments(&known.experiments).as_bytes())?,
+        Some(name) if args.readme => out.write_all(known.find(name)?.readme.as_bytes())?,
         Some(name) if custom::is_file_name(name) => {
             let declared = known.load(&to_path(name))?;
             out.write_all(methods(&declared.experiment, &[]).as_bytes())?;

@@ -32,13 +32,24 @@ pub(crate) struct MeasureArgs {
     /// Only these methods; `*` is any text [default: all]
     ///
     /// May be repeated.
-    #[arg(short, long = "method", value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(
+        short,
+        long = "method",
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "Methods"
+    )]
     methods: Vec<String>,
     /// All methods in these languages, and no others
     ///
     /// `bytelab list EXPERIMENT` shows which languages are installed. Without it: the best method
     /// of each installed language.
-    #[arg(long = "language", value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(
+        long = "language",
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "Methods"
+    )]
     languages: Vec<String>,
     /// Build the methods in compiled languages at these levels of the optimiser, each as a method
     /// of its own: Onone, O, Osize, Ounchecked (Swift), O0 to O3 (C, C++), O0 to O2 (Haskell)
@@ -46,16 +57,17 @@ pub(crate) struct MeasureArgs {
         long = "optimise",
         value_name = "LEVEL,…",
         value_delimiter = ',',
+        help_heading = "Methods",
         hide_short_help = true
     )]
     levels: Vec<String>,
     /// The method that the others are compared with [default: the first one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Methods")]
     reference: Option<String>,
     /// Also measure a program that implements the line protocol
     ///
     /// May be repeated.
-    #[arg(long = "worker", value_name = "NAME=COMMAND")]
+    #[arg(long = "worker", value_name = "NAME=COMMAND", help_heading = "Methods")]
     workers: Vec<String>,
     /// Rounds of all sessions together [default: until all is decided]
     ///
@@ -76,10 +88,10 @@ pub(crate) struct MeasureArgs {
     #[arg(long, conflicts_with_all = ["rounds", "sessions", "trace"])]
     until_decided: bool,
     /// The difference up to which two are called the same [default: 1%]
-    #[arg(long, value_name = "N%", value_parser = margin)]
+    #[arg(long, value_name = "N%", hide_short_help = true, value_parser = margin)]
     margin: Option<f64>,
     /// Warm-up rounds of each session, which are not counted
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    #[arg(long, default_value_t = 1, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     warm_up: u32,
     /// Sets of fresh processes that share the rounds [default: six or more]
     ///
@@ -90,15 +102,15 @@ pub(crate) struct MeasureArgs {
     /// Minimum number of sessions
     ///
     /// Before, neither a decision nor --time ends the run.
-    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     min_sessions: Option<u32>,
     /// Maximum number of sessions
     ///
     /// Of a run that ends when all is decided.
-    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
+    #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     seed: Option<u64>,
     /// The data in the page cache: warm, cold or as-is
     ///
@@ -106,13 +118,13 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
     cache: CacheChoice,
     /// Time after which a sample and its method are killed [default: none]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = humantime::parse_duration)]
     sample_limit: Option<Duration>,
     /// Samples of each method in which events are counted; 0: none
     ///
     /// System calls and other events are counted after all other samples, in at most as many, and
     /// in two where these agree.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    #[arg(long, value_name = "N", default_value_t = 5, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process
     ///
@@ -120,9 +132,9 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     fresh: bool,
     /// Write a timeline of one more round, for ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json", value_parser = path())]
+    #[arg(long, value_name = "FILE.json", hide_short_help = true, value_parser = path())]
     trace: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "The run and its data")]
     keep: KeepArgs,
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn readable<T>(
 
 /// A line on standard error. Names of the user, of files and of programs are in it.
 pub(crate) fn note(text: &str) -> io::Result<()> {
-    writeln!(console::stderr(), "bytelab: {}", escape_controls(text))
+    console::message(&format!("bytelab: {}", escape_controls(text)))
 }
 
 pub(crate) fn warn_if_unoptimised() {

@@ -115,7 +115,8 @@ pub(crate) fn print(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// The id of the run; `latest` is the newest
+    /// The run: its id, its label, or `latest`, the newest
+    #[arg(default_value = store::LATEST)]
     id: String,
     #[command(flatten)]
     output: OutputArgs,

@@ -10,7 +10,7 @@ use clap::Args;
 use model::run::Run;
 use report::fleet;
 use store::Store;
-use tools::atomic_file;
+use tools::atomic_file::{self, AtomicFile};
 
 use super::comparing::{GroupBy, RunGroups, path_params};
 use super::{Context, load_run, note, path};
@@ -18,8 +18,9 @@ use crate::console;
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Stored runs of one experiment; several runs are drawn in the same charts
-    #[arg(required_unless_present = "by", value_name = "ID")]
+    /// Stored runs of one experiment, each by its id or its label; several runs are drawn in the
+    /// same charts
+    #[arg(default_value = store::LATEST, value_name = "ID")]
     ids: Vec<String>,
     /// Draw what all runs of an experiment say, by groups of runs, as `compare --by` does
     #[arg(long, value_enum, conflicts_with_all = ["ids", "metric"])]
@@ -30,8 +31,9 @@ pub(crate) struct ReportArgs {
     /// With --by, compare although cache states or sampling methods differ
     #[arg(long, requires = "by")]
     despite_differences: bool,
-    /// Write one HTML file that works without a network (`-`: to standard output)
-    #[arg(short, long, value_name = "FILE.html", required_unless_present = "svg", value_parser = path())]
+    /// Write one HTML file that works without a network (`-`: to standard output) [default: a new
+    /// file in the current directory, whose name is printed; none with --svg]
+    #[arg(short, long, value_name = "FILE.html", value_parser = path())]
     output: Option<PathBuf>,
     /// Write the charts as SVG files, for papers; the directory is created if it does not exist
     #[arg(long, value_name = "DIR", value_parser = path())]
@@ -47,9 +49,7 @@ pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
     }
     let shown = load(&args.ids, context.open_store()?.as_mut())?;
     let path_params = path_params(&context.experiments.experiments, &shown[0].0.experiment);
-    if let Some(path) = &args.output {
-        write_page(path, &report::html(&shown, &path_params))?;
-    }
+    write_page(args, &name(&shown), || report::html(&shown, &path_params))?;
     if let Some(dir) = &args.svg {
         let files = report::svg(&shown, &args.metric);
         if files.is_empty() {
@@ -69,9 +69,7 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
     let report = grouped.report();
     let points = report.fleet.points.iter();
     let figures: Vec<String> = points.map(|point| fleet::figure(&report, point)).collect();
-    if let Some(path) = &args.output {
-        write_page(path, &fleet::page(&report, &figures))?;
-    }
+    write_page(args, &format!("bytelab-by-{}", report.by), || fleet::page(&report, &figures))?;
     if let Some(dir) = &args.svg {
         let named = |(at, svg): (usize, String)| (format!("{}-{}.svg", report.by, at + 1), svg);
         let files: Vec<(String, String)> = figures.into_iter().enumerate().map(named).collect();
@@ -80,11 +78,49 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_page(path: &Path, html: &str) -> Result<()> {
-    if path.as_os_str() == "-" {
-        return Ok(console::stdout().write_all(html.as_bytes())?);
+/// Writes the page into the file that is named. Where neither a file nor charts are named, it
+/// writes a new file of this name, and prints it.
+fn write_page(args: &ReportArgs, name: &str, html: impl FnOnce() -> String) -> Result<()> {
+    match &args.output {
+        Some(path) if path.as_os_str() == "-" => {
+            console::stdout().write_all(html().as_bytes())?;
+        }
+        Some(path) => {
+            write(path, &html()).with_context(|| format!("-o {}", path.display()))?;
+        }
+        None if args.svg.is_some() => {}
+        None => writeln!(console::stdout(), "{}", write_new(name, &html())?)?,
     }
-    write(path, html).with_context(|| format!("-o {}", path.display()))
+    Ok(())
+}
+
+/// More runs are counted in the name of a file.
+const NAMED_MAX: usize = 3;
+
+fn name(shown: &[(Run, Analysis)]) -> String {
+    let ids: Vec<&str> = shown.iter().take(NAMED_MAX).map(|(run, _)| run.id.as_str()).collect();
+    let more = match shown.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        n => format!("-and-{n}-more"),
+    };
+    format!("bytelab-run-{}{more}", ids.join("-"))
+}
+
+/// Writes a file into the current directory whose name no other file has, and returns the name.
+fn write_new(name: &str, text: &str) -> Result<String> {
+    let mut path = format!("{name}.html");
+    let mut n = 1;
+    loop {
+        let is_free = Path::new(&path).symlink_metadata().is_err();
+        let file = is_free.then(|| AtomicFile::create_new(Path::new(&path))).transpose();
+        if let Some(file) = file.with_context(|| path.clone())?.flatten() {
+            file.file().write_all(text.as_bytes()).with_context(|| path.clone())?;
+            file.finish().with_context(|| path.clone())?;
+            return Ok(path);
+        }
+        n += 1;
+        path = format!("{name}-{n}.html");
+    }
 }
 
 fn load(ids: &[String], store: &mut dyn Store) -> Result<Vec<(Run, Analysis)>> {
@@ -116,7 +152,10 @@ fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
     }
-    let files = if files.len() == 1 { "file".to_owned() } else { format!("{} files", files.len()) };
+    let files = match files.len() {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
     note(&format!("{files} in {}", dir.display()))?;
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) enum RunArgs {
 
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// Continue a run that was stopped or killed
+    /// Continue a run that was stopped or killed: its id, its label, or `latest`
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     #[command(flatten)]

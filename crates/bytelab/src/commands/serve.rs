@@ -34,6 +34,7 @@ use tokio::time::{sleep, timeout};
 
 use super::comparing::{metric_named, path_params};
 use super::exit;
+use super::history::{ParamsByExperiment, lines, params};
 use super::report::ensure_same_experiment;
 use super::{Context, load_run};
 use crate::console;
@@ -216,8 +217,8 @@ fn is_of_this_machine(request: &Request<Incoming>) -> bool {
 
 // Which page an address names, and the runs that it needs.
 
-/// Rows of a page of the list.
-const ROWS: usize = 200;
+/// Rows of a page of the list, for each of which a run is analysed.
+const ROWS: usize = 50;
 /// Runs that are drawn together: the page has all their samples.
 const SHOWN_MAX: usize = 20;
 /// Runs of a history, the newest ones.
@@ -231,6 +232,7 @@ struct PageContext {
     store: Option<OsString>,
     /// The params of each experiment in which two sides may differ.
     path_params: BTreeMap<String, Vec<&'static str>>,
+    params: ParamsByExperiment,
 }
 
 struct PageResponse {
@@ -270,7 +272,8 @@ impl PageContext {
     fn new(context: &Context) -> PageContext {
         let all = &context.experiments.experiments;
         let known = all.iter().map(|known| (known.name.to_owned(), path_params(all, known.name)));
-        PageContext { store: context.store.clone(), path_params: known.collect() }
+        let (store, path_params) = (context.store.clone(), known.collect());
+        PageContext { store, path_params, params: params(all) }
     }
 
     /// The answer to a request of this path with this query.
@@ -303,12 +306,14 @@ impl PageContext {
 
     fn list(&self, query: &UrlQuery) -> PageResult {
         let filter = filter(query);
-        let mut listed = newest_first(self.open()?.as_mut(), &filter)?;
+        let mut store = self.open()?;
+        let mut listed = newest_first(store.as_mut(), &filter)?;
         let page: usize = one(query, "page").parse().unwrap_or(0);
         let total = listed.len();
         let first = page.saturating_mul(ROWS).min(total);
         let runs: Vec<Listed> = listed.drain(first..total.min(first + ROWS)).collect();
         let has_older = first + runs.len() < total;
+        let (runs, _) = lines(runs, store.as_mut(), &self.params);
         let list = RunList { runs: &runs, first, total, page, has_older, filter: &filter };
         Ok(PageResponse::page(served::runs(&list)))
     }

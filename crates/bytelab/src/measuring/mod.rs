@@ -8,7 +8,6 @@ mod run_lock;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use analysis::stats::LOOKS;
@@ -58,7 +57,9 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Measu
     if request.methods.is_empty() && request.languages.is_empty() {
         let methods = experiment.methods.iter().filter(|method| competes(method));
         if let Some(left_out) = workers::left_out(methods) {
-            writeln!(console::stderr(), "bytelab: {left_out}")?;
+            let name = experiment.name;
+            let text = format!("{left_out}; `bytelab list {name}` says what to install");
+            console::message(&format!("bytelab: {text}"))?;
         }
     }
     let mut notes = leave_out(experiment, &mut methods, &points, request)?;
@@ -186,8 +187,8 @@ pub(crate) fn dry_run(
     store: Option<LocalStore>,
 ) -> Result<String> {
     let (job, new) = chosen(experiments, request)?;
-    let mut text = at_most(&job, &new.plan) + "\n";
     let cells = cells(&job, &new);
+    let mut text = at_most(&job, &new.plan, cells.len()) + "\n";
     match store.map(|store| past(store, &job, &cells)).transpose()?.flatten() {
         Some((run, rounds)) => estimate(&mut text, &run, &new.plan, &rounds, cells.len())?,
         None => writeln!(

@@ -15,6 +15,7 @@ use measure::experiment::Data;
 use measure::launch::{HOOK, Orphans, Stop};
 use measure::timeline::{Timeline, trace};
 use measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
+use model::numbers;
 use model::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use serde_json::Value;
 use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
@@ -69,7 +70,12 @@ impl MethodFailed {
 
 impl fmt::Display for MethodFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.method, self.status.reason().unwrap_or_default())
+        let reason = self.status.reason().unwrap_or_default();
+        // It may begin with the name of the program.
+        match reason.strip_prefix(&*self.method) {
+            Some(rest) if rest.starts_with(' ') => f.write_str(reason),
+            _ => write!(f, "{}: {reason}", self.method),
+        }
     }
 }
 
@@ -92,7 +98,8 @@ pub(super) fn record(
     }
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
-    let _ = writeln!(console::stderr(), "bytelab: {}", at_most(&job, &run.plan));
+    let text = at_most(&job, &run.plan, run.cells.len());
+    let _ = console::message(&format!("bytelab: {text}"));
     let before = run.environment.facts.get(TOOK).and_then(Value::as_u64);
     let mut recorder = Recorder {
         store,
@@ -153,11 +160,13 @@ fn take_over(run: &mut Run, store: Option<&mut LocalStore>) -> Result<()> {
 
 /// Describes what is measured and the time limit. The duration of a round is known only after the
 /// first rounds.
-pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan) -> String {
-    let methods = match job.methods.len() {
-        1 => "1 method".to_owned(),
-        n => format!("{n} methods"),
+pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan, cells: usize) -> String {
+    // What `numbers` has many of are the rows of its table.
+    let (n, noun) = match job.experiment.name {
+        numbers::EXPERIMENT => (cells, "row"),
+        _ => (job.methods.len(), "method"),
     };
+    let methods = format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
     let experiment = job.experiment.name;
     if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {

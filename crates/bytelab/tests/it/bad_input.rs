@@ -1,6 +1,6 @@
 //! Wrong input gives one clear line or a failed cell; no panic, no hang, no lost sample.
 
-use crate::program::{World, cell, files_below};
+use crate::program::{Ran, World, cell, files_below};
 
 fn refused(args: &[&str], expected: &str) {
     World::new().refused(args, expected);
@@ -58,6 +58,34 @@ fn a_run_names_an_experiment_or_the_run_that_goes_on_and_not_both() {
     refused(&["run", "--json"], expected);
     refused(&["run", "--resume", "1", "reading"], expected);
     refused(&["run", "--resume", "1", "published:urlsession"], expected);
+}
+
+#[test]
+fn a_command_without_quotes_is_shown_with_them() {
+    let tip = "tip: to measure a command, quote it: bytelab \"gzip -c 'x y'\"";
+    refused(&["gzip", "-c", "x y"], tip);
+    refused(&["sort", "x"], "tip: to measure a command, quote it: bytelab 'sort x'");
+    refused(&["gzip"], "tip: to measure a command: bytelab bench gzip");
+    refused(&["lines.toml"], "tip: to measure an experiment in a file: bytelab run lines.toml");
+    let near = World::new().refused(&["histroy", "--json"], "'history'");
+    assert!(!near.stderr.contains("quote"), "{}", near.stderr);
+}
+
+#[test]
+fn a_file_that_is_nearly_another_is_named() {
+    let world = World::new();
+    world.write("lines.toml", "");
+    for (typed, expected) in [
+        ("lines.tml", "tip: there is a file lines.toml: bytelab run lines.toml"),
+        ("linse.toml", "linse.toml does not exist; did you mean lines.toml?"),
+        ("./lines", "./lines does not exist; did you mean ./lines.toml?"),
+        ("zzz", "tip: `bytelab list` shows the experiments; the name of a file ends with .toml"),
+    ] {
+        let mut command = world.command(&["run", typed]);
+        let ran = Ran::new(command.current_dir(world.dir.path()).output().unwrap());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{typed}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{typed}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -115,6 +115,7 @@ fn what_cannot_be_built_is_said_and_removed() {
             "--build of v1: /bin/sh ended with exit status 1; stderr of /bin/sh: why",
         ),
         (&["--rev", "v1", "tool"], "--rev: no command has a program with a relative path"),
+        (&["--rev", "v1", "sh -e tool 1"], "as in \"sh -e {tree}/tool 1\""),
         (&["--rev", "v1", "-L", "rev", "a", "./tool {rev}"], "--rev gives the parameters rev and"),
         (&["--build", "true", "./tool"], "--rev <A,B,…>"),
         (&["--rev", "v1", "--toml", "./tool"], "cannot be used with"),

@@ -115,7 +115,9 @@ fn a_dry_run_measures_nothing_and_says_when_too_little_is_known() {
 fn baselines_are_named_listed_and_deleted() {
     let world = World::new();
     world.refused(&["baseline", "set", "main", "1"], "no run \"1\"");
-    world.refused(&["check", "--baseline", "main", "--allow", "wall=5%"], "no baseline \"main\"");
+    let none = "no baseline \"main\" (`bytelab baseline list` shows all); ";
+    let refused = world.refused(&["check", "--baseline", "main", "--allow", "wall=5%"], none);
+    assert!(refused.stderr.contains("no run \"main\""), "{}", refused.stderr);
     world.refused(&["check", "--baseline", "7", "--allow", "wall=5%"], "no run \"7\"");
     world.refused(&["check", "--baseline", "7", "--allow", "speed=5%"], "there is no metric speed");
     world.refused(

@@ -34,10 +34,14 @@ fn a_damaged_run_is_refused_in_one_line_and_the_others_are_shown() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{args:?}: {}", ran.stderr);
     }
-    for args in [&["show", "1"][..], &["export", "3", "--format", "json"], &["history"]] {
+    for args in [&["show", "1"][..], &["export", "3", "--format", "json"]] {
         let ran = run(args);
         assert_eq!((ran.code, &*ran.stderr), (0, ""), "{args:?}");
     }
+    let listed = run(&["history"]);
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    assert!(listed.stderr.contains("runs that cannot be read: 1; "), "{}", listed.stderr);
+    assert!(listed.stdout.contains("cannot be read"), "{}", listed.stdout);
     let plotted = run(&["history", "--plot", "nothing", "--metric", "user_ns", "--json"]);
     assert_eq!(plotted.code, 0, "{}", plotted.stderr);
     assert!(plotted.stderr.contains(expected), "{}", plotted.stderr);

@@ -53,6 +53,59 @@ fn short_help_fits_on_a_screen_and_long_help_has_all() {
     }
 }
 
+/// The names that the help lists.
+fn listed(world: &World) -> Vec<String> {
+    below(world, &[]).concat()
+}
+
+#[test]
+fn the_list_begins_with_bench_and_ends_with_the_tools() {
+    let all = listed(&World::new());
+    assert_eq!(all[..2], ["bench", "run"], "{all:?}");
+    assert_eq!(all[all.len() - 3..], ["cat", "sample", "fleece"], "{all:?}");
+}
+
+#[test]
+fn what_this_build_lacks_is_not_listed() {
+    let all = listed(&World::new());
+    for name in ["push", "pull"] {
+        let is_listed = all.iter().any(|known| known == name);
+        assert_eq!(is_listed, cfg!(feature = "postgres"), "{name}: {all:?}");
+    }
+}
+
+#[test]
+fn without_arguments_there_are_examples() {
+    let world = World::new();
+    // A store that is set is no argument.
+    let store = world.path("runs.sqlite");
+    let output = world.command(&[]).env("BYTELAB_STORE", &store).output().unwrap();
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("  bytelab ")).count(), 3, "{shown}");
+    assert!(world.run(&["--help"]).stdout.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "));
+    assert!(!store.exists());
+}
+
+#[test]
+fn help_is_short_unless_all_of_it_is_wanted() {
+    let world = World::new();
+    let bench = world.run(&["bench", "-h"]).stdout;
+    let flags = bench.lines().filter(|line| line.trim_start().starts_with('-')).count();
+    assert!(flags < 36, "{flags}: {bench}");
+    for heading in ["Runs:", "Commands:", "Before and after:", "Parameters:", "Results:"] {
+        assert!(bench.lines().any(|line| line == heading), "{heading} {bench}");
+    }
+    let reading = world.run(&["run", "reading", "--help"]).stdout;
+    assert!(reading.lines().count() < 320, "{}: {reading}", reading.lines().count());
+    assert!(reading.starts_with("What is the fastest way"), "{reading}");
+    for heading in ["Methods:", "Measuring:", "The run and its data:", "Output:"] {
+        assert!(reading.lines().any(|line| line == heading), "{heading} {reading}");
+    }
+    let readme = world.run(&["list", "reading", "--readme"]).stdout;
+    assert!(readme.starts_with("# reading\n") && readme.contains("\n## What is timed\n"));
+}
+
 #[test]
 fn an_error_shows_the_whole_usage() {
     let world = World::new();
@@ -60,7 +113,7 @@ fn an_error_shows_the_whole_usage() {
         (&["run", "reading", "--size", "1MiB", "--nonsense"][..], "run reading [OPTIONS]"),
         (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS]"),
         (&["bench", "-w", "1", "--nonsense"], "bench [OPTIONS] [COMMAND]... [-- <WORD>...]"),
-        (&["export", "1", "--nonsense"], "export [OPTIONS] <ID>"),
+        (&["export", "1", "--nonsense"], "export [OPTIONS] [ID]"),
         (&["baseline", "set", "--nonsense"], "baseline set [OPTIONS] <NAME> <ID>"),
         (&["fleece", "dump", "--nonsense"], "fleece dump [OPTIONS] [FILE]"),
         (&["label", "x"], "label [OPTIONS] <ID> <TEXT>"),

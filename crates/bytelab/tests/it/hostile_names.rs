@@ -72,7 +72,7 @@ compare --label @ --machine @
 check @.toml --against @.toml --allow wall=5%
 check @.toml --against old=@,new=@ --allow wall=5%
 check reading --against @ --allow wall=5%
-check --baseline @ --allow wall=5%
+check --baseline @@ --allow wall=5%
 check --baseline 1 --allow @
 baseline set @ 1
 baseline list
@@ -84,7 +84,7 @@ report 1 --svg svg --metric @
 import @.json
 import @.data
 import @
-export @ --format csv
+export @@ --format csv
 export 1 --format @
 export 1 --format csv -o @/x
 completions @

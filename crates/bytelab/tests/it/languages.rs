@@ -328,6 +328,7 @@ fn what_is_not_installed_is_left_out_by_default_and_skipped_where_it_is_named() 
     let (_, json, stderr) = run(&[]);
     assert!(cells(&json).all(|cell| cell["language"] != "go"), "{json}");
     assert!(stderr.contains("left out, as not installed here: c, cpp, go, java"), "{stderr}");
+    assert!(stderr.contains("; `bytelab list reading` says what to install"), "{stderr}");
     let (code, json, _) = run(&["--language", "go,java"]);
     assert_eq!(code, 1);
     for (method, install) in [("go-read", "install Go"), ("java-file-channel", "install a JDK")] {

@@ -1,7 +1,7 @@
 //! `bytelab report` and `show --plot`: complete files, and clear messages if there can be none.
 
 use crate::export::stored;
-use crate::program::World;
+use crate::program::{Ran, World};
 
 #[test]
 fn a_report_is_one_file_and_replaces_the_one_before() {
@@ -18,6 +18,29 @@ fn a_report_is_one_file_and_replaces_the_one_before() {
         std::fs::read_dir(world.dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-")), "{left:?}");
     assert_eq!(world.run(&["report", &id, "-o", "-"]).stdout, page);
+}
+
+#[test]
+fn without_a_name_a_report_is_a_new_file_whose_name_is_printed() {
+    let world = World::new();
+    let id = stored(&world, &[]);
+    let page = world.run(&["report", &id, "-o", "-"]).stdout;
+    let run = |args: &[&str]| {
+        let mut command = world.command(&[&["report"], args].concat());
+        let ran = Ran::new(command.current_dir(world.dir.path()).output().unwrap());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        ran.stdout
+    };
+    std::fs::create_dir(world.path("bytelab-run-1-2.html")).unwrap();
+    assert_eq!(run(&[]), "bytelab-run-1.html\n");
+    std::fs::write(world.path("bytelab-run-1.html"), "mine").unwrap();
+    assert_eq!(run(&[&id]), "bytelab-run-1-3.html\n");
+    let read = |name: &str| std::fs::read_to_string(world.path(name)).unwrap();
+    assert_eq!(read("bytelab-run-1.html"), "mine", "no file is replaced");
+    assert_eq!(read("bytelab-run-1-3.html"), page);
+    let left = std::fs::read_dir(world.dir.path()).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".bytelab-")), "{left:?}");
 }
 
 #[test]
@@ -43,7 +66,6 @@ fn a_report_that_cannot_be_made_is_refused_in_one_line() {
     for (args, word) in [
         (&["report", "77", "-o", out][..], "77"),
         (&["report", &id, &id, "-o", out], "named twice"),
-        (&["report", &id], "--output"),
         (&["report", &id, "-o", dir], "is a directory"),
         (&["report", &id, "-o", &missing], "no/such/dir"),
     ] {

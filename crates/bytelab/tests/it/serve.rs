@@ -95,6 +95,10 @@ fn runs_are_listed_filtered_shown_compared_and_drawn_over_time() {
     {
         assert!(list.contains(part), "{part}: {list}");
     }
+    let measured = "reading counting=0 rounds=2 size=4Ki: read, mmap";
+    for part in ["<th scope=\"col\">fastest</th>", measured, "&lt;b&gt;sleep", "600 ms"] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
     let filtered = server.page("/?experiment=hyperfine&label=th*&machine=");
     assert!(filtered.contains("/run/3\"") && !filtered.contains("/run/1\""), "{filtered}");
     assert!(server.page("/?page=7").contains("No run matches"));

@@ -24,6 +24,31 @@ fn a_run_can_be_listed_shown_and_deleted() {
 }
 
 #[test]
+fn the_list_says_what_was_measured() {
+    let world = World::new();
+    world.reading(&["--method", "read,mmap", "--label", "mine"]);
+    let commands = ["bench", "-r", "2", "-n", "echo a", "true a", "true b", "--counting", "0"];
+    assert_eq!(world.run(&commands).code, 0);
+    assert_eq!(world.run(&["bench", "-r", "2", "true c"]).code, 0);
+    let wide = world.command(&["history"]).env("COLUMNS", "200").output().unwrap();
+    let wide = String::from_utf8(wide.stdout).unwrap();
+    let lines: Vec<&str> = wide.lines().collect();
+    assert_eq!(lines.len(), 4, "{wide}");
+    for (line, parts) in lines.iter().zip([
+        &["id ", " measured ", " took ", " fastest"][..],
+        &["1 ", " mine ", " reading rounds=3 size=64Ki: read, mmap "],
+        &["2 ", " echo a, true b "],
+        &["3 ", " true c ", "s"],
+    ]) {
+        assert!(parts.iter().all(|part| line.contains(part)), "{parts:?}: {line}");
+    }
+    let narrow = world.run(&["history"]).stdout;
+    assert!(narrow.lines().all(|line| line.chars().count() < 80), "{narrow}");
+    let newest = world.run(&["history", "--limit", "1"]).stdout;
+    assert!(newest.contains("true c") && !newest.contains("reading"), "{newest}");
+}
+
+#[test]
 fn a_damaged_store_is_reported_and_left_as_it_is() {
     let world = World::new();
     let store = world.path("store.sqlite");
@@ -141,6 +166,48 @@ fn latest_stands_wherever_an_id_may_stand() {
     assert!(same.code == 2 && same.stderr.contains("run 2 is on both sides"), "{}", same.stderr);
     let empty = World::new().run(&["delete", "latest"]);
     assert!(empty.stderr.contains("the store is empty"), "{}", empty.stderr);
+}
+
+#[test]
+fn a_label_stands_wherever_an_id_may_stand() {
+    let world = world_of_three();
+    for (id, label) in [("1", "before-zstd"), ("2", "new"), ("3", "new")] {
+        assert_eq!(world.run(&["label", id, label]).code, 0);
+    }
+    for args in [
+        &["show", "before-zstd"][..],
+        &["export", "before-zstd", "--format", "csv"],
+        &["report", "before-zstd", "-o", "report.html"],
+        &["compare", "before-zstd", "2", "--despite-differences"],
+        &["compare", "2,before-zstd", "3", "--despite-differences"],
+        &["baseline", "set", "other", "before-zstd"],
+        &["check", "--baseline", "before-zstd", "--allow", "wall=5%", "--dry-run"],
+        &["label", "before-zstd", "old"],
+    ] {
+        let mut command = world.command(args);
+        let ran = command.current_dir(world.dir.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{args:?}: {stderr}");
+    }
+    assert_eq!(world.run(&["show", "old"]).stdout, world.run(&["show", "1"]).stdout);
+    // A command that deletes must not guess.
+    for args in [&["delete", "new"][..], &["show", "new"], &["compare", "new", "1"]] {
+        world.refused(args, "2 runs have the label \"new\": name one by its id: 3, 2");
+    }
+    assert_eq!(ids(&world), ["1", "2", "3"]);
+    world.refused(&["show", "before"], "no run \"before\"");
+}
+
+#[test]
+fn without_an_id_the_latest_run_is_shown_and_exported() {
+    let world = world_of_three();
+    for args in [&["show"][..], &["show", "--json"], &["export", "--format", "csv"]] {
+        let (command, flags) = args.split_first().unwrap();
+        let latest = world.run(&[&[*command, "latest"][..], flags].concat());
+        assert_eq!(latest.code, 0, "{args:?}: {}", latest.stderr);
+        assert_eq!(world.run(args).stdout, latest.stdout, "{args:?}");
+    }
+    World::new().refused(&["show"], "the store is empty");
 }
 
 #[test]

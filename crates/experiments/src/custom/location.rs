@@ -42,6 +42,22 @@ pub(super) fn line_of(text: &[u8], offset: usize) -> usize {
     text[..offset].split(|byte| *byte == b'\n').count()
 }
 
+/// Where the table that contains this offset starts; above all tables, where its line does.
+pub(super) fn start_of_table(text: &str, offset: usize) -> usize {
+    let (mut table, mut line, mut next) = (None, 0, 0);
+    for whole in text.split_inclusive('\n') {
+        if next > offset {
+            break;
+        }
+        line = next;
+        if whole.trim_start().starts_with('[') {
+            table = Some(line);
+        }
+        next += whole.len();
+    }
+    table.unwrap_or(line)
+}
+
 /// Rewords the parser's message, and adds what was probably meant.
 fn reworded(message: &str) -> String {
     let one_line: Vec<&str> =
@@ -140,6 +156,21 @@ mod tests {
         check("1", "f:1: name: wrong");
         check("'a'", "f:3: method[1].name: wrong");
         check("2 ]", "f:7: method[2].command[2]: wrong");
+    }
+
+    #[test]
+    fn a_table_starts_at_its_name() {
+        let text = "name = 1\ndir = 2\n[plan]\nrounds = 3\n  [[method]]\nname = 4\n";
+        let check = |found: &str, expected: &str| {
+            let start = start_of_table(text, text.find(found).unwrap());
+            assert!(text[start..].starts_with(expected), "{found}: {}", &text[start..]);
+        };
+        check("name = 1", "name = 1");
+        check("2", "dir");
+        check("[plan]", "[plan]");
+        check("3", "[plan]");
+        check("4", "  [[method]]");
+        assert_eq!(start_of_table("", 0), 0);
     }
 
     #[test]

@@ -112,14 +112,38 @@ fn declared(
     text: String,
     taken: &ReservedNames<'_>,
 ) -> Result<LoadedExperiment> {
-    let understood = toml::from_str(&text)
-        .map_err(|error| location::Mistake::from_toml(&error))
-        .and_then(|file| check::check(file, file_origin, taken));
+    let understood = content(&text).and_then(|file| check::check(file, file_origin, taken));
     let checked = understood.map_err(|mistake| anyhow!(mistake.located(name, &text)))?;
     let file = file_origin.file.clone();
     let Checked { experiment, thresholds, primary_metrics, view, defaults } = checked;
     let definition = Definition { file, text, thresholds, primary_metrics, view };
     Ok(LoadedExperiment { experiment, definition, defaults })
+}
+
+/// The content of the text. Its tables are read in the order of their names: of several mistakes,
+/// the first one in the text is reported.
+fn content(text: &str) -> Result<file::File, location::Mistake> {
+    let mut first = match toml::from_str(text) {
+        Ok(file) => return Ok(file),
+        Err(error) => error,
+    };
+    while let Some(earlier) = earlier(text, &first) {
+        first = earlier;
+    }
+    Err(location::Mistake::from_toml(&first))
+}
+
+/// What is a method in any file, so that a part of one has some.
+const ANY_METHOD: &str = "\n[[method]]\nname = \"-\"\ncommand = \"-\"\n";
+
+/// The mistake above the table of this one; or above its line, if no table is above it.
+fn earlier(text: &str, error: &toml::de::Error) -> Option<toml::de::Error> {
+    let end = location::start_of_table(text, error.span()?.start);
+    let above = text.get(..end)?;
+    // What ends within a list or a text is not read.
+    toml::from_str::<toml::Table>(above).ok()?;
+    let error = toml::from_str::<file::File>(&format!("{above}{ANY_METHOD}")).err()?;
+    error.span().is_some_and(|span| span.start < end).then_some(error)
 }
 
 fn read(path: &Path) -> Result<String> {

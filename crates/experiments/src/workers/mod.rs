@@ -121,11 +121,7 @@ pub fn left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Option<String>
     let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
     let missing: Vec<&str> = missing.map(|language| language.name).collect();
     (!missing.is_empty()).then(|| {
-        format!(
-            "left out, as not installed here: {}; `bytelab list` with the experiment tells what to \
-            install",
-            missing.join(", ")
-        )
+        format!("left out, as not installed here: {}", missing.join(", "))
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
+use measure::clock::now_ns;
 use measure::experiment::{Execution, Method};
 use measure::launch::{self, RunError, Stop};
 
@@ -161,14 +162,21 @@ impl Toolchain {
         }
         let is_first =
             self.build_directory == BuildDirectory::Fresh || !Path::new(&built.run[0]).exists();
-        if is_first && !self.build.is_empty() {
-            print_progress(&format!("building workers/{name} with {} (once)", built.version))?;
+        let is_shown = is_first && !self.build.is_empty();
+        let duration = LastDuration::of_worker(dir, name);
+        if is_shown {
+            let (version, last) = (&built.version, duration.described());
+            print_progress(&format!("building workers/{name} with {version} (once{last})"))?;
         }
+        let start_ns = now_ns();
         let made = match self.build_directory {
             BuildDirectory::Kept => self.build_in(&src, &out, tools, stop),
             BuildDirectory::Fresh => self.build_fresh(dir, &out, tools, stop),
-        };
-        Ok(made?.map(|()| built))
+        }?;
+        if is_shown && made.is_ok() {
+            duration.keep(now_ns() - start_ns);
+        }
+        Ok(made.map(|()| built))
     }
 
     fn build_fresh(
@@ -244,6 +252,27 @@ impl Toolchain {
             (&tool.program, &tool.version).hash(&mut digest);
         }
         digest.finish()
+    }
+}
+
+/// The file that says how long a worker was built the last time, whatever its version was.
+struct LastDuration(PathBuf);
+
+impl LastDuration {
+    fn of_worker(dir: &Path, name: &str) -> LastDuration {
+        LastDuration(dir.join(format!("took-{}", name.replace('/', "-"))))
+    }
+
+    /// `, 240 s the last time`; empty if it is not known.
+    fn described(&self) -> String {
+        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        let seconds: Option<u64> = text.trim().parse().ok();
+        seconds.map(|seconds| format!(", {seconds} s the last time")).unwrap_or_default()
+    }
+
+    /// Without it the next build only says less.
+    fn keep(&self, took_ns: u64) {
+        let _ = fs::write(&self.0, took_ns.div_ceil(1_000_000_000).to_string());
     }
 }
 
@@ -481,6 +510,19 @@ mod tests {
             version
         });
         assert_eq!(found.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn a_build_says_how_long_the_last_one_took() {
+        let dir = tempfile::tempdir().unwrap();
+        let duration = LastDuration::of_worker(dir.path(), "a/b");
+        assert_eq!(duration.described(), "");
+        duration.keep(239_100_000_000);
+        let again = LastDuration::of_worker(dir.path(), "a/b");
+        assert_eq!(again.described(), ", 240 s the last time");
+        assert_eq!(LastDuration::of_worker(dir.path(), "a").described(), "");
+        fs::write(&again.0, "soon").unwrap();
+        assert_eq!(again.described(), "");
     }
 
     #[test]

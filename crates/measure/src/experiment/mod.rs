@@ -18,7 +18,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// The question in one sentence.
     pub question: &'static str,
-    /// The experiment's README: its page in the documentation and its long help.
+    /// The experiment's README: its page in the documentation, and its manual page.
     pub readme: &'static str,
     pub params: Vec<Param>,
     pub methods: Vec<Method>,

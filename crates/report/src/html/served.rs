@@ -1,10 +1,9 @@
 //! The pages of `bytelab serve` besides the report: the list of runs, and a method over time. They
 //! need no script.
 
-use model::run::Listed;
-
 use super::{Html, WITHOUT_SCRIPT, head};
-use crate::views::units::count;
+use crate::views::history::HistoryLine;
+use crate::views::units::{self, count};
 use crate::views::words::minute;
 
 /// The properties that the runs of a list have in common; an empty one matches any run.
@@ -17,7 +16,7 @@ pub struct Filter {
 
 /// A page of the list of runs.
 pub struct RunList<'a> {
-    pub runs: &'a [Listed],
+    pub runs: &'a [HistoryLine],
     /// How many of the filtered runs come before these, and how many there are.
     pub first: usize,
     pub total: usize,
@@ -26,6 +25,9 @@ pub struct RunList<'a> {
     pub has_older: bool,
     pub filter: &'a Filter,
 }
+
+const HEADINGS: [&str; 9] =
+    ["run", "compare", "started", "label", "measured", "took", "fastest", "machine", "complete"];
 
 pub fn runs(list: &RunList<'_>) -> String {
     let mut html = Html(String::new());
@@ -40,13 +42,12 @@ pub fn runs(list: &RunList<'_>) -> String {
     html.element("<p class=\"facts\">", &shown, "</p>\n");
     html.raw("<form action=\"/compare\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" ");
     html.raw("aria-label=\"table\">\n<table id=\"runs\">\n<thead>\n<tr>");
-    for heading in ["run", "compare", "experiment", "label", "started", "machine", "n", "complete"]
-    {
+    for heading in HEADINGS {
         html.element("<th scope=\"col\">", heading, "</th>");
     }
     html.raw("</tr>\n</thead>\n<tbody>\n");
-    for run in list.runs {
-        row(&mut html, run);
+    for line in list.runs {
+        row(&mut html, line);
     }
     html.raw("</tbody>\n</table>\n</div>\n");
     html.raw("<p class=\"controls\"><button>Compare the chosen runs</button></p>\n</form>\n");
@@ -101,7 +102,8 @@ fn fields(filter: &Filter) -> [(&'static str, &str); 3] {
     [("experiment", experiment), ("label", label), ("machine", machine)]
 }
 
-fn row(html: &mut Html, run: &Listed) {
+fn row(html: &mut Html, line: &HistoryLine) {
+    let run = &line.run;
     html.element("<tr><th scope=\"row\"><a href=\"/run/", &run.id, "\">");
     html.element("", &run.id, "</a></th>");
     html.element("<td><input type=\"checkbox\" name=\"run\" value=\"", &run.id, "\"");
@@ -109,15 +111,13 @@ fn row(html: &mut Html, run: &Listed) {
     let machine = &run.machine;
     let fingerprint: String = machine.fingerprint.chars().take(8).collect();
     let machine = format!("{} {fingerprint}", machine.cpu_model.as_deref().unwrap_or_default());
-    for text in [
-        &run.experiment,
-        run.label.as_deref().unwrap_or_default(),
-        &minute(&run.started),
-        machine.trim(),
-    ] {
-        html.element("<td>", text, "</td>");
-    }
-    html.element("<td class=\"number\">", &run.samples.to_string(), "</td>");
+    html.element("<td>", &minute(&run.started), "</td>");
+    html.element("<td>", run.label.as_deref().unwrap_or_default(), "</td>");
+    html.element("<td>", &line.measured, "</td>");
+    let took = line.took_ns.map(|took_ns| units::ns(took_ns as f64)).unwrap_or_default();
+    html.element("<td class=\"number\">", &took, "</td>");
+    html.element("<td>", &line.fastest, "</td>");
+    html.element("<td>", machine.trim(), "</td>");
     html.element("<td>", if run.complete { "yes" } else { "no" }, "</td></tr>\n");
 }
 

@@ -11,60 +11,53 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::document::Document;
 use crate::text::PageLayout;
-use crate::views::history::{Alert, HistoryEntry, SlowdownWithChanges, differing};
+use crate::views::history::{Alert, HistoryLine, SlowdownWithChanges};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
-use crate::views::words::{cache, escape_controls, minute, shortened};
+use crate::views::words::{cache, escape_controls, fitting, minute, shortened};
 
-/// The last column of a terminal stays free.
-const LAYOUT: PageLayout = PageLayout { width: 79, colour: false };
-
-/// In the given order; fits into 80 columns. A machine or a state that all runs have is left out.
-pub fn table(runs: &[HistoryEntry]) -> String {
-    if runs.is_empty() {
-        return "no runs yet".to_owned();
-    }
-    let machine_of = |entry: &HistoryEntry| machine(&entry.run.machine);
-    let differ =
-        |of: &dyn Fn(&HistoryEntry) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
-    let flags = differing(runs);
+/// In the given order. A machine or a state that all runs have is left out.
+pub fn table(lines: &[HistoryLine], layout: &PageLayout) -> String {
+    let Some(first) = lines.first() else { return "no runs yet".to_owned() };
+    let is_named = |line: &HistoryLine| line.run.label.is_some();
+    let is_elsewhere = |line: &HistoryLine| line.run.machine != first.run.machine;
     let wrapped = |name| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(name) };
-    let all: [(TableColumn, bool); 9] = [
+    let all: [(TableColumn, bool); 8] = [
         (TableColumn::left("id"), true),
-        (wrapped("experiment"), true),
-        (wrapped("label"), runs.iter().any(|entry| entry.run.label.is_some())),
         (TableColumn::left("started (UTC)"), true),
-        (wrapped("machine"), differ(&machine_of)),
-        (wrapped("flags"), flags.iter().any(|flags| !flags.is_empty())),
-        (TableColumn::right("took"), runs.iter().any(|entry| entry.took_ns.is_some())),
-        (TableColumn::right("n"), true),
-        (TableColumn::left("complete"), runs.iter().any(|entry| !entry.run.complete)),
+        (wrapped("machine"), lines.iter().any(is_elsewhere)),
+        (wrapped("label"), lines.iter().any(is_named)),
+        (wrapped("measured"), true),
+        (TableColumn::right("took"), lines.iter().any(|line| line.took_ns.is_some())),
+        (wrapped("fastest"), lines.iter().any(|line| !line.fastest.is_empty())),
+        (TableColumn::left("complete"), lines.iter().any(|line| !line.run.complete)),
     ];
     let kept = all.each_ref().map(|(_, is_kept)| *is_kept);
     let columns = all.into_iter().enumerate().filter(|(_, (_, is_kept))| *is_kept);
     let columns =
         columns.map(|(at, (column, _))| TableColumn { gap: usize::from(at > 0), ..column });
     let mut table = Table::new(columns.collect());
-    for (entry, flags) in runs.iter().zip(&flags) {
-        let cells = row(entry, flags).into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
+    for line in lines {
+        let cells = row(line).into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
         table.row(Style::Plain, cells.map(|(cell, _)| cell));
     }
-    let mut page = Document::new(LAYOUT.width);
+    // The last column of a terminal stays free.
+    let layout = PageLayout { width: layout.width.saturating_sub(1), colour: false };
+    let mut page = Document::new(layout.width);
     page.headed(table, Style::Plain);
-    page.text(&LAYOUT).trim_end().to_owned()
+    page.text(&layout).trim_end().to_owned()
 }
 
-fn row(entry: &HistoryEntry, flags: &str) -> [String; 9] {
-    let run = &entry.run;
+fn row(line: &HistoryLine) -> [String; 8] {
+    let run = &line.run;
     [
         run.id.clone(),
-        limited(&run.experiment),
-        limited(run.label.as_deref().unwrap_or("")),
-        limited(&minute_without_zone(&run.started)),
-        limited(&machine(&run.machine)),
-        limited(flags),
-        entry.took_ns.map(|took_ns| units::ns(took_ns as f64)).unwrap_or_default(),
-        run.samples.to_string(),
+        limited(&minute_without_zone(&run.started), SHORT),
+        limited(&machine(&run.machine), SHORT),
+        limited(run.label.as_deref().unwrap_or(""), SHORT),
+        limited(&line.measured, LONG),
+        line.took_ns.map(|took_ns| units::ns(took_ns as f64)).unwrap_or_default(),
+        limited(&line.fastest, LONG),
         if run.complete { "yes" } else { "no" }.to_owned(),
     ]
 }
@@ -86,16 +79,16 @@ fn machine(machine: &Machine) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The maximum width of the cells of a list of runs.
+const SHORT: usize = 60;
+const LONG: usize = 130;
+
 /// Texts come from stores that other people may have created: no text may control the terminal or
 /// fill it.
-fn limited(text: &str) -> String {
-    const LIMIT: usize = 60;
+fn limited(text: &str, width: usize) -> String {
     let text = escape_controls(text);
-    let mut shown: String = text.chars().take(LIMIT).collect();
-    if text.chars().nth(LIMIT).is_some() {
-        shown.push('…');
-    }
-    shown
+    let shown = fitting(text.chars(), width);
+    if shown.len() < text.len() { shown + "…" } else { shown }
 }
 
 /// One method at each commit: a line for each, with the runs in which it was measured.
@@ -409,15 +402,14 @@ fn value(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use model::run::Listed;
 
     use super::*;
     use crate::json::history::runs as json;
+    use crate::views::history::HistoryEntry;
 
-    fn run(id: &str, label: Option<&str>, cpu: Option<&str>) -> HistoryEntry {
-        let run = Listed {
+    fn listed(id: &str, label: Option<&str>, cpu: Option<&str>) -> Listed {
+        Listed {
             id: id.to_owned(),
             uuid: String::new(),
             experiment: "reading".to_owned(),
@@ -427,76 +419,99 @@ mod tests {
                 fingerprint: "0123456789abcdef".to_owned(),
                 cpu_model: cpu.map(str::to_owned),
             },
-            complete: id == "1",
+            complete: id != "12",
             cells: 16,
             samples: 1632,
-        };
-        HistoryEntry { run, took_ns: None, flags: BTreeMap::new() }
+        }
     }
 
-    fn with(mut entry: HistoryEntry, took_ns: u64, flags: &[(&str, &str)]) -> HistoryEntry {
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        entry.took_ns = Some(took_ns);
-        entry.flags = flags.iter().map(owned).collect();
-        entry
+    fn line(run: Listed, took_ns: u64, measured: &str, fastest: &str) -> HistoryLine {
+        let (measured, fastest) = (measured.to_owned(), fastest.to_owned());
+        HistoryLine { run, took_ns: Some(took_ns), measured, fastest }
+    }
+
+    fn shown(lines: &[HistoryLine], width: usize) -> String {
+        table(lines, &PageLayout { width, colour: false })
+    }
+
+    fn two() -> [HistoryLine; 2] {
+        [
+            line(
+                listed("1", None, None),
+                600_000_000,
+                "gzip -c x, gzip -9c x",
+                "gzip -c x; the next takes 30 % more",
+            ),
+            line(
+                listed("13", Some("before"), None),
+                54_200_000_000,
+                "reading size=64Ki: read, mmap",
+                "mmap; 41 % less than read",
+            ),
+        ]
+    }
+
+    #[test]
+    fn it_says_what_was_measured_and_what_is_the_fastest() {
+        let expected = "
+id started (UTC)    label  measured                        took fastest
+1  2026-01-02 03:04        gzip -c x, gzip -9c x         600 ms gzip -c x; the next takes 30 % more
+13 2026-01-02 03:04 before reading size=64Ki: read, mmap 54.2 s mmap; 41 % less than read";
+        assert_eq!(shown(&two(), 120), expected.trim_start_matches('\n'));
     }
 
     #[test]
     fn the_table_fits_80_columns() {
-        let xeon = Some("Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz");
-        let epyc = Some("AMD EPYC 7763 64-Core Processor");
-        let runs = [run("1", None, xeon), run("12", Some("before"), epyc), run("13", None, None)];
         let expected = "
-id experiment label  started (UTC)    machine                n complete
-1  reading           2026-01-02 03:04 Xeon Platinum 8481C 1632 yes
-                                      01234567
-12 reading    before 2026-01-02 03:04 EPYC 7763 01234567  1632 no
-13 reading           2026-01-02 03:04 01234567            1632 no";
-        assert_eq!(table(&runs), expected.trim_start_matches('\n'));
+id started (UTC)    label  measured                 took fastest
+1  2026-01-02 03:04        gzip -c x, gzip -9c x  600 ms gzip -c x; the next
+                                                         takes 30 % more
+13 2026-01-02 03:04 before reading size=64Ki:     54.2 s mmap; 41 % less than
+                           read, mmap                    read";
+        assert_eq!(shown(&two(), 80), expected.trim_start_matches('\n'));
     }
 
     #[test]
-    fn it_has_the_flags_that_differ_and_the_time() {
-        let of = |size, took_ns| {
-            with(run("1", None, None), took_ns, &[("size", size), ("cache", "warm")])
-        };
-        let mut other = with(run("1", None, None), 90_000_000, &[("size", "1Gi")]);
-        other.run.experiment = "files".to_owned();
-        let runs = [of("1Mi", 54_200_000_000), of("1Gi", 7_000_000_000), other];
+    fn machines_and_states_are_there_where_they_differ() {
+        let xeon = Some("Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz");
+        let epyc = Some("AMD EPYC 7763 64-Core Processor");
+        let lines = [
+            HistoryLine::unreadable(listed("1", None, xeon)),
+            HistoryLine::unreadable(listed("12", None, epyc)),
+        ];
         let expected = "
-id experiment started (UTC)    flags      took    n
-1  reading    2026-01-02 03:04 size=1Mi 54.2 s 1632
-1  reading    2026-01-02 03:04 size=1Gi    7 s 1632
-1  files      2026-01-02 03:04           90 ms 1632";
-        assert_eq!(table(&runs), expected.trim_start_matches('\n'));
+id started (UTC)    machine                      measured fastest        complete
+1  2026-01-02 03:04 Xeon Platinum 8481C 01234567 reading  cannot be read yes
+12 2026-01-02 03:04 EPYC 7763 01234567           reading  cannot be read no";
+        assert_eq!(shown(&lines, 120), expected.trim_start_matches('\n'));
     }
 
     #[test]
     fn long_and_hostile_texts_neither_widen_it_nor_reach_the_terminal() {
         let long = "\u{1b}[2J\0\r\n".to_owned() + &"wide\u{5bbd} ".repeat(300);
-        let mut run = run("99999999", Some(&long), Some(&long));
-        run.run.experiment = "x".repeat(200);
-        run.run.started.clone_from(&long);
-        let other = with(run.clone(), 1, &[("file", &long)]);
-        let text = table(&[run, other]);
+        let mut run = listed("99999999", Some(&long), Some(&long));
+        run.started.clone_from(&long);
+        let other = line(run.clone(), 1, &long, &long);
+        let text = shown(&[line(run, 1, &"x".repeat(200), ""), other], 80);
         assert!(!text.contains(['\u{1b}', '\0', '\r']));
         for line in text.lines() {
             let wide = line.matches('\u{5bbd}').count();
             assert!(line.chars().count() + wide <= 80, "{line}");
         }
-        assert!(text.lines().count() < 40, "{text}");
+        assert!(text.lines().count() < 60, "{text}");
     }
 
     #[test]
     fn an_empty_store_says_so() {
-        assert_eq!(table(&[]), "no runs yet");
+        assert_eq!(shown(&[], 80), "no runs yet");
         assert_eq!(json(&[]).unwrap(), "[]");
     }
 
     #[test]
     fn the_json_has_the_documented_keys() {
-        let entry = with(run("7", Some("\"a\""), None), 5, &[("size", "1Mi")]);
-        let json = json(&[entry]).unwrap();
+        let run = Listed { complete: false, ..listed("7", Some("\"a\""), None) };
+        let flags = [("size".to_owned(), "1Mi".to_owned())].into();
+        let json = json(&[HistoryEntry { run, took_ns: Some(5), flags }]).unwrap();
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let expected = serde_json::json!([{
             "id": "7",

@@ -94,7 +94,7 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
 /// All published results, each with its source and its known defects, and the studies.
 pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
     let mut page = Document::new(layout.width);
-    for published in all {
+    for (at, published) in all.iter().enumerate() {
         let name = format!("{PREFIX}{}", published.name);
         page.title(&name);
         let about = format!(
@@ -103,7 +103,14 @@ pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> S
         );
         page.hanging("  ", &about);
         page.hanging("  source: ", published.source);
-        page.hanging("  known against it: ", published.caveat);
+        // The machines of one author have the same.
+        match all[..at].iter().find(|earlier| earlier.caveat == published.caveat) {
+            Some(earlier) => {
+                let text = format!("the same as of {PREFIX}{}", earlier.name);
+                page.hanging("  known against it: ", &text);
+            }
+            None => page.hanging("  known against it: ", published.caveat),
+        }
     }
     page.gap();
     page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");

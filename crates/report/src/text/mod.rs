@@ -123,6 +123,11 @@ fn code(style: Style) -> Option<&'static str> {
     }
 }
 
+/// The lines of a text, none of which is wider than this, unless a word is.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    wrapped(text, width, false)
+}
+
 /// A text on lines of this width; a word that is wider is cut only if `cuts`.
 fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
     wrap_lines(text, width, [0, 0], cuts)

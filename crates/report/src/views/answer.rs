@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use analysis::{Comparison, Doubt, Family, LeftRunning, Overall, SESSIONS_MAX, Verdict};
+use analysis::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
 use model::metric::{CPU, PEAK_RSS, unit};
 
 use super::VaryingParams;

@@ -17,6 +17,7 @@ pub fn all(store: &mut dyn Store) {
     what_is_not_there_is_an_error(store);
     a_baseline_is_a_name_for_a_run(store);
     a_label_is_changed_and_removed(store);
+    a_label_names_its_only_run(store);
     a_run_is_found_by_the_start_of_its_uuid(store);
     a_run_is_added_once(store);
 }
@@ -282,6 +283,21 @@ fn a_run_is_found_by_the_start_of_its_uuid(store: &mut dyn Store) {
     let error = format!("{:#}", store.find(&uuids[0][..8]).unwrap_err());
     assert!(error.contains("several runs"), "{error}");
     for id in [first, second, third] {
+        store.delete(&id).unwrap();
+    }
+}
+
+fn a_label_names_its_only_run(store: &mut dyn Store) {
+    let run = Run { label: Some("one of its kind".to_owned()), ..new_run("labelled") };
+    let first = store.add(&run).unwrap();
+    assert_eq!(crate::id_of(store, "one of its kind").unwrap(), first);
+    let error = format!("{:#}", crate::id_of(store, "one of").unwrap_err());
+    assert!(error.contains("no run"), "{error}");
+    let second = store.add(&run).unwrap();
+    let error = format!("{:#}", crate::id_of(store, "one of its kind").unwrap_err());
+    assert!(error.contains("2 runs have the label \"one of its kind\""), "{error}");
+    for id in [first, second] {
+        assert!(error.contains(&id), "{error}");
         store.delete(&id).unwrap();
     }
 }

@@ -68,11 +68,11 @@ pub(super) struct RunsArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(super) runs: Option<u32>,
     /// Minimum of runs of each command, although all is decided or the time is over
-    #[arg(short, long, value_name = "N", conflicts_with = "runs",
+    #[arg(short, long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) min_runs: Option<u32>,
     /// Maximum of runs of each command, although not all is decided
-    #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
+    #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
     /// Time for all of it [default: 30s; 3s for one command; no limit with --runs]
@@ -95,7 +95,8 @@ pub(super) struct RunsArgs {
     /// Runs that count memory and system calls [default: 5; 0 with --runs]
     ///
     /// They come after all others, and their times do not count.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    #[arg(long, value_name = "N", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     pub(super) counting: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
     #[arg(long, hide_short_help = true)]
@@ -106,10 +107,17 @@ pub(super) struct RunsArgs {
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
     ///
     /// It is proved for each run: a run that found another state does not count.
-    #[arg(long, value_enum, requires = "data", value_name = "STATE", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        requires = "data",
+        value_name = "STATE",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub(super) cache: Option<CacheChoice>,
     /// The file that the commands read: for --cache, and for the throughput
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) data: Option<String>,
 }
 
@@ -126,20 +134,26 @@ pub(super) struct AroundArgs {
     #[arg(long, value_name = "NAME", requires = "reference", hide_short_help = true)]
     pub(super) reference_name: Option<String>,
     /// Run this before each run; given once, or once for each command
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", help_heading = "Before and after")]
     pub(super) prepare: Vec<String>,
     /// Run this after each run; given once, or once for each command
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Before and after", hide_short_help = true)]
     pub(super) conclude: Vec<String>,
     /// Run this once before all runs
     ///
     /// If it has parameters, it is run once for each of their values.
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short, long, value_name = "COMMAND", help_heading = "Before and after")]
     pub(super) setup: Option<String>,
     /// Run this once after all runs
     ///
     /// If it has parameters, it is run once for each of their values.
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(
+        short,
+        long,
+        value_name = "COMMAND",
+        help_heading = "Before and after",
+        hide_short_help = true
+    )]
     pub(super) cleanup: Option<String>,
     /// The shell, such as `bash -e`, or none [default: sh if needed]
     #[arg(short = 'S', long)]
@@ -148,10 +162,10 @@ pub(super) struct AroundArgs {
     #[arg(short = 'N', conflicts_with = "shell")]
     pub(super) no_shell: bool,
     /// A variable in the environment of the commands
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long, value_name = "NAME=VALUE", hide_short_help = true, value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
     /// Where the commands work [default: the current directory]
-    #[arg(long, value_name = "DIR", value_parser = path())]
+    #[arg(long, value_name = "DIR", hide_short_help = true, value_parser = path())]
     pub(super) cwd: Option<PathBuf>,
     /// Let runs that fail count: all, or those with these codes
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
@@ -169,7 +183,7 @@ pub(super) struct AroundArgs {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Commands")]
+#[command(next_help_heading = "Input and output")]
 pub(super) struct StreamsArgs {
     /// The file that is their standard input [default: null]
     #[arg(long, value_name = "FILE")]
@@ -191,7 +205,7 @@ pub(super) struct StreamsArgs {
           conflicts_with_all = ["output", "show_output"])]
     pub(super) metric: Vec<(String, String)>,
     /// All commands must print the same
-    #[arg(long, conflicts_with_all = ["output", "show_output"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["output", "show_output"])]
     pub(super) same_output: bool,
 }
 
@@ -210,7 +224,13 @@ pub(super) struct ParametersArgs {
           allow_negative_numbers = true)]
     pub(super) parameter_scan: Vec<String>,
     /// The distance of the numbers [default: 1]
-    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    #[arg(
+        short = 'D',
+        long,
+        value_name = "STEP",
+        requires = "parameter_scan",
+        hide_short_help = true
+    )]
     pub(super) parameter_step_size: Option<String>,
 }
 
@@ -238,6 +258,7 @@ pub(super) struct ResultsArgs {
         value_enum,
         hide_possible_values = true,
         hide_default_value = true,
+        hide_short_help = true,
         default_value = "auto"
     )]
     pub(super) style: OutputStyle,
@@ -311,7 +332,7 @@ pub(super) struct BenchExportArgs {
     #[arg(long, value_name = "FILE", value_parser = path())]
     export_json: Option<PathBuf>,
     /// Write all figures as CSV
-    #[arg(long, value_name = "FILE", value_parser = path())]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_parser = path())]
     export_csv: Option<PathBuf>,
     /// Write the table and the answer in Markdown, with --notes what there is to doubt, too
     #[arg(long, value_name = "FILE", value_parser = path())]

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use experiments::custom::file::{At, HookScript, HookTable, MethodTable, ShellWord, Words};
@@ -85,7 +86,9 @@ impl Commands {
         };
         ensure!(
             revisions.is_empty() || typed.iter().any(|one| builder.has(one, REV)),
-            "--rev: no command has a program with a relative path, or {{tree}} or {{rev}}"
+            "--rev: no command has a program with a relative path, or {{tree}} or {{rev}}: write \
+             {{tree}} for the folder of a revision, as in {:?}",
+            typed.first().map_or_else(String::new, with_tree)
         );
         let mut known = HashSet::new();
         for values in &all {
@@ -120,6 +123,22 @@ impl Commands {
             "/bin/sh runs {name}{more}, for {reason} is the shell's; its start is in the time"
         ))
     }
+}
+
+/// The command with `{tree}` before the first word that is a file here, if there is one, or else
+/// before its last word.
+fn with_tree(typed: &CommandLine<'_>) -> String {
+    let text = match typed.command {
+        CommandText::Whole(text) => text.to_owned(),
+        CommandText::Words(words) => words.join(" "),
+    };
+    let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let is_file = |word: &String| !word.starts_with(['-', '/']) && Path::new(word).is_file();
+    let at = words.iter().position(is_file).or(words.len().checked_sub(1));
+    if let Some(word) = at.and_then(|at| words.get_mut(at)) {
+        *word = format!("{{{TREE}}}/{}", word.trim_start_matches("./"));
+    }
+    words.join(" ")
 }
 
 struct MethodBuilder<'a> {

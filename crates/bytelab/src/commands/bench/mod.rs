@@ -24,6 +24,7 @@ use model::run::{REVISIONS, Run, Warning};
 use model::template::escape;
 
 pub(crate) use self::args::BenchArgs;
+pub(crate) use self::programs::is_installed;
 use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};

@@ -192,6 +192,11 @@ fn split_in<'t>(text: &'t str, folder: &str) -> Option<(&'t str, &'t str)> {
     is_below.then_some((word, rest))
 }
 
+/// Whether a command may begin with this name.
+pub(crate) fn is_installed(name: &str) -> bool {
+    installed(name).is_some()
+}
+
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_program(file))

@@ -122,6 +122,22 @@ fn a_wrong_value_is_reported_with_its_key() {
     );
 }
 
+#[test]
+fn of_several_mistakes_the_first_one_is_reported() {
+    let expected = "2: plan.rounds: invalid type: string \"many\", expected a whole number";
+    let rounds = "[plan]\nrounds = \"many\"\n";
+    refused(&format!("{rounds}[[method]]\nname = 'a'\ncommand = 5\n"), expected);
+    refused(&format!("{rounds}[[method]]\nname = 3\n[data]\nfile = 4\n"), expected);
+    // Also before what is no TOML at all.
+    refused(&format!("{rounds}[[method]]\nname = \n"), expected);
+    refused(
+        &format!("question = 5\nname = 6\n{METHOD}"),
+        "1: question: invalid type: integer `5`, expected a string",
+    );
+    // Without any method, too.
+    refused(rounds, expected);
+}
+
 /// The command of the only method, without what surrounds it.
 fn command_of(text: &str) -> measure::experiment::Command {
     let mut methods = understood(text).unwrap_or_else(|error| panic!("{error}")).experiment.methods;
