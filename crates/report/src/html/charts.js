@@ -5,7 +5,6 @@
   const $ = id => document.getElementById(id);
   const data = JSON.parse($('charts-data').textContent);
   if (!data.points.length) return;
-  data.methods = [...new Set(data.cells.map(cell => cell.method))];
   const several = data.runs.length > 1;
   const config = { responsive: true, displaylogo: false, doubleClick: 'reset', modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'], toImageButtonOptions: { format: 'svg' } };
 

@@ -2,13 +2,12 @@
 'use strict';
 
 const shapes = (() => {
-  // Okabe and Ito: told apart by readers who see few colours. The first is the ink of the page.
+  // Okabe and Ito, after the ink of the page: told apart by readers who see few colours, and in sight on
+  // black and on white. The files of `report --svg` have the same colours.
   const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
-  const PALETTE_DARK = ['#56b4e9', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#f0e442'];
   const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
   const SYMBOLS = ['circle', 'square', 'diamond', 'triangle-up', 'x', 'cross', 'star'];
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const isDark = () => parseInt(colour('--back').slice(1, 3), 16) < 128;
 
   // Text for Plotly, which takes some markup and entities for what they are.
   const text = name => name.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
@@ -17,12 +16,10 @@ const shapes = (() => {
 
   // A method keeps its colour wherever it is drawn; beyond the colours there are dashes and symbols.
   function style(data, cell) {
-    const methods = data.methods;
-    const at = methods.indexOf(cell.method);
-    const palette = [colour('--ink'), ...(isDark() ? PALETTE_DARK : PALETTE)];
-    const turn = Math.floor(at / palette.length);
+    const palette = [colour('--ink'), ...PALETTE];
+    const turn = Math.floor(cell.number / palette.length);
     return {
-      colour: palette[at % palette.length],
+      colour: palette[cell.number % palette.length],
       dash: cell.yardstick && data.runs.length === 1 ? 'dot' : DASHES[(data.runs.length > 1 ? cell.run : turn) % DASHES.length],
       symbol: SYMBOLS[(turn + cell.run) % SYMBOLS.length],
     };

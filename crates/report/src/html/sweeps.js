@@ -15,7 +15,7 @@ const sweeps = context => {
     return linesOf(panel).flatMap(line => {
       const points = line.cells.map(([x, cell]) => ({ x, column: data.cells[cell].columns[metric.name] })).filter(point => point.column);
       if (!points.length) return [];
-      const style = sweepStyle(sweep, panel, line);
+      const style = sweepStyle(line);
       const name = shapes.text(shapes.short(lineName(line), 44));
       const common = { name, type: 'scatter' };
       const x = points.map(point => point.x);
@@ -28,13 +28,8 @@ const sweeps = context => {
     });
   }
 
-  // Of a ladder the kinds of pages are told apart as other methods are.
-  function sweepStyle(sweep, panel, line) {
-    const cell = data.cells[line.cells[0][1]];
-    if (!sweep.ladder) return shapes.style(data, cell);
-    const names = [...new Set(sweep.panels.flatMap(p => p.lines.map(l => `${l.method} ${l.kind}`)))];
-    return shapes.style({ methods: names, runs: data.runs }, { ...cell, method: `${line.method} ${line.kind}` });
-  }
+  // Of a ladder the kinds of pages have numbers of their own.
+  const sweepStyle = line => shapes.style(data, { ...data.cells[line.cells[0][1]], number: line.number });
 
   // Beside each other where values of the param are the same: by a part of the distance between them.
   function sweepBoxes(sweep, panel, metric, scale, log) {
@@ -46,7 +41,7 @@ const sweeps = context => {
     return lines.map((line, at) => {
       const points = line.cells.map(([x, cell]) => ({ x, column: data.cells[cell].columns[metric.name] })).filter(point => point.column);
       const shift = (at - (lines.length - 1) / 2) * room;
-      const { colour } = sweepStyle(sweep, panel, line);
+      const { colour } = sweepStyle(line);
       const p = i => points.map(point => point.column.p[i] / scale);
       return {
         type: 'box', x: points.map(point => (log ? 10 ** (place(point.x) + shift) : point.x + shift)), q1: p(P25), median: p(P50), q3: p(P75), lowerfence: p(P0), upperfence: p(P100),
@@ -77,7 +72,7 @@ const sweeps = context => {
     for (const panel of sweep.panels) {
       for (const line of panel.lines.filter(line => page.wanted(line.method))) {
         const name = lineName(line);
-        entries.set(name, { name, seen: !dropped.has(name), ...sweepStyle(sweep, panel, line) });
+        entries.set(name, { name, seen: !dropped.has(name), ...sweepStyle(line) });
       }
     }
     shapes.legend($('sweep-legend'), [...entries.values()], name => {

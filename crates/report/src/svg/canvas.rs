@@ -10,10 +10,12 @@ use unicode_width::UnicodeWidthStr;
 use crate::views::units::{Unit, amount};
 use crate::views::words::escape_controls;
 
-/// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
-const COLOURS: [&str; 7] =
-    ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
+/// The palette of Okabe and Ito, after the ink of the page: readers with colour blindness can
+/// distinguish it. It is that of `shapes.js`.
+pub(super) const COLOURS: [&str; 7] =
+    ["#1a1d21", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const DASHES: [&str; 5] = ["none", "6 3", DOTTED, "8 3 2 3", "12 4"];
+pub(super) const DOTTED: &str = "2 3";
 
 pub(super) const INK: &str = "#222222";
 pub(super) const SOFT: &str = "#666666";
@@ -41,6 +43,11 @@ impl Stroke {
     pub(super) fn new(number: usize) -> Stroke {
         let dash = DASHES[number / COLOURS.len() % DASHES.len()];
         Stroke { colour: COLOURS[number % COLOURS.len()], width: 1.5, dash }
+    }
+
+    /// The stroke of the series in one of several runs: each run has its dashes.
+    pub(super) fn of_run(number: usize, run: usize) -> Stroke {
+        Stroke { dash: DASHES[run % DASHES.len()], ..Stroke::new(number) }
     }
 }
 

@@ -4,8 +4,9 @@
 use model::metric::unit;
 
 use super::canvas::{
-    self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+    self, Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
 };
+use super::stroke;
 use crate::views::charts::{
     ChartCell, ChartColumn, ChartMetric, ChartPoint, Charts, P0, P25, P50, P75, P100,
 };
@@ -35,13 +36,12 @@ fn series<'a>(
     metric: &ChartMetric,
     most: usize,
 ) -> Vec<DrawnSeries<'a>> {
-    let cells = point.cells.iter().take(most).enumerate();
-    cells
-        .filter_map(|(number, at)| {
-            let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
-            Some(DrawnSeries { name: charts.label(*at), cell, column, stroke: Stroke::new(number) })
-        })
-        .collect()
+    let drawn = |at: &usize| {
+        let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
+        let stroke = stroke(charts, cell, cell.number);
+        Some(DrawnSeries { name: charts.label(*at), cell, column, stroke })
+    };
+    point.cells.iter().take(most).filter_map(drawn).collect()
 }
 
 fn axis(series: &[DrawnSeries<'_>], pixels: [f64; 2]) -> Axis {
@@ -117,7 +117,7 @@ pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
         canvas.line(
             [at, plane.top],
             [at, plane.bottom],
-            Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+            Stroke { dash: DOTTED, ..Stroke::thin(SOFT) },
         );
     }
     for one in &series {
@@ -210,7 +210,9 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
         }
         let decided = matches!(ratio.verdict, "faster" | "slower");
         let at = [x.axis.position(ratio.ratio), middle];
-        canvas.dot(at, 4.0, INK, 1.0);
+        let cell = charts.cells.get(ratio.cell);
+        let colour = cell.map_or(INK, |cell| stroke(charts, cell, cell.number).colour);
+        canvas.dot(at, 4.0, colour, 1.0);
         if !decided {
             canvas.dot(at, 2.8, "#ffffff", 1.0);
         }

@@ -9,9 +9,11 @@ mod sweeps;
 use analysis::{Analysis, FleetMethod, FleetPoint};
 use model::run::Run;
 
-use self::canvas::{Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width};
+use self::canvas::{
+    Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+};
 use crate::published::published_values;
-use crate::views::charts::Charts;
+use crate::views::charts::{ChartCell, Charts};
 use crate::views::fleet::{FleetReport, caption};
 use crate::views::numbers::{MeasuredNumber, measured_on, numbers};
 use crate::views::units::{amount, point as shown};
@@ -61,6 +63,16 @@ pub fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
         add(format!("ratio{at}"), distributions::ratios(&charts, point));
     }
     files
+}
+
+/// How a cell is drawn with the colour of this number, in all charts and on the page (`style` of
+/// `shapes.js`).
+fn stroke(charts: &Charts, cell: &ChartCell, number: usize) -> Stroke {
+    match charts.runs.len() {
+        0 | 1 if cell.yardstick => Stroke { dash: DOTTED, ..Stroke::new(number) },
+        0 | 1 => Stroke::new(number),
+        _ => Stroke::of_run(number, cell.run),
+    }
 }
 
 /// The characters of a text that are allowed in a file's name.

@@ -3,7 +3,8 @@
 
 use model::metric::unit;
 
-use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke};
+use super::canvas::{self, Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke};
+use super::stroke;
 use crate::views::charts::{
     ChartColumn, ChartMetric, Charts, P0, P10, P25, P50, P75, P100, Panel, SweepChart, SweepLine,
 };
@@ -23,8 +24,8 @@ struct SweepFigure<'a> {
     charts: &'a Charts,
     sweep: &'a SweepChart,
     metric: &'a ChartMetric,
-    /// The names of the lines in all panels: lines of the same name have the same colour.
-    names: Vec<String>,
+    /// The names of the lines in all panels: lines of the same name are drawn alike.
+    names: Vec<(String, Stroke)>,
 }
 
 pub(super) fn lines(charts: &Charts, sweep: &SweepChart, metric: &ChartMetric) -> Option<String> {
@@ -88,11 +89,11 @@ type DrawLines<'c> = dyn FnMut(&mut Canvas, &[DrawnLine<'_>], &Scale, &Scale) + 
 
 impl<'a> SweepFigure<'a> {
     fn new(charts: &'a Charts, sweep: &'a SweepChart, metric: &'a ChartMetric) -> SweepFigure<'a> {
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Vec<(String, Stroke)> = Vec::new();
         for line in sweep.panels.iter().flat_map(|panel| &panel.lines) {
             let name = name(charts, line);
-            if !names.contains(&name) {
-                names.push(name);
+            if names.iter().all(|(known, _)| *known != name) {
+                names.push((name, line_stroke(charts, line)));
             }
         }
         SweepFigure { charts, sweep, metric, names }
@@ -100,12 +101,11 @@ impl<'a> SweepFigure<'a> {
 
     fn drawn(&self, panel: &Panel) -> Vec<DrawnLine<'a>> {
         let drawn = panel.lines.iter().map(|line| {
-            let number = self.names.iter().position(|known| *known == name(self.charts, line));
             let column = |(at, cell): &(u64, usize)| {
                 Some((*at as f64, self.charts.column(*cell, &self.metric.name)?))
             };
             let points = line.cells.iter().filter_map(column).collect();
-            DrawnLine { stroke: Stroke::new(number.unwrap_or_default()), points }
+            DrawnLine { stroke: line_stroke(self.charts, line), points }
         });
         drawn.filter(|one| !one.points.is_empty()).collect()
     }
@@ -138,11 +138,9 @@ impl<'a> SweepFigure<'a> {
             self.caches(&mut canvas, &plane, &x);
             content(&mut canvas, drawn, &x, &y);
         }
-        let entries: Vec<(String, Stroke)> =
-            self.names.iter().enumerate().map(|(i, name)| (name.clone(), Stroke::new(i))).collect();
         let [width, bottom] =
             [columns as f64 * WIDTH, panels.len().div_ceil(columns) as f64 * HEIGHT];
-        let height = canvas::legend(&mut canvas, &entries, [24.0, bottom + 14.0], width - 40.0);
+        let height = canvas::legend(&mut canvas, &self.names, [24.0, bottom + 14.0], width - 40.0);
         let title = format!("{} by {}: {what}", self.metric.title, self.sweep.param);
         Some(canvas.into_file([width, bottom + 14.0 + height], &title))
     }
@@ -173,11 +171,16 @@ impl<'a> SweepFigure<'a> {
             canvas.line(
                 [at, plane.top],
                 [at, plane.bottom],
-                Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+                Stroke { dash: DOTTED, ..Stroke::thin(SOFT) },
             );
             canvas.text([at, plane.top - 3.0], Anchor::Middle, SOFT, name);
         }
     }
+}
+
+fn line_stroke(charts: &Charts, line: &SweepLine) -> Stroke {
+    let cell = line.cells.first().and_then(|(_, at)| charts.cells.get(*at));
+    cell.map_or(Stroke::new(line.number), |cell| stroke(charts, cell, line.number))
 }
 
 fn name(charts: &Charts, line: &SweepLine) -> String {

@@ -40,6 +40,30 @@ fn a_point_has_four_charts() {
     assert!(files[3].1.contains(">0.69 faster</text>"), "{}", files[3].1);
 }
 
+/// The colour of the method in the legend of a file, where the name follows its line.
+fn colour_in<'s>(svg: &'s str, method: &str) -> &'s str {
+    let before = &svg[..svg.find(&format!(">{method}</text>")).unwrap()];
+    let line = &before[before.rfind("<line").unwrap()..];
+    line.split_once("stroke=\"").unwrap().1.split_once('"').unwrap().0
+}
+
+#[test]
+fn a_method_has_the_same_colour_in_all_files_and_on_the_page() {
+    let files = files_of(&Fixture::reading());
+    // The order of the methods in the run, which is not that of the rows.
+    let methods = ["read", "mmap", "mmap-window", "read-4k", "buf-reader"];
+    for (_, svg) in files.iter().filter(|(name, _)| name == "ecdf.svg" || name == "order.svg") {
+        for (method, colour) in methods.iter().zip(canvas::COLOURS) {
+            assert_eq!(colour_in(svg, method), colour, "{method}: {svg}");
+        }
+    }
+    let [ink, others @ ..] = canvas::COLOURS;
+    let palette = format!("const PALETTE = ['{}'];", others.join("', '"));
+    assert!(include_str!("../html/shapes.js").contains(&palette), "{palette}");
+    assert!(include_str!("../html/page.css").contains(&format!("--ink: {ink};")));
+    assert!(!include_str!("../html/shapes.js").contains("PALETTE_DARK"));
+}
+
 #[test]
 fn hostile_names_and_values_give_files_that_can_be_read() {
     let hostile = "</text><script>alert(1)</script>\"'&<!--\u{0}\u{1b}\u{ffff}../../etc/passwd";
