@@ -124,7 +124,7 @@ fn code(style: Style) -> Option<&'static str> {
 }
 
 /// A text on lines of this width; a word that is wider is cut only if `cuts`.
-fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
     wrap_lines(text, width, [0, 0], cuts)
 }
 

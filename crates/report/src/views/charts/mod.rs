@@ -12,7 +12,7 @@ use model::run::{self, Role, Run};
 use serde::Serialize;
 
 use crate::views::units::{self, Unit};
-use crate::views::words::escape_controls;
+use crate::views::words::{escape_controls, noise};
 use crate::views::{VaryingParams, rows};
 
 /// More cells than these are not drawn: the table of the page lists them all.
@@ -32,6 +32,10 @@ pub(crate) struct Charts {
     pub left_out: usize,
     pub points: Vec<ChartPoint>,
     pub(crate) sweeps: Vec<SweepChart>,
+    /// What else the machine did, for each run in which it was busy: for files, as the page says it
+    /// beside the answer.
+    #[serde(skip)]
+    pub busy: Vec<String>,
 }
 
 /// A metric in which samples differ.
@@ -123,7 +127,13 @@ impl Charts {
         let sweeps = sweeps(shown, &varying, &known, &cells);
         let runs = shown.iter().map(|(run, _)| name(run)).collect();
         let left_out = all - cells.len();
-        Charts { runs, metrics, cells, left_out, points, sweeps }
+        let busy = shown.iter().filter_map(|(run, _)| {
+            let noise = noise(run)?;
+            let of = if shown.len() > 1 { format!("{}: ", name(run)) } else { String::new() };
+            Some(format!("{of}busy: {noise}"))
+        });
+        let busy = busy.collect();
+        Charts { runs, metrics, cells, left_out, points, sweeps, busy }
     }
 
     pub(crate) fn column(&self, cell: usize, metric: &str) -> Option<&ChartColumn> {
