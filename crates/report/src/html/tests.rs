@@ -192,6 +192,17 @@ fn a_fact_without_a_value_is_left_out_of_the_environment() {
 }
 
 #[test]
+fn each_chart_has_a_title() {
+    let page = markup(&html(&shown(&Fixture::reading()), &[]));
+    for chart in ["ratio", "ecdf", "box", "order"] {
+        let title = format!("<h3 id=\"{chart}-title\"></h3>\n<div id=\"{chart}\" class=\"chart\"");
+        assert!(page.contains(&title), "{title}: {page}");
+    }
+    // The placeholder names no method that the page may not have.
+    assert!(!page.contains("placeholder=\"read"), "{page}");
+}
+
+#[test]
 fn the_page_requests_nothing() {
     let page = html(&shown(&Fixture::reading()), &[]);
     let markup = markup(&page);
