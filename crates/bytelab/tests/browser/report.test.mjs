@@ -40,6 +40,9 @@ before(async () => {
   report('one', first);
   report('two', first, second);
   report('sweep', swept);
+  // The reference and a method with names that are longer than a phone is wide.
+  const [long, longer] = ['/usr /usr/bin /usr/lib', '/usr /usr/bin /usr/lib /usr/share /etc'].map(dirs => `ls -d ${dirs}`);
+  report('bench', JSON.parse(bytelab('bench', long, longer, 'sleep 0.001', '-r', '20', '--json')).id);
   bytelab('report', swept, '--svg', join(dir, 'svg'));
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox'] });
 });
@@ -86,6 +89,8 @@ test('the page draws its charts, and names cannot do anything', async () => {
     assert.ok(await page.locator(`#${id} .xtitle`).first().textContent(), `${id} has a title at its axis`);
   }
   assert.ok((await page.locator('.facts').textContent()).includes(HOSTILE));
+  for (const id of ['ecdf', 'box', 'order']) assert.match(await page.locator(`#${id}-title`).textContent(), /wall time, n = \d+/);
+  assert.match(await page.locator('#ratio-title').textContent(), /that of read$/);
   assert.equal(await page.locator('#ecdf .scatterlayer .trace').count(), 5);
   await picture(page, 'light');
   await done(opened);
@@ -250,6 +255,7 @@ test('runs are laid over each other, and what differs is said', async () => {
   const of = method => traces.filter(([name]) => name.startsWith(`${method} `));
   assert.equal(of('mmap').length, 2);
   assert.equal(of('mmap')[0][1], of('mmap')[1][1], 'a method keeps its colour');
+  assert.equal(of('mmap')[0][1], '#0072b2', 'that of the files of report --svg, in the dark, too');
   assert.notEqual(of('mmap')[0][2], of('mmap')[1][2], 'a run has its dashes');
   assert.ok((await page.locator('#results thead').textContent()).includes('run'));
   assert.ok((await page.locator('#box').textContent()).includes(HOSTILE), 'the chart shows the label as it is');
@@ -270,12 +276,59 @@ test('a phone shows all of it without scrolling sideways, and paper takes it', a
   await page.$eval('.scroll:has(#results)', scroll => { scroll.scrollLeft = scroll.scrollWidth; });
   await page.waitForFunction(() => !document.querySelector('.scroll:has(#results)').classList.contains('cut'));
   await picture(page, 'phone');
-  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
-  assert.equal(await page.locator('details:not([open])').count(), 0, 'paper shows what is folded');
-  await page.evaluate(() => dispatchEvent(new Event('afterprint')));
-  assert.ok(await page.locator('details:not([open])').count() > 0);
   const paper = await page.pdf({ format: 'A4' });
   assert.ok(paper.length > 10_000);
+  await done(opened);
+});
+
+// The texts at the axes, above the panels and beside the rows that reach out of their chart.
+const cut = page => page.$$eval('.chart .main-svg', pictures => pictures.flatMap(picture => {
+  const chart = picture.closest('.chart').getBoundingClientRect();
+  const texts = [...picture.querySelectorAll('.xtitle, .ytitle, .gtitle, .annotation-text')];
+  return texts.filter(text => text.textContent).filter(text => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    return left < chart.left - 1 || right > chart.right + 1 || top < chart.top - 1 || bottom > chart.bottom + 1;
+  }).map(text => text.textContent);
+}));
+
+for (const width of [390, 800, 1280]) {
+  test(`titles are whole at ${width} pixels`, async () => {
+    for (const name of ['one', 'sweep', 'bench']) {
+      const opened = await open(reports[name], { viewport: { width, height: 900 } });
+      const { page } = opened;
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+      for (const metric of await page.$$eval('#metric option', options => options.map(option => option.value))) {
+        await page.locator('#metric').selectOption(metric);
+        assert.deepEqual(await cut(page), [], `${name}: ${metric}`);
+      }
+      await picture(page, `${name}-${width}`);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await picture(page, `${name}-${width}-dark`);
+      await done(opened);
+    }
+  });
+}
+
+test('a page that is made narrower has whole titles, too', async () => {
+  const opened = await open(reports.bench);
+  const { page } = opened;
+  await page.setViewportSize({ width: 390, height: 900 });
+  await page.waitForFunction(() => document.getElementById('ratio').layout.yaxis.ticktext.every(text => text.includes('<br>')));
+  assert.deepEqual(await cut(page), []);
+  await done(opened);
+});
+
+test('a printed bench has two pages at most, and what is unfolded is on it', async () => {
+  const opened = await open(reports.bench);
+  const { page } = opened;
+  const pages = async () => {
+    const paper = await page.pdf({ format: 'A4', path: process.env.SCREENSHOTS && join(process.env.SCREENSHOTS, 'bench.pdf') });
+    return paper.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g).length;
+  };
+  assert.ok(await pages() <= 2, `${await pages()} pages`);
+  await page.$$eval('details', all => all.forEach(details => { details.open = true; }));
+  assert.ok(await pages() > 2);
+  assert.equal(await page.locator('details:not([open])').count(), 0, 'what was unfolded stays so');
   await done(opened);
 });
 

@@ -5,9 +5,11 @@
   const $ = id => document.getElementById(id);
   const data = JSON.parse($('charts-data').textContent);
   if (!data.points.length) return;
-  data.methods = [...new Set(data.cells.map(cell => cell.method))];
   const several = data.runs.length > 1;
   const config = { responsive: true, displaylogo: false, doubleClick: 'reset', modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'], toImageButtonOptions: { format: 'svg' } };
+
+  // The width of a chart on paper.
+  const PAPER = 660;
 
   // The charts that are not drawn yet, and how each is drawn.
   const waiting = new Map();
@@ -18,7 +20,7 @@
     const drawNow = () => {
       waiting.delete(div);
       div.style.minHeight = '';
-      const size = page.printing ? { width: 660 } : { width: undefined, autosize: true };
+      const size = page.printing ? { width: PAPER } : { width: undefined, autosize: true };
       Plotly.react(div, traces, { ...layout, ...size }, config);
     };
     if (!opening) return drawNow();
@@ -55,11 +57,15 @@
     mark('drawn');
   }
 
+  const phone = () => !page.printing && document.documentElement.clientWidth < 640;
   const context = {
     $, data, several, draw,
     label: cell => (several ? `${cell.method} · ${data.runs[cell.run]}` : cell.method),
     metricOf: select => data.metrics.find(metric => metric.name === select.value),
-    phone: () => document.documentElement.clientWidth < 640,
+    phone,
+    // A page that nobody sees has no width.
+    width: target => (page.printing ? PAPER : (typeof target === 'string' ? $(target) : target).clientWidth || PAPER),
+    tall: () => (page.printing ? 240 : phone() ? 320 : 400),
   };
   const parts = { distributions: distributions(context), sweeps: sweeps(context) };
 

@@ -3,7 +3,7 @@
 'use strict';
 
 const distributions = context => {
-  const { $, data, several, label, metricOf, phone, draw } = context;
+  const { $, data, several, label, metricOf, phone, width, tall, draw } = context;
   const [P0, P25, P50, P75, P100] = [0, 2, 3, 4, 7];
   // More lines than these are no more to be told apart; the legend brings the others.
   const SEEN_AT_FIRST = 7;
@@ -32,6 +32,15 @@ const distributions = context => {
   }
 
   const seen = list => list.filter(one => one.seen);
+
+  function title(id, words, list) {
+    const place = data.points[Number($('place').value)];
+    const all = list.map(one => one.column.n);
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    const n = least === most ? group(most) : `${group(least)} to ${group(most)}`;
+    $(`${id}-title`).textContent = [words, place.at ? ` at ${place.at}` : '', all.length ? `, n = ${n}` : ''].join('');
+  }
+
   const trace = (one, extra) => ({ name: shapes.text(shapes.short(one.name, 44)), ...extra });
 
   // Steps up by one sample each, or between quantiles.
@@ -48,8 +57,12 @@ const distributions = context => {
       return trace(one, { type: 'scatter', mode: 'lines', x: [x[0], ...x].map(v => v / scale), y: [0, ...y], line: { shape: 'hv', color: one.colour, dash: one.dash, width: 2 }, hovertemplate: '%{y:.1f} % ≤ %{x:.4~g}' });
     });
     const y = { ...shapes.plain('share of samples [%]'), range: [0, 100.5] };
-    draw('ecdf', traces, shapes.layout({ height: phone() ? 320 : 400, xaxis: axis, yaxis: y }));
+    title('ecdf', `Distribution of ${metric.title}`, list);
+    draw('ecdf', traces, shapes.layout(width('ecdf'), { height: tall(), xaxis: axis, yaxis: y }));
   }
+
+  // Words at the right of a row.
+  const beside = (y, words) => ({ x: 1.01, xref: 'paper', xanchor: 'left', y, text: words, showarrow: false, font: { size: 12, color: shapes.colour('--soft') } });
 
   function boxes(metric, list, log) {
     const rows = list.slice(0, ROWS_MAX).reverse();
@@ -67,7 +80,9 @@ const distributions = context => {
     });
     const names = rows.map(one => shapes.short(one.name, phone() ? 16 : 40));
     const y = { ...shapes.plain(''), tickmode: 'array', tickvals: rows.map((_, i) => i), ticktext: names.map(shapes.text), range: [-0.6, rows.length - 0.4], zeroline: false };
-    draw('box', traces, shapes.layout({ height: 70 + rows.length * (phone() ? 24 : 28), margin: { l: shapes.wide(names), r: 16, t: 8, b: 48 }, xaxis: axis, yaxis: y }));
+    const counts = phone() ? [] : rows.map((one, row) => beside(row, `n = ${group(one.column.n)}`));
+    title('box', `Quartiles of ${metric.title}`, list);
+    draw('box', traces, shapes.layout(width('box'), { height: 70 + rows.length * (phone() ? 24 : 28), margin: { l: shapes.wide(names), r: phone() ? 16 : 90, t: 8 }, xaxis: axis, yaxis: y, annotations: counts }));
   }
 
   // The median of each value with up to half a window of neighbours on either side.
@@ -79,6 +94,7 @@ const distributions = context => {
     });
   }
 
+  // Whether sessions are marked.
   function order(metric, list, log) {
     const { scale, axis } = shapes.axis(metric, list.flatMap(one => one.column.p), log);
     const traces = list.flatMap(one => {
@@ -97,7 +113,9 @@ const distributions = context => {
     const starts = longest ? longest.cell.sessions.slice(1) : [];
     const lines = starts.length > 60 ? [] : starts.map(start => ({ type: 'line', x0: start + 0.5, x1: start + 0.5, yref: 'paper', y0: 0, y1: 1, layer: 'below', line: { color: shapes.colour('--rule'), width: 1, dash: 'dot' } }));
     const x = { ...shapes.plain(phone() ? 'sample, in order' : 'sample, in the order in which they were taken'), tickformat: ',d', zeroline: false };
-    draw('order', traces, shapes.layout({ height: phone() ? 320 : 400, xaxis: x, yaxis: axis, shapes: lines }));
+    title('order', `Samples of ${metric.title} in their order`, list);
+    draw('order', traces, shapes.layout(width('order'), { height: tall(), xaxis: x, yaxis: axis, shapes: lines }));
+    return lines.length > 0;
   }
 
   function ratios() {
@@ -107,9 +125,9 @@ const distributions = context => {
     if (!rows.length) return;
     const decided = ratio => ratio.verdict === 'faster' || ratio.verdict === 'slower';
     const values = rows.flatMap(ratio => [ratio.low ?? ratio.ratio, ratio.high ?? ratio.ratio, 1]);
-    const { axis } = shapes.axis({ title: `time / time of ${[...new Set(rows.map(r => r.reference))].map(n => shapes.short(n)).join(', ')}`, units: [['', 1]] }, values, true);
+    const { axis } = shapes.axis({ title: 'time / time of the reference', units: [['', 1]] }, values, true);
     const marks = rows.map(ratio => shapes.style(data, data.cells[ratio.cell]).colour);
-    const words = rows.map(ratio => `${shapes.digits(ratio.ratio)} ${ratio.verdict}`);
+    const words = rows.map(ratio => `${shapes.ratio(ratio.ratio)} ${ratio.verdict}`);
     const trace = {
       type: 'scatter', mode: 'markers', x: rows.map(r => r.ratio), y: rows.map((_, i) => i),
       error_x: { type: 'data', symmetric: false, array: rows.map(r => (r.high ?? r.ratio) - r.ratio), arrayminus: rows.map(r => r.ratio - (r.low ?? r.ratio)), color: shapes.colour('--soft'), thickness: 1.5, width: 4 },
@@ -117,17 +135,23 @@ const distributions = context => {
       text: words, hovertemplate: '%{text}<extra></extra>',
     };
     const names = rows.map(ratio => shapes.short(label(data.cells[ratio.cell]), phone() ? 16 : 40));
-    const y = { ...shapes.plain(''), tickmode: 'array', tickvals: rows.map((_, i) => i), ticktext: names.map(shapes.text), range: [-0.6, rows.length - 0.4], zeroline: false };
+    // On a phone the words are below the names.
+    const ticks = names.map((name, i) => shapes.joined(phone() ? [name, words[i]] : [name]));
+    const y = { ...shapes.plain(''), tickmode: 'array', tickvals: rows.map((_, i) => i), ticktext: ticks, range: [-0.6, rows.length - 0.4], zeroline: false };
     const one = { type: 'line', x0: 1, x1: 1, yref: 'paper', y0: 0, y1: 1, line: { color: shapes.colour('--soft'), width: 1.5, dash: 'dash' } };
-    const beside = phone() ? [] : words.map((text, i) => ({ x: 1.01, xref: 'paper', xanchor: 'left', y: i, text, showarrow: false, font: { size: 12, color: shapes.colour('--soft') } }));
-    draw('ratio', [trace], shapes.layout({ height: 70 + rows.length * 26, margin: { l: shapes.wide(names), r: phone() ? 16 : 120, t: 8, b: 48 }, xaxis: axis, yaxis: y, shapes: [one], annotations: beside }));
+    const annotations = phone() ? [] : words.map((text, row) => beside(row, text));
+    const left = shapes.wide(phone() ? [...names, ...words] : names);
+    title('ratio', `Time as a share of that of ${[...new Set(rows.map(ratio => ratio.reference))].join(', ')}`, []);
+    draw('ratio', [trace], shapes.layout(width('ratio'), { height: 70 + rows.length * (phone() ? 44 : 26), margin: { l: left, r: phone() ? 16 : 120, t: 8 }, xaxis: axis, yaxis: y, shapes: [one], annotations }));
   }
 
-  function notes(list) {
+  function notes(list, divided) {
     const thinned = list.filter(one => one.column.drawn.of > 1);
     const most = Math.max(0, ...thinned.map(one => one.column.n));
     const first = thinned[0]?.column.drawn;
-    const say = (id, words) => { $(id).textContent = thinned.length ? ` ${words}` : ''; };
+    $('order-note').textContent = divided ? ' Dotted: a new session, with fresh processes.' : '';
+    const say = (id, words) => { $(id).textContent += thinned.length ? ` ${words}` : ''; };
+    $('ecdf-note').textContent = '';
     say('ecdf-note', thinned.length && `Of up to ${group(most)} samples ${group(first.quantiles.length)} quantiles are drawn, from the least to the greatest sample.`);
     say('order-note', thinned.length && `Of up to ${group(most)} samples each method's are drawn in groups of up to ${group(Math.max(...thinned.map(one => one.column.drawn.of)))} that follow each other: the band is from the least to the greatest of a group, the line the median.`);
     const boxes = list.length > ROWS_MAX ? ` The first ${ROWS_MAX} of ${list.length} are drawn.` : '';
@@ -143,9 +167,9 @@ const distributions = context => {
     const log = $('log').checked;
     ecdf(metric, seen(list), log);
     boxes(metric, list, log);
-    order(metric, seen(list), log);
+    const divided = order(metric, seen(list), log);
     ratios();
-    notes(list);
+    notes(list, divided);
     shapes.legend($('legend'), list, name => {
       picked.set(name, !list.find(one => one.name === name).seen);
       all();

@@ -1,6 +1,6 @@
-// The tables (sorting, the filter by method, the sign that columns are out of sight), what is unfolded on
-// paper, and the choice between light and dark. The charts read from this script which methods are wanted,
-// and it calls them when that or the colours change.
+// The tables (sorting, the filter by method, the sign that columns are out of sight), and the choice between
+// light and dark. The charts read from this script which methods are wanted and whether the page is printed,
+// and it calls them when that, the colours or the width change.
 'use strict';
 
 const page = { wanted: () => true, changed: [] };
@@ -83,23 +83,31 @@ const page = { wanted: () => true, changed: [] };
     button.hidden = false;
     button.addEventListener('click', () => { root.dataset.theme = dark() ? 'light' : 'dark'; show(); });
     system.addEventListener('change', show);
-    // Paper is white, and wants what is folded.
-    let before = {};
+    // Paper is white. What is folded is not on it.
+    let before;
     addEventListener('beforeprint', () => {
-      const folded = [...document.querySelectorAll('details:not([open])')];
-      for (const details of folded) details.open = true;
-      before = { theme: root.dataset.theme, folded };
+      before = root.dataset.theme;
       root.dataset.theme = 'light';
       page.printing = true;
       show();
     });
     addEventListener('afterprint', () => {
-      for (const details of before.folded ?? []) details.open = false;
-      if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
+      if (before) root.dataset.theme = before; else delete root.dataset.theme;
       page.printing = false;
       show();
     });
     show();
+  }
+
+  // Titles and names are cut into lines for a width: another one needs them anew.
+  function resized() {
+    let [width, waiting] = [root.clientWidth];
+    addEventListener('resize', () => {
+      if (root.clientWidth === width) return;
+      width = root.clientWidth;
+      clearTimeout(waiting);
+      waiting = setTimeout(() => page.changed.forEach(redraw => redraw()), 150);
+    });
   }
 
   document.getElementById('unscripted')?.remove();
@@ -107,4 +115,5 @@ const page = { wanted: () => true, changed: [] };
   document.querySelectorAll('.scroll').forEach(fades);
   filterable();
   theme();
+  resized();
 })();

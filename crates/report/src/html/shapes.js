@@ -2,13 +2,12 @@
 'use strict';
 
 const shapes = (() => {
-  // Okabe and Ito: told apart by readers who see few colours. The first is the ink of the page.
+  // Okabe and Ito, after the ink of the page: told apart by readers who see few colours, and in sight on
+  // black and on white. The files of `report --svg` have the same colours.
   const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
-  const PALETTE_DARK = ['#56b4e9', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#f0e442'];
   const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
   const SYMBOLS = ['circle', 'square', 'diamond', 'triangle-up', 'x', 'cross', 'star'];
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const isDark = () => parseInt(colour('--back').slice(1, 3), 16) < 128;
 
   // Text for Plotly, which takes some markup and entities for what they are.
   const text = name => name.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
@@ -17,12 +16,10 @@ const shapes = (() => {
 
   // A method keeps its colour wherever it is drawn; beyond the colours there are dashes and symbols.
   function style(data, cell) {
-    const methods = data.methods;
-    const at = methods.indexOf(cell.method);
-    const palette = [colour('--ink'), ...(isDark() ? PALETTE_DARK : PALETTE)];
-    const turn = Math.floor(at / palette.length);
+    const palette = [colour('--ink'), ...PALETTE];
+    const turn = Math.floor(cell.number / palette.length);
     return {
-      colour: palette[at % palette.length],
+      colour: palette[cell.number % palette.length],
       dash: cell.yardstick && data.runs.length === 1 ? 'dot' : DASHES[(data.runs.length > 1 ? cell.run : turn) % DASHES.length],
       symbol: SYMBOLS[(turn + cell.run) % SYMBOLS.length],
     };
@@ -37,6 +34,9 @@ const shapes = (() => {
   const unitOf = (units, value) => units.findLast(unit => Math.abs(value) >= unit[1] * 0.9995) || units[0];
 
   const digits = value => String(Number(value.toPrecision(3)));
+
+  // With as many digits as the table has.
+  const ratio = value => (value < 100 ? value.toPrecision(3) : String(Math.round(value)));
 
   function amount(units, value) {
     const unit = unitOf(units, value);
@@ -65,6 +65,23 @@ const shapes = (() => {
     return found;
   }
 
+  // About how wide a letter of a title is, and how high a line of it, in pixels.
+  const [TITLE, LETTER, LINE] = [14, 7.5, 18];
+
+  // The words on lines that are no wider than this; a longer word is divided.
+  function lines(words, width) {
+    const most = Math.max(8, Math.floor(width / LETTER));
+    const found = [''];
+    for (const word of words.split(' ').flatMap(word => word.match(new RegExp(`.{1,${most}}`, 'gsu')) ?? [])) {
+      const last = found.at(-1);
+      if (last && last.length + 1 + word.length > most) found.push(word);
+      else found[found.length - 1] = last ? `${last} ${word}` : word;
+    }
+    return found;
+  }
+
+  const joined = lines => lines.map(text).join('<br>');
+
   // An axis for values of a metric: its title names the unit. Values are drawn in the unit of `scale`.
   function axis(metric, values, log) {
     const positive = values.filter(value => value > 0).sort((a, b) => a - b);
@@ -73,7 +90,7 @@ const shapes = (() => {
     const common = { gridcolor: colour('--grid'), linecolor: colour('--rule'), zerolinecolor: colour('--rule') };
     if (!log || !positive.length) {
       const title = unit[0] ? `${metric.title} [${unit[0]}]` : metric.title;
-      return { scale: unit[1], axis: { ...common, type: 'linear', title: { text: text(title) }, tickformat: '~g', rangemode: 'normal' } };
+      return { scale: unit[1], axis: { ...common, type: 'linear', title, tickformat: '~g', rangemode: 'normal' } };
     }
     const [low, high] = [positive[0], positive[positive.length - 1]];
     const ticks = logTicks(metric.units, low / 1.2, high * 1.2);
@@ -81,14 +98,24 @@ const shapes = (() => {
       tickmode: 'array', tickvals: ticks.map(value => value / unit[1]), ticktext: ticks.map(value => amount(metric.units, value)),
     } : { tickformat: '~g', nticks: 6, dtick: undefined };
     const title = `${metric.title} [${ticks.length > 2 ? 'log' : [unit[0], 'log'].filter(word => word).join(', ')}]`;
-    return { scale: unit[1], axis: { ...common, type: 'log', title: { text: text(title) }, ...shown } };
+    return { scale: unit[1], axis: { ...common, type: 'log', title, ...shown } };
   }
 
-  function layout(extra) {
+  // Of a chart of this width. The titles of its axes are whole: they have as many lines as they need, and
+  // the chart has room for them.
+  function layout(width, { height, margin, xaxis, yaxis, ...extra }) {
+    const sides = { l: 78, r: 16, t: 12, b: 48, ...margin };
+    const beside = lines(yaxis.title, height - sides.t - sides.b);
+    sides.l += LINE * (beside.length - 1);
+    const below = lines(xaxis.title, width - sides.l - sides.r);
+    const more = LINE * (below.length - 1);
+    sides.b += more;
+    const title = lines => ({ text: joined(lines), font: { size: TITLE } });
     const font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour('--ink') };
     return {
       paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font,
-      margin: { l: 78, r: 16, t: 12, b: 48 }, hovermode: 'closest', dragmode: false,
+      height: height + more, margin: sides, xaxis: { ...xaxis, title: title(below) }, yaxis: { ...yaxis, title: title(beside) },
+      hovermode: 'closest', dragmode: false,
       hoverlabel: { bgcolor: colour('--panel'), bordercolor: colour('--rule'), font: { ...font, size: 12 }, namelength: -1 },
       showlegend: false, ...extra,
     };
@@ -122,7 +149,7 @@ const shapes = (() => {
     }));
   }
 
-  const plain = title => ({ title: { text: text(title) }, gridcolor: colour('--grid'), linecolor: colour('--rule'), zerolinecolor: colour('--rule') });
+  const plain = title => ({ title, gridcolor: colour('--grid'), linecolor: colour('--rule'), zerolinecolor: colour('--rule') });
 
-  return { colour, style, faint, text, short, amount, digits, axis, plain, layout, wide, legend };
+  return { LINE, colour, style, faint, text, short, lines, joined, amount, ratio, axis, plain, layout, wide, legend };
 })();

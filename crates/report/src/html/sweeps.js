@@ -3,7 +3,7 @@
 'use strict';
 
 const sweeps = context => {
-  const { $, data, several, metricOf, phone, draw } = context;
+  const { $, data, several, metricOf, phone, width, tall, draw } = context;
   const [P0, P10, P25, P50, P75, P100] = [0, 1, 2, 3, 4, 7];
 
   const lineName = line => [line.method, line.kind, several ? data.runs[line.run] : ''].filter(word => word).join(' · ');
@@ -15,7 +15,7 @@ const sweeps = context => {
     return linesOf(panel).flatMap(line => {
       const points = line.cells.map(([x, cell]) => ({ x, column: data.cells[cell].columns[metric.name] })).filter(point => point.column);
       if (!points.length) return [];
-      const style = sweepStyle(sweep, panel, line);
+      const style = sweepStyle(line);
       const name = shapes.text(shapes.short(lineName(line), 44));
       const common = { name, type: 'scatter' };
       const x = points.map(point => point.x);
@@ -28,13 +28,8 @@ const sweeps = context => {
     });
   }
 
-  // Of a ladder the kinds of pages are told apart as other methods are.
-  function sweepStyle(sweep, panel, line) {
-    const cell = data.cells[line.cells[0][1]];
-    if (!sweep.ladder) return shapes.style(data, cell);
-    const names = [...new Set(sweep.panels.flatMap(p => p.lines.map(l => `${l.method} ${l.kind}`)))];
-    return shapes.style({ methods: names, runs: data.runs }, { ...cell, method: `${line.method} ${line.kind}` });
-  }
+  // Of a ladder the kinds of pages have numbers of their own.
+  const sweepStyle = line => shapes.style(data, { ...data.cells[line.cells[0][1]], number: line.number });
 
   // Beside each other where values of the param are the same: by a part of the distance between them.
   function sweepBoxes(sweep, panel, metric, scale, log) {
@@ -46,7 +41,7 @@ const sweeps = context => {
     return lines.map((line, at) => {
       const points = line.cells.map(([x, cell]) => ({ x, column: data.cells[cell].columns[metric.name] })).filter(point => point.column);
       const shift = (at - (lines.length - 1) / 2) * room;
-      const { colour } = sweepStyle(sweep, panel, line);
+      const { colour } = sweepStyle(line);
       const p = i => points.map(point => point.column.p[i] / scale);
       return {
         type: 'box', x: points.map(point => (log ? 10 ** (place(point.x) + shift) : point.x + shift)), q1: p(P25), median: p(P50), q3: p(P75), lowerfence: p(P0), upperfence: p(P100),
@@ -56,7 +51,7 @@ const sweeps = context => {
     });
   }
 
-  function sweepPanel(sweep, panel, metric, all) {
+  function sweepPanel(sweep, panel, metric, all, wide) {
     const [logX, logY] = [$('sweep-log-x').checked && sweep.values[0][0] > 0, $('sweep-log-y').checked];
     const { scale, axis } = shapes.axis(metric, all, logY);
     const traces = $('sweep-kind').value === 'boxes' && !sweep.ladder ? sweepBoxes(sweep, panel, metric, scale, logX) : sweepLines(sweep, panel, metric, scale);
@@ -68,8 +63,9 @@ const sweeps = context => {
     const caches = sweep.caches.filter(([, size]) => size > 0);
     const lines = caches.map(([, size]) => ({ type: 'line', x0: size, x1: size, yref: 'paper', y0: 0, y1: 1, line: { color: shapes.colour('--soft'), width: 1, dash: 'dot' } }));
     const names = caches.map(([name, size]) => ({ x: logX ? Math.log10(size) : size, y: 1, yref: 'paper', yanchor: 'bottom', text: name, showarrow: false }));
-    const title = panel.title ? { text: shapes.text(panel.title), font: { size: 14 }, x: 0.5 } : undefined;
-    return [traces, shapes.layout({ title, height: phone() ? 320 : 380, margin: { l: 78, r: 16, t: title ? 44 : 26, b: 48 }, xaxis: x, yaxis: { ...axis, range }, shapes: lines, annotations: names })];
+    const above = panel.title ? shapes.lines(panel.title, wide - 32) : [];
+    const title = above.length ? { text: shapes.joined(above), font: { size: 14 }, x: 0.5, y: 1, yanchor: 'top', pad: { t: 6 } } : undefined;
+    return [traces, shapes.layout(wide, { title, height: tall(), margin: { t: 26 + shapes.LINE * above.length }, xaxis: x, yaxis: { ...axis, range }, shapes: lines, annotations: names })];
   }
 
   function sweepLegend(sweep) {
@@ -77,7 +73,7 @@ const sweeps = context => {
     for (const panel of sweep.panels) {
       for (const line of panel.lines.filter(line => page.wanted(line.method))) {
         const name = lineName(line);
-        entries.set(name, { name, seen: !dropped.has(name), ...sweepStyle(sweep, panel, line) });
+        entries.set(name, { name, seen: !dropped.has(name), ...sweepStyle(line) });
       }
     }
     shapes.legend($('sweep-legend'), [...entries.values()], name => {
@@ -104,7 +100,7 @@ const sweeps = context => {
     }
     sweep.panels.forEach((panel, at) => {
       places.children[at].setAttribute('aria-label', `${metric.title} by ${sweep.param} ${panel.title}; the figures are in the table`);
-      draw(places.children[at], ...sweepPanel(sweep, panel, metric, all));
+      draw(places.children[at], ...sweepPanel(sweep, panel, metric, all, width(places.children[at])));
     });
     const kind = sweep.ladder ? 'Line: p10, as in the table of the terminal; band: p0 to p50. Dotted: the sizes of the caches, as the system announces them.'
       : boxes ? 'Box: p25, p50, p75; whiskers: p0 and p100.' : 'Line: p50; band: its 95 % interval, or p25 to p75 where there are too few samples for one.';

@@ -5,6 +5,7 @@ use model::run::{Design, Run, Status};
 
 use super::html;
 use crate::tests::fixture::Fixture;
+use crate::tests::numbers;
 
 const HOSTILE: &str = "</script></title><script>alert(1)</script><img src=x onerror=\"alert(1)\">'\"&<!--\u{202e}\u{0}";
 
@@ -132,6 +133,73 @@ fn the_page_says_what_the_terminal_says() {
     ] {
         assert!(page.contains(text), "{text}\n{page}");
     }
+}
+
+/// The first of these texts stands before the second, and so on.
+fn in_this_order(page: &str, texts: &[&str]) {
+    let at = |text: &&str| page.find(text).unwrap_or_else(|| panic!("no {text}: {page}"));
+    assert!(texts.iter().map(at).is_sorted(), "{texts:?}: {page}");
+}
+
+#[test]
+fn what_else_the_machine_did_stands_beside_the_answer() {
+    let mut f = Fixture::reading();
+    let mut of = |others: f64| {
+        f.run.environment.facts.insert("busy_share_of_others".to_owned(), others.into());
+        markup(&html(&shown(&f), &[]))
+    };
+    assert!(!of(0.1).contains("Busy: "));
+    let busy = "<p class=\"warning\">Busy: other programs used 92 % of the CPU time.</p>";
+    in_this_order(&of(0.92), &["Fastest here: ", busy, "id=\"figures-heading\""]);
+}
+
+#[test]
+fn the_page_of_numbers_has_the_grades_beside_the_answer_and_names_the_rows_without_figures() {
+    let mut run = numbers::run("mutex", &[5.0; 20], 0.0);
+    numbers::meanwhile(&mut run, Some(0.0), Some(0.9));
+    let mut skipped = run.cells[0].clone();
+    skipped.status = Status::Skipped("no huge pages".to_owned());
+    skipped.point.set("row", "l3-load");
+    run.cells.push(skipped);
+    let analysis = numbers::analysis(&run);
+    let page = markup(&html(&[(run, analysis)], &[]));
+    let texts = [
+        "<p class=\"answer\">",
+        "other programs used 90 % of the CPU time meanwhile: no row is graded better than C",
+        "<p class=\"facts\">Grades: 1 row C.</p>",
+        "id=\"figures-heading\"",
+        "A, B, C: half of the sessions",
+        "<h3>Not measured</h3>",
+        "<li>load from L3: skipped: no huge pages</li>",
+    ];
+    in_this_order(&page, &texts);
+}
+
+#[test]
+fn a_fact_without_a_value_is_left_out_of_the_environment() {
+    let mut f = Fixture::reading();
+    let facts = &mut f.run.environment.facts;
+    facts.insert("hypervisor".to_owned(), serde_json::Value::Null);
+    facts.insert("kernel".to_owned(), "6.1".into());
+    let page = markup(&html(&shown(&f), &[]));
+    assert!(page.contains("<th scope=\"row\">kernel</th><td>6.1</td>"), "{page}");
+    assert!(!page.contains("<td>null</td>") && !page.contains("hypervisor"), "{page}");
+    let mut other = Fixture::reading();
+    other.run.id = "8".to_owned();
+    other.run.environment.facts.insert("hypervisor".to_owned(), "kvm".into());
+    let page = markup(&html(&[shown(&f), shown(&other)].concat(), &[]));
+    assert!(page.contains("<th scope=\"row\">hypervisor</th><td>—</td><td>kvm</td>"), "{page}");
+}
+
+#[test]
+fn each_chart_has_a_title() {
+    let page = markup(&html(&shown(&Fixture::reading()), &[]));
+    for chart in ["ratio", "ecdf", "box", "order"] {
+        let title = format!("<h3 id=\"{chart}-title\"></h3>\n<div id=\"{chart}\" class=\"chart\"");
+        assert!(page.contains(&title), "{title}: {page}");
+    }
+    // The placeholder names no method that the page may not have.
+    assert!(!page.contains("placeholder=\"read"), "{page}");
 }
 
 #[test]

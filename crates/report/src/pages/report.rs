@@ -19,7 +19,7 @@ use crate::views::table::{
     CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::{joined, measured, minute, revisions, shortened};
+use crate::views::words::{joined, measured, minute, noise, revisions, shortened};
 use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
@@ -64,6 +64,7 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
         for sentence in answers(run, analysis, &varying) {
             page.answer(sentence);
         }
+        reliability(page, run);
         if !run.complete {
             let text = "Not complete: it was stopped before all was measured.";
             page.paragraph(Style::Red, "", text);
@@ -73,6 +74,16 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
         if !revisions.is_empty() {
             page.facts(&format!("Revisions: {revisions}"));
         }
+    }
+}
+
+/// What a reader has to know before believing the answer: what else the machine did, and the grades
+/// of the rows of `numbers`, whose answers name the load.
+fn reliability(page: &mut Document, run: &Run) {
+    if view(run) == View::Rows {
+        page.facts(&numbers::grades(&numbers::numbers(run)));
+    } else if let Some(noise) = noise(run) {
+        page.paragraph(Style::Bold, "Busy: ", &format!("{noise}."));
     }
 }
 
@@ -158,6 +169,8 @@ fn number_tables(page: &mut Document, shown: &[(Run, Analysis)]) {
         table.id = if i == 0 { "results" } else { "" };
         page.captioned(&charts::name(run), table);
     }
+    page.paragraph(Style::Dim, "", &numbers::legend(numbers::FOR_MARKDOWN));
+    not_measured(page, shown);
 }
 
 fn results_table(lines: &[ResultRow<'_>], varying: &VaryingParams<'_>, several: bool) -> Table {
@@ -275,6 +288,12 @@ fn not_measured(page: &mut Document, shown: &[(Run, Analysis)]) {
     for (run, _) in shown {
         let varying = VaryingParams::of_run(run);
         let of = if shown.len() > 1 { format!(" in {}", charts::name(run)) } else { String::new() };
+        if view(run) == View::Rows {
+            let rows = numbers::numbers(run);
+            let line = |(title, reason): (&str, &str)| format!("{title}{of}: {reason}");
+            lines.extend(numbers::not_measured(&rows).into_iter().map(line));
+            continue;
+        }
         for cell in &run.cells {
             let Some(reason) = cell.status.reason() else { continue };
             let at = varying.in_parentheses(&cell.point);
@@ -511,12 +530,14 @@ fn facts_table(
     Table::of_columns(columns)
 }
 
+/// What is known: a fact without a value is left out.
 fn facts_of_environment(run: &Run) -> BTreeMap<String, String> {
+    let known = run.environment.facts.iter().filter(|(_, value)| !value.is_null());
     let mut facts: BTreeMap<String, String> =
-        run.environment.facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        known.map(|(name, value)| (name.clone(), text(value))).collect();
     // The seed differs between runs by design.
     if let Ok(serde_json::Value::Object(plan)) = serde_json::to_value(&run.plan) {
-        let plan = plan.iter().filter(|(name, _)| *name != "seed");
+        let plan = plan.iter().filter(|(name, value)| *name != "seed" && !value.is_null());
         facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));
     }
     facts

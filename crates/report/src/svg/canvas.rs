@@ -7,18 +7,27 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::text::wrapped;
 use crate::views::units::{Unit, amount};
-use crate::views::words::escape_controls;
+use crate::views::words::{escape_controls, shortened};
 
-/// The palette of Okabe and Ito, after black: readers with colour blindness can distinguish it.
-const COLOURS: [&str; 7] =
-    ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];
+/// The palette of Okabe and Ito, after the ink of the page: readers with colour blindness can
+/// distinguish it. It is that of `shapes.js`.
+pub(super) const COLOURS: [&str; 7] =
+    ["#1a1d21", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const DASHES: [&str; 5] = ["none", "6 3", DOTTED, "8 3 2 3", "12 4"];
+pub(super) const DOTTED: &str = "2 3";
 
 pub(super) const INK: &str = "#222222";
 pub(super) const SOFT: &str = "#666666";
 pub(super) const GRID: &str = "#e2e2e2";
 pub(super) const FONT: f64 = 11.0;
+/// From a line of text to the next one.
+pub(super) const LINE_HEIGHT: f64 = 15.0;
+/// An estimate of the width of a column of text: the exact width is unknown before it is drawn.
+const COLUMN: f64 = FONT * 0.56;
+/// Between a text and the edge of the file.
+const EDGE: f64 = 8.0;
 
 pub(super) struct Canvas {
     body: String,
@@ -41,6 +50,11 @@ impl Stroke {
     pub(super) fn new(number: usize) -> Stroke {
         let dash = DASHES[number / COLOURS.len() % DASHES.len()];
         Stroke { colour: COLOURS[number % COLOURS.len()], width: 1.5, dash }
+    }
+
+    /// The stroke of the series in one of several runs: each run has its dashes.
+    pub(super) fn of_run(number: usize, run: usize) -> Stroke {
+        Stroke { dash: DASHES[run % DASHES.len()], ..Stroke::new(number) }
     }
 }
 
@@ -113,6 +127,32 @@ impl Canvas {
         ));
     }
 
+    /// Lines that are no wider than this, the first one on this baseline; returns the baseline
+    /// below the last one.
+    pub(super) fn paragraph(
+        &mut self,
+        [x, mut y]: [f64; 2],
+        colour: &str,
+        text: &str,
+        width: f64,
+    ) -> f64 {
+        for line in lines_of(text, width) {
+            self.text([x, y], Anchor::Start, colour, &line);
+            y += LINE_HEIGHT;
+        }
+        y
+    }
+
+    /// The title of a figure of this width and the remarks on it, whole; returns where they end.
+    pub(super) fn head(&mut self, title: &str, remarks: &[String], width: f64) -> f64 {
+        let width = width - 2.0 * EDGE;
+        let mut y = self.paragraph([EDGE, EDGE + FONT], INK, title, width);
+        for remark in remarks {
+            y = self.paragraph([EDGE, y], SOFT, remark, width);
+        }
+        y - FONT
+    }
+
     /// From bottom to top, centred.
     pub(super) fn upright(&mut self, [x, y]: [f64; 2], text: &str) {
         let text = escaped(text);
@@ -155,9 +195,23 @@ fn svg_points(points: &[[f64; 2]]) -> String {
     points.join(" ")
 }
 
-/// An estimate of a text's width: the exact width is unknown before it is drawn.
+/// An estimate of a text's width.
 pub(super) fn text_width(text: &str) -> f64 {
-    escape_controls(text).width() as f64 * FONT * 0.56
+    escape_controls(text).width() as f64 * COLUMN
+}
+
+/// The text on lines that are no wider than this.
+pub(super) fn lines_of(text: &str, width: f64) -> Vec<String> {
+    wrapped(&escape_controls(text), columns(width), true)
+}
+
+/// The text without its middle, if it is wider than this.
+pub(super) fn fitted(text: &str, width: f64) -> String {
+    shortened(&escape_controls(text), columns(width))
+}
+
+fn columns(width: f64) -> usize {
+    (width / COLUMN).max(1.0) as usize
 }
 
 pub(super) fn escaped(text: &str) -> String {
@@ -337,7 +391,9 @@ impl Scale {
     }
 }
 
-pub(super) fn draw_frame(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scale) {
+/// The title of the x axis is on as many lines as it needs; returns the height of those after the
+/// first one.
+pub(super) fn draw_frame(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scale) -> f64 {
     for (value, words) in &x.ticks {
         let at = x.axis.position(*value);
         canvas.line([at, plane.top], [at, plane.bottom], Stroke::thin(GRID));
@@ -351,12 +407,20 @@ pub(super) fn draw_frame(canvas: &mut Canvas, plane: &Plane, x: &Scale, y: &Scal
     canvas.line([plane.left, plane.bottom], [plane.right, plane.bottom], Stroke::thin(INK));
     canvas.line([plane.left, plane.top], [plane.left, plane.bottom], Stroke::thin(INK));
     let middle = f64::midpoint(plane.left, plane.right);
-    canvas.text([middle, plane.bottom + 2.0 * FONT + 12.0], Anchor::Middle, INK, &x.title);
+    // Beside each plane there is a margin.
+    let lines = lines_of(&x.title, plane.right - plane.left + 2.0 * EDGE);
+    let mut base = plane.bottom + 2.0 * FONT + 12.0;
+    for line in &lines {
+        canvas.text([middle, base], Anchor::Middle, INK, line);
+        base += LINE_HEIGHT;
+    }
     let widest = y.ticks.iter().map(|(_, words)| text_width(words)).fold(0.0, f64::max);
     if !y.title.is_empty() {
         let middle = f64::midpoint(plane.top, plane.bottom);
-        canvas.upright([plane.left - widest - 14.0, middle], &y.title);
+        let title = fitted(&y.title, plane.bottom - plane.top);
+        canvas.upright([plane.left - widest - 14.0, middle], &title);
     }
+    LINE_HEIGHT * (lines.len() - 1) as f64
 }
 
 /// Draws the entries in as many lines as they need, and returns the height of these lines.
@@ -370,6 +434,7 @@ pub(super) fn legend(
     const MARK: f64 = 26.0;
     let (mut x, mut y) = (left, top);
     for (name, stroke) in entries {
+        let name = &fitted(name, width - MARK);
         let needed = MARK + text_width(name) + 18.0;
         if x > left && x + needed > left + width {
             (x, y) = (left, y + LINE);

@@ -4,16 +4,17 @@
 use model::metric::unit;
 
 use super::canvas::{
-    self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+    self, Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, fitted, text_width,
 };
+use super::stroke;
 use crate::views::charts::{
     ChartCell, ChartColumn, ChartMetric, ChartPoint, Charts, P0, P25, P50, P75, P100,
 };
 use crate::views::units;
 
 const WIDTH: f64 = 640.0;
-/// The lower edge of a line chart, above its ticks and legend.
-const LINES_BOTTOM: f64 = 330.0;
+/// The height of the plane of a line chart.
+const LINES_HEIGHT: f64 = 314.0;
 
 /// More methods than these in one line chart cannot be distinguished; boxes have room for more.
 const LINES_MAX: usize = 10;
@@ -35,13 +36,12 @@ fn series<'a>(
     metric: &ChartMetric,
     most: usize,
 ) -> Vec<DrawnSeries<'a>> {
-    let cells = point.cells.iter().take(most).enumerate();
-    cells
-        .filter_map(|(number, at)| {
-            let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
-            Some(DrawnSeries { name: charts.label(*at), cell, column, stroke: Stroke::new(number) })
-        })
-        .collect()
+    let drawn = |at: &usize| {
+        let (cell, column) = (charts.cells.get(*at)?, charts.column(*at, &metric.name)?);
+        let stroke = stroke(charts, cell, cell.number);
+        Some(DrawnSeries { name: charts.label(*at), cell, column, stroke })
+    };
+    point.cells.iter().take(most).filter_map(drawn).collect()
 }
 
 fn axis(series: &[DrawnSeries<'_>], pixels: [f64; 2]) -> Axis {
@@ -50,16 +50,39 @@ fn axis(series: &[DrawnSeries<'_>], pixels: [f64; 2]) -> Axis {
     Axis::by_range(&values, pixels)
 }
 
-fn title(metric: &ChartMetric, point: &ChartPoint, what: &str) -> String {
-    let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at) };
-    format!("{}{at}: {what}", metric.title)
+fn title(
+    metric: &ChartMetric,
+    point: &ChartPoint,
+    what: &str,
+    series: &[DrawnSeries<'_>],
+) -> String {
+    format!("{}{}: {what}; {}", metric.title, at(point), samples(series))
 }
 
+fn at(point: &ChartPoint) -> String {
+    if point.at.is_empty() { String::new() } else { format!(" at {}", point.at) }
+}
+
+/// `n = 30`; where the methods have different numbers of samples, `n = 12 to 30`.
+fn samples(series: &[DrawnSeries<'_>]) -> String {
+    let all = || series.iter().map(|one| one.column.n);
+    let [least, most] =
+        [all().min(), all().max()].map(|n| units::count(n.unwrap_or_default() as f64));
+    if least == most { format!("n = {most}") } else { format!("n = {least} to {most}") }
+}
+
+fn lines_plane(head: f64, left: f64) -> Plane {
+    let top = head + 8.0;
+    Plane { left, right: WIDTH - 20.0, top, bottom: top + LINES_HEIGHT }
+}
+
+/// The chart with its legend, which begins at this height.
 fn finished(
     mut canvas: Canvas,
     point: &ChartPoint,
     series: &[DrawnSeries<'_>],
     title: &str,
+    top: f64,
 ) -> String {
     let left_out = point.cells.len().saturating_sub(LINES_MAX);
     let mut entries: Vec<(String, Stroke)> =
@@ -70,8 +93,8 @@ fn finished(
             Stroke { width: 0.0, ..Stroke::new(0) },
         ));
     }
-    let height = canvas::legend(&mut canvas, &entries, [24.0, LINES_BOTTOM + 58.0], WIDTH - 40.0);
-    canvas.into_file([WIDTH, LINES_BOTTOM + 58.0 + height], title)
+    let height = canvas::legend(&mut canvas, &entries, [24.0, top], WIDTH - 40.0);
+    canvas.into_file([WIDTH, top + height], title)
 }
 
 pub(super) fn ecdf(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
@@ -79,12 +102,13 @@ pub(super) fn ecdf(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) ->
     if series.is_empty() {
         return None;
     }
-    let plane = Plane { left: 70.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
+    let mut canvas = Canvas::new();
+    let title = title(metric, point, "share of the samples that are no greater", &series);
+    let plane = lines_plane(canvas.head(&title, &charts.busy, WIDTH), 70.0);
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let ticks = [0.0, 25.0, 50.0, 75.0, 100.0].map(|p| (p, format!("{p}"))).to_vec();
     let y = Scale::with(Axis::exact(0.0, 100.0, plane.y()), "share of samples [%]", ticks, 5);
-    let mut canvas = Canvas::new();
-    canvas::draw_frame(&mut canvas, &plane, &x, &y);
+    let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     for one in &series {
         let mut points: Vec<[f64; 2]> = Vec::new();
         let mut before = 0.0;
@@ -96,28 +120,28 @@ pub(super) fn ecdf(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) ->
         }
         canvas.polyline(&points, one.stroke);
     }
-    let title = title(metric, point, "share of the samples that are no greater");
-    Some(finished(canvas, point, &series, &title))
+    Some(finished(canvas, point, &series, &title, plane.bottom + 58.0 + below))
 }
 
 pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
     let series = series(charts, point, metric, LINES_MAX);
     let longest = series.iter().max_by_key(|one| one.column.n)?;
-    let plane = Plane { left: 90.0, right: WIDTH - 20.0, top: 16.0, bottom: LINES_BOTTOM };
+    let mut canvas = Canvas::new();
+    let title = title(metric, point, "samples in their order", &series);
+    let plane = lines_plane(canvas.head(&title, &charts.busy, WIDTH), 90.0);
     let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
     let n = longest.column.n as f64;
     let axis = Axis::exact(0.0, n + 1.0, plane.x());
     let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
     let x = Scale::with(axis, "sample, in the order in which they were taken", ticks, 12);
-    let mut canvas = Canvas::new();
-    canvas::draw_frame(&mut canvas, &plane, &x, &y);
+    let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let starts = longest.cell.sessions.iter().skip(1);
     for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
         let at = x.axis.position(*start as f64 + 0.5);
         canvas.line(
             [at, plane.top],
             [at, plane.bottom],
-            Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+            Stroke { dash: DOTTED, ..Stroke::thin(SOFT) },
         );
     }
     for one in &series {
@@ -139,8 +163,7 @@ pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
             canvas.dot([at(i), y.axis.position(*value)], 1.6, one.stroke.colour, 0.6);
         }
     }
-    let title = title(metric, point, "samples in their order");
-    Some(finished(canvas, point, &series, &title))
+    Some(finished(canvas, point, &series, &title, plane.bottom + 58.0 + below))
 }
 
 pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -> Option<String> {
@@ -148,16 +171,14 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     if series.is_empty() {
         return None;
     }
-    let widest = series.iter().map(|one| text_width(&one.name)).fold(0.0, f64::max);
-    let plane = rows_plane(widest, series.len());
-    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let mut canvas = Canvas::new();
-    canvas::draw_frame(
-        &mut canvas,
-        &plane,
-        &x,
-        &rows(&plane, series.iter().map(|one| one.name.clone())),
-    );
+    let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
+    let title = title(metric, point, what, &series);
+    let head = canvas.head(&title, &charts.busy, WIDTH);
+    let names: Vec<String> = series.iter().map(|one| one.name.clone()).collect();
+    let (plane, y) = rows(head, &names);
+    let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
+    let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     for (row, one) in series.iter().enumerate() {
         let (middle, p) = (row_middle(&plane, row), one.column.p);
         let at = |i: usize| x.axis.position(p[i]);
@@ -182,24 +203,25 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
             [at(P50), middle + 7.0],
             Stroke { width: 2.0, ..stroke },
         );
+        let n = format!("n = {}", units::count(one.column.n as f64));
+        canvas.text([WIDTH - 6.0, middle + FONT * 0.35], Anchor::End, SOFT, &n);
     }
-    let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
-    Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &title(metric, point, what)))
+    Some(canvas.into_file([WIDTH, plane.bottom + 48.0 + below], &title))
 }
 
 pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
     let mut ratios: Vec<_> = point.ratios.iter().take(BOXES_MAX).collect();
     let reference = &ratios.first()?.reference;
     ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let mut canvas = Canvas::new();
+    let title = format!("time / time of {reference}{}, with 95 % intervals", at(point));
+    let head = canvas.head(&title, &charts.busy, WIDTH);
     let names: Vec<String> = ratios.iter().map(|ratio| charts.label(ratio.cell)).collect();
-    let widest = names.iter().map(|name| text_width(name)).fold(0.0, f64::max);
-    let plane = rows_plane(widest, ratios.len());
+    let (plane, y) = rows(head, &names);
     let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
     let values: Vec<f64> = bounds.chain([1.0]).collect();
-    let x =
-        Scale::new(Axis::new(&values, true, plane.x()), &format!("time / time of {reference}"), "");
-    let mut canvas = Canvas::new();
-    canvas::draw_frame(&mut canvas, &plane, &x, &rows(&plane, names.into_iter()));
+    let x = Scale::new(Axis::new(&values, true, plane.x()), "time / time of the reference", "");
+    let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let one = x.axis.position(1.0);
     canvas.line([one, plane.top], [one, plane.bottom], Stroke { dash: "4 3", ..Stroke::thin(INK) });
     for (row, ratio) in ratios.iter().enumerate() {
@@ -210,30 +232,31 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
         }
         let decided = matches!(ratio.verdict, "faster" | "slower");
         let at = [x.axis.position(ratio.ratio), middle];
-        canvas.dot(at, 4.0, INK, 1.0);
+        let cell = charts.cells.get(ratio.cell);
+        let colour = cell.map_or(INK, |cell| stroke(charts, cell, cell.number).colour);
+        canvas.dot(at, 4.0, colour, 1.0);
         if !decided {
             canvas.dot(at, 2.8, "#ffffff", 1.0);
         }
         let words = format!("{} {}", units::ratio(ratio.ratio, 2), ratio.verdict);
         canvas.text([WIDTH - 6.0, middle + FONT * 0.35], Anchor::End, SOFT, &words);
     }
-    let at = if point.at.is_empty() { String::new() } else { format!(" at {}", point.at) };
-    Some(canvas.into_file([WIDTH, plane.bottom + 48.0], &format!("ratios to {reference}{at}")))
+    Some(canvas.into_file([WIDTH, plane.bottom + 48.0 + below], &title))
 }
 
 const ROW: f64 = 24.0;
 
-fn rows_plane(widest: f64, rows: usize) -> Plane {
-    let left = (widest + 16.0).min(WIDTH / 2.0);
-    Plane { left, right: WIDTH - 110.0, top: 8.0, bottom: 8.0 + ROW * rows as f64 }
-}
-
-fn rows(plane: &Plane, names: impl Iterator<Item = String>) -> Scale {
+/// The plane of a row for each name, and the scale of the names.
+fn rows(head: f64, names: &[String]) -> (Plane, Scale) {
+    let names = names.iter().map(|name| fitted(name, WIDTH / 2.0 - 16.0));
     let ticks: Vec<(f64, String)> =
         names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
-    let axis = Axis::exact(ticks.len() as f64, 0.0, [plane.bottom, plane.top]);
-    let len = ticks.len();
-    Scale::with(axis, "", ticks, len.max(1))
+    let widest = ticks.iter().map(|(_, name)| text_width(name)).fold(0.0, f64::max);
+    let (top, len) = (head + 8.0, ticks.len());
+    let bottom = top + ROW * len as f64;
+    let plane = Plane { left: widest + 16.0, right: WIDTH - 110.0, top, bottom };
+    let axis = Axis::exact(len as f64, 0.0, [bottom, top]);
+    (plane, Scale::with(axis, "", ticks, len.max(1)))
 }
 
 fn row_middle(plane: &Plane, row: usize) -> f64 {

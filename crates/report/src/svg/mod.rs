@@ -6,14 +6,15 @@ mod distributions;
 pub(super) mod study;
 mod sweeps;
 
+use analysis::latency::Figures;
 use analysis::{Analysis, FleetMethod, FleetPoint};
 use model::run::Run;
 
-use self::canvas::{Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width};
+use self::canvas::{Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width};
 use crate::published::published_values;
-use crate::views::charts::Charts;
+use crate::views::charts::{ChartCell, Charts};
 use crate::views::fleet::{FleetReport, caption};
-use crate::views::numbers::{MeasuredNumber, measured_on, numbers};
+use crate::views::numbers::{MeasuredNumber, grades, measured_on, not_measured, numbers, own_notes};
 use crate::views::units::{amount, point as shown};
 use crate::views::words::shortened;
 use crate::views::{View, view};
@@ -63,6 +64,16 @@ pub fn files(shown: &[(Run, Analysis)], metric: &str) -> Vec<(String, String)> {
     files
 }
 
+/// How a cell is drawn with the colour of this number, in all charts and on the page (`style` of
+/// `shapes.js`).
+fn stroke(charts: &Charts, cell: &ChartCell, number: usize) -> Stroke {
+    match charts.runs.len() {
+        0 | 1 if cell.yardstick => Stroke { dash: DOTTED, ..Stroke::new(number) },
+        0 | 1 => Stroke::new(number),
+        _ => Stroke::of_run(number, cell.run),
+    }
+}
+
 /// The characters of a text that are allowed in a file's name.
 fn slug(text: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -76,7 +87,9 @@ fn slug(text: &str) -> String {
 
 const NUMBERS_WIDTH: f64 = 860.0;
 const LINE: f64 = 17.0;
-const TOP: f64 = 66.0;
+/// Right of the plane: the p50, and the grade.
+const FIGURES_WIDTH: f64 = 100.0;
+const GRADE_AT: f64 = 66.0;
 /// The series of this machine; those of the others follow.
 const HERE: usize = 1;
 /// The machines whose figures are drawn, with what a reader calls them.
@@ -85,46 +98,69 @@ const PUBLISHED: [(&str, &str); 2] = [("2012", "published 2012"), ("iphone-x", "
 /// `None` if nothing was measured.
 fn picture(run: &Run) -> Option<String> {
     let numbers = numbers(run);
-    let shown: Vec<(&MeasuredNumber, [f64; 3])> = numbers
-        .iter()
-        .filter_map(|number| {
-            let figures = number.figures.as_ref().ok()?;
-            Some((number, [figures.p10, figures.p50, figures.p90]))
-        })
-        .collect();
+    let shown: Vec<(&MeasuredNumber, &Figures)> =
+        numbers.iter().filter_map(|number| Some((number, number.figures.as_ref().ok()?))).collect();
     if shown.is_empty() {
         return None;
     }
-    let bottom = TOP + LINE * shown.len() as f64 + 8.0;
-    let plane = Plane { left: 230.0, right: NUMBERS_WIDTH - 90.0, top: TOP, bottom };
-    let mut values: Vec<f64> = shown.iter().flat_map(|(_, own)| *own).collect();
+    let mut canvas = Canvas::new();
+    let title = "What does what programs do all day cost?";
+    let mut remarks = vec![measured_on(run), grades(&numbers)];
+    remarks.extend(own_notes(run, &numbers));
+    let top = canvas.head(title, &remarks, NUMBERS_WIDTH) + LINE;
+    let names = shown.iter().map(|(number, _)| text_width(number.row.title.trim()));
+    let plane = Plane {
+        left: names.fold(0.0, f64::max) + 24.0,
+        right: NUMBERS_WIDTH - FIGURES_WIDTH,
+        top,
+        bottom: top + LINE * shown.len() as f64 + 8.0,
+    };
+    let here = shown.iter().flat_map(|(_, figures)| [figures.p10, figures.p50, figures.p90]);
+    let mut values: Vec<f64> = here.collect();
     values.extend(shown.iter().flat_map(|(number, _)| others(number)).map(|(_, ns)| ns));
     let x = Scale::new(Axis::new(&values, true, plane.x()), "time", "ns");
     let y = Scale::with(Axis::exact(0.0, 1.0, plane.y()), "", Vec::new(), 1);
-    let mut canvas = Canvas::new();
-    let title = "What does what programs do all day cost?";
-    canvas.text([16.0, 24.0], Anchor::Start, INK, title);
-    canvas.text([16.0, 44.0], Anchor::Start, SOFT, &measured_on(run));
     canvas::draw_frame(&mut canvas, &plane, &x, &y);
-    for (at, (number, [p10, p50, p90])) in (0u32..).zip(&shown) {
-        let middle = TOP + LINE * (f64::from(at) + 0.5) + 4.0;
-        let name = number.row.title.trim();
-        canvas.text([plane.left - 8.0, middle + FONT * 0.35], Anchor::End, INK, name);
-        let end = x.axis.position(*p50);
-        canvas.rect([plane.left, middle - 5.0], [end, middle + 5.0], Stroke::new(HERE));
-        let ends = [p10, p90].map(|value| [x.axis.position(*value), middle]);
-        canvas.line(ends[0], ends[1], Stroke { width: 1.5, ..Stroke::new(HERE) });
-        for (series, ns) in others(number) {
-            canvas.dot([x.axis.position(ns), middle], 4.0, Stroke::new(series).colour, 0.9);
-        }
-        let value = amount("ns", *p50);
-        canvas.text([plane.right + 8.0, middle + FONT * 0.35], Anchor::Start, SOFT, &value);
+    for (at, heading) in [(8.0, "p50"), (GRADE_AT, "grade")] {
+        canvas.text([plane.right + at, top - 4.0], Anchor::Start, SOFT, heading);
+    }
+    for (at, (number, figures)) in (0u32..).zip(&shown) {
+        let middle = top + LINE * (f64::from(at) + 0.5) + 4.0;
+        draw_number(&mut canvas, &plane, &x.axis, middle, (*number, *figures));
     }
     let mut entries = vec![("here: p50, and p10 to p90".to_owned(), wide_stroke(HERE))];
     let of_others = (HERE + 1..).zip(PUBLISHED);
     entries.extend(of_others.map(|(series, (_, name))| (name.to_owned(), wide_stroke(series))));
-    let height = canvas::legend(&mut canvas, &entries, [24.0, bottom + 58.0], NUMBERS_WIDTH - 40.0);
-    Some(canvas.into_file([NUMBERS_WIDTH, bottom + 58.0 + height], title))
+    let mut end = plane.bottom + 58.0;
+    end += canvas::legend(&mut canvas, &entries, [24.0, end], NUMBERS_WIDTH - 40.0);
+    for (title, reason) in not_measured(&numbers) {
+        let text = format!("{title}: {reason}");
+        end = canvas.paragraph([24.0, end], SOFT, &text, NUMBERS_WIDTH - 40.0);
+    }
+    Some(canvas.into_file([NUMBERS_WIDTH, end], title))
+}
+
+/// The row of a number, around this height.
+fn draw_number(
+    canvas: &mut Canvas,
+    plane: &Plane,
+    axis: &Axis,
+    middle: f64,
+    (number, figures): (&MeasuredNumber, &Figures),
+) {
+    let base = middle + FONT * 0.35;
+    canvas.text([plane.left - 8.0, base], Anchor::End, INK, number.row.title.trim());
+    let end = axis.position(figures.p50);
+    canvas.rect([plane.left, middle - 5.0], [end, middle + 5.0], Stroke::new(HERE));
+    let ends = [figures.p10, figures.p90].map(|value| [axis.position(value), middle]);
+    canvas.line(ends[0], ends[1], Stroke { width: 1.5, ..Stroke::new(HERE) });
+    for (series, ns) in others(number) {
+        canvas.dot([axis.position(ns), middle], 4.0, Stroke::new(series).colour, 0.9);
+    }
+    let value = amount("ns", figures.p50);
+    canvas.text([plane.right + 8.0, base], Anchor::Start, SOFT, &value);
+    let grade = figures.grade.to_string();
+    canvas.text([plane.right + GRADE_AT, base], Anchor::Start, SOFT, &grade);
 }
 
 fn wide_stroke(series: usize) -> Stroke {

@@ -42,7 +42,7 @@ pub fn caption(drawing: &Drawing) -> &'static str {
             "Box: p25, p50, p75; whiskers: the last samples within 1.5 times its length; points: the samples beyond."
         }
         DrawingKind::Curves => "p0, p25, p50, p75, p90, p99 and p100 of each row, joined by lines.",
-        DrawingKind::Ladder => "Line: p50; band: its 95 % interval.",
+        DrawingKind::Ladder => "Line: p10; band: p0 to p50.",
     }
 }
 

@@ -3,7 +3,11 @@
 
 use model::metric::unit;
 
-use super::canvas::{self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke};
+use super::canvas::{
+    self, Anchor, Axis, Canvas, DOTTED, FONT, INK, LINE_HEIGHT, Plane, SOFT, Scale, Stroke,
+    lines_of,
+};
+use super::stroke;
 use crate::views::charts::{
     ChartColumn, ChartMetric, Charts, P0, P10, P25, P50, P75, P100, Panel, SweepChart, SweepLine,
 };
@@ -11,6 +15,8 @@ use crate::views::charts::{
 /// The width of a panel, including its surroundings.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 300.0;
+/// Left of the plane of a panel.
+const LEFT: f64 = 84.0;
 const COLUMNS: usize = 2;
 
 /// A line of a panel: its position, its style, and its cells.
@@ -23,8 +29,8 @@ struct SweepFigure<'a> {
     charts: &'a Charts,
     sweep: &'a SweepChart,
     metric: &'a ChartMetric,
-    /// The names of the lines in all panels: lines of the same name have the same colour.
-    names: Vec<String>,
+    /// The names of the lines in all panels: lines of the same name are drawn alike.
+    names: Vec<(String, Stroke)>,
 }
 
 pub(super) fn lines(charts: &Charts, sweep: &SweepChart, metric: &ChartMetric) -> Option<String> {
@@ -35,7 +41,8 @@ pub(super) fn lines(charts: &Charts, sweep: &SweepChart, metric: &ChartMetric) -
         _ => [column.p[P25], column.p[P75]],
     };
     let figure = SweepFigure::new(charts, sweep, metric);
-    figure.draw("p50 with its 95 % interval", &bounds, &mut |canvas, drawn, x, y| {
+    let what = if sweep.ladder { "p10, and p0 to p50" } else { "p50 with its 95 % interval" };
+    figure.draw(what, &bounds, &mut |canvas, drawn, x, y| {
         for one in drawn {
             let position = |value: f64, at: f64| [x.axis.position(at), y.axis.position(value)];
             let upper = one.points.iter().map(|(at, column)| position(bounds(column)[1], *at));
@@ -88,11 +95,11 @@ type DrawLines<'c> = dyn FnMut(&mut Canvas, &[DrawnLine<'_>], &Scale, &Scale) + 
 
 impl<'a> SweepFigure<'a> {
     fn new(charts: &'a Charts, sweep: &'a SweepChart, metric: &'a ChartMetric) -> SweepFigure<'a> {
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Vec<(String, Stroke)> = Vec::new();
         for line in sweep.panels.iter().flat_map(|panel| &panel.lines) {
             let name = name(charts, line);
-            if !names.contains(&name) {
-                names.push(name);
+            if names.iter().all(|(known, _)| *known != name) {
+                names.push((name, line_stroke(charts, line)));
             }
         }
         SweepFigure { charts, sweep, metric, names }
@@ -100,12 +107,11 @@ impl<'a> SweepFigure<'a> {
 
     fn drawn(&self, panel: &Panel) -> Vec<DrawnLine<'a>> {
         let drawn = panel.lines.iter().map(|line| {
-            let number = self.names.iter().position(|known| *known == name(self.charts, line));
             let column = |(at, cell): &(u64, usize)| {
                 Some((*at as f64, self.charts.column(*cell, &self.metric.name)?))
             };
             let points = line.cells.iter().filter_map(column).collect();
-            DrawnLine { stroke: Stroke::new(number.unwrap_or_default()), points }
+            DrawnLine { stroke: line_stroke(self.charts, line), points }
         });
         drawn.filter(|one| !one.points.is_empty()).collect()
     }
@@ -123,27 +129,36 @@ impl<'a> SweepFigure<'a> {
         points().next()?;
         let mut canvas = Canvas::new();
         let columns = panels.len().min(COLUMNS);
-        for (i, (panel, drawn)) in panels.iter().enumerate() {
-            let corner = [(i % columns) as f64 * WIDTH, (i / columns) as f64 * HEIGHT];
+        let width = columns as f64 * WIDTH;
+        let title = format!("{} by {}: {what}", self.metric.title, self.sweep.param);
+        let head = canvas.head(&title, &self.charts.busy, width);
+        // A title is centred above its plane, which is not in the middle of the panel.
+        let titles: Vec<Vec<String>> =
+            panels.iter().map(|(panel, _)| lines_of(&panel.title, WIDTH - LEFT)).collect();
+        let lines = titles.iter().map(Vec::len).max().unwrap_or_default();
+        let room = LINE_HEIGHT * lines.saturating_sub(1) as f64;
+        let height = HEIGHT + room;
+        for (i, (_, drawn)) in panels.iter().enumerate() {
+            let corner = [(i % columns) as f64 * WIDTH, head + (i / columns) as f64 * height];
             let plane = Plane {
-                left: corner[0] + 84.0,
+                left: corner[0] + LEFT,
                 right: corner[0] + WIDTH - 16.0,
-                top: corner[1] + 28.0,
-                bottom: corner[1] + HEIGHT - 48.0,
+                top: corner[1] + 28.0 + room,
+                bottom: corner[1] + height - 48.0,
             };
             let (x, y) = (self.x(&plane), self.y(&plane, &values));
             canvas::draw_frame(&mut canvas, &plane, &x, &y);
             let middle = f64::midpoint(plane.left, plane.right);
-            canvas.text([middle, corner[1] + FONT + 4.0], Anchor::Middle, INK, &panel.title);
+            let mut base = corner[1] + FONT + 4.0;
+            for line in &titles[i] {
+                canvas.text([middle, base], Anchor::Middle, INK, line);
+                base += LINE_HEIGHT;
+            }
             self.caches(&mut canvas, &plane, &x);
             content(&mut canvas, drawn, &x, &y);
         }
-        let entries: Vec<(String, Stroke)> =
-            self.names.iter().enumerate().map(|(i, name)| (name.clone(), Stroke::new(i))).collect();
-        let [width, bottom] =
-            [columns as f64 * WIDTH, panels.len().div_ceil(columns) as f64 * HEIGHT];
-        let height = canvas::legend(&mut canvas, &entries, [24.0, bottom + 14.0], width - 40.0);
-        let title = format!("{} by {}: {what}", self.metric.title, self.sweep.param);
+        let bottom = head + panels.len().div_ceil(columns) as f64 * height;
+        let height = canvas::legend(&mut canvas, &self.names, [24.0, bottom + 14.0], width - 40.0);
         Some(canvas.into_file([width, bottom + 14.0 + height], &title))
     }
 
@@ -173,11 +188,16 @@ impl<'a> SweepFigure<'a> {
             canvas.line(
                 [at, plane.top],
                 [at, plane.bottom],
-                Stroke { dash: "2 3", ..Stroke::thin(SOFT) },
+                Stroke { dash: DOTTED, ..Stroke::thin(SOFT) },
             );
             canvas.text([at, plane.top - 3.0], Anchor::Middle, SOFT, name);
         }
     }
+}
+
+fn line_stroke(charts: &Charts, line: &SweepLine) -> Stroke {
+    let cell = line.cells.first().and_then(|(_, at)| charts.cells.get(*at));
+    cell.map_or(Stroke::new(line.number), |cell| stroke(charts, cell, line.number))
 }
 
 fn name(charts: &Charts, line: &SweepLine) -> String {

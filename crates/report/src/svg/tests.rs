@@ -1,9 +1,11 @@
 //! The files of a run: which files exist, and that they are valid SVG whatever a method's name is.
 
 use analysis::Verdict;
+use model::run::Status;
 
 use super::*;
 use crate::tests::fixture::Fixture;
+use crate::tests::numbers;
 
 fn files_of(f: &Fixture) -> Vec<(String, String)> {
     files(&[(f.run.clone(), f.analysis.clone())], "wall_ns")
@@ -38,6 +40,130 @@ fn a_point_has_four_charts() {
         assert!(svg.contains(">mmap-window</text>"), "{svg}");
     }
     assert!(files[3].1.contains(">0.69 faster</text>"), "{}", files[3].1);
+}
+
+/// The colour of the method in the legend of a file, where the name follows its line.
+fn colour_in<'s>(svg: &'s str, method: &str) -> &'s str {
+    let before = &svg[..svg.find(&format!(">{method}</text>")).unwrap()];
+    let line = &before[before.rfind("<line").unwrap()..];
+    line.split_once("stroke=\"").unwrap().1.split_once('"').unwrap().0
+}
+
+#[test]
+fn a_method_has_the_same_colour_in_all_files_and_on_the_page() {
+    let files = files_of(&Fixture::reading());
+    // The order of the methods in the run, which is not that of the rows.
+    let methods = ["read", "mmap", "mmap-window", "read-4k", "buf-reader"];
+    for (_, svg) in files.iter().filter(|(name, _)| name == "ecdf.svg" || name == "order.svg") {
+        for (method, colour) in methods.iter().zip(canvas::COLOURS) {
+            assert_eq!(colour_in(svg, method), colour, "{method}: {svg}");
+        }
+    }
+    let [ink, others @ ..] = canvas::COLOURS;
+    let palette = format!("const PALETTE = ['{}'];", others.join("', '"));
+    assert!(include_str!("../html/shapes.js").contains(&palette), "{palette}");
+    assert!(include_str!("../html/page.css").contains(&format!("--ink: {ink};")));
+    assert!(!include_str!("../html/shapes.js").contains("PALETTE_DARK"));
+}
+
+/// No text reaches beyond the edges of the file.
+fn fits(svg: &str) {
+    let attribute = |tag: &str, name: &str| -> f64 {
+        let (_, rest) = tag.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let [width, height] = ["width", "height"].map(|name| attribute(svg, name));
+    for part in svg.split("<text").skip(1) {
+        let (tag, rest) = part.split_once('>').unwrap();
+        let words = rest.split_once("</text>").unwrap().0;
+        let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+        let plain = entities.iter().fold(words.to_owned(), |s, (from, to)| s.replace(from, to));
+        let length = text_width(&plain);
+        let (start, end) = match tag.split_once(" transform=\"translate(") {
+            Some((_, moved)) => {
+                let middle = moved.split_once(' ').unwrap().1.split_once(')').unwrap().0;
+                (middle.parse::<f64>().unwrap() - length / 2.0, height)
+            }
+            None => {
+                let x = attribute(tag, "x");
+                let y = attribute(tag, "y");
+                assert!(FONT / 2.0 < y && y < height, "{words}: {svg}");
+                let start = [("start", 0.0), ("middle", 0.5), ("end", 1.0)];
+                let (_, part) = start.iter().find(|(name, _)| tag.contains(name)).unwrap();
+                (x - part * length, width)
+            }
+        };
+        assert!(-0.5 < start && start + length < end + 0.5, "{words}: {svg}");
+    }
+}
+
+#[test]
+fn no_text_is_cut_at_the_edge_of_a_file() {
+    let long = "gzip --keep --stdout --best /a/rather/long/path/of/a/file ".repeat(4);
+    let mut f = Fixture::new();
+    f.run.environment.facts.insert("busy_share_of_others".to_owned(), 0.92.into());
+    for (dir, size) in [("a", 5), ("a", 6), ("b", 5), ("b", 6)] {
+        f.point(&[("size", size)]);
+        let dir = format!("/{dir}/{}", "directory ".repeat(12));
+        f.run.points.last_mut().unwrap().set("dir", dir.as_str());
+        f.family().point.set("dir", dir.as_str());
+        f.measured(&long, [13.8, 13.7, 2.1]);
+        f.measured(&format!("{long}b"), [9.5, 13.7, 2.1]).versus(Verdict::Faster, [0.7, 0.6, 0.8]);
+    }
+    // Lines and boxes by size, and four charts of each point.
+    let files = files_of(&f);
+    assert_eq!(files.len(), 18);
+    for (name, svg) in &files {
+        check(svg);
+        fits(svg);
+        assert!(svg.contains(">busy: other programs used 92 % of the CPU time</text>"), "{name}");
+    }
+}
+
+#[test]
+fn a_figure_has_its_title_and_the_number_of_samples() {
+    let files = files_of(&Fixture::reading());
+    for (file, words) in [
+        (&files[0], "wall time: share of the samples that are no greater; n = 100"),
+        (
+            &files[1],
+            "wall time: boxes from p25 over p50 to p75, whiskers from p0 to p100; n = 100",
+        ),
+        (&files[2], "wall time: samples in their order; n = 100"),
+        (&files[3], "time / time of read, with 95 % intervals"),
+    ] {
+        let (name, svg) = file;
+        assert!(svg.contains(&format!(">{words}</text>")), "{name}: {svg}");
+        assert!(svg.contains(&format!("<title>{words}</title>")), "{name}: {svg}");
+        fits(svg);
+    }
+    assert_eq!(files[1].1.matches(">n = 100</text>").count(), 7);
+}
+
+#[test]
+fn the_picture_of_numbers_says_what_there_is_to_doubt() {
+    let mut run = numbers::run("mutex", &[5.0; 20], 0.0);
+    numbers::meanwhile(&mut run, Some(0.0), Some(0.92));
+    let long = "Processor with a rather long name ".repeat(5);
+    run.environment.facts.insert("cpu_model".to_owned(), long.into());
+    let mut skipped = run.cells[0].clone();
+    skipped.status = Status::Skipped("the kernel gave huge pages for a part only".to_owned());
+    skipped.point.set("row", "l3-load");
+    run.cells.push(skipped);
+    let analysis = numbers::analysis(&run);
+    let files = files(&[(run, analysis)], "wall_ns");
+    let svg = &files[0].1;
+    check(svg);
+    fits(svg);
+    for text in [
+        ">Grades: 1 row C.</text>",
+        ">other programs used 92 % of the CPU time meanwhile: no row is graded better than C",
+        ">grade</text>",
+        ">C</text>",
+        ">load from L3: skipped: the kernel gave huge pages for a part only</text>",
+    ] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub(super) mod fixture;
 mod hostile;
 mod layout;
 mod live;
-mod numbers;
+pub(super) mod numbers;
 mod options;
 mod study;
 mod sweep;

@@ -12,7 +12,7 @@ use crate::views::numbers::{NumbersColumn, numbers};
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
-fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
+pub(crate) fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
     let mut f = Fixture::new();
     f.cell("row", Status::Measured);
     let mut run = f.run.clone();
@@ -38,13 +38,13 @@ fn run(row: &str, ns: &[f64], wait_ns: f64) -> Run {
 }
 
 /// The time that the hypervisor took and that other programs used during the measurement.
-fn meanwhile(run: &mut Run, steal: Option<f64>, others: Option<f64>) {
+pub(crate) fn meanwhile(run: &mut Run, steal: Option<f64>, others: Option<f64>) {
     run.environment.facts.insert("steal_share".to_owned(), steal.into());
     run.environment.facts.insert("busy_share_of_others".to_owned(), others.into());
 }
 
 /// Without the findings of `analyze` in the samples.
-fn analysis(run: &Run) -> Analysis {
+pub(crate) fn analysis(run: &Run) -> Analysis {
     Analysis { notes: run.notes.clone(), ..Fixture::new().analysis }
 }
 

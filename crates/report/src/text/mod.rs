@@ -129,7 +129,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A text on lines of this width; a word that is wider is cut only if `cuts`.
-fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize, cuts: bool) -> Vec<String> {
     wrap_lines(text, width, [0, 0], cuts)
 }
 

@@ -1,5 +1,7 @@
 //! The table of `bytelab numbers`: a line per row, in units that fit it, with published figures.
 
+use std::collections::BTreeMap;
+
 use analysis::Analysis;
 use analysis::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
 use model::numbers::{NumbersRow, row};
@@ -102,6 +104,29 @@ fn answer(numbers: &[MeasuredNumber]) -> String {
     };
     let [from, to] = [least, most].map(|(title, p50)| format!("{} ({title})", amount("ns", *p50)));
     format!("{} operations, from {from} to {to}.", measured.len())
+}
+
+/// `Grades: 40 rows A, 1 row B.`; empty if nothing was measured.
+pub(crate) fn grades(numbers: &[MeasuredNumber]) -> String {
+    let mut rows: BTreeMap<char, usize> = BTreeMap::new();
+    for figures in numbers.iter().filter_map(|number| number.figures.as_ref().ok()) {
+        *rows.entry(figures.grade).or_default() += 1;
+    }
+    let counted = rows.iter().map(|(grade, n)| {
+        let plural = if *n == 1 { "" } else { "s" };
+        format!("{n} row{plural} {grade}")
+    });
+    let counted: Vec<String> = counted.collect();
+    if counted.is_empty() { String::new() } else { format!("Grades: {}.", counted.join(", ")) }
+}
+
+/// The title of each row without figures, and why it has none.
+pub(crate) fn not_measured(numbers: &[MeasuredNumber]) -> Vec<(&'static str, &str)> {
+    let found = numbers.iter().filter_map(|number| {
+        let reason = number.figures.as_ref().err()?;
+        Some((number.row.title.trim(), reason.as_str()))
+    });
+    found.collect()
 }
 
 /// The p50 of each measured row, and the number of its samples.

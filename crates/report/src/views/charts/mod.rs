@@ -12,7 +12,7 @@ use model::run::{self, Role, Run};
 use serde::Serialize;
 
 use crate::views::units::{self, Unit};
-use crate::views::words::escape_controls;
+use crate::views::words::{escape_controls, noise};
 use crate::views::{VaryingParams, rows};
 
 /// More cells than these are not drawn: the table of the page lists them all.
@@ -32,6 +32,10 @@ pub(crate) struct Charts {
     pub left_out: usize,
     pub points: Vec<ChartPoint>,
     pub(crate) sweeps: Vec<SweepChart>,
+    /// What else the machine did, for each run in which it was busy: for files, as the page says it
+    /// beside the answer.
+    #[serde(skip)]
+    pub busy: Vec<String>,
 }
 
 /// A metric in which samples differ.
@@ -48,6 +52,8 @@ pub(crate) struct ChartMetric {
 #[derive(Serialize)]
 pub(crate) struct ChartCell {
     pub run: usize,
+    /// The number of the method among those that are drawn: it has the colour of this number.
+    pub number: usize,
     pub method: String,
     pub yardstick: bool,
     /// The indexes, among the counted samples from 0, of the first sample of each session.
@@ -104,8 +110,13 @@ impl Charts {
         let metrics = metrics(shown);
         let all: usize = shown.iter().map(|(run, _)| measured(run).count()).sum();
         let share = VALUES_MAX / (all.min(CELLS_MAX) * metrics.len()).max(1);
-        let mut builder =
-            ChartsBuilder { cells: Vec::new(), known: BTreeMap::new(), metrics: &metrics, share };
+        let mut builder = ChartsBuilder {
+            cells: Vec::new(),
+            methods: Vec::new(),
+            known: BTreeMap::new(),
+            metrics: &metrics,
+            share,
+        };
         for (number, (run, _)) in shown.iter().enumerate() {
             for (index, cell) in measured(run) {
                 builder.add(number, index, cell);
@@ -113,10 +124,16 @@ impl Charts {
         }
         let ChartsBuilder { cells, known, .. } = builder;
         let points = chart_points(shown, &varying, &known);
-        let sweeps = sweeps(shown, &varying, &known);
+        let sweeps = sweeps(shown, &varying, &known, &cells);
         let runs = shown.iter().map(|(run, _)| name(run)).collect();
         let left_out = all - cells.len();
-        Charts { runs, metrics, cells, left_out, points, sweeps }
+        let busy = shown.iter().filter_map(|(run, _)| {
+            let noise = noise(run)?;
+            let of = if shown.len() > 1 { format!("{}: ", name(run)) } else { String::new() };
+            Some(format!("{of}busy: {noise}"))
+        });
+        let busy = busy.collect();
+        Charts { runs, metrics, cells, left_out, points, sweeps, busy }
     }
 
     pub(crate) fn column(&self, cell: usize, metric: &str) -> Option<&ChartColumn> {
@@ -135,6 +152,7 @@ impl Charts {
 
 struct ChartsBuilder<'a> {
     cells: Vec<ChartCell>,
+    methods: Vec<String>,
     known: CellIndexes,
     metrics: &'a [ChartMetric],
     /// The maximum number of values in a column.
@@ -161,10 +179,12 @@ impl ChartsBuilder<'_> {
         let first = |(i, (sample, _)): (usize, (&run::Sample, f64))| {
             (session.replace(sample.session) != Some(sample.session)).then_some(i)
         };
+        let method = escape_controls(&cell.method).into_owned();
         self.known.insert((run, index), self.cells.len());
         self.cells.push(ChartCell {
             run,
-            method: escape_controls(&cell.method).into_owned(),
+            number: number_of(&mut self.methods, &method),
+            method,
             yardstick: cell.role == Role::Yardstick,
             sessions: sessions.filter_map(first).collect(),
             columns: self.metrics.iter().filter_map(column).collect(),
@@ -185,6 +205,14 @@ impl ChartColumn {
         let drawn = Downsampled::from_samples(samples, &sorted, share);
         Some(ChartColumn { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
+}
+
+/// The index of a name among those that are known, which it joins if it is new.
+fn number_of(known: &mut Vec<String>, name: &str) -> usize {
+    known.iter().position(|other| other == name).unwrap_or_else(|| {
+        known.push(name.to_owned());
+        known.len() - 1
+    })
 }
 
 fn measured(run: &Run) -> impl Iterator<Item = (usize, &run::Cell)> {
@@ -394,6 +422,8 @@ pub(crate) struct SweepLine {
     pub method: String,
     /// The label that distinguishes it from other lines of the method.
     pub kind: String,
+    /// The number of its colour: that of the method, but each kind of a ladder has its own.
+    pub number: usize,
     pub run: usize,
     /// A value of the param, and the index of the cell that is drawn there; sorted by value.
     pub cells: Vec<(u64, usize)>,
@@ -404,11 +434,12 @@ pub(crate) fn sweeps(
     shown: &[(Run, Analysis)],
     varying: &VaryingParams<'_>,
     known: &CellIndexes,
+    cells: &[ChartCell],
 ) -> Vec<SweepChart> {
     let mut sweeps: Vec<SweepChart> = Vec::new();
     for param in &varying.names {
-        sweeps.extend(sweep(shown, param, varying, known, false));
-        sweeps.extend(sweep(shown, param, varying, known, true));
+        sweeps.extend(sweep(shown, param, varying, known, cells, false));
+        sweeps.extend(sweep(shown, param, varying, known, cells, true));
     }
     sweeps.sort_by_key(|sweep| (!sweep.ladder, std::cmp::Reverse(sweep.values.len())));
     sweeps
@@ -419,10 +450,12 @@ fn sweep(
     param: &str,
     varying: &VaryingParams<'_>,
     known: &CellIndexes,
+    cells: &[ChartCell],
     is_ladder: bool,
 ) -> Option<SweepChart> {
     let mut panels: Vec<Panel> = Vec::new();
-    for (number, (run, analysis)) in shown.iter().enumerate() {
+    let mut kinds: Vec<String> = Vec::new();
+    for (at, (run, analysis)) in shown.iter().enumerate() {
         for family in &analysis.families {
             let Some(ParamValue::Number(x)) = family.point.get(param) else { continue };
             if is_ladder != (param == "size" && super::sweep::size_sweep_holds(run, &family.point))
@@ -431,11 +464,17 @@ fn sweep(
             }
             let panel = panel(&mut panels, &panel_title(&family.point, param, varying, is_ladder));
             for index in &family.cells {
-                let Some(drawn) = known.get(&(number, *index)) else { continue };
-                let cell = &run.cells[*index];
-                let kind = if is_ladder { pages(&cell.point) } else { String::new() };
-                let method = escape_controls(&cell.method).into_owned();
-                panel.add(SweepLine { method, kind, run: number, cells: vec![(*x, *drawn)] });
+                let Some(drawn) = known.get(&(at, *index)) else { continue };
+                let ChartCell { method, number, .. } = &cells[*drawn];
+                let point = &run.cells[*index].point;
+                let kind = if is_ladder { pages(point) } else { String::new() };
+                let number = if is_ladder {
+                    number_of(&mut kinds, &format!("{method} {kind}"))
+                } else {
+                    *number
+                };
+                let (method, cells) = (method.clone(), vec![(*x, *drawn)]);
+                panel.add(SweepLine { method, kind, number, run: at, cells });
             }
         }
     }

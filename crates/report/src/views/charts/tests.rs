@@ -105,6 +105,18 @@ fn a_sweep_has_a_panel_for_each_value_of_the_other_param() {
 }
 
 #[test]
+fn a_method_has_one_number_in_all_runs_points_and_sweeps() {
+    let (first, mut other) = (sampling(), sampling());
+    other.run.cells.retain(|cell| cell.method == "auto");
+    other.analysis = analyze(&other.run);
+    let charts = Charts::from_runs(&[&other, &first].map(|f| (f.run.clone(), f.analysis.clone())));
+    let number = |method: &str| usize::from(method == "scan");
+    assert!(charts.cells.iter().all(|cell| cell.number == number(&cell.method)));
+    let mut lines = charts.sweeps[0].panels.iter().flat_map(|panel| &panel.lines);
+    assert!(lines.all(|line| line.number == number(&line.method)));
+}
+
+#[test]
 fn a_metric_that_is_the_same_in_all_samples_is_not_drawn() {
     let charts = charts(&sampling());
     let names: Vec<&str> = charts.metrics.iter().map(|metric| metric.name.as_str()).collect();
