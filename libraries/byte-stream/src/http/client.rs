@@ -11,7 +11,7 @@ use super::head::{self, HEAD_LIMIT, Head};
 use super::limits::Timeouts;
 use super::proxy::{self, ProxyServer, Socks};
 use super::settings::{Settings, system_tls};
-use super::url::{Url, base64};
+use super::url::Url;
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
 use crate::wait::WaitMode;
@@ -283,8 +283,8 @@ async fn tunnel(
 ) -> Result<()> {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let to = format!("{host}:{}", url.port);
-    let credentials =
-        proxy.user.as_ref().map(|user| format!("Proxy-Authorization: Basic {}\r\n", base64(user)));
+    let credentials = proxy.basic();
+    let credentials = credentials.map(|text| format!("Proxy-Authorization: Basic {text}\r\n"));
     let credentials = credentials.unwrap_or_default();
     let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n");
     connection.write(request.as_bytes()).await?;

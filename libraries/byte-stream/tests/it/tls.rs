@@ -178,9 +178,11 @@ fn a_proxy_makes_a_tunnel_and_sees_nothing() {
     assert_eq!(request.header("authorization"), None);
     assert_eq!(server.requests()[0].header("proxy-authorization"), None);
     let refusing = Server::new(|_, s| head(s, "407 Proxy Authentication Required", &[]));
-    let by = format!("http://{}", refusing.address);
+    // A user without a password has a colon, too.
+    let by = format!("http://me@{}", refusing.address);
     let error = get(trusting(once()).proxy(Some(&by)), &url).unwrap_err();
     assert_eq!(error.status(), Some(407));
+    assert_eq!(refusing.requests()[0].header("proxy-authorization"), Some("Basic bWU6"));
 }
 
 #[test]
