@@ -83,7 +83,8 @@ fn a_proxy_gets_the_whole_url() {
 fn a_user_without_a_password_is_sent_with_a_colon() {
     let server = Server::new(|r, s| good(r, s, b"", "\"v\""));
     let at = |user: &str| format!("http://{user}@{}", server.address);
-    for (user, expected) in [("me", "Basic bWU6"), ("me:", "Basic bWU6"), ("me:pw", "Basic bWU6cHc=")]
+    for (user, expected) in
+        [("me", "Basic bWU6"), ("me:", "Basic bWU6"), ("me:pw", "Basic bWU6cHc=")]
     {
         get(once(), &at(user)).unwrap();
         let options = Stream::options().proxy(Some(&at(user)));
