@@ -333,6 +333,7 @@ async fn read_head(
     let too_long = || Error::new(ErrorKind::Protocol, "the head of the answer is too long");
     let mut seen = *start;
     loop {
+        head::check_start(&buffer[*start..*end])?;
         // The head is parsed only after an empty line, so that a slow head is not parsed for every
         // byte.
         let from = seen.saturating_sub(3).max(*start);
@@ -352,7 +353,11 @@ async fn read_head(
         }
         match connection.read(&mut buffer[*end..]).await? {
             0 => {
-                let text = "the server closed the connection without an answer";
+                let text = if *start == *end {
+                    "the server closed the connection without an answer"
+                } else {
+                    "the connection ended within the head of the answer"
+                };
                 return Err(Error::new(ErrorKind::Truncated, text).retryable(true));
             }
             n => *end += n,

@@ -15,6 +15,15 @@ use crate::server::{Server, chunk, good, head, partial};
 fn what_is_not_http_or_never_ends_is_an_error() {
     let garbage = Server::new(|_, s| s.write_all(b"SSH-2.0-x\r\n\r\n"));
     assert_eq!(kind(once(), &garbage), ErrorKind::Protocol);
+    // What came first is shown, and it is neither waited for nor tried again.
+    let ssh = Server::new(|_, s| {
+        s.write_all(b"SSH-2.0-x\r\n")?;
+        hang(s)
+    });
+    let error = get(patient(), &ssh.url()).unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Protocol, false));
+    assert_eq!(error.message(), "the answer is not HTTP: it begins with `SSH-2.0-x`");
+    assert_eq!(ssh.requests().len(), 1);
     let silent = Server::new(|_, _| Ok(()));
     assert_eq!(kind(once(), &silent), ErrorKind::Truncated);
     let endless = Server::new(|_, s| {
