@@ -31,6 +31,9 @@ pub enum ErrorKind {
     Changed,
     /// The server's response is not HTTP, or contradicts itself.
     Protocol,
+    /// The server sends neither a length nor chunks, so that a truncated body looks like a whole one.
+    /// `Options::accept_unframed` accepts it, and `Options::expect_sha256` detects truncation.
+    Unframed,
     /// The server responded with a status that is not a success; see [`Error::status`].
     Status,
     /// A redirect that is not allowed, or too many redirects.
@@ -245,9 +248,11 @@ impl From<Error> for io::Error {
             ErrorKind::TimedOut => io::ErrorKind::TimedOut,
             ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,
             ErrorKind::TooLarge => io::ErrorKind::FileTooLarge,
-            ErrorKind::Protocol | ErrorKind::Decode | ErrorKind::Digest | ErrorKind::TooLong => {
-                io::ErrorKind::InvalidData
-            }
+            ErrorKind::Protocol
+            | ErrorKind::Unframed
+            | ErrorKind::Decode
+            | ErrorKind::Digest
+            | ErrorKind::TooLong => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, error)

@@ -481,9 +481,9 @@ impl Raw {
         let settings = &self.client.settings;
         if answer.head.frame == Frame::Close && !answer.connection.is_secure() && !settings.unframed
         {
-            let text = "the server sends neither a length nor chunks, so that truncation would not \
-                        be detected; allow it with accept_unframed or expect_sha256";
-            return Err(Error::new(ErrorKind::Protocol, text));
+            let text = "the server sends neither a length nor chunks, so that a truncated body \
+                        would look like a whole one";
+            return Err(Error::new(ErrorKind::Unframed, text));
         }
         Ok(())
     }

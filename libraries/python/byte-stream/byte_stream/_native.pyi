@@ -24,6 +24,7 @@ class Stream:
         idle_limit: float | None = None,
         total_limit: float | None = None,
         parallel: int | None = None,
+        accept_unframed: bool = False,
     ) -> Stream: ...
     @property
     def name(self) -> str: ...

@@ -63,7 +63,7 @@ impl Stream {
     #[pyo3(signature = (
         address, *, buffer_bytes = None, limit_bytes = None, sha256 = None, decode = false,
         headers = None, connect_limit = None, idle_limit = None, total_limit = None,
-        parallel = None,
+        parallel = None, accept_unframed = false,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -78,9 +78,11 @@ impl Stream {
         idle_limit: Option<f64>,
         total_limit: Option<f64>,
         parallel: Option<usize>,
+        accept_unframed: bool,
     ) -> PyResult<Stream> {
         let cancel = Cancel::new()?;
         let mut options = byte_stream::Stream::options().decode(decode).cancel(&cancel);
+        options = options.accept_unframed(accept_unframed);
         options = set(options, buffer_bytes, Options::buffer_bytes);
         options = set(options, limit_bytes, Options::limit_bytes);
         options = set(options, parallel, Options::parallel);

@@ -21,6 +21,15 @@ def test_headers_are_sent(url):
     assert byte_stream.read_all(url + "/echo", headers={"X-Word": "hello"}) == b"hello"
 
 
+def test_a_body_that_only_the_connection_ends_is_accepted_on_request(url):
+    with pytest.raises(byte_stream.StreamError) as raised:
+        byte_stream.open(url + "/unframed")
+    assert raised.value.kind == "Unframed"
+    assert byte_stream.read_all(url + "/unframed", accept_unframed=True) == b"hello"
+    digest = hashlib.sha256(b"hello").digest()
+    assert byte_stream.read_all(url + "/unframed", sha256=digest) == b"hello"
+
+
 def test_a_status_is_an_error(url):
     with pytest.raises(byte_stream.StreamError) as raised:
         byte_stream.open(url + "/missing")

@@ -290,6 +290,9 @@ fn report(error: &Error, input: &OsStr) -> CopyFailure {
         return CopyFailure::BrokenPipe;
     }
     let mut text = system.map_or_else(|| error.message().to_owned(), text_of);
+    if error.kind() == ErrorKind::Unframed {
+        text += "; --accept-unframed accepts it, and --sha256 detects a truncated one";
+    }
     if error.offset().is_some_and(|at| at > 0) && error.kind() != ErrorKind::Io {
         text = format!("{text} (after {} bytes)", error.offset().unwrap_or(0));
     }
