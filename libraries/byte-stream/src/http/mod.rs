@@ -1,6 +1,7 @@
 //! An HTTP/1.1 client. Each stream has its own connection, and received bytes are lent from its
 //! buffer, or from that of the decoder.
 
+mod certificates;
 mod client;
 mod connection;
 mod framing;

@@ -170,7 +170,8 @@ impl Options {
         self
     }
 
-    /// Trusts the certificates in this PEM text in addition to those of the system.
+    /// Trusts the certificates in this PEM text in addition to those of the system: those of
+    /// authorities, and those of servers, which may be self-signed.
     ///
     /// ```
     /// let error = byte_stream::Stream::options().certificates(b"nothing").unwrap_err();

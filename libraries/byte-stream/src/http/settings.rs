@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
+use super::certificates::{CertificateVerifier, TrustedCertificates};
 use super::connection::Connections;
 use super::proxy::Proxy;
 use crate::{Error, ErrorKind, Result};
@@ -111,8 +112,8 @@ impl Settings {
 pub(crate) fn system_tls() -> Result<Arc<ClientConfig>> {
     static SYSTEM: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
     let made = SYSTEM.get_or_init(|| {
-        let roots = system_roots();
-        if roots.is_empty() { None } else { config(roots, None).ok() }
+        let trusted = of_system();
+        if trusted.roots.is_empty() { None } else { config(trusted, None).ok() }
     });
     made.clone().ok_or_else(|| {
         let text =
@@ -136,11 +137,14 @@ pub(crate) fn tls_with(pem: &Pem) -> Result<Arc<ClientConfig>> {
     if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
         return Ok(config.clone());
     }
-    let mut roots = system_roots();
+    let mut trusted = of_system();
     for certificate in pem.trusted.iter().flat_map(|text| certificates(text)) {
-        roots.add(certificate?).map_err(|error| wrong(&format!("a certificate: {error}")))?;
+        let certificate = certificate?;
+        let added = trusted.roots.add(certificate.clone());
+        added.map_err(|error| wrong(&format!("a certificate: {error}")))?;
+        trusted.certificates.push(certificate);
     }
-    let made = config(roots, pem.identity.as_deref())?;
+    let made = config(trusted, pem.identity.as_deref())?;
     *last = Some((pem.clone(), made.clone()));
     Ok(made)
 }
@@ -154,19 +158,27 @@ fn certificates(pem: &[u8]) -> impl Iterator<Item = Result<CertificateDer<'stati
     none.into_iter().chain(found.collect::<Vec<_>>())
 }
 
-fn system_roots() -> RootCertStore {
+/// `SSL_CERT_FILE` may name a server's own certificate as well.
+fn of_system() -> TrustedCertificates {
+    let certificates = rustls_native_certs::load_native_certs().certs;
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
+    roots.add_parsable_certificates(certificates.iter().cloned());
+    TrustedCertificates { roots, certificates }
 }
 
-fn config(roots: RootCertStore, identity: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
+fn config(trusted: TrustedCertificates, identity: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
     // This is not the process default, which another crate may have set.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| wrong(&error.to_string()))?;
-    let builder = builder.with_root_certificates(roots);
+    let builder = if trusted.roots.is_empty() {
+        builder.with_root_certificates(trusted.roots)
+    } else {
+        let verifier = CertificateVerifier::new(trusted, provider);
+        let verifier = verifier.map_err(|error| wrong(&error.to_string()))?;
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+    };
     let mut config = match identity {
         None => builder.with_no_client_auth(),
         Some(pem) => {
