@@ -64,6 +64,29 @@ fn a_server_that_ignores_the_range_is_read_from_the_start_and_nothing_repeated()
     assert!(get(patient(), &server.url()).unwrap() == data);
 }
 
+#[test]
+fn a_server_that_begins_at_an_earlier_byte_is_read_from_there_and_nothing_repeated() {
+    let data = bytes(100_000);
+    for block in [1, 1000, 4096] {
+        let body = data.clone();
+        let server = Server::new(move |r, s| {
+            let Some((from, last)) = r.range() else {
+                return partial(r, s, &body, "\"v\"", 10_001);
+            };
+            // The block in which the requested byte is, up to what was requested.
+            let from = from / block * block;
+            let last = last.map(|last| last.to_string()).unwrap_or_default();
+            let range = format!("bytes={from}-{last}");
+            let headers = vec![("range".to_owned(), range)];
+            partial(&Request { headers, ..r.clone() }, s, &body, "\"v\"", 9_999)
+        });
+        assert!(get(patient(), &server.url()).unwrap() == data, "{block}");
+        assert!(get(patient().range(5_000..50_000), &server.url()).unwrap() == data[5_000..50_000]);
+        let rest = get(patient().resume_from(7, "\"v\""), &server.url()).unwrap();
+        assert!(rest == data[7..], "{block}");
+    }
+}
+
 /// What a resumed request is answered with, after a first answer that was cut.
 fn resumed(
     answer: impl Fn(&Request, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
