@@ -29,6 +29,9 @@ pub enum ErrorKind {
     TooLong,
     /// The resource has changed since the stream was opened.
     Changed,
+    /// The resource still has the version that was not wanted again:
+    /// `Options::unless_version`.
+    Unchanged,
     /// The server's response is not HTTP, or contradicts itself.
     Protocol,
     /// The server sends neither a length nor chunks, so that a truncated body looks like a whole one.

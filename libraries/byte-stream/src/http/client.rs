@@ -99,6 +99,12 @@ impl Client {
                     self.keep_if_over(answer);
                 }
                 (206 | 416, _) if wanted.is_some() => return Ok(answer),
+                (304, _) if self.unless(wanted).is_some() => {
+                    let same = answer.head.validator.is_none()
+                        || answer.head.validator.as_deref() == self.unless(wanted);
+                    self.keep_if_over(answer);
+                    return Err(not_sent(same));
+                }
                 (206, _) => {
                     let text = "the server sent a part (206) of a resource requested whole";
                     return Err(Error::new(ErrorKind::Protocol, text));
@@ -204,6 +210,12 @@ impl Client {
         }
     }
 
+    /// The version that is not wanted again, if no byte of another one is known yet.
+    fn unless(&self, wanted: Option<RequestedRange<'_>>) -> Option<&str> {
+        let is_known = wanted.is_some_and(|wanted| wanted.validator.is_some());
+        self.settings.unless.as_deref().filter(|_| !is_known)
+    }
+
     fn request(
         &self,
         url: &Url,
@@ -230,6 +242,10 @@ impl Client {
             if let Some(validator) = validator {
                 header("If-Range", validator);
             }
+        }
+        if let Some(version) = self.unless(wanted) {
+            let is_etag = head::is_strong(version);
+            header(if is_etag { "If-None-Match" } else { "If-Modified-Since" }, version);
         }
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
             header("Proxy-Authorization", &format!("Basic {credentials}"));
@@ -367,6 +383,17 @@ async fn read_head(
 
 pub(crate) fn has_empty_line(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// The error for an answer that says that the resource has not changed.
+fn not_sent(same: bool) -> Error {
+    if same {
+        let text = "the resource still has the version that is there";
+        Error::new(ErrorKind::Unchanged, text).with_status(304)
+    } else {
+        let text = "the server says of another version than the requested one that it is unchanged";
+        Error::new(ErrorKind::Changed, text).with_status(304)
+    }
 }
 
 /// The error for a status that is not a success.

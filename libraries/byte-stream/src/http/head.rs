@@ -210,6 +210,11 @@ pub(crate) fn is_strong(etag: &str) -> bool {
             .all(|b| *b == 0x21 || (0x23..=0x7e).contains(b) || *b >= 0x80)
 }
 
+/// Whether the text can stand for a version: a strong `ETag`, or a date of `Last-Modified`.
+pub(crate) fn is_validator(text: &str) -> bool {
+    is_strong(text) || parse_date(text).is_some()
+}
+
 /// The first answer of a server: its URL, status and headers; see
 /// [`Stream::response`](crate::Stream::response).
 ///

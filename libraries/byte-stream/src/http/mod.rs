@@ -123,7 +123,7 @@ impl Body {
         }
     }
 
-    pub(crate) fn etag(&self) -> Option<&str> {
+    pub(crate) fn validator(&self) -> Option<&str> {
         let version = match self {
             Body::Raw(raw) => raw.version(),
             Body::Ranges(ranges) => ranges.version(),
@@ -131,7 +131,7 @@ impl Body {
             Body::TaskRanges(ranges) => ranges.version(),
             Body::Decoded(_) => return None,
         };
-        version.validator.as_deref().filter(|validator| head::is_strong(validator))
+        version.validator.as_deref()
     }
 }
 

@@ -71,12 +71,12 @@ impl Raw {
         cancel: Option<&Cancel>,
         mode: WaitMode,
     ) -> Result<Raw> {
-        let (client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
+        let (client, first, validator) = Raw::client_for(url, settings, cancel, mode)?;
         let (first, until) = client.settings.range.unwrap_or((first, None));
         let size = buffer_bytes.unwrap_or(BUFFER_BYTES).max(SMALLEST_BUFFER);
         let mut raw = Raw::new(client, Buffer::new(size), first, until);
         raw.may_grow = buffer_bytes.is_none();
-        raw.version.validator = etag;
+        raw.version.validator = validator;
         raw.begin().await?;
         Ok(raw)
     }
@@ -92,8 +92,8 @@ impl Raw {
         let mut settings = std::mem::take(settings);
         let connections = settings.connections.take();
         let total = settings.total_limit.and_then(Deadline::after);
-        let (first, etag) = match settings.from.clone() {
-            Some((first, etag)) => (first, Some(etag)),
+        let (first, validator) = match settings.from.clone() {
+            Some((first, validator)) => (first, Some(validator)),
             None => (0, None),
         };
         let mut url = Url::parse(url)?;
@@ -110,7 +110,7 @@ impl Raw {
             retry_after_s: None,
             connections,
         };
-        Ok((client, first, etag))
+        Ok((client, first, validator))
     }
 
     /// A stream without a connection.
@@ -472,8 +472,8 @@ impl Raw {
     }
 
     /// The range began at the end: everything was there before the stream was opened.
-    fn is_whole(&self, size: u64, etag: Option<&str>) -> bool {
-        let same = etag.is_none() || etag == self.version.validator.as_deref();
+    fn is_whole(&self, size: u64, validator: Option<&str>) -> bool {
+        let same = validator.is_none() || validator == self.version.validator.as_deref();
         size == self.next && self.next == self.first && self.version.size.is_none() && same
     }
 

@@ -47,8 +47,10 @@ pub(crate) struct Settings {
     /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
-    /// The length and the strong validator of the bytes that exist already.
+    /// The length and the validator of the bytes that exist already.
     pub(crate) from: Option<(u64, String)>,
+    /// The version that is known already, and is not wanted again.
+    pub(crate) unless: Option<String>,
     /// The requested part: its first byte, and the byte behind it.
     pub(crate) range: Option<(u64, Option<u64>)>,
 }
@@ -77,6 +79,7 @@ impl Default for Settings {
             parallel: 1,
             part_bytes: PART_BYTES,
             from: None,
+            unless: None,
             range: None,
         }
     }
@@ -84,7 +87,7 @@ impl Default for Settings {
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<()> {
-        let Settings { parallel, part_bytes, decode, ref from, range, .. } = *self;
+        let Settings { parallel, part_bytes, decode, ref from, ref unless, range, .. } = *self;
         let wrong = match self.wrong {
             Some(wrong) => wrong,
             None if !(1..=CONNECTIONS_LIMIT).contains(&parallel) => {
@@ -101,6 +104,9 @@ impl Settings {
             None if parallel > 1 && decode => "decoding cannot be combined with parallel parts",
             None if range.is_some() && (decode || parallel > 1 || from.is_some()) => {
                 "a range cannot be combined with decoding, parallel parts or resuming"
+            }
+            None if unless.is_some() && (range.is_some() || from.is_some()) => {
+                "a version that is known cannot be combined with a range or resuming"
             }
             None => return Ok(()),
         };

@@ -5,6 +5,7 @@ mod download;
 mod name;
 mod options;
 mod show;
+mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -38,7 +39,8 @@ pub struct CatArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// If a download fails, keep the received bytes in FILE.part, and resume it the next time if
-    /// the version is the same
+    /// the version is the same, by its ETag or Last-Modified; if FILE is there, load it only if it
+    /// has changed
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
