@@ -131,7 +131,8 @@ impl Error {
         self.0.written
     }
 
-    /// The error of the system call that failed, if there was one.
+    /// The error of the system call that failed, if there was one; that of
+    /// [`Connect`](ErrorKind::Connect), too.
     ///
     /// ```
     /// let error = byte_stream::Stream::open("/no/such/file").unwrap_err();
@@ -182,6 +183,13 @@ impl Error {
     #[cfg(feature = "http")]
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    /// Adds the error of the system call that failed.
+    #[cfg(feature = "http")]
+    pub(crate) fn caused_by(mut self, error: io::Error) -> Self {
+        self.0.io = Some(error);
         self
     }
 

@@ -293,7 +293,8 @@ impl ConnectionAttempt {
 }
 
 fn refused(address: SocketAddr, errno: Errno) -> Error {
-    failed(format!("connecting to {address}: {}", io::Error::from(errno)))
+    let error = io::Error::from(errno);
+    failed(format!("connecting to {address}: {error}")).caused_by(error)
 }
 
 fn failed(text: String) -> Error {

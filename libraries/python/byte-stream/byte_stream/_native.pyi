@@ -3,12 +3,6 @@ from os import PathLike
 from types import TracebackType
 from typing import final
 
-class StreamError(OSError):
-    kind: str
-    offset: int | None
-    status: int | None
-    retryable: bool
-
 @final
 class Stream:
     def __new__(

@@ -35,6 +35,8 @@ pub(crate) struct Stream {
     looks: AtomicUsize,
     cancel: Cancel,
     name: String,
+    /// The same for exceptions: a path that is not UTF-8 is as it was given.
+    filename: OsString,
 }
 
 struct StreamState {
@@ -99,10 +101,14 @@ impl Stream {
         }
         let address = self::address(address)?;
         let name = address.name();
+        let filename = match &address {
+            Address::Path(path) => path.clone().into(),
+            _ => OsString::from(&name),
+        };
         let stream = py.detach(|| options.open(address));
-        let stream = stream.map_err(|error| raised(py, &error, Some(&name)))?;
-        let state = StreamState { stream: Some(stream), len: 0, view: None };
-        Ok(Stream { state: Mutex::new(state), looks: AtomicUsize::new(0), cancel, name })
+        let stream = stream.map_err(|error| raised(py, &error, Some(&filename)))?;
+        let state = Mutex::new(StreamState { stream: Some(stream), len: 0, view: None });
+        Ok(Stream { state, looks: AtomicUsize::new(0), cancel, name, filename })
     }
 
     /// The path, or the URL without user and password.
@@ -280,7 +286,7 @@ impl Stream {
         if error.kind() == ErrorKind::Cancelled {
             return PyRuntimeError::new_err(error.to_string());
         }
-        raised(py, error, Some(&self.name))
+        raised(py, error, Some(&self.filename))
     }
 }
 

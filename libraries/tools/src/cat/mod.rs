@@ -287,7 +287,8 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CopyFailure
 
 /// Prints one line on standard error, in the words of `cat`.
 fn report(error: &Error, input: &OsStr) -> CopyFailure {
-    let system = error.io_error();
+    // That of a connection is only a part of what happened.
+    let system = error.io_error().filter(|_| error.kind() == ErrorKind::Io);
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return CopyFailure::BrokenPipe;
     }

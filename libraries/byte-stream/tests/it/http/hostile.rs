@@ -128,6 +128,7 @@ fn a_request_is_repeated_to_a_busy_server_and_a_dead_one_is_an_error() {
     let url = Server::new(|_, _| Ok(())).url();
     let error = get(once(), &url).unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connect, true));
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
 #[test]
