@@ -147,7 +147,7 @@ pub(crate) fn tls_with(pem: &Pem) -> Result<Arc<ClientConfig>> {
     for certificate in pem.trusted.iter().flat_map(|text| certificates(text)) {
         let certificate = certificate?;
         let added = trusted.roots.add(certificate.clone());
-        added.map_err(|error| wrong(&format!("a certificate: {error}")))?;
+        added.map_err(|_| wrong("a certificate to trust is malformed"))?;
         trusted.certificates.push(certificate);
     }
     let made = config(trusted, pem.identity.as_deref())?;
@@ -192,7 +192,15 @@ fn config(trusted: TrustedCertificates, identity: Option<&[u8]>) -> Result<Arc<C
             let key = PrivateKeyDer::from_pem_slice(pem);
             let key = key.map_err(|error| wrong(&format!("the private key: {error}")))?;
             let config = builder.with_client_auth_cert(chain, key);
-            config.map_err(|error| wrong(&format!("the certificate of the client: {error}")))?
+            config.map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    wrong("the private key is not that of the certificate of the client")
+                }
+                rustls::Error::InvalidCertificate(_) => {
+                    wrong("the certificate of the client is malformed")
+                }
+                error => wrong(&format!("the certificate of the client: {error}")),
+            })?
         }
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
