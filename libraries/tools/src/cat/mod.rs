@@ -39,8 +39,7 @@ pub struct CatArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// If a download fails, keep the received bytes in FILE.part, and resume it the next time if
-    /// the version is the same, by its ETag or Last-Modified; if FILE is there, load it only if it
-    /// has changed
+    /// the version is the same; if FILE is there already, load it only if it has changed
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
