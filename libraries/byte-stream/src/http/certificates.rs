@@ -198,8 +198,12 @@ fn reason(alert: AlertDescription) -> String {
         }
         UnrecognisedName => "it has no site of this name",
         CertificateRequired | NoCertificate => "it requires a certificate of the client",
-        BadCertificate | UnsupportedCertificate | CertificateRevoked | CertificateExpired
-        | CertificateUnknown | UnknownCA => "it does not accept the certificate of the client",
+        BadCertificate
+        | UnsupportedCertificate
+        | CertificateRevoked
+        | CertificateExpired
+        | CertificateUnknown
+        | UnknownCA => "it does not accept the certificate of the client",
         AccessDenied => "access is denied",
         InternalError => "it has an internal error",
         other => return format!("alert {} of TLS", u8::from(other)),

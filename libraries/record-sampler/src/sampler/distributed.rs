@@ -68,11 +68,7 @@ impl Sampler {
     /// assert_eq!(sketch.to_bytes(), sampler.sketch(&by_path)?.to_bytes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn sketch_stream(
-        &self,
-        part: &Part,
-        reader: impl Read + Send + 'static,
-    ) -> Result<Sketch> {
+    pub fn sketch_stream(&self, part: &Part, reader: impl Read + Send + 'static) -> Result<Sketch> {
         let request = self.request_of_part(part)?;
         let sketched = self.sketch_part(request, part, &mut part.stream(reader)?);
         sketched.map_err(|error| error.with_path(&part.path))
