@@ -29,8 +29,14 @@ pub enum ErrorKind {
     TooLong,
     /// The resource has changed since the stream was opened.
     Changed,
+    /// The resource still has the version that was not wanted again:
+    /// `Options::unless_version`.
+    Unchanged,
     /// The server's response is not HTTP, or contradicts itself.
     Protocol,
+    /// The server sends neither a length nor chunks, so that a truncated body looks like a whole one.
+    /// `Options::accept_unframed` accepts it, and `Options::expect_sha256` detects truncation.
+    Unframed,
     /// The server responded with a status that is not a success; see [`Error::status`].
     Status,
     /// A redirect that is not allowed, or too many redirects.
@@ -125,7 +131,8 @@ impl Error {
         self.0.written
     }
 
-    /// The error of the system call that failed, if there was one.
+    /// The error of the system call that failed, if there was one; that of
+    /// [`Connect`](ErrorKind::Connect), too.
     ///
     /// ```
     /// let error = byte_stream::Stream::open("/no/such/file").unwrap_err();
@@ -176,6 +183,13 @@ impl Error {
     #[cfg(feature = "http")]
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    /// Adds the error of the system call that failed.
+    #[cfg(feature = "http")]
+    pub(crate) fn caused_by(mut self, error: io::Error) -> Self {
+        self.0.io = Some(error);
         self
     }
 
@@ -245,9 +259,11 @@ impl From<Error> for io::Error {
             ErrorKind::TimedOut => io::ErrorKind::TimedOut,
             ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,
             ErrorKind::TooLarge => io::ErrorKind::FileTooLarge,
-            ErrorKind::Protocol | ErrorKind::Decode | ErrorKind::Digest | ErrorKind::TooLong => {
-                io::ErrorKind::InvalidData
-            }
+            ErrorKind::Protocol
+            | ErrorKind::Unframed
+            | ErrorKind::Decode
+            | ErrorKind::Digest
+            | ErrorKind::TooLong => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, error)

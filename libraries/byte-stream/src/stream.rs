@@ -241,17 +241,18 @@ impl Stream {
         }
     }
 
-    /// The strong `ETag` of an HTTP resource that is not decoded: its version, for
-    /// [`Options::resume_from`].
+    /// What stands for the version of an HTTP resource that is not decoded: its strong `ETag`; or,
+    /// without any `ETag`, its `Last-Modified`, if that is at least a minute older than the answer.
+    /// It is for [`Options::resume_from`] and [`Options::unless_version`].
     ///
     /// ```
-    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.etag(), None);
+    /// assert_eq!(byte_stream::Stream::open("/dev/null")?.validator(), None);
     /// # Ok::<(), byte_stream::Error>(())
     /// ```
     #[cfg(feature = "http")]
-    pub fn etag(&self) -> Option<&str> {
+    pub fn validator(&self) -> Option<&str> {
         match &self.source {
-            Source::Http(body) => body.etag(),
+            Source::Http(body) => body.validator(),
             _ => None,
         }
     }

@@ -126,6 +126,9 @@ typedef struct BytelabStreamOptions {
   size_t buffer_bytes;
   // Of a URL: decode gzip, Brotli and zstd.
   bool decode;
+  // Of a URL: accept a body that only the end of the connection ends, so that a truncated one
+  // looks like a whole one.
+  bool accept_unframed;
 } BytelabStreamOptions;
 
 #ifdef __cplusplus

@@ -25,6 +25,9 @@ pub struct BytelabStreamOptions {
     pub buffer_bytes: usize,
     /// Of a URL: decode gzip, Brotli and zstd.
     pub decode: bool,
+    /// Of a URL: accept a body that only the end of the connection ends, so that a truncated one
+    /// looks like a whole one.
+    pub accept_unframed: bool,
 }
 
 /// An open stream.
@@ -116,7 +119,8 @@ pub unsafe extern "C" fn bytelab_copy(
 }
 
 fn chosen(wanted: &BytelabStreamOptions) -> byte_stream::Options {
-    let mut options = Stream::options().decode(wanted.decode);
+    let mut options =
+        Stream::options().decode(wanted.decode).accept_unframed(wanted.accept_unframed);
     if wanted.limit_bytes > 0 {
         options = options.limit_bytes(wanted.limit_bytes);
     }

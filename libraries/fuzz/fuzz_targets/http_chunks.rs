@@ -11,6 +11,9 @@ fn read_by_hand(wire: &[u8]) -> Option<(Vec<u8>, usize)> {
     loop {
         let end = rest.windows(2).position(|two| two == b"\r\n")?;
         let line = &rest[..end];
+        if line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+            return None;
+        }
         let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let size = u64::from_str_radix(std::str::from_utf8(&line[..digits]).ok()?, 16).ok()?;
         let behind = line[digits..].trim_ascii_start();

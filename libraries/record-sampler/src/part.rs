@@ -1,6 +1,7 @@
 //! A part of the population, which another process or machine can read: to sketch, to count or to
 //! fetch its records.
 
+use std::io::Read;
 use std::path::PathBuf;
 
 use memchr::memchr;
@@ -143,6 +144,19 @@ impl Part {
         Ok(population)
     }
 
+    /// The whole file, whose bytes come from a reader. It is decoded if it is compressed.
+    pub(crate) fn stream(&self, reader: impl Read + Send + 'static) -> Result<Population> {
+        self.header.check(self.format).map_err(|error| error.with_path(&self.path))?;
+        if !self.is_whole(u64::MAX) {
+            let text = "a file that a reader gives is one part: from 0 to the end";
+            return Err(Error::new(ErrorKind::BadRequest, text).with_path(&self.path));
+        }
+        let mut population = Population::open([""; 0], self.format)?;
+        population.push_stream(&self.path, reader);
+        (population.header, population.max_record) = (self.header.clone(), self.max_record);
+        Ok(population)
+    }
+
     /// Whether it has all records of a file of this size.
     fn is_whole(&self, size: u64) -> bool {
         self.from == 0 && self.to >= size
@@ -178,6 +192,20 @@ impl Part {
         population.unless_changed(counted).map(|(count, _)| count)
     }
 
+    /// Like [`count`](Self::count), for a whole file whose bytes come from this reader, such as an
+    /// object of a bucket. Of the path only the name in messages is used.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part};
+    /// let part = Part::new(0, "s3://bucket/a", Format::Lines);
+    /// assert_eq!(part.count_stream(&b"one\ntwo"[..])?, 2);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn count_stream(&self, reader: impl Read + Send + 'static) -> Result<u64> {
+        let counted = count(self, &mut self.stream(reader)?);
+        counted.map_err(|error| error.with_path(&self.path))
+    }
+
     /// The records with these ranks among those of the part, in ascending order; a rank may be
     /// repeated. Text that ends without a line end gets one.
     ///
@@ -188,9 +216,7 @@ impl Part {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn fetch(&self, ranks: &[u64]) -> Result<Vec<Vec<u8>>> {
-        if !ranks.is_sorted() {
-            return Err(Error::new(ErrorKind::BadRequest, "ranks must be in ascending order"));
-        }
+        check_ranks(ranks)?;
         let mut population = self.open()?;
         let fetched = match self.format {
             Format::Fixed(len) if population.files().is_some() => {
@@ -200,6 +226,24 @@ impl Part {
         };
         let fetched = fetched.map_err(|error| error.with_path(&self.path));
         population.unless_changed(fetched).map(|(records, _)| records)
+    }
+
+    /// Like [`fetch`](Self::fetch), for a whole file whose bytes come from this reader.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part};
+    /// let part = Part::new(0, "s3://bucket/a", Format::Lines);
+    /// assert_eq!(part.fetch_stream(&[1], &b"one\ntwo"[..])?, [b"two\n"]);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn fetch_stream(
+        &self,
+        ranks: &[u64],
+        reader: impl Read + Send + 'static,
+    ) -> Result<Vec<Vec<u8>>> {
+        check_ranks(ranks)?;
+        let fetched = self.fetch_scanned(&mut self.stream(reader)?, ranks);
+        fetched.map_err(|error| error.with_path(&self.path))
     }
 
     fn fetch_fixed(
@@ -252,6 +296,13 @@ impl Part {
         let text = "a part has fewer records than were counted: the file has changed";
         Error::new(ErrorKind::Changed, text).with_path(&self.path)
     }
+}
+
+fn check_ranks(ranks: &[u64]) -> Result<()> {
+    if ranks.is_sorted() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::BadRequest, "ranks must be in ascending order"))
 }
 
 impl Population {

@@ -118,6 +118,7 @@ fn an_option_of_urls_that_files_do_not_have_is_refused() {
         (&["--decode"], "--decode is for URLs"),
         (&["--limit-rate", "1KiB", "a.gz"], "--limit-rate is for URLs; give one"),
         (&["--time-limit", "1s", "-"], "--time-limit is for URLs; give one"),
+        (&["--accept-unframed", "a.gz"], "--accept-unframed is for URLs; give one"),
     ] {
         let (output, code, stderr) = cat(&world, args);
         assert!(output.is_empty() && code == 1, "{args:?}: {stderr}");
@@ -126,6 +127,45 @@ fn an_option_of_urls_that_files_do_not_have_is_refused() {
     assert_eq!(requests.lock().unwrap().len(), 0);
     let (output, code, stderr) = cat(&world, &["--time-limit", "9s", &format!("{url}/a"), "a.gz"]);
     assert_eq!((output.as_slice(), code, stderr.as_str()), (&b"/a\x1f\x8b"[..], 0, ""));
+}
+
+/// Answers everything with these bytes, and ends the connection.
+fn answering(bytes: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            if request_head(&mut socket).is_some() {
+                // The program may have ended.
+                let _ = socket.write_all(bytes);
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn a_body_that_only_the_connection_ends_is_accepted_by_a_flag_or_a_digest() {
+    let (world, url) = (World::new(), answering(b"HTTP/1.0 200 OK\r\n\r\nhello"));
+    let (output, code, stderr) = cat(&world, &[&url]);
+    assert_eq!((output.as_slice(), code), (&b""[..], 1), "{stderr}");
+    let flags = "; --accept-unframed accepts it, and --sha256 detects a truncated one\n";
+    assert!(stderr.ends_with(flags) && !stderr.contains("accept_unframed"), "{stderr}");
+    let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    for args in [&["--accept-unframed"][..], &["--sha256", hello]] {
+        let (output, code, stderr) = cat(&world, &[args, &[&url]].concat());
+        assert_eq!((output.as_slice(), code, stderr.as_str()), (&b"hello"[..], 0, ""), "{args:?}");
+    }
+}
+
+#[test]
+fn a_server_of_another_protocol_is_shown_by_what_it_says() {
+    let (world, url) = (World::new(), answering(b"SSH-2.0-x\r\n"));
+    let (_, code, stderr) = cat(&world, &[&url]);
+    let expected =
+        format!("bytelab cat: {url}: the answer is not HTTP: it begins with `SSH-2.0-x`\n");
+    assert_eq!((code, stderr), (1, expected));
 }
 
 #[test]

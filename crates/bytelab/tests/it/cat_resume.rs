@@ -1,9 +1,12 @@
 //! What `bytelab cat --resume` keeps when it is killed, and when the last step of a download fails.
 
+use std::io::Write;
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use crate::cat_download::{left, resumed, resuming, server};
-use crate::program::World;
+use crate::program::{World, request_head};
 
 /// Waits for an operation of the program on files, which must happen before it ends.
 fn wait(child: &mut Child, is_done: impl Fn() -> bool) {
@@ -114,4 +117,103 @@ fn a_cut_download_without_an_etag_leaves_nothing() {
     assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{}", ran.stderr);
     assert!(!world.path("down.part").exists() && !world.path("down.part.note").exists());
     ends_well(&world, &url);
+}
+
+/// What a server has, and what it was asked.
+struct VersionedFile {
+    /// An `ETag`, or a date of `Last-Modified`.
+    version: &'static str,
+    /// How many answers end behind three bytes.
+    cuts: u32,
+    heads: Vec<String>,
+}
+
+/// Serves `hello world`, the rest of this version on request, and nothing to those who have it.
+fn versioned(version: &'static str) -> (Arc<Mutex<VersionedFile>>, String) {
+    let state = Arc::new(Mutex::new(VersionedFile { version, cuts: 1, heads: Vec::new() }));
+    let shared = state.clone();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let Some(head) = request_head(&mut socket) else { continue };
+            // The program may have ended.
+            let _ = socket.write_all(&shared.lock().unwrap().answer(head));
+        }
+    });
+    (state, url)
+}
+
+impl VersionedFile {
+    fn answer(&mut self, head: String) -> Vec<u8> {
+        let version = Some(self.version);
+        let field = |name: &str| {
+            let mut lines = head.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
+        let known = field("If-None-Match").or_else(|| field("If-Modified-Since"));
+        let range = field("Range").filter(|_| field("If-Range") == version);
+        let from = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-'));
+        let from = from.map_or(0, |from| from.parse::<usize>().unwrap());
+        let mut body = &b"hello world"[from..];
+        let status = match from {
+            _ if known == version => "304 Not Modified".to_owned(),
+            0 => "200 OK\r\nContent-Length: 11".to_owned(),
+            from => {
+                let len = body.len();
+                format!("206 Part\r\nContent-Range: bytes {from}-10/11\r\nContent-Length: {len}")
+            }
+        };
+        if known == version {
+            body = b"";
+        } else if self.cuts > 0 {
+            (self.cuts, body) = (self.cuts - 1, &body[..3]);
+        }
+        let version = match self.version {
+            etag if etag.starts_with('"') => format!("ETag: {etag}"),
+            date => format!("Date: Tue, 02 Jan 2024 00:00:00 GMT\r\nLast-Modified: {date}"),
+        };
+        let answer = format!("HTTP/1.1 {status}\r\n{version}\r\nConnection: close\r\n\r\n");
+        self.heads.push(head);
+        [answer.as_bytes(), body].concat()
+    }
+}
+
+#[test]
+fn a_download_goes_on_by_an_etag_or_a_date_and_is_then_loaded_only_if_it_has_changed() {
+    let dates = ["Mon, 01 Jan 2024 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:01 GMT"];
+    for ([first, second], condition) in
+        [(["\"1\"", "\"2\""], "If-None-Match"), (dates, "If-Modified-Since")]
+    {
+        let (world, (state, url)) = (World::new(), versioned(first));
+        let last = || state.lock().unwrap().heads.pop().unwrap();
+        let ran = resumed(&world, &url);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert_eq!(std::fs::read(world.path("down.part")).unwrap(), b"hel", "{}", ran.stderr);
+        ends_well(&world, &url);
+        let head = last();
+        assert!(head.contains("Range: bytes=3-\r\n"), "{head}");
+        assert!(head.contains(&format!("If-Range: {first}\r\n")), "{head}");
+        // Some file systems have no attributes, which the version needs.
+        let (directory, flags) = (world.path(""), rustix::fs::XattrFlags::empty());
+        if rustix::fs::setxattr(&directory, "user.bytelab.test", b"1", flags).is_err() {
+            continue;
+        }
+        // It is there, and was not loaded again.
+        let ran = resumed(&world, &url);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (0, 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("/x: has not changed since "), "{}", ran.stderr);
+        assert!(last().contains(&format!("{condition}: {first}\r\n")));
+        assert_eq!(std::fs::read(world.path("down")).unwrap(), b"hello world");
+        assert!(!world.path("down.part").exists() && !world.path("down.part.note").exists());
+        // Another version, a file that was written to, another URL: all is loaded.
+        state.lock().unwrap().version = second;
+        ends_well(&world, &url);
+        std::fs::write(world.path("down"), "HELLO").unwrap();
+        ends_well(&world, &url);
+        assert!(!last().contains(condition));
+        ends_well(&world, &url.replace("/x", "/y"));
+        assert!(!last().contains(condition));
+    }
 }

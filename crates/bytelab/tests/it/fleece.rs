@@ -282,10 +282,27 @@ fn database(world: &World, version: i64) {
         .unwrap();
     let insert = "INSERT INTO kv_default (key, sequence, flags, body) VALUES (?1, ?2, ?3, ?4)";
     connection.execute(insert, (&"ada", 1_i64, 0_i64, &body)).unwrap();
+    connection.execute(insert, (&"-x", 4_i64, 0_i64, &body)).unwrap();
     connection.execute(insert, (&"gone", 2_i64, 1_i64, &body)).unwrap();
     connection.execute(insert, (&"broken", 3_i64, 0_i64, &body[2..])).unwrap();
     let keys = "INSERT INTO kv_info (key, body) VALUES ('SharedKeys', ?)";
     connection.execute(keys, [&state]).unwrap();
+}
+
+#[test]
+fn a_strict_check_refuses_keys_that_are_there_twice_or_out_of_order() {
+    let world = World::new();
+    // {"b":0,"a":0} and {"a":0,"a":1}
+    let unsorted = [0x70, 2, 0x41, b'b', 0, 0, 0x41, b'a', 0, 0, 0x80, 5];
+    let twice = [0x70, 2, 0x41, b'a', 0, 0, 0x41, b'a', 0, 1, 0x80, 5];
+    for (document, what) in [(unsorted, "out of order"), (twice, "a key twice")] {
+        assert_eq!(text(&world, &["check"], &document).code, 0);
+        let ran = text(&world, &["check", "--strict"], &document);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(what), "{}", ran.stderr);
+    }
+    let sound = fleece_codec::json::to_fleece(br#"{"a": [{"b": 1, "c": 2}], "d": 3}"#).unwrap();
+    assert_eq!(text(&world, &["check", "--strict"], &sound).code, 0);
 }
 
 #[test]
@@ -301,6 +318,14 @@ fn a_document_of_a_couchbase_lite_database_is_read_with_its_keys() {
     let file = "people.cblite2/db.sqlite3";
     let of_file = text(&world, &["get", "name", "--cblite", file, "--doc", "ada"], b"");
     assert_eq!(of_file.stdout, "\"Ada\"\n");
+    // An id may look like a flag.
+    for id in [&["--doc=-x"][..], &["--doc", "-x"]] {
+        let args = [&["get", "name", "--cblite", "people.cblite2"][..], id].concat();
+        let ran = text(&world, &args, b"");
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("\"Ada\"\n", ""), "{id:?}");
+        let args = [&["get", "--cblite", "people.cblite2"][..], id, &["born", "--raw"]].concat();
+        assert_eq!(text(&world, &args, b"").stdout, "1815\n", "{id:?}");
+    }
     let refuse = |id: &str, what: &str| {
         let expected = format!("bytelab: {file}: {what}");
         refused(&world, &[&get[..], &[id]].concat(), b"", 1, &expected);

@@ -3,8 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 
 use super::connection::{
     Connection, Connections, ProxyDestination, Route, connect_by_socks, resolve,
@@ -102,6 +100,12 @@ impl Client {
                     self.keep_if_over(answer);
                 }
                 (206 | 416, _) if wanted.is_some() => return Ok(answer),
+                (304, _) if self.unless(wanted).is_some() => {
+                    let same = answer.head.validator.is_none()
+                        || answer.head.validator.as_deref() == self.unless(wanted);
+                    self.keep_if_over(answer);
+                    return Err(not_sent(same));
+                }
                 (206, _) => {
                     let text = "the server sent a part (206) of a resource requested whole";
                     return Err(Error::new(ErrorKind::Protocol, text));
@@ -207,6 +211,12 @@ impl Client {
         }
     }
 
+    /// The version that is not wanted again, if no byte of another one is known yet.
+    fn unless(&self, wanted: Option<RequestedRange<'_>>) -> Option<&str> {
+        let is_known = wanted.is_some_and(|wanted| wanted.validator.is_some());
+        self.settings.unless.as_deref().filter(|_| !is_known)
+    }
+
     fn request(
         &self,
         url: &Url,
@@ -233,6 +243,10 @@ impl Client {
             if let Some(validator) = validator {
                 header("If-Range", validator);
             }
+        }
+        if let Some(version) = self.unless(wanted) {
+            let is_etag = head::is_strong(version);
+            header(if is_etag { "If-None-Match" } else { "If-Modified-Since" }, version);
         }
         if let Some(credentials) = plain_proxy.and_then(Url::basic) {
             header("Proxy-Authorization", &format!("Basic {credentials}"));
@@ -286,10 +300,8 @@ async fn tunnel(
 ) -> Result<()> {
     let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
     let to = format!("{host}:{}", url.port);
-    let credentials = proxy
-        .user
-        .as_ref()
-        .map(|user| format!("Proxy-Authorization: Basic {}\r\n", STANDARD.encode(user)));
+    let credentials = proxy.basic();
+    let credentials = credentials.map(|text| format!("Proxy-Authorization: Basic {text}\r\n"));
     let credentials = credentials.unwrap_or_default();
     let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n");
     connection.write(request.as_bytes()).await?;
@@ -338,6 +350,7 @@ async fn read_head(
     let too_long = || Error::new(ErrorKind::Protocol, "the head of the answer is too long");
     let mut seen = *start;
     loop {
+        head::check_start(&buffer[*start..*end])?;
         // The head is parsed only after an empty line, so that a slow head is not parsed for every
         // byte.
         let from = seen.saturating_sub(3).max(*start);
@@ -357,7 +370,11 @@ async fn read_head(
         }
         match connection.read(&mut buffer[*end..]).await? {
             0 => {
-                let text = "the server closed the connection without an answer";
+                let text = if *start == *end {
+                    "the server closed the connection without an answer"
+                } else {
+                    "the connection ended within the head of the answer"
+                };
                 return Err(Error::new(ErrorKind::Truncated, text).retryable(true));
             }
             n => *end += n,
@@ -367,6 +384,17 @@ async fn read_head(
 
 pub(crate) fn has_empty_line(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// The error for an answer that says that the resource has not changed.
+fn not_sent(same: bool) -> Error {
+    if same {
+        let text = "the resource still has the version that is there";
+        Error::new(ErrorKind::Unchanged, text).with_status(304)
+    } else {
+        let text = "the server says of another version than the requested one that it is unchanged";
+        Error::new(ErrorKind::Changed, text).with_status(304)
+    }
 }
 
 /// The error for a status that is not a success.

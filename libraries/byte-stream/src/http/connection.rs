@@ -18,6 +18,7 @@ use rustls::{ClientConfig, ClientConnection};
 #[cfg(feature = "async")]
 use tokio::io::{Interest, unix::AsyncFd};
 
+use super::certificates::words;
 use super::limits::Timeouts;
 use super::proxy::ProxyServer;
 use super::url::Url;
@@ -57,9 +58,9 @@ impl Connection {
 
     /// Performs the TLS handshake.
     pub(crate) async fn secure(&mut self, host: &str, config: Arc<ClientConfig>) -> Result<()> {
-        let tls = |error: &dyn std::fmt::Display| wrong(&error.to_string());
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| tls(&error))?;
-        let state = ClientConnection::new(config, name).map_err(|error| tls(&error))?;
+        let name = ServerName::try_from(host.to_owned());
+        let name = name.map_err(|_| wrong("the name of the host can be in no certificate"))?;
+        let state = ClientConnection::new(config, name).map_err(|error| wrong(&words(&error)))?;
         let tls = Box::new(Tls { state, buffer: Buffer::new(BUFFER_BYTES), rest: 0..0 });
         let tls = self.tls.insert(tls);
         loop {
@@ -193,7 +194,10 @@ fn from_tls(error: io::Error) -> Error {
         let text = "the connection was cut";
         return Error::new(ErrorKind::Truncated, text).retryable(true);
     }
-    wrong(&error.to_string())
+    match error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()) {
+        Some(error) => wrong(&words(error)),
+        None => wrong(&error.to_string()),
+    }
 }
 
 fn wrong(text: &str) -> Error {
@@ -289,7 +293,8 @@ impl ConnectionAttempt {
 }
 
 fn refused(address: SocketAddr, errno: Errno) -> Error {
-    failed(format!("connecting to {address}: {}", io::Error::from(errno)))
+    let error = io::Error::from(errno);
+    failed(format!("connecting to {address}: {error}")).caused_by(error)
 }
 
 fn failed(text: String) -> Error {

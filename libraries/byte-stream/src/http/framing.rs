@@ -5,6 +5,8 @@ use crate::{Error, ErrorKind, Result};
 /// The limit for a chunk-size line with its extensions, and for all trailers together.
 const CONTROL_LIMIT: usize = 8 << 10;
 const TRAILERS: usize = 64;
+/// The length of CR LF.
+const LINE_END: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
@@ -65,6 +67,11 @@ fn chunked(part: &mut ChunkPosition, bytes: &[u8]) -> Result<FramingStep> {
         }
         ChunkPosition::Size => match httparse::parse_chunk_size(bytes) {
             Ok(httparse::Status::Complete((n, _))) if n > CONTROL_LIMIT => Err(too_long()),
+            // httparse takes any byte for one of an extension. Others end the line at a line feed,
+            // and begin the data there.
+            Ok(httparse::Status::Complete((n, _))) if has_controls(&bytes[..n - LINE_END]) => {
+                Err(wrong("a control character stands behind the size of a chunk"))
+            }
             Ok(httparse::Status::Complete((n, size))) => {
                 *part = if size == 0 { ChunkPosition::Trailers } else { ChunkPosition::Data(size) };
                 Ok(FramingStep::Control(n))
@@ -101,6 +108,10 @@ fn chunked(part: &mut ChunkPosition, bytes: &[u8]) -> Result<FramingStep> {
         }
         ChunkPosition::End => Ok(FramingStep::End),
     }
+}
+
+fn has_controls(line: &[u8]) -> bool {
+    line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t')
 }
 
 fn more(bytes: &[u8]) -> Result<FramingStep> {
@@ -165,6 +176,13 @@ mod tests {
         check(" 3\r\nabc\r\n0\r\n\r\n", "the size of a chunk is malformed");
         check("-1\r\n", "the size of a chunk is malformed");
         check("fffffffffffffffff\r\n", "the size of a chunk is malformed");
+        let control = "a control character stands behind the size of a chunk";
+        for byte in ['\0', '\n', '\u{8}', '\u{1b}', '\u{7f}'] {
+            check(&format!("3;x{byte}\r\nabc\r\n0\r\n\r\n"), control);
+            check(&format!("3;x=\"{byte}\"\r\nabc\r\n0\r\n\r\n"), control);
+            check(&format!("3\r\nabc\r\n0;x{byte}\r\n\r\n"), control);
+        }
+        check("3;x=\"\t\"\r\nabc\r\n0\r\n\r\n", "abc +0");
         check("3\r\nabc\r\n0\r\n", "cut");
         check(&format!("3;{}", "x".repeat(10_000)), "the lines between chunks are too long");
     }

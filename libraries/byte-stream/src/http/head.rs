@@ -50,6 +50,29 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
     }
 }
 
+/// What every answer begins with.
+const START: &[u8] = b"HTTP/";
+/// Line ends in front of it are looked for, and other bytes shown, up to this length.
+const SHOWN_BYTES: usize = 48;
+
+/// Fails as soon as the bytes received so far cannot be the start of an answer, so that a server of
+/// another protocol is known by what it says and is not waited for.
+pub(crate) fn check_start(received: &[u8]) -> Result<()> {
+    let received = &received[..received.len().min(SHOWN_BYTES)];
+    // A server may send line ends in front of an answer (RFC 9112, 2.2).
+    let first = received.iter().position(|byte| !b"\r\n".contains(byte));
+    let Some(bytes) = first.map(|first| &received[first..]) else { return Ok(()) };
+    if bytes.iter().zip(START).all(|(byte, expected)| byte == expected) {
+        return Ok(());
+    }
+    // The types of its records are 20 to 24 (RFC 8446, 5.1).
+    if matches!(bytes, [20..=24, 3, ..]) {
+        return Err(wrong("the answer is not HTTP but TLS, as that of an https:// URL".to_owned()));
+    }
+    let line = bytes.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
+    Err(wrong(format!("the answer is not HTTP: it begins with `{}`", line.escape_ascii())))
+}
+
 impl Head {
     fn from_response(response: &httparse::Response<'_, '_>) -> Result<Head> {
         let status = response.code.unwrap_or_default();
@@ -187,6 +210,11 @@ pub(crate) fn is_strong(etag: &str) -> bool {
         && bytes[1..bytes.len() - 1]
             .iter()
             .all(|b| *b == 0x21 || (0x23..=0x7e).contains(b) || *b >= 0x80)
+}
+
+/// Whether the text can stand for a version: a strong `ETag`, or a date of `Last-Modified`.
+pub(crate) fn is_validator(text: &str) -> bool {
+    is_strong(text) || parse_date(text).is_some()
 }
 
 /// The first answer of a server: its URL, status and headers; see
@@ -328,6 +356,25 @@ mod tests {
         let both = "the answer has both Transfer-Encoding and Content-Length";
         check("Transfer-Encoding: chunked\nContent-Length: 3", both);
         check("X: y", "Close None None");
+    }
+
+    fn check_first(bytes: &[u8], expected: &str) {
+        let got = check_start(bytes).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        assert_eq!(got, expected, "{}", bytes.escape_ascii());
+    }
+
+    #[test]
+    fn the_first_bytes_show_another_protocol() {
+        let zeros = format!("the answer is not HTTP: it begins with `{}`", "\\x00".repeat(48));
+        for bytes in [&b""[..], b"H", b"HTTP", b"HTTP/1.1 200 OK", b"\r\n\nHTTP/", &[b'\n'; 99]] {
+            check_first(bytes, "ok");
+        }
+        check_first(b"SSH-2.0-x\r\n", "the answer is not HTTP: it begins with `SSH-2.0-x`");
+        check_first(b"\r\n220 mail\r\n", "the answer is not HTTP: it begins with `220 mail`");
+        check_first(b"HTTPS/1.1", "the answer is not HTTP: it begins with `HTTPS/1.1`");
+        check_first(&[0; 99], &zeros);
+        let tls = "the answer is not HTTP but TLS, as that of an https:// URL";
+        check_first(b"\x15\x03\x01\0\x02\x02\x46", tls);
     }
 
     #[test]

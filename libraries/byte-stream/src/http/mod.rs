@@ -1,6 +1,7 @@
 //! An HTTP/1.1 client. Each stream has its own connection, and received bytes are lent from its
 //! buffer, or from that of the decoder.
 
+mod certificates;
 mod client;
 mod connection;
 mod framing;
@@ -122,7 +123,7 @@ impl Body {
         }
     }
 
-    pub(crate) fn etag(&self) -> Option<&str> {
+    pub(crate) fn validator(&self) -> Option<&str> {
         let version = match self {
             Body::Raw(raw) => raw.version(),
             Body::Ranges(ranges) => ranges.version(),
@@ -130,7 +131,7 @@ impl Body {
             Body::TaskRanges(ranges) => ranges.version(),
             Body::Decoded(_) => return None,
         };
-        version.validator.as_deref().filter(|validator| head::is_strong(validator))
+        version.validator.as_deref()
     }
 }
 

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::connection::Connections;
-use super::head::is_strong;
+use super::head::is_validator;
 use super::proxy::Proxy;
 use super::settings::tls_with;
 use crate::{Options, Result};
@@ -172,7 +172,8 @@ impl Options {
         self
     }
 
-    /// Trusts the certificates in this PEM text in addition to those of the system.
+    /// Trusts the certificates in this PEM text in addition to those of the system: those of
+    /// authorities, and those of servers, which may be self-signed.
     ///
     /// ```
     /// let error = byte_stream::Stream::options().certificates(b"nothing").unwrap_err();
@@ -221,17 +222,36 @@ impl Options {
     }
 
     /// Resumes behind bytes that exist already: requests the bytes from `offset` on, if the
-    /// resource still has this strong `ETag`; otherwise opening fails with [`ErrorKind::Changed`].
-    /// Offsets count from there.
+    /// resource still has this [`validator`](crate::Stream::validator); otherwise opening fails
+    /// with [`Changed`](crate::ErrorKind::Changed). Offsets count from there.
     ///
     /// ```
     /// let options = byte_stream::Stream::options().resume_from(1000, "\"version-1\"");
+    /// let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    /// let options = byte_stream::Stream::options().resume_from(1000, date);
     /// ```
-    pub fn resume_from(mut self, offset: u64, etag: &str) -> Options {
-        if !is_strong(etag) {
-            self.http.wrong = Some("resuming needs a strong ETag, in quotes");
+    pub fn resume_from(mut self, offset: u64, validator: &str) -> Options {
+        if !is_validator(validator) {
+            self.http.wrong = Some("resuming needs a strong ETag in quotes, or a date");
         }
-        self.http.from = Some((offset, etag.to_owned()));
+        self.http.from = Some((offset, validator.to_owned()));
+        self
+    }
+
+    /// Requests the resource only if it no longer has this
+    /// [`validator`](crate::Stream::validator): if it has, opening fails with
+    /// [`Unchanged`](crate::ErrorKind::Unchanged). A server that does not know such requests sends
+    /// the resource. Not together with [`range`](Options::range) or
+    /// [`resume_from`](Options::resume_from).
+    ///
+    /// ```
+    /// let options = byte_stream::Stream::options().unless_version("\"version-1\"");
+    /// ```
+    pub fn unless_version(mut self, validator: &str) -> Options {
+        if !is_validator(validator) {
+            self.http.wrong = Some("a version is a strong ETag in quotes, or a date");
+        }
+        self.http.unless = Some(validator.to_owned());
         self
     }
 

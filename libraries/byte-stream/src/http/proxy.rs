@@ -2,9 +2,7 @@
 
 use std::net::IpAddr;
 
-use percent_encoding::percent_decode_str;
-
-use super::url::Url;
+use super::url::{Url, credentials};
 use crate::{Error, ErrorKind, Result};
 
 /// The proxy setting of the caller.
@@ -68,10 +66,8 @@ fn socks(text: &str) -> Result<Option<Socks>> {
     let parsed = url::Url::parse(text).map_err(|_| malformed())?;
     let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let user = [parsed.username(), parsed.password().unwrap_or_default()].join(":");
-    let user = (user != ":").then(|| percent_decode_str(&user).collect());
     let port = parsed.port().unwrap_or(SOCKS_PORT);
-    Ok(Some(Socks { host, port, user, looks_up }))
+    Ok(Some(Socks { host, port, user: credentials(&parsed), looks_up }))
 }
 
 fn wrong(what: &str) -> Error {

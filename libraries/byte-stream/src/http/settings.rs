@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
+use super::certificates::{CertificateVerifier, TrustedCertificates};
 use super::connection::Connections;
 use super::proxy::Proxy;
 use crate::{Error, ErrorKind, Result};
@@ -46,8 +47,10 @@ pub(crate) struct Settings {
     /// The number of parts in flight, and their size.
     pub(crate) parallel: usize,
     pub(crate) part_bytes: usize,
-    /// The length and the strong validator of the bytes that exist already.
+    /// The length and the validator of the bytes that exist already.
     pub(crate) from: Option<(u64, String)>,
+    /// The version that is known already, and is not wanted again.
+    pub(crate) unless: Option<String>,
     /// The requested part: its first byte, and the byte behind it.
     pub(crate) range: Option<(u64, Option<u64>)>,
 }
@@ -76,6 +79,7 @@ impl Default for Settings {
             parallel: 1,
             part_bytes: PART_BYTES,
             from: None,
+            unless: None,
             range: None,
         }
     }
@@ -83,7 +87,7 @@ impl Default for Settings {
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<()> {
-        let Settings { parallel, part_bytes, decode, ref from, range, .. } = *self;
+        let Settings { parallel, part_bytes, decode, ref from, ref unless, range, .. } = *self;
         let wrong = match self.wrong {
             Some(wrong) => wrong,
             None if !(1..=CONNECTIONS_LIMIT).contains(&parallel) => {
@@ -101,6 +105,9 @@ impl Settings {
             None if range.is_some() && (decode || parallel > 1 || from.is_some()) => {
                 "a range cannot be combined with decoding, parallel parts or resuming"
             }
+            None if unless.is_some() && (range.is_some() || from.is_some()) => {
+                "a version that is known cannot be combined with a range or resuming"
+            }
             None => return Ok(()),
         };
         Err(Error::new(ErrorKind::InvalidUse, wrong))
@@ -111,8 +118,8 @@ impl Settings {
 pub(crate) fn system_tls() -> Result<Arc<ClientConfig>> {
     static SYSTEM: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
     let made = SYSTEM.get_or_init(|| {
-        let roots = system_roots();
-        if roots.is_empty() { None } else { config(roots, None).ok() }
+        let trusted = of_system();
+        if trusted.roots.is_empty() { None } else { config(trusted, None).ok() }
     });
     made.clone().ok_or_else(|| {
         let text =
@@ -136,11 +143,14 @@ pub(crate) fn tls_with(pem: &Pem) -> Result<Arc<ClientConfig>> {
     if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
         return Ok(config.clone());
     }
-    let mut roots = system_roots();
+    let mut trusted = of_system();
     for certificate in pem.trusted.iter().flat_map(|text| certificates(text)) {
-        roots.add(certificate?).map_err(|error| wrong(&format!("a certificate: {error}")))?;
+        let certificate = certificate?;
+        let added = trusted.roots.add(certificate.clone());
+        added.map_err(|_| wrong("a certificate to trust is malformed"))?;
+        trusted.certificates.push(certificate);
     }
-    let made = config(roots, pem.identity.as_deref())?;
+    let made = config(trusted, pem.identity.as_deref())?;
     *last = Some((pem.clone(), made.clone()));
     Ok(made)
 }
@@ -154,19 +164,27 @@ fn certificates(pem: &[u8]) -> impl Iterator<Item = Result<CertificateDer<'stati
     none.into_iter().chain(found.collect::<Vec<_>>())
 }
 
-fn system_roots() -> RootCertStore {
+/// `SSL_CERT_FILE` may name a server's own certificate as well.
+fn of_system() -> TrustedCertificates {
+    let certificates = rustls_native_certs::load_native_certs().certs;
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
+    roots.add_parsable_certificates(certificates.iter().cloned());
+    TrustedCertificates { roots, certificates }
 }
 
-fn config(roots: RootCertStore, identity: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
+fn config(trusted: TrustedCertificates, identity: Option<&[u8]>) -> Result<Arc<ClientConfig>> {
     // This is not the process default, which another crate may have set.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| wrong(&error.to_string()))?;
-    let builder = builder.with_root_certificates(roots);
+    let builder = if trusted.roots.is_empty() {
+        builder.with_root_certificates(trusted.roots)
+    } else {
+        let verifier = CertificateVerifier::new(trusted, provider);
+        let verifier = verifier.map_err(|error| wrong(&error.to_string()))?;
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+    };
     let mut config = match identity {
         None => builder.with_no_client_auth(),
         Some(pem) => {
@@ -174,7 +192,15 @@ fn config(roots: RootCertStore, identity: Option<&[u8]>) -> Result<Arc<ClientCon
             let key = PrivateKeyDer::from_pem_slice(pem);
             let key = key.map_err(|error| wrong(&format!("the private key: {error}")))?;
             let config = builder.with_client_auth_cert(chain, key);
-            config.map_err(|error| wrong(&format!("the certificate of the client: {error}")))?
+            config.map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    wrong("the private key is not that of the certificate of the client")
+                }
+                rustls::Error::InvalidCertificate(_) => {
+                    wrong("the certificate of the client is malformed")
+                }
+                error => wrong(&format!("the certificate of the client: {error}")),
+            })?
         }
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];

@@ -38,14 +38,12 @@ impl Url {
         };
         let host = parsed.host_str().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let user = &parsed[Position::BeforeUsername..Position::AfterPassword];
-        let user = (!user.is_empty()).then(|| percent_encoding::percent_decode_str(user).collect());
         Ok(Url {
             secure,
             host,
             port: parsed.port_or_known_default().unwrap_or_default(),
             target: parsed[Position::BeforePath..Position::AfterQuery].to_owned(),
-            user,
+            user: credentials(&parsed),
             parsed,
         })
     }
@@ -86,11 +84,14 @@ impl Url {
 
     /// The credentials of `Basic …`, if the URL has a user.
     pub(crate) fn basic(&self) -> Option<String> {
-        self.user.as_ref().map(|user| {
-            let colon: &[u8] = if user.contains(&b':') { b"" } else { b":" };
-            STANDARD.encode([user, colon].concat())
-        })
+        self.user.as_deref().map(|user| STANDARD.encode(user))
     }
+}
+
+/// `user:password` of a URL, decoded. The colon is there even without a password (RFC 7617).
+pub(super) fn credentials(parsed: &url::Url) -> Option<Vec<u8>> {
+    let both = [parsed.username(), parsed.password().unwrap_or_default()].join(":");
+    (both != ":").then(|| percent_encoding::percent_decode_str(&both).collect())
 }
 
 fn invalid(what: &str) -> Error {
@@ -291,6 +292,20 @@ mod tests {
         assert!(!url("http://a/").same_origin(&url("https://a/")));
         assert!(!url("http://a/").same_origin(&url("http://a:8080/")));
         assert_eq!(url("http://u%40:p@a/").basic().unwrap(), "dUA6cA==");
+    }
+
+    #[test]
+    fn a_user_without_a_password_has_a_colon() {
+        for (text, expected) in [
+            ("http://me@a/", Some("bWU6")),
+            ("http://me:@a/", Some("bWU6")),
+            ("http://me:pw@a/", Some("bWU6cHc=")),
+            ("http://:pw@a/", Some("OnB3")),
+            ("http://@a/", None),
+            ("http://a/", None),
+        ] {
+            assert_eq!(Url::parse(text).unwrap().basic().as_deref(), expected, "{text}");
+        }
     }
 }
 

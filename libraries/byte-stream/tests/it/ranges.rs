@@ -47,7 +47,7 @@ fn the_choice_and_the_version_can_be_read() {
     let stream = four(once()).open(&server.url()).unwrap();
     let choice = stream.choice();
     assert_eq!(choice.strategy, Strategy::Ranges { part_bytes: PART, connections: 4 });
-    assert_eq!((choice.size_bytes, stream.etag()), (Some(123_457), Some("\"v\"")));
+    assert_eq!((choice.size_bytes, stream.validator()), (Some(123_457), Some("\"v\"")));
     let error = four(once()).limit_bytes(123_456).open(&server.url()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     for (options, expected) in [

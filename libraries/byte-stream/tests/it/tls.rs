@@ -16,6 +16,8 @@ use crate::server::{Request, Server, good, head, partial, read_request};
 
 const AUTHORITY: &[u8] = include_bytes!("../data/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../data/server.pem");
+/// With the extension by which `openssl req -x509` marks the certificate of an authority.
+const SELF_SIGNED: &[u8] = include_bytes!("../data/self-signed.pem");
 const CLIENTS: &[u8] = include_bytes!("../data/client-ca.pem");
 const CLIENT: &[u8] = include_bytes!("../data/client.pem");
 const KEY: &[u8] = include_bytes!("../data/key.pem");
@@ -34,15 +36,16 @@ pub(crate) enum End {
 pub(crate) fn server(
     serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
 ) -> (Server, String) {
-    server_for(false, serve)
+    server_for(CERTIFICATE, false, serve)
 }
 
-/// A server that may require a certificate of its clients.
+/// A server with this certificate that may require one of its clients.
 fn server_for(
+    certificate: &[u8],
     known_clients: bool,
     serve: impl Fn(&Request, &mut Tls) -> std::io::Result<End> + Send + Sync + 'static,
 ) -> (Server, String) {
-    let certificates = CertificateDer::pem_slice_iter(CERTIFICATE).map(Result::unwrap).collect();
+    let certificates = CertificateDer::pem_slice_iter(certificate).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ClientCertVerifier> = if known_clients {
@@ -96,9 +99,45 @@ fn a_certificate_is_checked() {
 }
 
 #[test]
+fn a_certificate_that_is_trusted_itself_is_accepted_for_its_own_names() {
+    let naming = |pem: &[u8]| once().certificates(pem).unwrap();
+    let refusal = |options: Options, url: &str| {
+        let error = get(options, url).unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Tls, false), "{error}");
+        error.message().to_owned()
+    };
+    let serve = |r: &Request, s: &mut Tls| good(r, s, b"secret", "\"v\"").map(|()| End::Proper);
+    let (_server, url) = server_for(SELF_SIGNED, false, serve);
+    assert_eq!(get(naming(SELF_SIGNED), &url).unwrap(), b"secret");
+    let text = "TLS: the certificate of the server is not for 127.0.0.1";
+    assert_eq!(refusal(naming(SELF_SIGNED), &url.replace("localhost", "127.0.0.1")), text);
+    let text = "TLS: the certificate of the server is not one that an authority issues to servers, \
+                and is not trusted itself";
+    assert_eq!(refusal(naming(AUTHORITY), &url), text);
+    // Its authority is not known.
+    let (_server, url) = server(serve);
+    assert_eq!(get(naming(CERTIFICATE), &url).unwrap(), b"secret");
+    let text = "TLS: the certificate of the server is not from an authority that is trusted here";
+    assert_eq!(refusal(naming(SELF_SIGNED), &url), text);
+}
+
+#[test]
+fn a_server_without_tls_is_said_to_have_none() {
+    let plain = Server::raw(|_, mut s, _| {
+        // What is not read would reset the connection.
+        assert!(s.read(&mut [0; 16 << 10])? > 0);
+        s.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    });
+    let url = format!("https://localhost:{}/", plain.address.port());
+    let error = get(trusting(once()), &url).unwrap_err();
+    let text = "TLS: the server does not speak TLS, or it is that of an http:// URL";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Tls, text));
+}
+
+#[test]
 fn a_client_identifies_itself_by_its_certificate() {
     let serve = |r: &Request, s: &mut Tls| good(r, s, b"secret", "\"v\"").map(|()| End::Proper);
-    let (_server, url) = server_for(true, serve);
+    let (_server, url) = server_for(CERTIFICATE, true, serve);
     let identified = trusting(once()).client_certificate(CLIENT).unwrap();
     assert_eq!(get(identified, &url).unwrap(), b"secret");
     // In either order.
@@ -178,9 +217,11 @@ fn a_proxy_makes_a_tunnel_and_sees_nothing() {
     assert_eq!(request.header("authorization"), None);
     assert_eq!(server.requests()[0].header("proxy-authorization"), None);
     let refusing = Server::new(|_, s| head(s, "407 Proxy Authentication Required", &[]));
-    let by = format!("http://{}", refusing.address);
+    // A user without a password has a colon, too.
+    let by = format!("http://me@{}", refusing.address);
     let error = get(trusting(once()).proxy(Some(&by)), &url).unwrap_err();
     assert_eq!(error.status(), Some(407));
+    assert_eq!(refusing.requests()[0].header("proxy-authorization"), Some("Basic bWU6"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Differences of two values as JSON, in the form that the original describes in its `Deltas.md`.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{parse, to_string};
@@ -9,14 +9,15 @@ use crate::encoder::Edit;
 use crate::error::{Error, ErrorKind};
 use crate::limits::SERDE_DEPTH;
 use crate::value::{Kind, Value};
-use crate::{Doc, Result};
+use crate::{Array, Dict, Doc, Result};
 
 /// Texts shorter than this are written whole.
 const PATCHED_TEXT_BYTES: usize = 60;
 
 /// The difference that turns `old` into `new`, as JSON text; `{}` if they are equal.
 ///
-/// The original's `FLApplyJSONDelta` reads this text. An array that changed is written whole. Data
+/// The original's `FLApplyJSONDelta` reads this text. Of an array the items that changed are
+/// written, and all from the first one on that only one of both has, as the original does. Data
 /// becomes base64, as in all JSON.
 ///
 /// ```
@@ -26,6 +27,8 @@ const PATCHED_TEXT_BYTES: usize = 60;
 /// let delta = json::create_delta(old.root(), new.root())?;
 /// assert_eq!(delta, r#"{"age":18,"grade":[],"name":{"first":"Robert"}}"#);
 /// assert_eq!(Doc::open(json::apply_delta(old.root(), delta.as_bytes())?)?.root(), new.root());
+/// let (old, new) = (Doc::open(fleece!([1, 2, 3]))?, Doc::open(fleece!([1, 9, 3, 4]))?);
+/// assert_eq!(json::create_delta(old.root(), new.root())?, r#"{"1":9,"3-":[4]}"#);
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
@@ -55,9 +58,24 @@ pub fn apply_delta(old: Value<'_>, delta: &[u8]) -> Result<Vec<u8>> {
 
 /// `None` if both are equal.
 fn difference<'v>(old: Value<'v>, new: Value<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    let (Some(from), Some(to)) = (old.as_dict(), new.as_dict()) else {
-        return Ok(if old == new { None } else { Some(replacement(old, new)) });
-    };
+    if let (Some(from), Some(to)) = (old.as_dict(), new.as_dict()) {
+        return changed_pairs(from, to, depth);
+    }
+    // An array of which nothing stays is written whole, and so is one around what is nested too
+    // deeply for a delta.
+    if let (Some(from), Some(to)) = (old.as_array(), new.as_array())
+        && !from.is_empty()
+        && !to.is_empty()
+    {
+        match changed_items(from, to, depth) {
+            Err(error) if error.kind() == ErrorKind::TooDeep => {}
+            changed => return changed,
+        }
+    }
+    Ok(if old == new { None } else { Some(replacement(old, new)) })
+}
+
+fn changed_pairs<'v>(from: Dict<'v>, to: Dict<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
     check_depth(depth)?;
     let mut changes = Edit::new_dict();
     for (key, new) in to {
@@ -75,6 +93,24 @@ fn difference<'v>(old: Value<'v>, new: Value<'v>, depth: usize) -> Result<Option
         if to.get(key).is_none() {
             changes.set(key, Edit::new_array());
         }
+    }
+    Ok(Some(changes).filter(|changes| !changes.is_empty()))
+}
+
+/// The changed items by their indices, and by `n-` all items from `n` on.
+fn changed_items<'v>(from: Array<'v>, to: Array<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
+    check_depth(depth)?;
+    let mut changes = Edit::new_dict();
+    for (index, (old, new)) in from.iter().zip(to.iter()).enumerate() {
+        if let Some(change) = difference(old, new, depth + 1)? {
+            changes.set(&index.to_string(), change);
+        }
+    }
+    if from.len() != to.len() {
+        let common = from.len().min(to.len());
+        let mut rest = Edit::new_array();
+        rest.items().extend(to.iter().skip(common).map(Edit::from));
+        changes.set(&format!("{common}-"), rest);
     }
     Ok(Some(changes).filter(|changes| !changes.is_empty()))
 }
@@ -150,8 +186,11 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
     if let (Some(old), true) = (old, changes.is_empty()) {
         return Ok(Some(Edit::from(old)));
     }
+    if let Some(from) = old.and_then(Value::as_array) {
+        return patched_items(from, changes, depth).map(Some);
+    }
     let Some(from) = old.and_then(Value::as_dict) else {
-        return Err(misfit("a delta changes pairs of what is no dict"));
+        return Err(misfit("a delta changes pairs of what is no dict and no array"));
     };
     let mut edit = Edit::from_dict(from);
     for (key, delta) in changes {
@@ -162,6 +201,41 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
         }
     }
     Ok(Some(edit))
+}
+
+/// The keys are indices of the old array, and perhaps `n-`, whose items replace all from `n` on.
+fn patched_items<'v>(from: Array<'v>, changes: Dict<'v>, depth: usize) -> Result<Edit<'v>> {
+    let mut edit = Edit::from_array(from);
+    let items = edit.items();
+    // The end of the items that are changed, and what comes behind others.
+    let (mut changed_end, mut rest) = (0, None);
+    for (key, delta) in changes {
+        let key = name(key)?;
+        let (digits, is_rest) = key.strip_suffix('-').map_or((key, false), |digits| (digits, true));
+        let index = digits.parse::<usize>().ok().filter(|index| index.to_string() == digits);
+        match (index, items.get_mut(index.unwrap_or(usize::MAX))) {
+            (Some(index), Some(item)) if !is_rest => {
+                let new = patched(from.get(index), delta, depth + 1)?;
+                // The original, too, leaves a place for an item that is deleted.
+                *item = new.unwrap_or_else(|| Edit::from(Value::undefined()));
+                changed_end = changed_end.max(index + 1);
+            }
+            (Some(index), _) if is_rest && index <= from.len() && rest.is_none() => {
+                let new = delta.as_array();
+                let new = new.ok_or_else(|| misfit("the rest of an array is no array"))?;
+                rest = Some((index, new));
+            }
+            _ => return Err(misfit("a key of a delta is no index of its array")),
+        }
+    }
+    if let Some((index, new)) = rest {
+        if changed_end > index {
+            return Err(misfit("a delta changes an item that it removes"));
+        }
+        items.truncate(index);
+        items.extend(new.iter().map(Edit::from));
+    }
+    Ok(edit)
 }
 
 fn patched_text(old: &str, patch: &str) -> Option<String> {
@@ -197,7 +271,7 @@ fn check_depth(depth: usize) -> Result<()> {
     if depth < SERDE_DEPTH {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::TooDeep, "dicts are nested too deeply for a delta"))
+    Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply for a delta"))
 }
 
 fn misfit(message: &'static str) -> Error {

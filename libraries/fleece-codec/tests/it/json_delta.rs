@@ -26,6 +26,24 @@ fn the_examples_of_the_original_apply() {
         (json!("The fog"), json!(["4=1-1+d|2=", 0, 2]), json!("The dog")),
         (json!({"a": 1}), json!({"a": [[1]], "b": [{"c": 2}]}), json!({"a": [1], "b": {"c": 2}})),
         (json!([1, 2]), json!({}), json!([1, 2])),
+        (json!([1, 2, 3]), json!({"1": 9}), json!([1, 9, 3])),
+        (json!([1, 2, 3]), json!({"3-": [4]}), json!([1, 2, 3, 4])),
+        (json!([1, 2, 3]), json!({"2-": []}), json!([1, 2])),
+        (json!([1, 2, 3]), json!({"0": 0, "1-": [5, [6]]}), json!([0, 5, [6]])),
+        (json!([1, 2]), json!({"0-": []}), json!([])),
+        (json!([]), json!({"0-": [1]}), json!([1])),
+        (json!({"a": [5, 6]}), json!({"a": {"1": 7}}), json!({"a": [5, 7]})),
+        (
+            json!([[1, 2], {"a": 1}]),
+            json!({"0": {"1": [[]]}, "1": {"a": []}}),
+            json!([[1, []], {}]),
+        ),
+        (json!(["The fog"]), json!({"0": ["4=1-1+d|2=", 0, 2]}), json!(["The dog"])),
+        (
+            json!((0..12).collect::<Vec<i64>>()),
+            json!({"10": [{"x": 1}], "11-": []}),
+            json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, {"x": 1}]),
+        ),
         (
             json!(wound),
             json!(["1-1+T|12=5-4+eter|13=3+he |37=1-3+its|6=1-27=4-5=", 0, 2]),
@@ -41,7 +59,16 @@ fn the_examples_of_the_original_apply() {
 #[test]
 fn a_delta_that_does_not_fit_is_an_error() {
     for (old, delta) in [
-        (json!([1]), json!({"0": 2})),
+        (json!([1]), json!({"1": 2})),
+        (json!([1]), json!({"00": 2})),
+        (json!([1]), json!({"+0": 2})),
+        (json!([1]), json!({"a": 2})),
+        (json!([1]), json!({"-": []})),
+        (json!([1]), json!({"2-": []})),
+        (json!([1]), json!({"0-": 2})),
+        (json!([1, 2]), json!({"0-": [], "1": 2})),
+        (json!([1, 2]), json!({"0-": [], "1-": []})),
+        (json!([1]), json!({"0": {"a": 2}})),
         (json!({"a": 1}), json!({"a": {"b": 2}})),
         (json!({}), json!({"a": {"b": 2}})),
         (json!("text"), json!(["3=", 0, 2])),
@@ -59,6 +86,42 @@ fn a_delta_that_does_not_fit_is_an_error() {
     }
     let error = json::apply_delta(document(&json!(1)).root(), b"[1").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Syntax);
+}
+
+#[test]
+fn an_array_has_a_delta_of_its_items_as_the_original_makes_it() {
+    for (old, new, expected) in [
+        (json!([1, 2, 3]), json!([1, 9, 3]), json!({"1": 9})),
+        (json!([1, 2, 3]), json!([1, 2, 3, 4]), json!({"3-": [4]})),
+        (json!([1, 2, 3]), json!([1, 2]), json!({"2-": []})),
+        (json!([1, 2, 3]), json!([9, 2]), json!({"0": 9, "2-": []})),
+        (json!([[1], [2]]), json!([[1], [3]]), json!({"1": {"0": 3}})),
+        (json!([1]), json!([[2]]), json!({"0": [[2]]})),
+        (json!([{"b": 1, "c": 2}]), json!([{"b": 1}]), json!({"0": {"c": []}})),
+        (json!({"a": [1, 2]}), json!({"a": [1, 3]}), json!({"a": {"1": 3}})),
+        // Of an array of which nothing stays, or nothing was there, all is written.
+        (json!([1]), json!([]), json!([[]])),
+        (json!([]), json!([1]), json!([[1]])),
+    ] {
+        let delta = json::create_delta(document(&old).root(), document(&new).root()).unwrap();
+        let delta: Json = serde_json::from_str(&delta).unwrap();
+        assert_eq!(delta, expected, "{old} {new}");
+        assert_eq!(applied(&old, &delta).unwrap(), new, "{old} {delta}");
+    }
+}
+
+#[test]
+fn arrays_that_are_nested_deeply_have_a_delta() {
+    let nested = |levels: usize, inner: &str| {
+        let text = ["[".repeat(levels).as_str(), inner, &"]".repeat(levels)].concat();
+        Doc::check(json::to_fleece(text.as_bytes()).unwrap()).unwrap()
+    };
+    for levels in [10, 199, 200, 201, 300] {
+        let (old, new) = (nested(levels, "{\"a\":1}"), nested(levels, "{\"a\":2}"));
+        let delta = json::create_delta(old.root(), new.root()).unwrap();
+        let made = json::apply_delta(old.root(), delta.as_bytes()).unwrap();
+        assert_eq!(Doc::open(made).unwrap().root(), new.root(), "{levels}");
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Json> {

@@ -6,7 +6,8 @@
 """
 
 from ._api import copy, read_all
-from ._native import Stream, StreamError
+from ._errors import StreamError
+from ._native import Stream
 
 __all__ = ["Stream", "StreamError", "copy", "open", "read_all"]
 

@@ -1,8 +1,8 @@
 from os import PathLike
 from typing import Any, BinaryIO
 
+from ._errors import StreamError as StreamError
 from ._native import Stream as Stream
-from ._native import StreamError as StreamError
 
 __all__ = ["Stream", "StreamError", "copy", "open", "read_all"]
 

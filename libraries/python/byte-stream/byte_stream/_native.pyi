@@ -3,12 +3,6 @@ from os import PathLike
 from types import TracebackType
 from typing import final
 
-class StreamError(OSError):
-    kind: str
-    offset: int | None
-    status: int | None
-    retryable: bool
-
 @final
 class Stream:
     def __new__(
@@ -24,6 +18,7 @@ class Stream:
         idle_limit: float | None = None,
         total_limit: float | None = None,
         parallel: int | None = None,
+        accept_unframed: bool = False,
     ) -> Stream: ...
     @property
     def name(self) -> str: ...

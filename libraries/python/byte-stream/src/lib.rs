@@ -30,7 +30,6 @@ fn borrowed<'fd>(fd: RawFd) -> PyResult<BorrowedFd<'fd>> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Stream>()?;
-    module.add("StreamError", module.py().get_type::<failure::StreamError>())?;
     module.add_function(wrap_pyfunction!(copy_descriptors, module)?)?;
     Ok(())
 }

@@ -35,6 +35,8 @@ pub(crate) struct Stream {
     looks: AtomicUsize,
     cancel: Cancel,
     name: String,
+    /// The same for exceptions: a path that is not UTF-8 is as it was given.
+    filename: OsString,
 }
 
 struct StreamState {
@@ -63,7 +65,7 @@ impl Stream {
     #[pyo3(signature = (
         address, *, buffer_bytes = None, limit_bytes = None, sha256 = None, decode = false,
         headers = None, connect_limit = None, idle_limit = None, total_limit = None,
-        parallel = None,
+        parallel = None, accept_unframed = false,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -78,9 +80,11 @@ impl Stream {
         idle_limit: Option<f64>,
         total_limit: Option<f64>,
         parallel: Option<usize>,
+        accept_unframed: bool,
     ) -> PyResult<Stream> {
         let cancel = Cancel::new()?;
         let mut options = byte_stream::Stream::options().decode(decode).cancel(&cancel);
+        options = options.accept_unframed(accept_unframed);
         options = set(options, buffer_bytes, Options::buffer_bytes);
         options = set(options, limit_bytes, Options::limit_bytes);
         options = set(options, parallel, Options::parallel);
@@ -97,10 +101,14 @@ impl Stream {
         }
         let address = self::address(address)?;
         let name = address.name();
+        let filename = match &address {
+            Address::Path(path) => path.clone().into(),
+            _ => OsString::from(&name),
+        };
         let stream = py.detach(|| options.open(address));
-        let stream = stream.map_err(|error| raised(py, &error, Some(&name)))?;
-        let state = StreamState { stream: Some(stream), len: 0, view: None };
-        Ok(Stream { state: Mutex::new(state), looks: AtomicUsize::new(0), cancel, name })
+        let stream = stream.map_err(|error| raised(py, &error, Some(&filename)))?;
+        let state = Mutex::new(StreamState { stream: Some(stream), len: 0, view: None });
+        Ok(Stream { state, looks: AtomicUsize::new(0), cancel, name, filename })
     }
 
     /// The path, or the URL without user and password.
@@ -278,7 +286,7 @@ impl Stream {
         if error.kind() == ErrorKind::Cancelled {
             return PyRuntimeError::new_err(error.to_string());
         }
-        raised(py, error, Some(&self.name))
+        raised(py, error, Some(&self.filename))
     }
 }
 

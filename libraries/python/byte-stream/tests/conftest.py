@@ -21,6 +21,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return None
         if self.path == "/":
             return self.answer(BODY)
+        if self.path == "/unframed":
+            self.wfile.write(b"HTTP/1.0 200 OK\r\n\r\nhello")
+            self.close_connection = True
+            return None
         self.send_response(200)
         self.send_header("Content-Length", str(len(BODY)))
         self.end_headers()

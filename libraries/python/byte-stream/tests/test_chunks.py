@@ -1,5 +1,7 @@
+import errno
 import gc
 import os
+import pathlib
 import threading
 
 import byte_stream
@@ -127,12 +129,29 @@ def test_errors_are_those_of_the_system_with_the_name():
     with pytest.raises(FileNotFoundError) as raised:
         byte_stream.open("/no/such/file")
     assert raised.value.filename == "/no/such/file" and raised.value.kind == "Io"
+    # As Python's own.
+    with pytest.raises(FileNotFoundError) as own:
+        open("/no/such/file")
+    assert str(raised.value) == str(own.value) and raised.value.args == own.value.args
+    name = os.fsdecode(b"/no/such/\xff")
+    for address in (name, pathlib.Path(name)):
+        with pytest.raises(FileNotFoundError) as raised:
+            byte_stream.open(address)
+        assert raised.value.filename == name
     with pytest.raises(IsADirectoryError) as raised:
         byte_stream.read_all("/")
     assert raised.value.filename == "/"
     with pytest.raises(byte_stream.StreamError) as raised:
         byte_stream.read_all("/dev/zero", limit_bytes=4, buffer_bytes=4)
     assert (raised.value.kind, raised.value.offset) == ("TooLarge", 4)
+    text = "/dev/zero: there are more than the limit of 4 bytes at byte 4"
+    assert (str(raised.value), raised.value.filename) == (text, "/dev/zero")
+    with pytest.raises(OSError) as raised, byte_stream.open("/proc/self/exe") as stream:
+        with open("/dev/full", "wb", buffering=0) as full:
+            stream.copy_to(full.fileno())
+    # The output is to blame, not the input.
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, None)
+    assert str(raised.value) == "[Errno 28] No space left on device"
     with pytest.raises(ValueError, match="scheme"):
         byte_stream.open("ftp://host/")
     with pytest.raises(byte_stream.StreamError) as raised:
@@ -165,7 +184,8 @@ def test_files_are_copied_and_never_onto_themselves(file, tmp_path):
     assert not (tmp_path / "new").exists()
     with pytest.raises(OSError) as raised:
         byte_stream.copy(file, "/dev/full")
-    assert raised.value.errno == 28
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, None)
+    assert str(raised.value) == "[Errno 28] No space left on device"
 
 
 def test_only_the_public_names_are_there():

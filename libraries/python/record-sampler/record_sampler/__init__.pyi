@@ -6,6 +6,7 @@ from ._native import Sampler as Sampler
 from ._native import SampleError as SampleError
 from ._native import Sketch as Sketch
 from ._native import _Paths
+from ._remote import RemotePart
 
 __all__ = [
     "PART_BYTES", "Part", "SampleError", "Sampler", "Sketch", "counts", "fetch", "merge", "parts",
@@ -27,6 +28,7 @@ def sample(
     encoding: str | None = "utf-8",
     dtypes: Any = None,
     return_seed: bool = False,
+    filesystem: Any = None,
     probability: float | None = None,
     at_most: bool = False,
     weight: str | int | None = None,
@@ -45,9 +47,10 @@ def parts(
     header: bool | None = None,
     delimiter: str | None = None,
     max_record: int | None = None,
-) -> list[Part]: ...
+    filesystem: Any = None,
+) -> list[Part] | list[RemotePart]: ...
 def sketch(
-    part: Part,
+    part: Part | RemotePart,
     n: int,
     seed: int,
     *,
@@ -57,7 +60,7 @@ def sketch(
     progress: Callable[[int], object] | None = None,
 ) -> Sketch: ...
 def merge(sketches: Iterable[Sketch]) -> Sketch: ...
-def counts(parts: Iterable[Part]) -> list[int]: ...
+def counts(parts: Iterable[Part] | Iterable[RemotePart]) -> list[int]: ...
 def ranks(
     counts: Sequence[int],
     n: int | None = None,
@@ -69,4 +72,4 @@ def ranks(
     systematic: bool = False,
     invert: bool = False,
 ) -> list[list[int]]: ...
-def fetch(part: Part, ranks: Sequence[int]) -> list[bytes]: ...
+def fetch(part: Part | RemotePart, ranks: Sequence[int]) -> list[bytes]: ...

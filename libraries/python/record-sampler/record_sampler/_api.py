@@ -2,7 +2,7 @@
 
 import functools
 
-from . import _frames
+from . import _frames, _remote
 from ._inputs import inputs
 from ._native import Part, SampleError, Sampler, Sketch, is_parquet
 from ._native import parts as _parts
@@ -12,13 +12,14 @@ PART_BYTES = 64 << 20
 
 def sample(
     paths, n=None, seed=None, *, to="list", format=None, header=None, delimiter=None,
-    max_record=None, encoding="utf-8", dtypes=None, return_seed=False, **choices
+    max_record=None, encoding="utf-8", dtypes=None, return_seed=False, filesystem=None, **choices
 ):
     """Draws records of files, which are one population: exactly `n`, or each with `probability`.
 
-    `paths` is a path, a pattern such as "*.csv" or a binary file object, or several. The same seed
-    gives the same records as `bytelab sample`; without one there is a new seed each time, which is
-    in `attrs["seed"]` of a DataFrame of pandas. With `return_seed` the result is a pair of the
+    `paths` is a path, a pattern such as "*.csv", a URL or a binary file object, or several. URLs,
+    and paths of `filesystem`, are opened by fsspec and read once, as file objects are. The same
+    seed gives the same records as `bytelab sample`; without one there is a new seed each time,
+    which is in `attrs["seed"]` of a DataFrame of pandas. With `return_seed` the result is a pair of the
     sample and the seed. The other choices are those of `Sampler`: `probability`, `at_most`,
     `weight`, `per`, `with_replacement`, `systematic`, `invert`, `shuffle`, `mergeable`.
 
@@ -32,7 +33,7 @@ def sample(
     the type is one of numbers, truth values or times. Members of JSON and rows of Parquet have
     types of their own.
     """
-    names, files = inputs(paths)
+    names, files = inputs(paths, filesystem)
     if format is None and names and is_parquet(names[0]):
         format = "parquet"
     _frames.check(to, format, dtypes)
@@ -51,17 +52,27 @@ def sample(
 
 
 def parts(
-    paths, part_bytes=PART_BYTES, *, format=None, header=None, delimiter=None, max_record=None
+    paths, part_bytes=PART_BYTES, *, format=None, header=None, delimiter=None, max_record=None,
+    filesystem=None
 ):
-    """Divides files into parts, which other processes may sketch, count or fetch from."""
+    """Divides files into parts, which other processes may sketch, count or fetch from.
+
+    Each file of a URL or of `filesystem`, which fsspec opens, is one part.
+    """
+    names, files = inputs(paths, filesystem)
+    if files and all(isinstance(file, _remote.RemoteFile) for file in files):
+        return _remote.parts(files, format, header, delimiter, max_record)
     return _parts(
-        paths, part_bytes, format=format, header=header, delimiter=delimiter, max_record=max_record
+        names or files, part_bytes, format=format, header=header, delimiter=delimiter,
+        max_record=max_record,
     )
 
 
 def sketch(part, n, seed, *, weight=None, per=None, at_most=False, progress=None):
     """The sample of a part, which can be merged with those of the other parts, of the same seed."""
     sampler = Sampler(n, seed=seed, weight=weight, per=per, at_most=at_most)
+    if isinstance(part, _remote.RemotePart):
+        return part.sketch(sampler, progress)
     return sampler.sketch(part, progress)
 
 

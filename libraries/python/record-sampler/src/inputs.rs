@@ -119,10 +119,26 @@ impl Inputs {
     }
 }
 
+/// The name of the format of these file objects, and the separator of the fields of CSV. At most
+/// the first bytes are read.
+#[pyfunction]
+#[pyo3(signature = (files, *, format = None, header = None, delimiter = None))]
+pub(crate) fn stream_layout(
+    files: Vec<Py<PyAny>>,
+    format: Option<&str>,
+    header: Option<bool>,
+    delimiter: Option<char>,
+) -> PyResult<(String, Option<char>)> {
+    let said = LayoutArguments { format, header, delimiter };
+    let inputs = Inputs { paths: Vec::new(), files };
+    let (_, layout) = inputs.open(said, None, &PythonFailure::default())?;
+    Ok((layout.name.clone(), delimiter_of(&layout)))
+}
+
 /// A file object of Python, which is read from where it is to its end.
-struct FileObject {
-    object: Py<PyAny>,
-    failure: PythonFailure,
+pub(crate) struct FileObject {
+    pub(crate) object: Py<PyAny>,
+    pub(crate) failure: PythonFailure,
 }
 
 impl FileObject {

@@ -16,6 +16,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sketch::Sketch>()?;
     module.add("SampleError", module.py().get_type::<failure::SampleError>())?;
     module.add_function(wrap_pyfunction!(inputs::is_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::stream_layout, module)?)?;
     module.add_function(wrap_pyfunction!(part::parts, module)?)?;
     module.add_function(wrap_pyfunction!(sampler::fields, module)?)?;
     Ok(())

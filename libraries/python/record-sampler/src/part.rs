@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use record_sampler::HeaderRule;
 
 use crate::failure::{PythonFailure, raised};
-use crate::inputs::{Inputs, LayoutArguments, delimiter_of, warn};
+use crate::inputs::{FileObject, Inputs, LayoutArguments, delimiter_of, warn};
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -101,6 +101,28 @@ impl Part {
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn fetch<'py>(&self, py: Python<'py>, ranks: Vec<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let records = py.detach(|| self.part.fetch(&ranks)).map_err(raised)?;
+        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+    }
+
+    /// The number of records of the file object, which is the file.
+    fn count_stream(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<u64> {
+        let failure = PythonFailure::default();
+        let reader = FileObject { object: file, failure: failure.clone() };
+        py.detach(|| self.part.count_stream(reader)).map_err(|error| failure.raised(error))
+    }
+
+    /// The records of the file object with these ranks, which are in ascending order.
+    #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
+    fn fetch_stream<'py>(
+        &self,
+        py: Python<'py>,
+        ranks: Vec<u64>,
+        file: Py<PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let failure = PythonFailure::default();
+        let reader = FileObject { object: file, failure: failure.clone() };
+        let records = py.detach(|| self.part.fetch_stream(&ranks, reader));
+        let records = records.map_err(|error| failure.raised(error))?;
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
 

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use record_sampler::{Column, DrawnRecords, Format, Layout};
 
 use crate::failure::{PythonFailure, raised, refused};
-use crate::inputs::{Inputs, LayoutArguments, delimiter_byte, delimiter_of};
+use crate::inputs::{FileObject, Inputs, LayoutArguments, delimiter_byte, delimiter_of};
 use crate::part::Part;
 use crate::sketch::Sketch;
 
@@ -173,6 +173,21 @@ impl Sampler {
     fn sketch(&self, py: Python<'_>, part: &Part, progress: Option<Py<PyAny>>) -> PyResult<Sketch> {
         let failure = PythonFailure::default();
         self.run(py, progress, &failure, |sampler| sampler.sketch(&part.part)).map(Sketch)
+    }
+
+    /// The sketch of a part whose bytes a file object gives.
+    #[pyo3(signature = (part, file, progress = None))]
+    fn sketch_stream(
+        &self,
+        py: Python<'_>,
+        part: &Part,
+        file: Py<PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Sketch> {
+        let failure = PythonFailure::default();
+        let reader = FileObject { object: file, failure: failure.clone() };
+        self.run(py, progress, &failure, |sampler| sampler.sketch_stream(&part.part, reader))
+            .map(Sketch)
     }
 
     /// The ranks to fetch from each part, by the numbers of their records.

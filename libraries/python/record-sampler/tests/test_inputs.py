@@ -69,8 +69,6 @@ def test_what_is_no_file_is_said(lines):
     for draw in [record_sampler.sample, record_sampler.parts]:
         with pytest.raises(SampleError, match="no file is given"):
             draw([])
-    with pytest.raises(SampleError, match="https://host/a.csv: URLs are not opened here"):
-        record_sampler.sample("https://host/a.csv", 1)
     with pytest.raises(SampleError, match="paths and file objects are not drawn from together"):
         record_sampler.sample([lines[0], io.BytesIO(b"a\n")], 1)
     with pytest.raises(TypeError):

@@ -1,6 +1,8 @@
 //! Samples of parts that other processes read: sketches that are merged, or ranks of counted
 //! records.
 
+use std::io::Read;
+
 use super::{Amount, Sampler, Stats, Weight};
 use crate::draw::check_weight;
 use crate::fetch::FetchMethod;
@@ -45,15 +47,39 @@ impl Sampler {
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn sketch(&self, part: &Part) -> Result<Sketch> {
-        if self.adds_probability {
-            let text = "parts do not know all records, and so no probability of one";
-            return Err(Error::new(ErrorKind::BadRequest, text));
-        }
-        let request = self.request(part.format, &part.header)?;
+        let request = self.request_of_part(part)?;
         let mut population = part.open()?;
         let sketched = self.sketch_part(request, part, &mut population);
         let sketched = sketched.map_err(|error| error.with_path(&part.path));
         population.unless_changed(sketched).map(|(sketch, _)| sketch)
+    }
+
+    /// The same for a whole file whose bytes come from this reader, such as an object of a bucket:
+    /// the sample of many objects needs a reader for each, and nothing in common but sketches. Of
+    /// the path of the part only the name in messages is used.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Part, Sampler};
+    /// let sampler = Sampler::exactly(5).seed(1);
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// let by_reader = Part::new(0, "s3://bucket/Cargo.toml", Format::Lines);
+    /// let by_path = Part::new(0, "Cargo.toml", Format::Lines);
+    /// let sketch = sampler.sketch_stream(&by_reader, file)?;
+    /// assert_eq!(sketch.to_bytes(), sampler.sketch(&by_path)?.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sketch_stream(&self, part: &Part, reader: impl Read + Send + 'static) -> Result<Sketch> {
+        let request = self.request_of_part(part)?;
+        let sketched = self.sketch_part(request, part, &mut part.stream(reader)?);
+        sketched.map_err(|error| error.with_path(&part.path))
+    }
+
+    fn request_of_part(&self, part: &Part) -> Result<SketchRequest> {
+        if self.adds_probability {
+            let text = "parts do not know all records, and so no probability of one";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        self.request(part.format, &part.header)
     }
 
     fn sketch_part(

@@ -3,11 +3,12 @@
 //!
 //! Between two runs there are two files: `FILE.part` with the bytes received, and `FILE.part.note`,
 //! which describes them. A file with one of these names that this program did not write is never
-//! changed.
+//! changed. A file that is complete has its version with it, so that a later run need not load it
+//! again.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -20,8 +21,8 @@ use byte_stream::{ErrorKind, Stream};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sha2::{Digest, Sha256};
 
-use super::name::quoted;
-use super::{Cat, ProgressLine, report, with_digest};
+use super::name::{name, quoted};
+use super::{Cat, ProgressLine, cat_says, report, version, with_digest};
 use crate::atomic_file::{AtomicFile, TargetPath};
 
 impl Cat {
@@ -47,74 +48,98 @@ impl Cat {
     fn resumable(&self, url: &OsString, target: TargetPath) -> Result<ExitCode> {
         let digest = self.digest(url)?;
         let mut part = PartFile::open(&target)?;
-        let mut ended = None;
+        let mut result = BodyResult::OtherVersion;
         if let Some(left) = part.left.take() {
             let mut why = "has changed";
             if left.is_of(url) {
-                ended = self.go_on(url, &mut part, &left, digest)?;
+                result = self.go_on(url, &mut part, &left, digest)?;
             } else {
                 why = "is another URL than that of the part that is there";
             }
-            if ended.is_none() {
-                let name = super::name(url);
-                let then = "it is downloaded from the beginning";
-                let _ = writeln!(io::stderr(), "bytelab cat: {name}: {why}; {then}");
+            if result == BodyResult::OtherVersion {
+                cat_says(&name(url), &format!("{why}; it is downloaded from the beginning"));
             }
-        }
-        if ended.is_none() {
+        } else if let Some(version) = self.version_of_file(target.path(), url, digest) {
             part.begin(url)?;
-            ended = self.body(url, &part, None, digest);
+            result = self.body(url, &part, BodyRequest::Unless(&version), digest);
         }
-        let ended = ended.unwrap_or(ExitCode::FAILURE);
-        if ended == ExitCode::SUCCESS {
-            part.file.sync_all()?;
-            let file = part.file.try_clone()?;
-            let finished =
-                AtomicFile::from_part(target, file, &part.path).and_then(AtomicFile::finish);
-            finished.map_err(|error| anyhow!("{error:#}; {}", kept(&part)))?;
-            part.remove();
-        } else if !part.has_version() {
+        if result == BodyResult::OtherVersion {
+            part.begin(url)?;
+            result = self.body(url, &part, BodyRequest::Whole, digest);
+        }
+        match result {
+            BodyResult::Received => {
+                part.file.sync_all()?;
+                let (path, file) = (target.path().to_owned(), part.file.try_clone()?);
+                let finished =
+                    AtomicFile::from_part(target, file, &part.path).and_then(AtomicFile::finish);
+                finished.map_err(|error| anyhow!("{error:#}; {}", kept(&part)))?;
+                if let Some(version) = part.version() {
+                    version::keep(&path, url, &version);
+                }
+                part.remove();
+                return Ok(ExitCode::SUCCESS);
+            }
+            BodyResult::Unchanged => {
+                let file = quoted(target.path());
+                cat_says(&name(url), &format!("has not changed since {file} was downloaded"));
+                part.remove();
+                return Ok(ExitCode::SUCCESS);
+            }
+            BodyResult::OtherVersion | BodyResult::Failed => {}
+        }
+        if part.version().is_none() {
             part.remove();
         }
-        Ok(ended)
+        Ok(ExitCode::FAILURE)
     }
 
-    /// Resumes the download. Returns `None` if the server now has another version.
+    /// The version of the file, if it is a complete download of this URL, and is what the options
+    /// require.
+    fn version_of_file(
+        &self,
+        file: &Path,
+        url: &OsString,
+        digest: Option<[u8; 32]>,
+    ) -> Option<String> {
+        let version = version::kept(file, url)?;
+        let len = fs::metadata(file).ok()?.len();
+        let fits = self.args.limit.is_none_or(|limit| len <= limit)
+            && digest.is_none_or(|digest| check_digest(file, digest).is_ok());
+        fits.then_some(version)
+    }
+
+    /// Resumes the download.
     fn go_on(
         &self,
         url: &OsString,
         part: &mut PartFile,
         left: &PartNote,
         digest: Option<[u8; 32]>,
-    ) -> Result<Option<ExitCode>> {
+    ) -> Result<BodyResult> {
         part.cut(left.len)?;
-        let Some(mut ended) = self.body(url, part, Some(left), digest) else {
-            return Ok(None);
-        };
+        let result = self.body(url, part, BodyRequest::Rest(left), digest);
         // The digest is of the whole resource, and an earlier run received a part of it.
-        if let Some(digest) = digest.filter(|_| ended == ExitCode::SUCCESS) {
-            let stream = Stream::options().expect_sha256(digest).open(&part.path);
-            let checked = stream
-                .and_then(|mut stream| stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())));
-            if let Err(error) = checked {
-                report(&error, url);
-                part.remove();
-                ended = ExitCode::FAILURE;
-            }
+        if let Some(digest) = digest.filter(|_| result == BodyResult::Received)
+            && let Err(error) = check_digest(&part.path, digest)
+        {
+            report(&error, url);
+            part.remove();
+            return Ok(BodyResult::Failed);
         }
-        Ok(Some(ended))
+        Ok(result)
     }
 
-    /// Opens the body. Returns `None` if the existing part is of another version.
+    /// Requests the body, and appends it to the part.
     fn body(
         &self,
         url: &OsString,
         part: &PartFile,
-        from: Option<&PartNote>,
+        request: BodyRequest<'_>,
         digest: Option<[u8; 32]>,
-    ) -> Option<ExitCode> {
+    ) -> BodyResult {
         let line = self.args.progress.then(|| ProgressLine::new(url));
-        let at = from.map_or(0, |left| left.len);
+        let at = request.first();
         let limit = self.args.limit.map(|limit| limit.saturating_sub(at));
         // Set when the server has answered.
         let noted = Arc::new(Mutex::new(None));
@@ -127,50 +152,90 @@ impl Cat {
                 }
                 with(&grows, NotedPart::grown);
             });
-            let options = match from {
-                Some(PartNote { etag: Some(etag), .. }) => options.resume_from(at, etag),
+            let options = match request {
+                BodyRequest::Rest(PartNote { version: Some(version), .. }) => {
+                    options.resume_from(at, version)
+                }
+                BodyRequest::Unless(version) => {
+                    with_digest(options, digest).unless_version(version)
+                }
                 _ => with_digest(options, digest),
             };
             options.open(url.as_os_str())
         });
-        let other_size = |stream: &Stream| {
-            let size = stream.choice().size_bytes.map(|size| at + size);
-            from.is_some_and(|left| left.size != size)
-        };
-        if opened.as_ref().is_ok_and(other_size) {
-            return None;
+        let size = |stream: &Stream| stream.choice().size_bytes.map(|size| at + size);
+        if let (Ok(stream), BodyRequest::Rest(left)) = (&opened, request)
+            && left.size != size(stream)
+        {
+            return BodyResult::OtherVersion;
         }
         let copied = opened.and_then(|mut stream| {
-            let size = stream.choice().size_bytes.map(|size| at + size);
-            let note = part.noted(PartNote::new(url, stream.etag(), size)).ok();
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = note;
+            let note = PartNote::new(url, stream.validator(), size(&stream));
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = part.noted(note).ok();
             stream.copy_to(&part.file)
         });
         with(&noted, |noted| drop(noted.write()));
         if let Some(line) = line {
             line.end(copied.as_ref().ok().copied());
         }
-        match copied {
-            Ok(_) => Some(ExitCode::SUCCESS),
-            Err(error) if from.is_some() && error.kind() == ErrorKind::Changed => None,
-            Err(error) => {
+        let Err(error) = copied else { return BodyResult::Received };
+        match (error.kind(), request) {
+            (ErrorKind::Unchanged, BodyRequest::Unless(_)) => BodyResult::Unchanged,
+            (ErrorKind::Changed, BodyRequest::Rest(_) | BodyRequest::Unless(_)) => {
+                BodyResult::OtherVersion
+            }
+            (kind, _) => {
                 report(&error, url);
-                if error.kind() == ErrorKind::Digest {
+                if kind == ErrorKind::Digest {
                     part.remove();
                 }
-                Some(ExitCode::FAILURE)
+                BodyResult::Failed
             }
         }
     }
 }
 
+/// What of the resource is requested.
+#[derive(Clone, Copy)]
+enum BodyRequest<'a> {
+    Whole,
+    /// The bytes behind the part that is there.
+    Rest(&'a PartNote),
+    /// The whole, if it no longer has this version.
+    Unless(&'a str),
+}
+
+impl BodyRequest<'_> {
+    /// The offset of the first byte.
+    fn first(self) -> u64 {
+        if let BodyRequest::Rest(left) = self { left.len } else { 0 }
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq)]
+enum BodyResult {
+    Received,
+    /// The file is of this version.
+    Unchanged,
+    /// The part that is there is of another version.
+    OtherVersion,
+    Failed,
+}
+
+fn check_digest(path: &Path, digest: [u8; 32]) -> byte_stream::Result<()> {
+    let mut stream = Stream::options().expect_sha256(digest).open(path)?;
+    stream.for_each_chunk(|_| ControlFlow::<()>::Continue(())).map(drop)
+}
+
 /// The message after a failed last step: the path of the bytes, and the way to use them.
 fn kept(part: &PartFile) -> String {
     let name = quoted(&part.path);
-    let way = if part.has_version() {
+    let way = if part.version().is_some() {
         "try again with --resume"
     } else {
-        "move it from there, as --resume begins again where a server sends no strong ETag"
+        "move it from there, as --resume begins again where a server sends neither a strong ETag \
+         nor an older Last-Modified"
     };
     format!("the whole download is kept in {name}: {way}")
 }
@@ -187,8 +252,8 @@ const NOTED_BYTES: u64 = 1 << 20;
 /// The length of the part's last bytes, by which a later run recognizes the part.
 const TAIL_BYTES: u64 = 4096;
 const MAGIC: &str = "bytelab download 1";
-/// Stands in place of an `ETag`, which begins with a quotation mark.
-const NO_ETAG: &str = "none";
+/// Stands in place of a version, which is an `ETag` in quotation marks or a date.
+const NO_VERSION: &str = "none";
 
 /// Which bytes the part contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,7 +261,7 @@ pub(super) struct PartNote {
     /// The digest of the URL; the URL itself may contain secrets.
     url: String,
     /// Without it nothing can be resumed, and the note only records that the part is ours.
-    pub(super) etag: Option<String>,
+    pub(super) version: Option<String>,
     /// The size of the whole resource, if it is known.
     pub(super) size: Option<u64>,
     pub(super) len: u64,
@@ -204,9 +269,9 @@ pub(super) struct PartNote {
 }
 
 impl PartNote {
-    pub(super) fn new(url: &OsString, etag: Option<&str>, size: Option<u64>) -> PartNote {
-        let etag = etag.map(str::to_owned);
-        PartNote { url: digest_of(url), etag, size, len: 0, tail: hex(b"") }
+    pub(super) fn new(url: &OsString, version: Option<&str>, size: Option<u64>) -> PartNote {
+        let version = version.map(str::to_owned);
+        PartNote { url: digest_of(url), version, size, len: 0, tail: hex(b"") }
     }
 
     fn is_of(&self, url: &OsString) -> bool {
@@ -217,22 +282,24 @@ impl PartNote {
     /// one in a single write.
     fn to_text(&self) -> String {
         let size = self.size.map_or("unknown".to_owned(), |size| format!("{size:020}"));
-        let etag = self.etag.as_deref().unwrap_or(NO_ETAG);
+        let version = self.version.as_deref().unwrap_or(NO_VERSION);
         let PartNote { url, len, tail, .. } = self;
-        format!("{MAGIC}\nurl {url}\netag {etag}\nsize {size}\nlength {len:020}\ntail {tail}\n")
+        let url = format!("url {url}\nversion {version}\nsize {size}");
+        format!("{MAGIC}\n{url}\nlength {len:020}\ntail {tail}\n")
     }
 
     fn from_text(text: &str) -> Option<PartNote> {
         let mut lines = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.lines();
         let mut field = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let url = field("url")?.to_owned();
-        let etag = Some(field("etag")?).filter(|etag| *etag != NO_ETAG).map(str::to_owned);
+        let version = Some(field("version")?).filter(|version| *version != NO_VERSION);
+        let version = version.map(str::to_owned);
         let size = match field("size")? {
             "unknown" => None,
             size => Some(size.parse().ok()?),
         };
         let len = field("length")?.parse().ok()?;
-        Some(PartNote { url, etag, size, len, tail: field("tail")?.to_owned() })
+        Some(PartNote { url, version, size, len, tail: field("tail")?.to_owned() })
     }
 
     /// Overwrites an earlier note. If the program is killed now, the remainder of a longer note
@@ -285,10 +352,9 @@ impl PartFile {
         self.cut(0)
     }
 
-    /// Whether a later run can resume the part.
-    fn has_version(&self) -> bool {
-        let text = text_of(&self.note).unwrap_or_default();
-        PartNote::from_text(&text).is_some_and(|note| note.etag.is_some())
+    /// The version in the note, by which a later run can resume the part.
+    fn version(&self) -> Option<String> {
+        PartNote::from_text(&text_of(&self.note).ok()?)?.version
     }
 
     /// Keeps the note up to date from now on.
@@ -332,7 +398,7 @@ fn known(
     if !is_ours || !file.metadata()?.is_file() {
         bail!(not_ours(path));
     }
-    Ok((file, left.filter(|left| left.len > 0 && left.etag.is_some())))
+    Ok((file, left.filter(|left| left.len > 0 && left.version.is_some())))
 }
 
 fn text_of(mut note: &File) -> io::Result<String> {
@@ -403,7 +469,7 @@ fn locked(path: &Path) -> Result<(File, bool)> {
     }
 }
 
-fn digest_of(url: &OsString) -> String {
+pub(super) fn digest_of(url: &OsStr) -> String {
     hex(url.as_encoded_bytes())
 }
 
@@ -436,8 +502,11 @@ mod tests {
 
     #[test]
     fn a_note_comes_back_and_another_text_is_none() {
-        for (etag, size) in [(None, None), (Some("\"v\""), None), (Some("\"none\""), Some(11))] {
-            let note = PartNote::new(&"http://u:secret@host/?key=secret".into(), etag, size);
+        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
+        for (version, size) in
+            [(None, None), (Some("\"v\""), None), (Some("\"none\""), Some(11)), (date, Some(11))]
+        {
+            let note = PartNote::new(&"http://u:secret@host/?key=secret".into(), version, size);
             let text = note.to_text();
             assert_eq!(PartNote::from_text(&text), Some(note));
             assert!(!text.contains("secret"));

@@ -5,6 +5,7 @@ mod download;
 mod name;
 mod options;
 mod show;
+mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -38,7 +39,7 @@ pub struct CatArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// If a download fails, keep the received bytes in FILE.part, and resume it the next time if
-    /// the version is the same
+    /// the version is the same; if FILE is there already, load it only if it has changed
     #[arg(long, requires = "output")]
     resume: bool,
     /// Fail unless the input has this SHA-256
@@ -285,11 +286,15 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CopyFailure
 
 /// Prints one line on standard error, in the words of `cat`.
 fn report(error: &Error, input: &OsStr) -> CopyFailure {
-    let system = error.io_error();
+    // That of a connection is only a part of what happened.
+    let system = error.io_error().filter(|_| error.kind() == ErrorKind::Io);
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return CopyFailure::BrokenPipe;
     }
     let mut text = system.map_or_else(|| error.message().to_owned(), text_of);
+    if error.kind() == ErrorKind::Unframed {
+        text += "; --accept-unframed accepts it, and --sha256 detects a truncated one";
+    }
     if error.offset().is_some_and(|at| at > 0) && error.kind() != ErrorKind::Io {
         text = format!("{text} (after {} bytes)", error.offset().unwrap_or(0));
     }

@@ -44,9 +44,13 @@ pub(super) struct HttpArgs {
     /// Time limit for each URL [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time_limit: Option<Duration>,
-    /// Trust the certificates in this PEM file as well
+    /// Trust the certificates in this PEM file as well: those of authorities, and a server's own
     #[arg(long, value_name = "FILE")]
     certificates: Option<PathBuf>,
+    /// Accept a body whose end is only that of the connection, as HTTP/1.0 sends it, although a
+    /// truncated one looks the same
+    #[arg(long)]
+    accept_unframed: bool,
 }
 
 impl HttpArgs {
@@ -58,6 +62,7 @@ impl HttpArgs {
         );
         ensure!(urls > 0 || self.limit_rate.is_none(), "--limit-rate is for URLs; give one");
         ensure!(urls > 0 || self.time_limit.is_none(), "--time-limit is for URLs; give one");
+        ensure!(urls > 0 || !self.accept_unframed, "--accept-unframed is for URLs; give one");
         Ok(())
     }
 }
@@ -91,7 +96,7 @@ impl HttpSettings {
     pub(super) fn options(&self, args: &HttpArgs) -> byte_stream::Result<Options> {
         let pause = Duration::from_millis(200);
         let mut options = Stream::options().decode(args.decode).retries(args.retries, pause);
-        options = options.parallel(args.parallel);
+        options = options.parallel(args.parallel).accept_unframed(args.accept_unframed);
         for (name, value) in &args.headers {
             options = options.header(name, value);
         }

@@ -47,8 +47,8 @@ pub(super) struct Database {
     /// A Couchbase Lite database; the document is read with the shared keys of the database
     #[arg(long, value_name = "FILE.cblite2", requires = "doc", conflicts_with_all = ["file", "shared_keys"])]
     pub(super) cblite: Option<PathBuf>,
-    /// The id of a document in the database's default collection
-    #[arg(long, value_name = "ID", requires = "cblite")]
+    /// The id of a document in the database's default collection, which may begin with a hyphen
+    #[arg(long, value_name = "ID", requires = "cblite", allow_hyphen_values = true)]
     pub(super) doc: Option<String>,
 }
 

@@ -55,18 +55,34 @@ pub(super) fn opened(
     trusted: bool,
     keys: Option<Arc<SharedKeys>>,
 ) -> Result<Doc<&[u8]>> {
-    let bytes = input.bytes.as_slice();
-    let wrong = |error: Error| refused(&format!("{}: {error}", input.name));
-    let Some(keys) = keys else {
-        return if trusted { Doc::open(bytes) } else { Doc::check(bytes) }.map_err(wrong);
-    };
-    if trusted {
-        return Doc::open(bytes).map(|doc| doc.with_shared_keys(keys)).map_err(wrong);
+    if !trusted {
+        return checked(input, CheckOptions::new(), keys);
     }
-    CheckOptions::new().shared_keys(keys).check(bytes).map_err(|error| match error.offset() {
-        Some(at) if error.kind() == ErrorKind::UnknownSharedKey => unknown_key(input, at),
-        _ => wrong(error),
+    let doc = Doc::open(input.bytes.as_slice()).map_err(|error| unsound(input, &error))?;
+    Ok(match keys {
+        Some(keys) => doc.with_shared_keys(keys),
+        None => doc,
     })
+}
+
+/// The same for a document that is checked with these options.
+pub(super) fn checked(
+    input: &Input,
+    options: CheckOptions,
+    keys: Option<Arc<SharedKeys>>,
+) -> Result<Doc<&[u8]>> {
+    let options = match keys {
+        Some(keys) => options.shared_keys(keys),
+        None => options,
+    };
+    options.check(input.bytes.as_slice()).map_err(|error| match error.offset() {
+        Some(at) if error.kind() == ErrorKind::UnknownSharedKey => unknown_key(input, at),
+        _ => unsound(input, &error),
+    })
+}
+
+fn unsound(input: &Input, error: &Error) -> anyhow::Error {
+    refused(&format!("{}: {error}", input.name))
 }
 
 fn unknown_key(input: &Input, at: usize) -> anyhow::Error {

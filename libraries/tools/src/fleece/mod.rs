@@ -13,10 +13,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand};
-use fleece_codec::Doc;
+use fleece_codec::{CheckOptions, Doc};
 
 use self::convert::{Database, Decode, Encode, Keys};
-use self::document::{DataError, Input, opened};
+use self::document::{DataError, Input, checked, opened};
 use crate::escape_controls;
 use crate::standard_streams::printed;
 
@@ -41,6 +41,10 @@ enum Task {
     Check {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Refuse dicts with duplicate keys as well, and those whose keys are not in order, in
+        /// which a lookup misses pairs
+        #[arg(long)]
+        strict: bool,
         #[command(flatten)]
         keys: Keys,
     },
@@ -83,7 +87,7 @@ pub fn run(args: &FleeceArgs) -> Result<ExitCode> {
             let path = path.as_deref().unwrap_or_default();
             convert::get(path, *raw, database, decode)
         }
-        Task::Check { files, keys } => return check(files, keys),
+        Task::Check { files, strict, keys } => return check(files, *strict, keys),
         Task::Dump { file, keys } => {
             look(file.as_ref(), keys, |doc, out| inspect::dump(doc, &mut *out))
         }
@@ -103,7 +107,8 @@ fn print_refusal(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Checks all files, even after an invalid one.
-fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
+fn check(files: &[PathBuf], strict: bool, keys: &Keys) -> Result<ExitCode> {
+    let options = CheckOptions::new().unique_keys(strict).sorted_keys(strict);
     let keys = keys.load()?.map(Arc::new);
     let mut code = ExitCode::SUCCESS;
     let inputs: Vec<Option<&PathBuf>> =
@@ -111,9 +116,9 @@ fn check(files: &[PathBuf], keys: &Keys) -> Result<ExitCode> {
     for file in inputs {
         let input = Input::read(file)?;
         // The document itself may be valid even without a table.
-        match opened(&input, false, keys.clone()) {
+        match checked(&input, options.clone(), keys.clone()) {
             Err(error) if error.is::<DataError>() => code = print_refusal(&error),
-            checked => drop(checked?),
+            sound => drop(sound?),
         }
     }
     Ok(code)

@@ -73,13 +73,13 @@ pub(crate) async fn open(
     mode: WaitMode,
 ) -> Result<OpenedResource> {
     let (connections, part_bytes) = (settings.parallel, settings.part_bytes as u64);
-    let (mut client, first, etag) = Raw::client_for(url, settings, cancel, mode)?;
+    let (mut client, first, validator) = Raw::client_for(url, settings, cancel, mode)?;
     // Without a pool of the caller, the parts share one of their own.
     client.connections.get_or_insert_default();
     let single = client.clone();
     let until = first.saturating_add(part_bytes);
-    let has_version = etag.is_some();
-    let version = ResourceVersion { validator: etag, ..ResourceVersion::default() };
+    let has_version = validator.is_some();
+    let version = ResourceVersion { validator, ..ResourceVersion::default() };
     let mut raw = match Raw::part(client, first, until, version).await {
         // The range is not satisfiable: the resource is empty, or must be requested as a whole.
         Err(error) if error.kind() == ErrorKind::Changed && !has_version => {

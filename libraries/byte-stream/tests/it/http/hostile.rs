@@ -15,6 +15,15 @@ use crate::server::{Server, chunk, good, head, partial};
 fn what_is_not_http_or_never_ends_is_an_error() {
     let garbage = Server::new(|_, s| s.write_all(b"SSH-2.0-x\r\n\r\n"));
     assert_eq!(kind(once(), &garbage), ErrorKind::Protocol);
+    // What came first is shown, and it is neither waited for nor tried again.
+    let ssh = Server::new(|_, s| {
+        s.write_all(b"SSH-2.0-x\r\n")?;
+        hang(s)
+    });
+    let error = get(patient(), &ssh.url()).unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Protocol, false));
+    assert_eq!(error.message(), "the answer is not HTTP: it begins with `SSH-2.0-x`");
+    assert_eq!(ssh.requests().len(), 1);
     let silent = Server::new(|_, _| Ok(()));
     assert_eq!(kind(once(), &silent), ErrorKind::Truncated);
     let endless = Server::new(|_, s| {
@@ -119,6 +128,7 @@ fn a_request_is_repeated_to_a_busy_server_and_a_dead_one_is_an_error() {
     let url = Server::new(|_, _| Ok(())).url();
     let error = get(once(), &url).unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connect, true));
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
 #[test]

@@ -80,6 +80,23 @@ fn a_proxy_gets_the_whole_url() {
 }
 
 #[test]
+fn a_user_without_a_password_is_sent_with_a_colon() {
+    let server = Server::new(|r, s| good(r, s, b"", "\"v\""));
+    let at = |user: &str| format!("http://{user}@{}", server.address);
+    for (user, expected) in
+        [("me", "Basic bWU6"), ("me:", "Basic bWU6"), ("me:pw", "Basic bWU6cHc=")]
+    {
+        get(once(), &at(user)).unwrap();
+        let options = Stream::options().proxy(Some(&at(user)));
+        get(options, "http://example.invalid/").unwrap();
+        let requests = server.requests();
+        let [.., direct, by_proxy] = requests.as_slice() else { panic!("two requests") };
+        assert_eq!(direct.header("authorization"), Some(expected), "{user}");
+        assert_eq!(by_proxy.header("proxy-authorization"), Some(expected), "{user}");
+    }
+}
+
+#[test]
 fn a_redirect_to_a_space_or_a_letter_of_utf_8_is_followed() {
     let server = Server::new(|r, s| match r.line.as_str() {
         "GET /file HTTP/1.1" => head(s, "302 Found", &["Location: /a b/\u{e9}?\u{fc}=1%20"]),

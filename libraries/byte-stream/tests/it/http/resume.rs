@@ -64,6 +64,29 @@ fn a_server_that_ignores_the_range_is_read_from_the_start_and_nothing_repeated()
     assert!(get(patient(), &server.url()).unwrap() == data);
 }
 
+#[test]
+fn a_server_that_begins_at_an_earlier_byte_is_read_from_there_and_nothing_repeated() {
+    let data = bytes(100_000);
+    for block in [1, 1000, 4096] {
+        let body = data.clone();
+        let server = Server::new(move |r, s| {
+            let Some((from, last)) = r.range() else {
+                return partial(r, s, &body, "\"v\"", 10_001);
+            };
+            // The block in which the requested byte is, up to what was requested.
+            let from = from / block * block;
+            let last = last.map(|last| last.to_string()).unwrap_or_default();
+            let range = format!("bytes={from}-{last}");
+            let headers = vec![("range".to_owned(), range)];
+            partial(&Request { headers, ..r.clone() }, s, &body, "\"v\"", 9_999)
+        });
+        assert!(get(patient(), &server.url()).unwrap() == data, "{block}");
+        assert!(get(patient().range(5_000..50_000), &server.url()).unwrap() == data[5_000..50_000]);
+        let rest = get(patient().resume_from(7, "\"v\""), &server.url()).unwrap();
+        assert!(rest == data[7..], "{block}");
+    }
+}
+
 /// What a resumed request is answered with, after a first answer that was cut.
 fn resumed(
     answer: impl Fn(&Request, &mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
@@ -122,5 +145,72 @@ fn a_download_goes_on_where_it_ended() {
     assert_eq!(kind(once().resume_from(2000, "\"v\""), &server), ErrorKind::Changed);
     assert_eq!(kind(once().resume_from(300, "W/\"v\""), &server), ErrorKind::InvalidUse);
     let stream = once().open(&server.url()).unwrap();
-    assert_eq!(stream.etag(), Some("\"v\""));
+    assert_eq!(stream.validator(), Some("\"v\""));
+}
+
+#[test]
+fn a_version_that_is_there_already_is_not_sent_again() {
+    const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    // A path names what is sent with the status 304.
+    let server = Server::new(|r, s| {
+        let known = r.header("if-none-match").or_else(|| r.header("if-modified-since"));
+        if known != Some("\"v\"") && known != Some(DATE) {
+            return good(r, s, &bytes(1000), "\"w\"");
+        }
+        let line = match r.line.as_str() {
+            "GET /etag HTTP/1.1" => "ETag: \"v\"",
+            "GET /other HTTP/1.1" => "ETag: \"x\"",
+            _ => "X: y",
+        };
+        head(s, "304 Not Modified", &[line])
+    });
+    let at = |path: &str| format!("http://{}/{path}", server.address);
+    let error = |version: &str, path: &str| {
+        get(once().unless_version(version), &at(path)).unwrap_err().kind()
+    };
+    assert_eq!(error("\"v\"", "etag"), ErrorKind::Unchanged);
+    assert_eq!(error("\"v\"", "none"), ErrorKind::Unchanged);
+    assert_eq!(error(DATE, "none"), ErrorKind::Unchanged);
+    assert_eq!(error("\"v\"", "other"), ErrorKind::Changed);
+    assert_eq!(error("v", "none"), ErrorKind::InvalidUse);
+    let both = once().unless_version("\"v\"").resume_from(1, "\"v\"");
+    assert_eq!(get(both, &at("none")).unwrap_err().kind(), ErrorKind::InvalidUse);
+    let parts = |version| once().unless_version(version).parallel(2).part_bytes(300);
+    assert_eq!(get(parts("\"v\""), &at("none")).unwrap_err().kind(), ErrorKind::Unchanged);
+    for options in [once().unless_version("\"u\""), parts("\"u\"")] {
+        assert!(get(options, &at("none")).unwrap() == bytes(1000));
+    }
+    let requests = server.requests();
+    let sent = |name: &str| requests.iter().filter(|r| r.header(name).is_some()).count();
+    // Parts of a version that is known have their own condition.
+    assert_eq!((sent("if-none-match"), sent("if-modified-since")), (6, 1));
+}
+
+#[test]
+fn a_redirect_to_another_server_keeps_the_condition() {
+    let other = Server::new(|_, s| head(s, "304 Not Modified", &[]));
+    let to = format!("Location: {}", other.url());
+    let server = Server::new(move |_, s| head(s, "302 Found", &[&to]));
+    let error = get(once().unless_version("\"v\""), &server.url()).unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Unchanged, Some(304)));
+    assert_eq!(other.requests()[0].header("if-none-match"), Some("\"v\""));
+}
+
+#[test]
+fn a_download_goes_on_by_a_date() {
+    const DATE: &str = "Sat, 05 Nov 1994 08:49:37 GMT";
+    let server = Server::new(|r, s| {
+        let now = "Date: Sun, 06 Nov 1994 08:49:37 GMT";
+        let modified = format!("Last-Modified: {DATE}");
+        let from = r.from().filter(|_| r.header("if-range") == Some(DATE)).unwrap_or(0) as usize;
+        let range = format!("Content-Range: bytes {from}-999/1000");
+        let length = format!("Content-Length: {}", 1000 - from);
+        let status = if from > 0 { "206 Partial Content" } else { "200 OK" };
+        head(s, status, &[&modified, now, &range, &length])?;
+        s.write_all(&bytes(1000)[from..])
+    });
+    assert!(get(once().resume_from(300, DATE), &server.url()).unwrap() == bytes(1000)[300..]);
+    let other = once().resume_from(300, "Sat, 05 Nov 1994 08:49:38 GMT");
+    assert_eq!(kind(other, &server), ErrorKind::Changed);
+    assert_eq!(once().open(&server.url()).unwrap().validator(), Some(DATE));
 }
