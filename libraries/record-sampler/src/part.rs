@@ -1,15 +1,15 @@
 //! A part of the population, which another process or machine can read: to sketch, to count or to
 //! fetch its records.
 
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use memchr::memchr;
 
 use crate::fetch::{count_fixed, fetch_places};
 use crate::input::{
-    FileAccess, FileWindow, Header, HeaderLine, MAX_RECORD, PlainFile, Population, Scan, Scanned,
-    Source,
+    FileAccess, FileWindow, Header, HeaderLine, Input, MAX_RECORD, PlainFile, Population, Scan,
+    Scanned, Source,
 };
 use crate::simd::count_lines;
 use crate::sink::{Place, RecordSink};
@@ -144,15 +144,23 @@ impl Part {
         Ok(population)
     }
 
-    /// The whole file, whose bytes come from a reader. It is decoded if it is compressed.
+    /// The file, whose bytes come from a reader. It is decoded if it is compressed.
     pub(crate) fn stream(&self, reader: impl Read + Send + 'static) -> Result<Population> {
         self.header.check(self.format).map_err(|error| error.with_path(&self.path))?;
-        if !self.is_whole(u64::MAX) {
-            let text = "a file that a reader gives is one part: from 0 to the end";
+        let can_be_divided =
+            matches!(self.format, Format::Lines | Format::JsonLines) && self.header.is_none();
+        if !self.is_whole(u64::MAX) && !can_be_divided {
+            let text = "only lines and JSON Lines without a header have parts that a reader gives";
             return Err(Error::new(ErrorKind::BadRequest, text).with_path(&self.path));
         }
         let mut population = Population::open([""; 0], self.format)?;
-        population.push_stream(&self.path, reader);
+        if self.from == 0 {
+            population.push_stream(&self.path, reader);
+        } else {
+            // What compressed data begins with means nothing in the middle of a file.
+            let source = Source::Stream(Some(Box::new(reader)));
+            population.inputs.push(Input { path: self.path.clone(), source });
+        }
         (population.header, population.max_record) = (self.header.clone(), self.max_record);
         Ok(population)
     }
@@ -192,13 +200,17 @@ impl Part {
         population.unless_changed(counted).map(|(count, _)| count)
     }
 
-    /// Like [`count`](Self::count), for a whole file whose bytes come from this reader, such as an
-    /// object of a bucket. Of the path only the name in messages is used.
+    /// Like [`count`](Self::count), for a file whose bytes come from this reader, such as an object
+    /// of a bucket. Of the path only the name in messages is used. Lines and JSON Lines without a
+    /// header may be divided, unless they are compressed: the reader gives the file from two bytes
+    /// before the part on, or from its start if there are fewer.
     ///
     /// ```
     /// use record_sampler::{Format, Part};
     /// let part = Part::new(0, "s3://bucket/a", Format::Lines);
     /// assert_eq!(part.count_stream(&b"one\ntwo"[..])?, 2);
+    /// let second = part.range(4, 7);
+    /// assert_eq!(second.count_stream(&b"one\ntwo"[2..])?, 1);
     /// # Ok::<(), record_sampler::Error>(())
     /// ```
     pub fn count_stream(&self, reader: impl Read + Send + 'static) -> Result<u64> {
@@ -228,7 +240,8 @@ impl Part {
         population.unless_changed(fetched).map(|(records, _)| records)
     }
 
-    /// Like [`fetch`](Self::fetch), for a whole file whose bytes come from this reader.
+    /// Like [`fetch`](Self::fetch), for a file whose bytes come from this reader, as for
+    /// [`count_stream`](Self::count_stream).
     ///
     /// ```
     /// use record_sampler::{Format, Part};
@@ -378,8 +391,13 @@ impl<'a> PartScan<'a> {
         let named = |error: Error| error.with_path(&path);
         let file = population.files().and_then(|files| files.first().copied());
         let Some(size) = file.map(|file| file.size) else {
-            let scan = Scan::new(population, watch)?;
-            return Ok(PartScan { scan, to: u64::MAX, is_divided: false });
+            let is_divided = !part.is_whole(u64::MAX);
+            let rest = rest(part, population).map_err(named)?;
+            let mut scan = Scan::new(population, watch)?;
+            if let Some(RestOfFile { offset, last_two, reader }) = rest {
+                scan.continue_with(offset, last_two, reader);
+            }
+            return Ok(PartScan { scan, to: part.to, is_divided });
         };
         let first = start(part, population)?.first;
         let begins = match population.files().and_then(|files| files.first().copied()) {
@@ -450,6 +468,48 @@ impl<'a> PartScan<'a> {
         self.scan.skip(u64::MAX)?;
         Ok(self.scan.rank() - before)
     }
+}
+
+/// A file from a record on, which follows a line with these last two bytes.
+struct RestOfFile {
+    offset: u64,
+    last_two: [u8; 2],
+    reader: Box<dyn Read + Send>,
+}
+
+/// The rest of the only input, a stream from two bytes before the part on, from the first record on
+/// that begins in the part or behind it; `None` for a part that begins with its file.
+fn rest(part: &Part, population: &mut Population) -> Result<Option<RestOfFile>> {
+    let io = |error| Error::caused(ErrorKind::Io, "", error);
+    let Some(Input { source: Source::Stream(stream), .. }) = population.inputs.first_mut() else {
+        return Ok(None);
+    };
+    if part.from == 0 {
+        return Ok(None);
+    }
+    let stream = stream.replace(Box::new(io::empty()));
+    let mut reader = BufReader::new(stream.unwrap_or_else(|| Box::new(io::empty())));
+    // The start of the file counts as preceded by a line end.
+    let (mut offset, mut last_two) = (part.from, [b'\n'; 2]);
+    let mut before = Vec::new();
+    reader.by_ref().take(part.from.min(2)).read_to_end(&mut before).map_err(io)?;
+    let is_there = before.len() as u64 == part.from.min(2);
+    for byte in before {
+        last_two = [last_two[1], byte];
+    }
+    while is_there && last_two[1] != b'\n' {
+        let piece = reader.fill_buf().map_err(io)?;
+        if piece.is_empty() {
+            break;
+        }
+        let len = memchr(b'\n', piece).map_or(piece.len(), |at| at + 1);
+        for byte in &piece[len.saturating_sub(2)..len] {
+            last_two = [last_two[1], *byte];
+        }
+        reader.consume(len);
+        offset += len as u64;
+    }
+    Ok(Some(RestOfFile { offset, last_two, reader: Box::new(reader) }))
 }
 
 /// The start of the records of the only file of the population.

@@ -12,6 +12,10 @@ class StreamError(OSError):
     status: "int | None"
     retryable: bool
 
+    def __reduce__(self):
+        # `OSError` alone leaves out a name without a number.
+        return type(self), self.args, {**self.__dict__, "filename": self.filename}
+
     def __str__(self) -> str:
         # An `OSError` with a name writes the number of the system, which there is none of.
         return str(self.args[0]) if len(self.args) == 1 else super().__str__()

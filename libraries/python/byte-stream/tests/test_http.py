@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import pathlib
+import pickle
 import re
 
 import byte_stream
@@ -78,6 +79,8 @@ def test_an_error_without_a_number_is_its_text_and_has_a_name(base):
     error.filename = "http://host/"
     assert str(error) == "http://host/: what happened" and error.errno is None
     assert isinstance(error, byte_stream.StreamError)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.filename) == (str(error), error.filename)
 
 
 def test_the_example_of_the_readme_runs(url, tmp_path):

@@ -57,11 +57,14 @@ def parts(
 ):
     """Divides files into parts, which other processes may sketch, count or fetch from.
 
-    Each file of a URL or of `filesystem`, which fsspec opens, is one part.
+    Each file of a URL or of `filesystem`, which fsspec opens, is one part, but for large ones of
+    lines and of JSON Lines.
     """
     names, files = inputs(paths, filesystem)
     if files and all(isinstance(file, _remote.RemoteFile) for file in files):
-        return _remote.parts(files, format, header, delimiter, max_record)
+        if part_bytes < 1:
+            raise SampleError("a part must have at least 1 byte")
+        return _remote.parts(files, part_bytes, format, header, delimiter, max_record)
     return _parts(
         names or files, part_bytes, format=format, header=header, delimiter=delimiter,
         max_record=max_record,

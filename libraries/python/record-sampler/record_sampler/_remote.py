@@ -6,13 +6,16 @@ from ._native import Part, SampleError, stream_layout
 
 # A file that a list of files shows to have at most this size is one request.
 _WHOLE_BYTES = 8 << 20
+# Formats whose records may be read from any line on.
+_DIVIDED = ("lines", "jsonl")
+_ASKED_FILES = 100
 
 
 class RemoteFile:
     """A binary file object that is opened when it is first read, and closed at its end."""
 
-    def __init__(self, filesystem, path, size=None):
-        self.filesystem, self.path, self.size = filesystem, path, size
+    def __init__(self, filesystem, path, size=None, start=0):
+        self.filesystem, self.path, self.size, self.start = filesystem, path, size, start
         self.name = filesystem.unstrip_protocol(path)
         self._file = None
 
@@ -32,46 +35,54 @@ class RemoteFile:
 
     def _opened(self):
         if self.size is not None and self.size <= _WHOLE_BYTES:
-            return io.BytesIO(self.filesystem.cat_file(self.path))
-        return self.filesystem.open(self.path, "rb")
+            file = io.BytesIO(self.filesystem.cat_file(self.path))
+        else:
+            file = self.filesystem.open(self.path, "rb")
+        if self.start:
+            file.seek(self.start)
+        return file
 
 
 class RemotePart:
-    """A file of another machine, which is one part: it is read once, from its start to its end."""
+    """A file of another machine, or its records from one offset to another."""
 
-    start, stop = 0, 2**64 - 1
-
-    def __init__(self, filesystem, path, size, file, format, header, delimiter, max_record):
+    def __init__(
+        self, filesystem, path, size, file, start, stop, format, header, delimiter, max_record
+    ):
         self.filesystem, self.path, self.size, self.file = filesystem, path, size, file
+        self.start, self.stop = start, stop
         self.format, self.header, self.delimiter = format, header, delimiter
         self.max_record = max_record
 
     def __repr__(self):
-        return f"RemotePart({self._opened().name!r}, file={self.file}, format={self.format!r})"
+        return (
+            f"RemotePart({self.filesystem.unstrip_protocol(self.path)!r}, file={self.file}, "
+            f"start={self.start}, stop={self.stop}, format={self.format!r})"
+        )
 
     def count(self):
         """The number of records."""
-        file = self._opened()
-        return self._part(file).count_stream(file)
+        return self._with_file(lambda part, file: part.count_stream(file))
 
     def fetch(self, ranks):
         """The records with these ranks, which are in ascending order."""
-        file = self._opened()
-        return self._part(file).fetch_stream(ranks, file)
+        return self._with_file(lambda part, file: part.fetch_stream(ranks, file))
 
     def sketch(self, sampler, progress=None):
-        """The sample of the file, which can be merged with those of other parts."""
-        file = self._opened()
-        return sampler.sketch_stream(self._part(file), file, progress)
+        """The sample of the part, which can be merged with those of other parts."""
+        return self._with_file(lambda part, file: sampler.sketch_stream(part, file, progress))
 
-    def _opened(self):
-        return RemoteFile(self.filesystem, self.path, self.size)
-
-    def _part(self, file):
-        return Part(
-            file.name, file=self.file, format=self.format, header=self.header,
-            delimiter=self.delimiter, max_record=self.max_record,
+    def _with_file(self, work):
+        # The line before the part shows whether it begins with a record.
+        file = RemoteFile(self.filesystem, self.path, self.size, max(0, self.start - 2))
+        part = Part(
+            file.name, file=self.file, start=self.start, stop=self.stop, format=self.format,
+            header=self.header, delimiter=self.delimiter, max_record=self.max_record,
         )
+        try:
+            return work(part, file)
+        finally:
+            file.close()
 
 
 def is_url(path):
@@ -98,19 +109,42 @@ def found(path, filesystem=None):
     return files
 
 
-def parts(files, format, header, delimiter, max_record):
-    """A part for each file. At most the first bytes of one are read, to find its delimiter."""
+def parts(files, part_bytes, format, header, delimiter, max_record):
+    """A part for each file, or several for a large one of lines. At most first bytes are read."""
     try:
         name, delimiter = stream_layout(files, format=format, header=header, delimiter=delimiter)
     finally:
         for file in files:
             file.close()
-    return [
-        RemotePart(
-            file.filesystem, file.path, file.size, number, name, header, delimiter, max_record
-        )
-        for number, file in enumerate(files)
-    ]
+    is_divided = name in _DIVIDED and not header
+    divided = []
+    for number, file in enumerate(files):
+        # To ask for the sizes of many files takes longer than to read them.
+        size = _size(file) if is_divided and len(files) <= _ASKED_FILES else file.size
+        ranges = [(0, 2**64 - 1)]
+        if is_divided and size is not None and size > part_bytes and not _is_compressed(file):
+            starts = range(0, size, part_bytes)
+            ranges = [(start, min(start + part_bytes, size)) for start in starts]
+        for start, stop in ranges:
+            divided.append(
+                RemotePart(
+                    file.filesystem, file.path, size, number, start, stop, name, header, delimiter,
+                    max_record,
+                )
+            )
+    return divided
+
+
+def _size(file):
+    return file.filesystem.size(file.path) if file.size is None else file.size
+
+
+def _is_compressed(file):
+    """Whether a file is decoded from its start on: by its name, or by its first bytes."""
+    if file.path.endswith((".gz", ".zst", ".br")):
+        return True
+    start = file.filesystem.cat_file(file.path, start=0, end=4)
+    return start[:2] == b"\x1f\x8b" or start == b"\x28\xb5\x2f\xfd" or start[1:] == b"\x2a\x4d\x18"
 
 
 def _filesystem(url):

@@ -99,6 +99,36 @@ def test_counts_and_ranks_of_urls_are_those_of_the_files(names, memory):
         record_sampler.fetch(parts[-1], [1 << 30])
 
 
+@pytest.mark.parametrize("part_bytes", [1, 700, 5000, 1 << 20])
+def test_a_large_file_of_lines_has_parts_as_on_this_machine(tmp_path, memory, part_bytes):
+    text = b"".join(b"line %d\r\n" % line for line in range(700)) + b"\n\nlast"
+    (tmp_path / "large").write_bytes(text)
+    memory.pipe_file("/bucket/large", text)
+    local = record_sampler.parts(tmp_path / "large", max(part_bytes, 40))
+    for url in ["memory://bucket/large", "memory://bucket/larg*"]:
+        parts = record_sampler.parts(url, max(part_bytes, 40))
+        is_whole = part_bytes == 1 << 20
+        assert len(parts) == len(local) and is_whole == (len(parts) == 1)
+        for one, other in zip(parts, local):
+            assert one.start == other.start and (one.stop == other.stop or is_whole)
+        assert sketched(parts).to_bytes() == sketched(local).to_bytes()
+        counts = record_sampler.counts(parts)
+        assert counts == record_sampler.counts(local)
+        ranks = record_sampler.ranks(counts, N, 7)
+        for one, other, of in zip(parts, local, ranks):
+            assert record_sampler.fetch(one, of) == record_sampler.fetch(other, of)
+
+
+def test_a_compressed_file_is_one_part(memory):
+    text = b"".join(b"line %d\n" % line for line in range(5000))
+    for name in ["a", "b.gz"]:
+        memory.pipe_file(f"/bucket/packed/{name}", gzip.compress(text))
+    parts = record_sampler.parts("memory://bucket/packed/*", 100)
+    assert len(parts) == 2 and record_sampler.counts(parts) == [5000, 5000]
+    with pytest.raises(SampleError, match="at least 1 byte"):
+        record_sampler.parts("memory://bucket/packed/*", 0)
+
+
 def test_a_table_has_a_header_and_the_delimiter_that_it_shows(memory):
     for number in range(3):
         rows = "".join(f'{number}.{i};"a;{i}"\n' for i in range(20))

@@ -152,6 +152,20 @@ impl<'a> Scan<'a> {
         records.continue_at((offset, last_two), Box::new(ProgressReader { reader, watch }));
     }
 
+    /// Continues in the current input, of which this is the rest behind a record that ends there
+    /// with these two bytes.
+    pub(crate) fn continue_with(
+        &mut self,
+        offset: u64,
+        last_two: [u8; 2],
+        reader: Box<dyn Read + Send>,
+    ) {
+        let Some(records) = &mut self.current else { return };
+        self.jumped += offset;
+        let watch = self.watch.clone();
+        records.continue_at((offset, last_two), Box::new(ProgressReader { reader, watch }));
+    }
+
     /// The next record.
     pub(crate) fn next(&mut self) -> Result<Option<Scanned<'_>>> {
         let found = loop {

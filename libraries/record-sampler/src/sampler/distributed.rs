@@ -54,9 +54,9 @@ impl Sampler {
         population.unless_changed(sketched).map(|(sketch, _)| sketch)
     }
 
-    /// The same for a whole file whose bytes come from this reader, such as an object of a bucket:
-    /// the sample of many objects needs a reader for each, and nothing in common but sketches. Of
-    /// the path of the part only the name in messages is used.
+    /// The same for a file whose bytes come from this reader, such as an object of a bucket, as for
+    /// [`Part::count_stream`]: the sample of many objects needs a reader for each, and nothing in
+    /// common but sketches.
     ///
     /// ```
     /// use record_sampler::{Format, Part, Sampler};

@@ -55,8 +55,41 @@ fn files(dir: &std::path::Path, texts: &[String]) -> Vec<PathBuf> {
     (0..).zip(texts).map(|(i, text)| file(dir, &format!("{i}"), text)).collect()
 }
 
+#[test]
+fn a_reader_gives_parts_of_lines_only() {
+    let csv = Part::new(0, "x", Format::Csv { delimiter: b',' });
+    let lines = Part::new(0, "x", Format::Lines);
+    assert_eq!(csv.count_stream(&b"a\nb"[..]).unwrap(), 2);
+    for part in [csv.range(0, 2), lines.clone().with_header().range(0, 2)] {
+        let error = part.count_stream(&b"a\nb"[..]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadRequest, "{error}");
+    }
+    // A reader that ends before the part has no records.
+    assert_eq!(lines.range(9, 20).count_stream(&b"\n"[..]).unwrap(), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn a_part_that_a_reader_gives_is_that_of_the_file(
+        text in text(), bytes in 1..40u64, seed in any::<u64>(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(dir.path(), "a", &text);
+        let sampler = Sampler::at_most(3).seed(seed);
+        for part in Population::open([&path], Format::Lines).unwrap().parts(bytes).unwrap() {
+            let rest = &text.as_bytes()[part.from.saturating_sub(2) as usize..];
+            let reader = || std::io::Cursor::new(rest.to_vec());
+            let sketch = sampler.sketch_stream(&part, reader()).unwrap();
+            prop_assert_eq!(sketch.to_bytes(), sampler.sketch(&part).unwrap().to_bytes());
+            let count = part.count().unwrap();
+            prop_assert_eq!(part.count_stream(reader()).unwrap(), count);
+            let ranks: Vec<u64> = (0..count).collect();
+            let fetched = part.fetch_stream(&ranks, reader()).unwrap();
+            prop_assert_eq!(fetched, part.fetch(&ranks).unwrap());
+        }
+    }
 
     #[test]
     fn every_partitioning_of_text_gives_the_same_sample(
