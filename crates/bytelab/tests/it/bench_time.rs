@@ -17,10 +17,7 @@ fn a_time_that_is_too_short_leaves_one_run_of_each_command() {
     assert_eq!(ran.stdout.matches("  estimate ").count(), 2, "{}", ran.stdout);
     // The same is stored, and in what is exported.
     let shown = world.run(&["show", "latest"]).stdout;
-    assert!(
-        shown.contains("each method was run once") && shown.contains("  estimate "),
-        "{shown}"
-    );
+    assert!(shown.contains("each method was run once") && shown.contains("  estimate "), "{shown}");
     let json = world.run(&["show", "latest", "--json"]).json();
     for cell in json["cells"].as_array().unwrap() {
         assert_eq!(cell["metrics"]["wall_ns"]["n"], 1, "{cell}");

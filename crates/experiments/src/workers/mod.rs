@@ -120,9 +120,8 @@ pub fn left_out<'a>(methods: impl Iterator<Item = &'a Method>) -> Option<String>
     let default: Vec<Method> = methods.filter(|method| method.default).cloned().collect();
     let missing = languages(&default).into_iter().filter(|language| language.here.is_err());
     let missing: Vec<&str> = missing.map(|language| language.name).collect();
-    (!missing.is_empty()).then(|| {
-        format!("left out, as not installed here: {}", missing.join(", "))
-    })
+    (!missing.is_empty())
+        .then(|| format!("left out, as not installed here: {}", missing.join(", ")))
 }
 
 /// The languages that `--language` names.

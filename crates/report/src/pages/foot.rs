@@ -298,12 +298,7 @@ fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>
 
 /// Writes those about the run as a whole, or else the most important one, and how many more there
 /// are, with `hidden` others.
-fn some_notes(
-    page: &mut Document,
-    notes: &[Warning],
-    varying: &VaryingParams<'_>,
-    hidden: usize,
-) {
+fn some_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>, hidden: usize) {
     let all = notes.iter().filter(|note| !stands_above(note)).count();
     let mut short: Vec<ShortNote> = Vec::new();
     for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {

@@ -10,7 +10,9 @@ use crate::views::answer;
 use crate::views::rows::{
     ALLOCATIONS, CPU, ExtraColumn, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, WALL_LESS_WAIT, heading,
 };
-use crate::views::table::{CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn};
+use crate::views::table::{
+    CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
+};
 use crate::views::units::{NONE, Unit, amount, count, ratio};
 
 /// The mark for an n that is too small for an interval.

@@ -10,11 +10,15 @@ use analysis::latency::Figures;
 use analysis::{Analysis, FleetMethod, FleetPoint};
 use model::run::Run;
 
-use self::canvas::{Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width};
+use self::canvas::{
+    Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
+};
 use crate::published::published_values;
 use crate::views::charts::{ChartCell, Charts};
 use crate::views::fleet::{FleetReport, caption};
-use crate::views::numbers::{MeasuredNumber, grades, measured_on, not_measured, numbers, own_notes};
+use crate::views::numbers::{
+    MeasuredNumber, grades, measured_on, not_measured, numbers, own_notes,
+};
 use crate::views::units::{amount, point as shown};
 use crate::views::words::shortened;
 use crate::views::{View, view};

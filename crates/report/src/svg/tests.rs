@@ -125,10 +125,7 @@ fn a_figure_has_its_title_and_the_number_of_samples() {
     let files = files_of(&Fixture::reading());
     for (file, words) in [
         (&files[0], "wall time: share of the samples that are no greater; n = 100"),
-        (
-            &files[1],
-            "wall time: boxes from p25 over p50 to p75, whiskers from p0 to p100; n = 100",
-        ),
+        (&files[1], "wall time: boxes from p25 over p50 to p75, whiskers from p0 to p100; n = 100"),
         (&files[2], "wall time: samples in their order; n = 100"),
         (&files[3], "time / time of read, with 95 % intervals"),
     ] {

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-
 use super::connection::{
     Connection, Connections, ProxyDestination, Route, connect_by_socks, resolve,
 };

@@ -24,10 +24,10 @@ use model::run::{REVISIONS, Run, Warning};
 use model::template::escape;
 
 pub(crate) use self::args::BenchArgs;
-pub(crate) use self::programs::is_installed;
 use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};
+pub(crate) use self::programs::is_installed;
 use self::programs::{Digests, Revision, Revisions};
 use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
 use super::output::print_measured;
