@@ -34,8 +34,8 @@ pub enum ErrorKind {
     Unchanged,
     /// The server's response is not HTTP, or contradicts itself.
     Protocol,
-    /// The server sends neither a length nor chunks, so that a truncated body looks like a whole one.
-    /// `Options::accept_unframed` accepts it, and `Options::expect_sha256` detects truncation.
+    /// The server sends neither a length nor chunks, so that a truncated body looks like a whole
+    /// one. `Options::accept_unframed` accepts it, and `Options::expect_sha256` detects truncation.
     Unframed,
     /// The server responded with a status that is not a success; see [`Error::status`].
     Status,

@@ -46,7 +46,8 @@ pub(crate) fn plain_lines(bytes: &[u8]) -> bool {
     any_plain_lines(bytes)
 }
 
-/// Whether a line begins with white space, and so may be blank. `previous` is the byte before these.
+/// Whether a line begins with white space, and so may be blank. `previous` is the byte before
+/// these.
 #[inline]
 pub(crate) fn may_have_blank_line(bytes: &[u8], previous: u8) -> bool {
     if previous == b'\n' && bytes.first().is_some_and(|byte| *byte <= b' ') {

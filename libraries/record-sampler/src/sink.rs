@@ -273,8 +273,6 @@ impl<'a> WithProbability<'a> {
         }
         write(record, self.format);
         record.extend(end.into_iter().rev());
-        self.sink.piece(record)?;
-        self.record.clear();
         Ok(())
     }
 }
@@ -293,7 +291,10 @@ impl Sink for WithProbability<'_> {
         self.insert(|record, format| {
             separate(record, format);
             record.extend_from_slice(NAME.as_bytes());
-        })
+        })?;
+        self.sink.header(&self.record)?;
+        self.record.clear();
+        Ok(())
     }
 
     fn piece(&mut self, bytes: &[u8]) -> Result<()> {
@@ -310,6 +311,8 @@ impl Sink for WithProbability<'_> {
             }
             let _ = write!(record, "{probability}");
         })?;
+        self.sink.piece(&self.record)?;
+        self.record.clear();
         self.sink.end(place, is_after_crlf)
     }
 

@@ -122,7 +122,7 @@ fn declared(
 
 /// The content of the text. Its tables are read in the order of their names: of several mistakes,
 /// the first one in the text is reported.
-fn content(text: &str) -> Result<file::File, location::Mistake> {
+fn content(text: &str) -> Result<file::ExperimentFile, location::Mistake> {
     let mut first = match toml::from_str(text) {
         Ok(file) => return Ok(file),
         Err(error) => error,
@@ -142,7 +142,7 @@ fn earlier(text: &str, error: &toml::de::Error) -> Option<toml::de::Error> {
     let above = text.get(..end)?;
     // What ends within a list or a text is not read.
     toml::from_str::<toml::Table>(above).ok()?;
-    let error = toml::from_str::<file::File>(&format!("{above}{ANY_METHOD}")).err()?;
+    let error = toml::from_str::<file::ExperimentFile>(&format!("{above}{ANY_METHOD}")).err()?;
     error.span().is_some_and(|span| span.start < end).then_some(error)
 }
 

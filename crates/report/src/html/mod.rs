@@ -1,6 +1,6 @@
-//! Documents as HTML, each in one file: it needs no network, and its tables need no script. Text from
-//! a run is added only through [`Html::text`] or as data; a page runs no scripts except those of
-//! this program.
+//! Documents as HTML, each in one file: it needs no network, and its tables need no script. Text
+//! from a run is added only through [`Html::text`] or as data; a page runs no scripts except those
+//! of this program.
 
 mod document;
 pub(super) mod served;
@@ -85,8 +85,8 @@ fn head(html: &mut Html, title: &str, policy: &str) {
     html.raw("</style>\n</head>\n<body>\n<main>\n");
 }
 
-/// The charting library of the page: the part of plotly.js in the folder `plotly`, compressed by the
-/// build script.
+/// The charting library of the page: the part of plotly.js in the folder `plotly`, compressed by
+/// the build script.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"));
 /// The hash of the script, by which the page's policy allows it to run.
 static LIBRARY_HASH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.sha256"));

@@ -11,8 +11,8 @@ pub fn text(report: &FleetReport<'_>, layout: &PageLayout) -> String {
     document(report, &[], layout.width).text(layout)
 }
 
-/// The whole file, which needs no script. `figures` has the SVG of each point: what is unknown in it
-/// is escaped text.
+/// The whole file, which needs no script. `figures` has the SVG of each point: what is unknown in
+/// it is escaped text.
 pub fn page(report: &FleetReport<'_>, figures: &[String]) -> String {
     let title = format!("{} by {}", report.experiment, report.by);
     html::page(&title, &document(report, figures, Document::UNLIMITED))

@@ -19,7 +19,8 @@ pub(super) fn compose(page: &mut Document, all: &[&Rows<'_>], varying: &VaryingP
     page.answer(open(all, varying));
 }
 
-/// `Costs: job=life 12 µs (pthread), …`: the time of the best method at each point, the least first.
+/// `Costs: job=life 12 µs (pthread), …`: the time of the best method at each point, the least
+/// first.
 fn costs(all: &[&Rows<'_>], varying: &VaryingParams<'_>) -> String {
     let cost = |rows: &&Rows<'_>| {
         let row = best(rows)?;

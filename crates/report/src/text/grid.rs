@@ -40,8 +40,8 @@ pub(super) fn write(page: &mut Page, table: &Table, head: HeadingStyle) {
     }
 }
 
-/// The table in as many parts as a page of this width requires, if it allows that: each has the first
-/// column.
+/// The table in as many parts as a page of this width requires, if it allows that: each has the
+/// first column.
 pub(crate) fn parts(table: &Table, page: usize) -> Vec<Table> {
     let Some(together) = table.splits_every.filter(|_| width(table) > page) else {
         return vec![table.clone()];

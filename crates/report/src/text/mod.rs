@@ -1,5 +1,5 @@
-//! Documents for a terminal. All text passes through [`escape_controls`], so that no name, reason or
-//! label can control the terminal; colour is added after that, and only here.
+//! Documents for a terminal. All text passes through [`escape_controls`], so that no name, reason
+//! or label can control the terminal; colour is added after that, and only here.
 
 pub(crate) mod grid;
 

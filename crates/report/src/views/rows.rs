@@ -116,7 +116,6 @@ pub(crate) struct Row<'a> {
     pub summary: Option<&'a CellSummary>,
     /// The comparison that decides between this cell and the reference.
     pub comparison: Option<&'a Comparison>,
-    pub pareto: bool,
 }
 
 /// The rows of each point of the run, in the order of the points.
@@ -353,7 +352,6 @@ fn rows<'a>(
             cell,
             summary: summary(analysis, index),
             comparison: decision(index),
-            pareto: family.pareto.contains(&index),
         })
         .collect();
     let rank = Rank::new(&rows, family, run.plan.design);

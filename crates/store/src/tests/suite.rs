@@ -290,11 +290,11 @@ fn a_run_is_found_by_the_start_of_its_uuid(store: &mut dyn Store) {
 fn a_label_names_its_only_run(store: &mut dyn Store) {
     let run = Run { label: Some("one of its kind".to_owned()), ..new_run("labelled") };
     let first = store.add(&run).unwrap();
-    assert_eq!(crate::id_of(store, "one of its kind").unwrap(), first);
-    let error = format!("{:#}", crate::id_of(store, "one of").unwrap_err());
+    assert_eq!(crate::NamedRun::find(store, "one of its kind").unwrap().id, first);
+    let error = format!("{:#}", crate::NamedRun::find(store, "one of").err().unwrap());
     assert!(error.contains("no run"), "{error}");
     let second = store.add(&run).unwrap();
-    let error = format!("{:#}", crate::id_of(store, "one of its kind").unwrap_err());
+    let error = format!("{:#}", crate::NamedRun::find(store, "one of its kind").err().unwrap());
     assert!(error.contains("2 runs have the label \"one of its kind\""), "{error}");
     for id in [first, second] {
         assert!(error.contains(&id), "{error}");

@@ -15,8 +15,8 @@ use crate::{Error, ErrorKind, Format, FoundBy, HeaderRule, Layout, Result};
 ///
 /// * The format by the endings of the names, also behind `.gz`, `.zst` and `.br`: `.csv`, `.tsv`,
 ///   `.jsonl`, `.ndjson`, `.vcf`, `.sam`, `.tped`, `.hmp.txt`, `.hapmap`, `.fastq`, `.fq`,
-///   `.fasta`, `.fa`, `.fna`, `.faa`, `.gff`, `.gff3`, `.gtf`, and `.bed`. A file of the last one is
-///   PLINK if it begins as PLINK does, and else text.
+///   `.fasta`, `.fa`, `.fna`, `.faa`, `.gff`, `.gff3`, `.gtf`, and `.bed`. A file of the last one
+///   is PLINK if it begins as PLINK does, and else text.
 /// * The format of a file with another name by its first bytes, where they are those of VCF, GFF,
 ///   SAM, `HapMap` or PLINK. All others, and streams without such a name, are lines.
 /// * The header, by the format: see [`Layout`].

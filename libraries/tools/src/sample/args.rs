@@ -115,7 +115,7 @@ pub struct SampleArgs {
     #[arg(long, requires = "count")]
     pub(super) with_replacement: bool,
     /// Draw records at equal distances from a random start
-    #[arg(long, requires = "count")]
+    #[arg(long, hide_short_help = true, requires = "count")]
     pub(super) systematic: bool,
     /// Draw records with probabilities proportional to this column
     #[arg(long, value_name = "COLUMN", requires = "count")]
