@@ -274,8 +274,13 @@ fn near_file(path: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let names: Vec<String> = names.filter(|name| is_toml(name)).collect();
-    let near = closest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
-    Some(path.with_file_name(near))
+    let near = closest(path.file_stem()?.to_str()?, names.iter().filter_map(|name| stem(name)))?;
+    Some(path.with_file_name(names.iter().find(|name| stem(name) == Some(near))?))
+}
+
+/// The name without its ending, which all experiments have.
+fn stem(name: &str) -> Option<&str> {
+    Path::new(name).file_stem()?.to_str()
 }
 
 fn is_toml(name: &str) -> bool {

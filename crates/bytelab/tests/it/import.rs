@@ -67,7 +67,7 @@ fn every_format_becomes_a_run_that_is_shown_drawn_and_listed() {
         let imported = &shown["plan"]["imported"];
         assert_eq!(imported["file"], path);
         assert!(imported["tool"].as_str().unwrap().starts_with(format), "{imported}");
-        let text = world.run(&["show", &id, "--percentiles", "--plot"]).stdout;
+        let text = world.run(&["show", &id, "--percentiles", "--plot", "--notes"]).stdout;
         let one_line = text.replace("\n  ", " ").replace('\n', " ");
         for words in [", not by bytelab", "note: bytelab did not measure this"] {
             assert!(one_line.contains(words), "{words}: {text}");

@@ -52,7 +52,7 @@ fn row(line: &HistoryLine) -> [String; 8] {
     let run = &line.run;
     [
         run.id.clone(),
-        limited(&minute_without_zone(&run.started), SHORT),
+        escape_controls(&minute_without_zone(&run.started)).chars().take(MINUTE).collect(),
         limited(&machine(&run.machine), SHORT),
         limited(run.label.as_deref().unwrap_or(""), SHORT),
         limited(&line.measured, LONG),
@@ -62,9 +62,12 @@ fn row(line: &HistoryLine) -> [String; 8] {
     ]
 }
 
+/// The letters of `2026-01-02 03:04`.
+const MINUTE: usize = 16;
+
 /// `2026-01-02 03:04` from an RFC 3339 time.
 fn minute_without_zone(started: &str) -> String {
-    started.chars().take(16).collect::<String>().replacen('T', " ", 1)
+    started.chars().take(MINUTE).collect::<String>().replacen('T', " ", 1)
 }
 
 /// The CPU without uninformative words, and the start of the fingerprint.

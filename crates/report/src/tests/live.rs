@@ -60,7 +60,7 @@ fn what_does_not_fit_is_counted() {
     assert_snapshot!(drawn(&f, &left, 40, 9), @r"
               time p50  ratio
       method        ms         verdict
-    ───────────────────────────────────────
+    ────────────────────────────────────
       mma…ow      9.52  0.690  faster
       mmap        9.71  0.704  faster
       pre…ds      13.2  0.970  undecided

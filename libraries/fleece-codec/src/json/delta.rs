@@ -99,7 +99,7 @@ fn changed_pairs<'v>(from: Dict<'v>, to: Dict<'v>, depth: usize) -> Result<Optio
 
 /// The changed items by their indices, and by `n-` all items from `n` on.
 fn changed_items<'v>(from: Array<'v>, to: Array<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    check_depth(depth)?;
+    check_below(ARRAY_DEPTH, depth)?;
     let mut changes = Edit::new_dict();
     for (index, (old, new)) in from.iter().zip(to.iter()).enumerate() {
         if let Some(change) = difference(old, new, depth + 1)? {
@@ -205,6 +205,7 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
 
 /// The keys are indices of the old array, and perhaps `n-`, whose items replace all from `n` on.
 fn patched_items<'v>(from: Array<'v>, changes: Dict<'v>, depth: usize) -> Result<Edit<'v>> {
+    check_below(ARRAY_DEPTH, depth)?;
     let mut edit = Edit::from_array(from);
     let items = edit.items();
     // The end of the items that are changed, and what comes behind others.
@@ -267,8 +268,16 @@ fn name(key: crate::DictKey<'_>) -> Result<&str> {
     key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
 }
 
+/// An array within so many collections is written whole: its recursion needs more stack than that
+/// of dicts, and a thread may have 2 MiB.
+const ARRAY_DEPTH: usize = 64;
+
 fn check_depth(depth: usize) -> Result<()> {
-    if depth < SERDE_DEPTH {
+    check_below(SERDE_DEPTH, depth)
+}
+
+fn check_below(limit: usize, depth: usize) -> Result<()> {
+    if depth < limit {
         return Ok(());
     }
     Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply for a delta"))
