@@ -371,7 +371,7 @@ mod tests {
         for (i, sample) in (0..).zip(&mut cell.samples) {
             (sample.session, sample.round) = (i / rounds, i % rounds);
         }
-        let keys = facts_of(&cell).timing.to_vec();
+        let keys = facts_of(&cell).timing.clone();
         check(&keys.into_iter().zip(logs.iter().copied()).collect::<Vec<_>>());
     }
 

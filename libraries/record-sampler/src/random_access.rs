@@ -206,13 +206,13 @@ impl IndexedPopulation {
         self.maps.clear();
         self.header_lines.clear();
         self.access = RankAccess::Scanned;
-        self.note = if keeps_index {
+        let note = if keeps_index {
             "the index was not kept: lines that are blank or begin with white space are examined"
         } else {
             "lines that are blank or begin with white space are examined: one pass counts, then \
              what is needed is read"
-        }
-        .to_owned();
+        };
+        note.clone_into(&mut self.note);
     }
 
     /// The approximate size of as many records.

@@ -1,4 +1,4 @@
-//! AsciiDoc: the question, and for each point a table and its answer.
+//! `AsciiDoc`: the question, and for each point a table and its answer.
 
 use super::markup::{self, Markup};
 use super::{ExportFormat, FormatKind};

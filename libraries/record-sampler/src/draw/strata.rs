@@ -323,7 +323,9 @@ mod tests {
 
     fn sizes_of(keys: &[&str]) -> StratumSizes {
         let mut sizes = StratumSizes::default();
-        keys.iter().for_each(|key| sizes.count(key.as_bytes()));
+        for key in keys {
+            sizes.count(key.as_bytes());
+        }
         sizes
     }
 

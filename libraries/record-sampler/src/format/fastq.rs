@@ -92,7 +92,9 @@ mod tests {
     fn a_line_has_the_same_shape_in_pieces() {
         let shape = |pieces: &[&str]| {
             let mut shape = LineShape::default();
-            pieces.iter().for_each(|piece| shape.add(piece.as_bytes()));
+            for piece in pieces {
+                shape.add(piece.as_bytes());
+            }
             shape
         };
         assert_eq!(shape(&["@ab\r"]), shape(&["", "@", "ab", "", "\r", ""]));

@@ -47,7 +47,7 @@ impl Sampler {
         let is_one_pass = self.key.is_some()
             || self.weight.is_some()
             || self.method == FetchMethod::Stream
-            || !is_in_files && !(must_be_counted && population.can_be_reread());
+            || !(is_in_files || must_be_counted && population.can_be_reread());
         if is_one_pass {
             return DrawingPath::OnePass;
         }
