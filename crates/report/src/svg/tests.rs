@@ -79,19 +79,16 @@ fn fits(svg: &str) {
         let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
         let plain = entities.iter().fold(words.to_owned(), |s, (from, to)| s.replace(from, to));
         let length = text_width(&plain);
-        let (start, end) = match tag.split_once(" transform=\"translate(") {
-            Some((_, moved)) => {
-                let middle = moved.split_once(' ').unwrap().1.split_once(')').unwrap().0;
-                (middle.parse::<f64>().unwrap() - length / 2.0, height)
-            }
-            None => {
-                let x = attribute(tag, "x");
-                let y = attribute(tag, "y");
-                assert!(FONT / 2.0 < y && y < height, "{words}: {svg}");
-                let start = [("start", 0.0), ("middle", 0.5), ("end", 1.0)];
-                let (_, part) = start.iter().find(|(name, _)| tag.contains(name)).unwrap();
-                (x - part * length, width)
-            }
+        let (start, end) = if let Some((_, moved)) = tag.split_once(" transform=\"translate(") {
+            let middle = moved.split_once(' ').unwrap().1.split_once(')').unwrap().0;
+            (middle.parse::<f64>().unwrap() - length / 2.0, height)
+        } else {
+            let x = attribute(tag, "x");
+            let y = attribute(tag, "y");
+            assert!(FONT / 2.0 < y && y < height, "{words}: {svg}");
+            let start = [("start", 0.0), ("middle", 0.5), ("end", 1.0)];
+            let (_, part) = start.iter().find(|(name, _)| tag.contains(name)).unwrap();
+            (x - part * length, width)
         };
         assert!(-0.5 < start && start + length < end + 0.5, "{words}: {svg}");
     }

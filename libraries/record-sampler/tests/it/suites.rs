@@ -24,7 +24,7 @@ pub(crate) fn check_readme(row: &str) {
 fn decoded(mut text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(at) = text.find(['%', '<']) {
-        bytes.extend_from_slice(text[..at].as_bytes());
+        bytes.extend_from_slice(&text.as_bytes()[..at]);
         let rest = &text[at + 1..];
         if text[at..].starts_with('%') {
             bytes.push(u8::from_str_radix(&rest[..2], 16).unwrap());

@@ -247,17 +247,14 @@ impl SampleArgs {
         let mut parts = parts.clone();
         let sum: f64 = parts.iter().map(|(_, share)| share).sum();
         let shown = (sum * 1e9).round() / 1e9;
-        match &self.rest {
-            Some(rest) => {
-                let is_left = sum < 1.0 - ROUNDING;
-                ensure!(is_left, "the shares of --split are {shown} together: they leave no rest");
-                parts.push((rest.clone(), 1.0 - sum));
-            }
-            None => {
-                let hint = if sum < 1.0 { "--rest FILE takes what is left" } else { PER_CENT };
-                let is_all = (sum - 1.0).abs() <= ROUNDING;
-                ensure!(is_all, "the shares of --split are {shown} together, not 1: {hint}");
-            }
+        if let Some(rest) = &self.rest {
+            let is_left = sum < 1.0 - ROUNDING;
+            ensure!(is_left, "the shares of --split are {shown} together: they leave no rest");
+            parts.push((rest.clone(), 1.0 - sum));
+        } else {
+            let hint = if sum < 1.0 { "--rest FILE takes what is left" } else { PER_CENT };
+            let is_all = (sum - 1.0).abs() <= ROUNDING;
+            ensure!(is_all, "the shares of --split are {shown} together, not 1: {hint}");
         }
         Ok(Some(parts))
     }

@@ -32,12 +32,11 @@ pub(super) fn population(
         // pipe, nothing changes.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), PIPE_BYTES);
-        match redirected() {
-            Some(file) => choice.open_file("-", file)?,
-            None => {
-                let stdin: Box<dyn Read + Send> = Box::new(io::stdin());
-                choice.open_streams([(PathBuf::from("-"), stdin)])?
-            }
+        if let Some(file) = redirected() {
+            choice.open_file("-", file)?
+        } else {
+            let stdin: Box<dyn Read + Send> = Box::new(io::stdin());
+            choice.open_streams([(PathBuf::from("-"), stdin)])?
         }
     } else if paths.iter().any(|path| url(path).is_some()) {
         choice.open_streams(streams(paths)?)?
