@@ -502,9 +502,9 @@ mod tests {
 
     use super::*;
 
-    fn script(command: &str, shell: ShellWord) -> Option<At<HookScript>> {
+    fn script(command: &str, shell: ShellWord) -> At<HookScript> {
         let command = Words::Text(command.to_owned());
-        Some(At::new(HookScript::Table(HookTable { command, shell })))
+        At::new(HookScript::Table(HookTable { command, shell }))
     }
 
     #[test]
@@ -514,7 +514,7 @@ mod tests {
         let method = MethodTable {
             name: At::new("a".to_owned()),
             command: Some(At::new(Words::List(words))),
-            prepare: script("x", ShellWord::Named("bash -e".to_owned())),
+            prepare: Some(script("x", ShellWord::Named("bash -e".to_owned()))),
             output: text("pipe"),
             exit_codes: Some(At::new(vec![0, 1])),
             default: true,
@@ -531,7 +531,7 @@ mod tests {
                 ..PlanTable::default()
             },
             hooks: HooksTable {
-                setup: script("a | b", ShellWord::Default(true)),
+                setup: Some(script("a | b", ShellWord::Default(true))),
                 ..HooksTable::default()
             },
             method: vec![method],
@@ -572,7 +572,7 @@ shell = "bash -e"
             let method = MethodTable {
                 name: At::new(text.clone()),
                 command: Some(At::new(words.clone())),
-                prepare: script(&text, ShellWord::Named(text.clone())),
+                prepare: Some(script(&text, ShellWord::Named(text.clone()))),
                 conclude: Some(At::new(HookScript::Plain(words))),
                 default: true,
                 env: BTreeMap::from([(text.clone(), At::new(text.clone()))]),

@@ -400,8 +400,8 @@ mod tests {
         }
     }
 
-    fn hook(text: &str) -> Option<At<HookScript>> {
-        Some(At::new(HookScript::Plain(words(text))))
+    fn hook(text: &str) -> At<HookScript> {
+        At::new(HookScript::Plain(words(text)))
     }
 
     fn check(dir: &Path, methods: Vec<MethodTable>, expected: &[&str]) {
@@ -450,7 +450,7 @@ mod tests {
         }
         let names = [("1", "./a"), ("2", "./b"), ("3", "./a")];
         let methods = names.map(|(name, text)| method(name, words(text))).to_vec();
-        let hooks = HooksTable { setup: hook("make b"), ..HooksTable::default() };
+        let hooks = HooksTable { setup: Some(hook("make b")), ..HooksTable::default() };
         check_with(hooks, directory.path(), methods, &["1 and 3"]);
     }
 
@@ -476,7 +476,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let plain = || method("plain", words("./x"));
         for other in [
-            MethodTable { prepare: hook("a"), ..plain() },
+            MethodTable { prepare: Some(hook("a")), ..plain() },
             MethodTable { output: Some(At::new("pipe".to_owned())), ..plain() },
             MethodTable {
                 env: BTreeMap::from([("A".to_owned(), At::new("b".to_owned()))]),
