@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use record_sampler::{Format, FoundBy, HeaderRule, Layout, LayoutChoice, Population};
 
-use crate::failure::{PythonFailure, raised, refused};
+use crate::failure::{PythonFailure, refused};
 
 /// What the arguments say of the layout of files.
 #[derive(Clone, Copy)]
