@@ -124,9 +124,9 @@ def test_members_of_several_types_are_only_in_pandas(to, tmp_path):
 
 def test_json_that_is_no_table_is_refused(to, tmp_path):
     path = tmp_path / "values.jsonl"
-    for text, expected in [("[1]\n", "no object of JSON"), ("{\n", "is not JSON")]:
+    for text, expected in [("[1]\n", "is no object of JSON"), ("{\n", "is not JSON")]:
         path.write_text(text)
-        with pytest.raises(SampleError, match=f"record 1 of the sample is {expected}"):
+        with pytest.raises(SampleError, match=f"record 1 of the sample {expected}"):
             record_sampler.sample(path, 1, to=to, format="jsonl")
 
 
