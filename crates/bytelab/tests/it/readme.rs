@@ -1,6 +1,7 @@
 //! Every command in the README does what the README states, on little data.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -18,6 +19,18 @@ fn commands() -> Vec<String> {
         lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect();
     assert!(commands.len() >= 5, "{commands:?}");
     commands
+}
+
+/// Several packages have programs, and cargo runs one only if a single manifest names it.
+#[test]
+fn cargo_run_without_a_name_runs_bytelab() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(root).args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let defaults = packages.iter().filter_map(|package| package["default_run"].as_str());
+    assert_eq!(defaults.collect::<Vec<_>>(), ["bytelab"]);
 }
 
 #[test]
