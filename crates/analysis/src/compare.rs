@@ -430,8 +430,8 @@ pub(crate) fn sessions_needed(plan: &Plan) -> usize {
     if plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
 }
 
-// The waits for a CPU in the sessions that are compared, and the bounds between which a wall time
-// without them lies (partial identification: Manski 2003; Imbens and Manski 2004).
+// The waits for a CPU in the sessions that are compared, and the lower and upper bounds of the wall
+// time without them (partial identification: Manski 2003; Imbens and Manski 2004).
 
 /// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
 /// The slices of Linux take 3 to 6 ms where several tasks want a CPU; on a quiet machine

@@ -478,7 +478,7 @@ pub struct LeftRunning {
     pub runs: usize,
     /// The number of all runs.
     pub of: usize,
-    /// Whether they were kept, as it was asked for, and not ended.
+    /// Whether `--keep-running` kept them; otherwise the lab ended them.
     pub kept: bool,
 }
 

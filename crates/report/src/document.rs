@@ -56,8 +56,8 @@ pub(crate) enum Block {
     },
     /// In a page of HTML, the field by which a reader chooses the rows of its tables.
     Filter,
-    /// In a page of HTML, the charts, whose data are in the page: of so many cells, and so many
-    /// that are not drawn.
+    /// In a page of HTML, the charts, whose data are in the page: the numbers of cells that are
+    /// drawn and left out.
     Charts {
         drawn: usize,
         left_out: usize,

@@ -22,8 +22,8 @@ use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
 
-/// What is asked for. Clap knows the flags of the first; `run_flags` makes the others, if an
-/// experiment or a study is named.
+/// The three forms of `run`. Clap parses `Resume`; `run_flags` replaces it if an experiment or a
+/// study is named.
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 pub(crate) enum RunArgs {
     Resume(ResumeArgs),

@@ -505,7 +505,7 @@ pub(super) fn param_effects(page: &mut Document, analysis: &Analysis, varying: &
     effects(page, all, analysis.param_effects.iter().filter(is_shown).map(line));
 }
 
-/// `0.97 (0.95 to 0.99) `: a ratio with so many decimals, or with two if it has no interval.
+/// `0.97 (0.95 to 0.99) ` with this number of decimals; a ratio without an interval has two.
 fn with_interval(ratio: Option<f64>, [low, high]: [Option<f64>; 2], decimals: usize) -> String {
     match (ratio, low, high) {
         (Some(ratio), Some(low), Some(high)) => {

@@ -27,7 +27,7 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
     std::iter::once(answer(&numbers)).chain(own_notes(run, &numbers)).collect()
 }
 
-/// What is asked for first, of rows by their names: each in a word or two.
+/// The lines of the short answer: a topic, and its rows by their names with a short label each.
 const HEADLINES: [(&str, &[(&str, &str)]); 4] = [
     (
         "memory",
