@@ -64,7 +64,7 @@ impl Counter {
 /// The counters of a process. None: not known on this machine; see [`super::Counters::why`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    pub(crate) values: [Option<u64>; Counter::ALL.len()],
+    values: [Option<u64>; Counter::ALL.len()],
     /// Whether the main thread was on no CPU. While it is on one, the CPU times are those of the
     /// last tick of the kernel: 0 was read for a process that had run for 2 ms.
     pub(crate) at_rest: bool,
@@ -85,6 +85,11 @@ impl IndexMut<Counter> for Reading {
 }
 
 impl Reading {
+    /// A reading without a value, of a process whose main thread was on no CPU, or on one.
+    pub(crate) fn new(at_rest: bool) -> Self {
+        Self { at_rest, ..Self::default() }
+    }
+
     /// The reading with these values in place of its own.
     #[must_use]
     pub(crate) fn with<const N: usize>(mut self, values: [(Counter, u64); N]) -> Self {
