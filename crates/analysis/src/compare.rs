@@ -74,7 +74,7 @@ impl<'a> Pair<'a> {
     /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
     /// the waits were, or there is a sign of one.
     pub(crate) fn may_have_waited(&self) -> bool {
-        let Ok(compared) = self.compared(WALL, 1.0) else { return false };
+        let Ok(compared) = self.compared(WALL) else { return false };
         let counts = |session: u32| compared.has_session(session);
         self.knows_waits() || self.cells().iter().any(|cell| waited(cell, counts))
     }
@@ -133,7 +133,7 @@ impl<'a> Pair<'a> {
     /// Whether one of the two waits for something else than a CPU, so that their CPU time says
     /// nothing about their wall time.
     fn one_blocks(&self) -> bool {
-        let Ok(compared) = self.compared(WALL, self.alpha) else { return true };
+        let Ok(compared) = self.compared(WALL) else { return true };
         let counts = |session: u32| compared.has_session(session);
         self.cells().iter().any(|cell| blocks(cell, counts))
     }
@@ -189,16 +189,16 @@ impl<'a> Pair<'a> {
         [self.cell, self.reference]
     }
 
-    fn compared(&self, metric: &str, alpha: f64) -> Result<Compared<'a>, String> {
+    fn compared(&self, metric: &str) -> Result<Compared<'a>, String> {
         let shared = log_ratios(self.cells().map(|cell| (cell, metric)))?;
-        Ok(Compared::new(&self.run.plan, shared, alpha))
+        Ok(Compared::new(&self.run.plan, shared, self.alpha))
     }
 
     pub(crate) fn compare(&self, metric: &str) -> Comparison {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let found = self.compared(metric, self.alpha).and_then(|compared| {
+        let found = self.compared(metric).and_then(|compared| {
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
                 .ok_or_else(|| self.no_shared_round(metric))?;
