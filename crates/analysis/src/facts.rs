@@ -123,6 +123,11 @@ impl<'a> CellFacts<'a> {
         self.stored.has_figures() && self.wrong.is_none() && self.has(WALL)
     }
 
+    /// Whether it is a contender whose figures may be compared with those of others.
+    pub(crate) fn is_comparable(&self) -> bool {
+        self.stored.role == Role::Contender && self.is_right() && self.unusable.is_none()
+    }
+
     /// Whether it has not left a run of sequential design. It may lack the newest session, which
     /// may have been interrupted.
     pub(crate) fn stays(&self) -> bool {
