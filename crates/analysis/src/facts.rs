@@ -169,6 +169,11 @@ impl<'a> CellFacts<'a> {
         self.counted(metric).map(|(_, value)| value)
     }
 
+    /// The number of sessions with a sample that counts.
+    pub(crate) fn sessions(&self, metric: &str) -> usize {
+        self.counted(metric).map(|(key, _)| key.session).collect::<BTreeSet<u32>>().len()
+    }
+
     /// The samples behind the figures that are shown: those that count, or else the estimate.
     pub(crate) fn shown(&self, metric: &str) -> Vec<(SampleKey, f64)> {
         let estimate = self.estimate.filter(|_| self.pass_of(metric) == Pass::Timing);
