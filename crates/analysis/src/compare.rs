@@ -285,7 +285,7 @@ impl<'a> Pair<'a> {
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
         let needed = sessions_needed(&self.run.plan);
         comparison.n = compared.logs.iter().map(Vec::len).sum();
-        // Commands have sessions of one round, for which a user has a word.
+        // Where each session is one round, as it is for commands, users call it a round.
         let noun = if comparison.n == shift.n { "round" } else { "session" };
         comparison.reason = interval.is_none().then(|| few(shift.n, noun, needed));
         comparison.sessions = shift.n;
@@ -430,8 +430,8 @@ pub(crate) fn sessions_needed(plan: &Plan) -> usize {
     if plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
 }
 
-// The waits for a CPU in the sessions that are compared, and the bounds between which a wall time
-// without them lies (partial identification: Manski 2003; Imbens and Manski 2004).
+// The waits for a CPU in the sessions that are compared, and the bounds of a wall time without
+// them (partial identification: Manski 2003; Imbens and Manski 2004).
 
 /// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
 /// The slices of Linux take 3 to 6 ms where several tasks want a CPU; on a quiet machine
