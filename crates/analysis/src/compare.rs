@@ -74,7 +74,7 @@ impl<'a> Pair<'a> {
     /// Whether a wait for a CPU may be in the wall times that are compared: it is known how long
     /// the waits were, or there is a sign of one.
     pub(crate) fn may_have_waited(&self) -> bool {
-        let Ok(compared) = self.compared(WALL, 1.0) else { return false };
+        let Ok(compared) = self.compared(WALL) else { return false };
         let counts = |session: u32| compared.has_session(session);
         self.knows_waits() || self.cells().iter().any(|cell| waited(cell, counts))
     }
@@ -133,7 +133,7 @@ impl<'a> Pair<'a> {
     /// Whether one of the two waits for something else than a CPU, so that their CPU time says
     /// nothing about their wall time.
     fn one_blocks(&self) -> bool {
-        let Ok(compared) = self.compared(WALL, self.alpha) else { return true };
+        let Ok(compared) = self.compared(WALL) else { return true };
         let counts = |session: u32| compared.has_session(session);
         self.cells().iter().any(|cell| blocks(cell, counts))
     }
@@ -189,16 +189,16 @@ impl<'a> Pair<'a> {
         [self.cell, self.reference]
     }
 
-    fn compared(&self, metric: &str, alpha: f64) -> Result<Compared<'a>, String> {
+    fn compared(&self, metric: &str) -> Result<Compared<'a>, String> {
         let shared = log_ratios(self.cells().map(|cell| (cell, metric)))?;
-        Ok(Compared::new(&self.run.plan, shared, alpha))
+        Ok(Compared::new(&self.run.plan, shared, self.alpha))
     }
 
     pub(crate) fn compare(&self, metric: &str) -> Comparison {
         if !self.run.in_rounds() {
             return self.one_after_the_other(metric);
         }
-        let found = self.compared(metric, self.alpha).and_then(|compared| {
+        let found = self.compared(metric).and_then(|compared| {
             let alpha = compared.alpha.unwrap_or(self.alpha);
             let shift = stats::by_session(&compared.logs, alpha)
                 .ok_or_else(|| self.no_shared_round(metric))?;
@@ -285,7 +285,7 @@ impl<'a> Pair<'a> {
         let mut comparison = at_its_level.without_ratio(verdict, String::new());
         let needed = sessions_needed(&self.run.plan);
         comparison.n = compared.logs.iter().map(Vec::len).sum();
-        // Commands have sessions of one round, for which a user has a word.
+        // Where each session is one round, as it is for commands, users call it a round.
         let noun = if comparison.n == shift.n { "round" } else { "session" };
         comparison.reason = interval.is_none().then(|| few(shift.n, noun, needed));
         comparison.sessions = shift.n;
@@ -430,8 +430,8 @@ pub(crate) fn sessions_needed(plan: &Plan) -> usize {
     if plan.design.is_fixed() { SESSIONS_NEEDED } else { LOOKS[0] }
 }
 
-// The waits for a CPU in the sessions that are compared, and the lower and upper bounds of the wall
-// time without them (partial identification: Manski 2003; Imbens and Manski 2004).
+// The waits for a CPU in the sessions that are compared, and the bounds of a wall time without
+// them (partial identification: Manski 2003; Imbens and Manski 2004).
 
 /// From this rate per second of CPU time on, a method that is preempted shares its CPU with others.
 /// The slices of Linux take 3 to 6 ms where several tasks want a CPU; on a quiet machine

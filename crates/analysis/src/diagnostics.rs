@@ -366,10 +366,8 @@ fn session_ns(facts: &RunFacts<'_>) -> Option<f64> {
         let timed = cell.stored.samples.iter().zip(walls);
         let timed = timed.filter(|(s, ns)| s.pass == Pass::Timing && ns.is_finite());
         let ns: f64 = timed.map(|(s, ns)| ns * s.ops as f64 + between_ns).sum();
-        let mut sessions: Vec<u32> = cell.counted(WALL).map(|(key, _)| key.session).collect();
-        sessions.sort_unstable();
-        sessions.dedup();
-        (!sessions.is_empty()).then(|| ns / sessions.len() as f64)
+        let sessions = cell.sessions(WALL);
+        (sessions > 0).then(|| ns / sessions as f64)
     };
     let stays = facts.cells.iter().filter(|cell| cell.stays());
     stays.filter_map(of_cell).reduce(|a, b| a + b)

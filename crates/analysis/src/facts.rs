@@ -46,7 +46,7 @@ pub(crate) struct CellFacts<'a> {
     /// What is stored of it: its method, its point, its status.
     pub stored: &'a Cell,
     pub answers: Answers<'a>,
-    /// Why its answer is wrong, beside those of the other cells of its run.
+    /// Why its answer is wrong, compared with those of the other cells of its run.
     pub wrong: Option<String>,
     pub left_running: Option<LeftRunning>,
     /// Why its figures are not compared with those of others.
@@ -123,6 +123,11 @@ impl<'a> CellFacts<'a> {
         self.stored.has_figures() && self.wrong.is_none() && self.has(WALL)
     }
 
+    /// Whether it is a contender whose figures may be compared with those of others.
+    pub(crate) fn is_comparable(&self) -> bool {
+        self.stored.role == Role::Contender && self.is_right() && self.unusable.is_none()
+    }
+
     /// Whether it has not left a run of sequential design. It may lack the newest session, which
     /// may have been interrupted.
     pub(crate) fn stays(&self) -> bool {
@@ -162,6 +167,11 @@ impl<'a> CellFacts<'a> {
     /// The values of the samples that count.
     pub(crate) fn values<'s>(&'s self, metric: &str) -> impl Iterator<Item = f64> + use<'s, 'a> {
         self.counted(metric).map(|(_, value)| value)
+    }
+
+    /// The number of sessions with a sample that counts.
+    pub(crate) fn sessions(&self, metric: &str) -> usize {
+        self.counted(metric).map(|(key, _)| key.session).collect::<BTreeSet<u32>>().len()
     }
 
     /// The samples behind the figures that are shown: those that count, or else the estimate.
@@ -334,8 +344,8 @@ pub(crate) fn place(plan: &Plan, session: u32) -> u32 {
     session % plan.sessions.max(1)
 }
 
-// How long a method waited for a CPU, as far as it is known, and of what methods that can be
-// subtracted.
+// How long a method waited for a CPU, as far as that is known, and for which methods the wait can
+// be subtracted.
 
 /// A method that neither runs nor waits for a CPU in more than this share of its wall time waits
 /// for something else.
@@ -382,8 +392,8 @@ impl Waits {
 }
 
 // Methods whose figures are not compared with those of others: commands that leave processes
-// running when they end, as what these do is in no figure, and methods with figures that cannot
-// be.
+// running when they end, because the work of these processes is in no figure, and methods with
+// impossible figures.
 
 /// A method has no verdict if this is so in a larger share of its runs.
 const SHARE: f64 = 0.1;
@@ -435,7 +445,7 @@ pub struct Impossible {
 impl Impossible {
     /// None if at most a tenth of the samples that count have such figures.
     fn new(cell: &CellFacts<'_>) -> Option<Impossible> {
-        // What has a wait of its main thread computes in no other.
+        // A method with a known wait of its main thread computes in no other thread.
         let (wait_ns, wall_ns) = (cell.column(RUN_QUEUE_WAIT), cell.column(WALL));
         let of_one_thread = |key: &&SampleKey| wait_ns(**key).is_some();
         // A wait that is seen from outside may have been before the interval.
@@ -478,7 +488,7 @@ pub struct LeftRunning {
     pub runs: usize,
     /// The number of all runs.
     pub of: usize,
-    /// Whether `--keep-running` kept them; otherwise the lab ended them.
+    /// Whether they were kept running, because the user asked for that, instead of being ended.
     pub kept: bool,
 }
 

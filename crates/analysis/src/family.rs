@@ -75,10 +75,8 @@ pub(crate) fn choose(facts: &RunFacts<'_>) -> Vec<Measure> {
 
 fn family(facts: &RunFacts<'_>, point: &Point) -> Family {
     let at_point = facts.cells.iter().filter(|cell| cell.stored.point.is_part_of(point));
-    let is_comparable = |cell: &&CellFacts<'_>| {
-        cell.stored.role == Role::Contender && cell.is_right() && cell.unusable.is_none()
-    };
-    let compared: Vec<&CellFacts<'_>> = at_point.clone().filter(is_comparable).collect();
+    let compared = at_point.clone().filter(|cell| cell.is_comparable());
+    let compared: Vec<&CellFacts<'_>> = compared.collect();
     // A method that died, or has left, shares few rounds with the others.
     let measured = || compared.iter().filter(|cell| cell.stored.status == Status::Measured);
     let is_fixed = facts.run.plan.design.is_fixed();

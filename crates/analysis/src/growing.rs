@@ -45,7 +45,10 @@ impl StoppingDecision {
 /// Whether a cell that took part in the newest session has as many sessions as a look needs, so
 /// that verdicts may have changed.
 pub fn is_look(run: &Run) -> bool {
-    let sessions = |cell: &Cell| sessions(cell.counted(WALL).map(|(sample, _)| sample.session));
+    let sessions = |cell: &Cell| {
+        let sessions = cell.counted(WALL).map(|(sample, _)| sample.session);
+        sessions.collect::<BTreeSet<u32>>().len()
+    };
     let mut cells = run.cells.iter().zip(sessions_since(run));
     cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
 }
@@ -59,7 +62,7 @@ pub fn stopping_decision(run: &Run) -> StoppingDecision {
         let mut own = tables_of_points.filter(|(f, _)| f.cells.contains(&cell.index)).peekable();
         cell.stored.status == Status::Measured
             && own.peek().is_some()
-            && (cell.stored.role == Role::Yardstick && sessions_of(cell, WALL) >= LOOKS[0]
+            && (cell.stored.role == Role::Yardstick && cell.sessions(WALL) >= LOOKS[0]
                 || own.all(|(family, best)| leaves(&tables, family, best, cell.index)))
     };
     let leaves = facts.cells.iter().map(of_cell).collect();
@@ -79,7 +82,7 @@ fn leaves(tables: &Tables, family: &Family, best: &Best, cell: usize) -> bool {
 fn is_decided(facts: &RunFacts<'_>, tables: &Tables, family: &Family, best: &Best) -> bool {
     let takes_samples = |cell: usize| facts.cells[cell].stored.status == Status::Measured;
     if let [cell] = family.compared[..] {
-        return !takes_samples(cell) || sessions_of(&facts.cells[cell], WALL) >= ALONE;
+        return !takes_samples(cell) || facts.cells[cell].sessions(WALL) >= ALONE;
     }
     // A method that died takes no more samples.
     let goes_on =
@@ -94,15 +97,6 @@ fn is_open(verdict: Verdict) -> bool {
 
 fn verdict(tables: &Tables, family: &Family, cell: usize) -> Option<Verdict> {
     decision(&tables.comparisons, family, cell).map(|comparison| comparison.verdict)
-}
-
-/// The number of sessions in which the cell has a sample that counts.
-fn sessions_of(cell: &CellFacts<'_>, metric: &str) -> usize {
-    sessions(cell.counted(metric).map(|(key, _)| key.session))
-}
-
-fn sessions(of_samples: impl Iterator<Item = u32>) -> usize {
-    of_samples.collect::<BTreeSet<u32>>().len()
 }
 
 // The figures of a run while it is measured: the medians until now, and the verdicts of the last
@@ -156,7 +150,7 @@ fn median(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
         metric: metric.to_owned(),
         unit: unit(metric),
         n: cell.counted(metric).count(),
-        sessions: sessions_of(cell, metric),
+        sessions: cell.sessions(metric),
         ops: cell.counted(metric).map(|(key, _)| key.ops).max().unwrap_or(1),
         percentiles: vec![Percentile { p: 50.0, value, low: None, high: None }],
         constant: false,

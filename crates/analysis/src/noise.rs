@@ -155,8 +155,9 @@ const ROUNDS_MIN: usize = 10;
 /// In a run of more methods and points nothing is looked for.
 const CELLS_MAX: usize = 30;
 
-/// Drawing stops once this many random orders give at least the statistic that was found, which is
-/// then no rare one. If all draws together have fewer, its probability is below the level.
+/// Drawing stops once this many random orders give at least the statistic that was found, because
+/// chance then explains it. The number of draws is such that with fewer of these orders the
+/// probability is below the level.
 const AS_LARGE: usize = 10;
 
 /// A pair whose statistic is fewer standard deviations above its mean is not looked at closely.

@@ -8,7 +8,7 @@ mod judge;
 
 use std::collections::HashMap;
 
-use model::metric::{Better, CPU, METRICS, Metric, WALL, WALL_LESS_WAIT};
+use model::metric::{Better, METRICS, Metric, WALL};
 use model::param::Point;
 use model::run::{Role, Run};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub use self::gate::gate;
 use self::judge::{ChangeJudge, PointMatch, overall};
 pub use self::judge::{Effect, Mean, OverallChange};
 use super::analysis::{ALPHA, Percentile};
-use super::facts::{CellFacts, RunFacts};
+use super::facts::{CellFacts, RunFacts, VERDICT_METRICS};
 use super::family::{all_have_it, by_group, measure};
 use super::values::{self, Sessions};
 use crate::stats::Pooled;
@@ -122,7 +122,7 @@ fn lines_of(
         .filter_map(|metric| {
             let [a, b] = found.sides.each_ref().map(|side| half(side, metric));
             let judge = ChangeJudge { alpha, sign: sign(metric) };
-            let relative = reference.filter(|_| [WALL, WALL_LESS_WAIT, CPU].contains(&metric));
+            let relative = reference.filter(|_| VERDICT_METRICS.contains(&metric));
             Some(MetricChange {
                 method: found.method.to_owned(),
                 role: found.role,

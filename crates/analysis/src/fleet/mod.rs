@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::facts::Facts;
 use model::param::Point;
 use model::random::SplitMix64;
-use model::run::{Role, Run, Status};
+use model::run::{Run, Status};
 use serde::Serialize;
 use serde_json::Value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -142,12 +142,8 @@ fn comparable_cells<'a>(facts: &'a RunFacts<'a>, moved: &[&str]) -> Vec<Comparab
     if !facts.run.in_rounds() {
         return Vec::new();
     }
-    let fit = |cell: &&CellFacts<'_>| {
-        cell.stored.role == Role::Contender
-            && cell.stored.status == Status::Measured
-            && cell.is_right()
-            && cell.unusable.is_none()
-    };
+    let fit =
+        |cell: &&CellFacts<'_>| cell.stored.status == Status::Measured && cell.is_comparable();
     let point = |cell: &CellFacts<'_>| cell.stored.point.only(|name| !moved.contains(&name));
     let cells = facts.cells.iter().filter(fit);
     cells.map(|cell| (cell, point(cell))).collect()

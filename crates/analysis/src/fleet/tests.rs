@@ -1,5 +1,5 @@
 use model::random::SplitMix64;
-use model::run::Cell;
+use model::run::{Cell, Role};
 
 use super::*;
 use crate::tests::{answering, cell, close, noisy, point, run, times};

@@ -112,7 +112,7 @@ impl Counters {
     pub fn complete(&self, totals: &Totals) -> Reading {
         let mut status = Reading::default();
         self.read_status(&mut [0u8; BUFFER_LEN], &mut status);
-        let mut reading = Reading::without_values(true).with([
+        let mut reading = Reading::new(true).with([
             (Counter::CpuNs, totals.cpu_ns),
             (Counter::MainThreadCpuNs, totals.main_thread_cpu_ns),
             (Counter::MinorFaultsOfChildren, totals.minor_faults_of_children),

@@ -85,9 +85,8 @@ impl IndexMut<Counter> for Reading {
 }
 
 impl Reading {
-    /// A reading without values.
-    #[must_use]
-    pub(crate) fn without_values(at_rest: bool) -> Self {
+    /// A reading without a value, of a process whose main thread was on no CPU, or on one.
+    pub(crate) fn new(at_rest: bool) -> Self {
         Self { at_rest, ..Self::default() }
     }
 

@@ -168,7 +168,7 @@ impl CommandRunner {
         let copies = u64::from(self.expanded.copies);
         if copies > 1 {
             // What only the kernel knows of each process is not that of all.
-            used = Reading::without_values(used.at_rest);
+            used = Reading::new(used.at_rest);
             metrics.push((COPIES_PER_S.to_owned(), copies as f64 * 1e9 / wall_ns.max(1) as f64));
         }
         let bytes = self.bytes * copies;

@@ -50,7 +50,7 @@ impl Launch for Launcher {
         method: &Method,
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError> {
-        let Peeled { executable, limits, hooks, .. } = self.peel(experiment, method)?;
+        let ResolvedMethod { executable, limits, hooks, .. } = self.resolve(experiment, method)?;
         let runner: Box<dyn Runner> = match executable {
             Executable::Command(command) => {
                 Box::new(command::CommandRunner::new(command.clone(), limits, self.fresh))
@@ -63,7 +63,7 @@ impl Launch for Launcher {
                 Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
             }
         };
-        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
+        Ok(with_hooks(hooks, runner, |hooked| Box::new(hooked)))
     }
 
     fn start_counting(
@@ -73,7 +73,8 @@ impl Launch for Launcher {
         sources: &Sources,
         has_digest: bool,
     ) -> Result<Box<dyn CountingRunner>, RunError> {
-        let Peeled { executable, program, limits, hooks } = self.peel(experiment, method)?;
+        let ResolvedMethod { executable, program, limits, hooks } =
+            self.resolve(experiment, method)?;
         let mut variables = vec![(COUNTING_VARIABLE, sources.to_variable())];
         variables.extend(digest_variable(has_digest));
         let started = |argv: &[String]| WorkerClient::spawn(argv, &variables, limits.clone());
@@ -94,7 +95,7 @@ impl Launch for Launcher {
                 Box::new(counting::ExternalWorker::new(worker, sources, peak_of, allocations)?)
             }
         };
-        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
+        Ok(with_hooks(hooks, runner, |hooked| Box::new(hooked)))
     }
 
     fn start_traced(
@@ -102,7 +103,7 @@ impl Launch for Launcher {
         experiment: &str,
         method: &Method,
     ) -> Result<Box<dyn TracedRunner>, RunError> {
-        let Peeled { executable, limits, hooks, .. } = self.peel(experiment, method)?;
+        let ResolvedMethod { executable, limits, hooks, .. } = self.resolve(experiment, method)?;
         let runner: Box<dyn TracedRunner> = match executable {
             Executable::Command(command) => {
                 Box::new(command::CommandRunner::new(command.clone(), limits, false))
@@ -112,17 +113,17 @@ impl Launch for Launcher {
                 Box::new(worker_client::TracedWorker { worker })
             }
         };
-        Ok(within(hooks, runner, |hooked| Box::new(hooked)))
+        Ok(with_hooks(hooks, runner, |hooked| Box::new(hooked)))
     }
 }
 
-/// A method without its hooks, and without the side of a check that it is of.
-struct Peeled<'a> {
+/// What a method starts, without its hooks and the side of a check that it belongs to.
+struct ResolvedMethod<'a> {
     executable: Executable<'a>,
     /// The program of built-in methods.
     program: &'a Path,
     limits: Limits,
-    /// What was around it, the outer hooks first.
+    /// The hooks that run before and after it, the outer ones first.
     hooks: Vec<HooksAround<'a>>,
 }
 
@@ -137,8 +138,8 @@ struct HooksAround<'a> {
     limits: Limits,
 }
 
-/// The started method with the hooks around it.
-fn within<R: ?Sized>(
+/// The started method with its hooks.
+fn with_hooks<R: ?Sized>(
     hooks: Vec<HooksAround<'_>>,
     started: Box<R>,
     boxed: fn(WithHooks<R>) -> Box<R>,
@@ -155,8 +156,12 @@ fn digest_variable(has_digest: bool) -> Option<(&'static str, String)> {
 }
 
 impl Launcher {
-    /// What is started of a method, and what is around it.
-    fn peel<'a>(&'a self, experiment: &str, method: &'a Method) -> Result<Peeled<'a>, RunError> {
+    /// What a method starts, with the settings of the side of a check that it belongs to.
+    fn resolve<'a>(
+        &'a self,
+        experiment: &str,
+        method: &'a Method,
+    ) -> Result<ResolvedMethod<'a>, RunError> {
         let (mut program, mut dir) = (self.program.as_path(), self.dir.as_deref());
         let (mut name, mut execution) = (method.name.as_str(), &method.execution);
         let limits = |dir: Option<&Path>| Limits {
@@ -188,7 +193,7 @@ impl Launcher {
                 Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
             }
         };
-        Ok(Peeled { executable, program, limits: limits(dir), hooks: around })
+        Ok(ResolvedMethod { executable, program, limits: limits(dir), hooks: around })
     }
 }
 

@@ -263,20 +263,15 @@ impl Schedule {
         self.session_ns(1).saturating_add(self.roster.slow_ns())
     }
 
-    /// After the first samples of each cell, the same as [`Schedule::too_short`] where the rest of
+    /// After the first samples of each cell, the limit of [`Schedule::too_short`] where the rest of
     /// the time will not suffice; once.
-    pub(crate) fn will_be_too_short(
-        &mut self,
-        had: u32,
-        now_ns: u64,
-    ) -> Option<(u32, Option<u64>)> {
+    pub(crate) fn will_be_too_short(&mut self, had: u32, now_ns: u64) -> Option<u64> {
         let budget = &self.budget;
         let lacks_time = budget.at_most_left_ns(now_ns) < self.verdict_ns(had);
         let is_new = !budget.announced_short && (lacks_time || budget.is_too_long());
-        let short =
-            self.too_short(had, now_ns).filter(|(_, limit_ns)| is_new && limit_ns.is_some());
-        self.budget.announced_short |= short.is_some();
-        short
+        let (_, limit_ns) = self.too_short(had, now_ns).filter(|_| is_new)?;
+        self.budget.announced_short |= limit_ns.is_some();
+        limit_ns
     }
 
     /// Where the time ended the run before a verdict, after only this number of sessions: the
@@ -313,8 +308,7 @@ pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut S
 /// limit would suffice.
 pub(crate) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
     let had = sessions_of_two(context.run);
-    let Some((_, limit_ns)) = schedule.will_be_too_short(had, clock::now_ns()) else { return };
-    let limit_ns = limit_ns.unwrap_or_default();
+    let Some(limit_ns) = schedule.will_be_too_short(had, clock::now_ns()) else { return };
     let short = RunProgress::Short { limit_ns, given_ns: given_ns(context.run) };
     context.record.progress(context.run, &short);
 }

@@ -19,7 +19,7 @@ pub(crate) struct Roster {
     /// session.
     pub(super) samples_ns: Vec<u64>,
     pub(super) slow: Vec<bool>,
-    /// Once known, whether later sessions skip its warm-up.
+    /// Whether later sessions skip its warm-up.
     skips_warm_up: Vec<bool>,
     /// Whether every sample is a process of its own: the cell is then started and warmed up only
     /// once.
@@ -33,13 +33,14 @@ impl Roster {
             ops: vec![None; n],
             digests: vec![false; n],
             left: vec![false; n],
+            skips_warm_up: vec![false; n],
             process_per_sample,
             ..Roster::default()
         }
     }
 
     pub(crate) fn is_process_per_sample(&self, cell: usize) -> bool {
-        self.process_per_sample.get(cell).is_some_and(|is_one| *is_one)
+        is_set(&self.process_per_sample, cell)
     }
 
     pub(crate) fn all_process_per_sample(&self) -> bool {
@@ -47,7 +48,7 @@ impl Roster {
     }
 
     pub(super) fn is_slow(&self, cell: usize) -> bool {
-        self.slow.get(cell).is_some_and(|slow| *slow)
+        is_set(&self.slow, cell)
     }
 
     /// By cell, whether it has left.
@@ -56,7 +57,7 @@ impl Roster {
     }
 
     pub(crate) fn has_left(&self, cell: usize) -> bool {
-        self.left.get(cell).is_some_and(|left| *left)
+        is_set(&self.left, cell)
     }
 
     /// Records how long the samples of each cell take, and which cells belong to the reference.
@@ -67,22 +68,17 @@ impl Roster {
 
     /// These cells take part in no later session. A cell that has left does not return.
     pub(crate) fn leave(&mut self, leaves: &[bool]) {
-        for (left, leaves) in self.left.iter_mut().zip(leaves) {
-            *left |= leaves;
-        }
+        set(&mut self.left, leaves);
     }
 
     /// Later sessions skip the warm-ups of these cells, so that more sessions fit into the time.
     pub(crate) fn skip_warm_ups(&mut self, skips_warm_up: &[bool]) {
-        self.skips_warm_up.resize(skips_warm_up.len(), false);
-        for (skips, now) in self.skips_warm_up.iter_mut().zip(skips_warm_up) {
-            *skips |= now;
-        }
+        set(&mut self.skips_warm_up, skips_warm_up);
     }
 
     /// Whether sessions after the first warm the cell up.
     pub(super) fn is_warmed_up_again(&self, cell: usize) -> bool {
-        !self.is_process_per_sample(cell) && self.skips_warm_up.get(cell) != Some(&true)
+        !self.is_process_per_sample(cell) && !is_set(&self.skips_warm_up, cell)
     }
 
     /// The total sample time of the slow cells that have not left.
@@ -107,6 +103,18 @@ impl Roster {
             0 => 1.0,
             _ => warmed_ns as f64 / all_ns as f64,
         }
+    }
+}
+
+/// Whether the flag of the cell is set; one that is not known yet is not.
+fn is_set(flags: &[bool], cell: usize) -> bool {
+    flags.get(cell).is_some_and(|is_set| *is_set)
+}
+
+/// Sets the flags of these cells, and keeps those of the others.
+fn set(flags: &mut [bool], cells: &[bool]) {
+    for (flag, is_set) in flags.iter_mut().zip(cells) {
+        *flag |= is_set;
     }
 }
 

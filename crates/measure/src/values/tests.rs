@@ -4,13 +4,13 @@ use crate::launch::CommandWaits;
 use crate::protocol::Done;
 
 fn at_rest<const N: usize>(values: [(Counter, u64); N]) -> Reading {
-    Reading::without_values(true).with(values)
+    Reading::new(true).with(values)
 }
 
 /// The value in a sample of two operations whose process was at rest after it, or still on a CPU.
 fn value(name: &str, at_rest: bool) -> Option<f64> {
     let done = Done { n: 1, wall_ns: 1000, ops: 2, bytes: 10, ..Done::default() };
-    let used = Reading::without_values(at_rest).with([
+    let used = Reading::new(at_rest).with([
         (Counter::CpuNs, 600),
         (Counter::RunQueueWaitNs, 30),
         (Counter::MinorFaults, 4),
