@@ -44,7 +44,7 @@ fn version(words: &[OsString]) {
     }
 }
 
-/// Shows what could have been typed, and ends the process.
+/// Shows examples of what to type, and ends the process.
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn show_examples() -> ! {
     let _ = writeln!(
@@ -481,6 +481,9 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
 
 /// Advice on a word that is no subcommand: it may be a command, or an experiment in a file.
 fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
     let ContextValue::String(wrong) = error.get(ContextKind::InvalidSubcommand)? else {
         return None;
     };
@@ -489,7 +492,6 @@ fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Str
     let task = before.iter().find_map(|word| command.find_subcommand(word));
     let has_near = error.get(ContextKind::SuggestedSubcommand).is_some();
     match task.map(Command::get_name) {
-        _ if error.kind() != ErrorKind::InvalidSubcommand => None,
         None if is_toml(wrong) => {
             Some(format!("to measure an experiment in a file: bytelab run {wrong}"))
         }
