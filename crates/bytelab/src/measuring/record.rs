@@ -100,7 +100,7 @@ pub(super) fn record(
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let text = at_most(&job, &run.plan, run.cells.len());
     let _ = console::message(&format!("bytelab: {text}"));
-    let before = run.environment.facts.get(TOOK).and_then(Value::as_u64);
+    let before = store::took_ns(&run.environment);
     let mut recorder = Recorder {
         store,
         display,
