@@ -110,6 +110,11 @@ impl World {
         Ran::new(self.command(args).output().unwrap())
     }
 
+    /// `run`, with the temporary home as the current directory.
+    pub(crate) fn run_in_home(&self, args: &[&str]) -> Ran {
+        Ran::new(self.command(args).current_dir(self.dir.path()).output().unwrap())
+    }
+
     /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
     #[track_caller]
     pub(crate) fn refused(&self, args: &[&str], expected: &str) -> Ran {
