@@ -233,7 +233,7 @@ fn no_value(method: &str, metric: &str, runs: usize) -> String {
     )
 }
 
-/// Each line takes the time of an analysis, and more than these are not looked for in a list.
+/// The runs that are listed if no limit is given: for each line a run is loaded and analysed.
 const LINES: usize = 20;
 
 impl HistoryArgs {
