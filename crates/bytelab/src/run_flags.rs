@@ -270,8 +270,8 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment
     Ok((subcommand, declared))
 }
 
-/// The experiment file in the folder of this path whose name was probably meant. All such files have
-/// the same ending, so that only the names before it are compared.
+/// The experiment file in the folder of this path whose name was probably meant. The names are
+/// compared without the ending, which all such files have.
 fn near_file(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;

@@ -64,8 +64,8 @@ impl FromArgMatches for RunArgs {
 }
 
 impl RunArgs {
-    /// Replaces these arguments by those of an experiment or a study. It is an error if they name a
-    /// run.
+    /// Replaces these arguments by those of an experiment or a study, which do not go together with
+    /// `--resume`.
     pub(crate) fn replace(&mut self, by: RunArgs) -> Result<()> {
         let names_run = matches!(self, RunArgs::Resume(ResumeArgs { resume: Some(_), .. }));
         ensure!(!names_run, NOTHING_NAMED);
