@@ -44,7 +44,7 @@ fn version(words: &[OsString]) {
     }
 }
 
-/// Shows what could have been typed, and ends the process.
+/// Shows examples of what to type, and ends the process.
 #[expect(clippy::exit, reason = "as clap itself does")]
 fn show_examples() -> ! {
     let _ = writeln!(
@@ -245,7 +245,9 @@ fn parse_study(
 /// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment)> {
     let path = &to_path(file);
-    if let Some(near) = near_file(path).filter(|_| !path.exists()) {
+    if !path.exists()
+        && let Some(near) = near_file(path)
+    {
         bail!("{} does not exist; did you mean {}?", path.display(), near.display());
     }
     let is_check = task == "check";
@@ -268,19 +270,16 @@ fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment
     Ok((subcommand, declared))
 }
 
-/// The experiment file in the folder of this path whose name was probably meant.
+/// The experiment file in the folder of this path whose name was probably meant. The names are
+/// compared without the ending, which all such files have.
 fn near_file(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let names: Vec<String> = names.filter(|name| is_toml(name)).collect();
-    let near = closest(path.file_stem()?.to_str()?, names.iter().filter_map(|name| stem(name)))?;
-    Some(path.with_file_name(names.iter().find(|name| stem(name) == Some(near))?))
-}
-
-/// The name without its ending, which all experiments have.
-fn stem(name: &str) -> Option<&str> {
-    Path::new(name).file_stem()?.to_str()
+    let stems: Vec<String> =
+        names.filter_map(|name| name.strip_suffix(".toml").map(str::to_owned)).collect();
+    let near = closest(path.file_stem()?.to_str()?, stems.iter().map(String::as_str))?;
+    Some(path.with_file_name(format!("{near}.toml")))
 }
 
 fn is_toml(name: &str) -> bool {
@@ -482,6 +481,9 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
 
 /// Advice on a word that is no subcommand: it may be a command, or an experiment in a file.
 fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
     let ContextValue::String(wrong) = error.get(ContextKind::InvalidSubcommand)? else {
         return None;
     };
@@ -490,7 +492,6 @@ fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Str
     let task = before.iter().find_map(|word| command.find_subcommand(word));
     let has_near = error.get(ContextKind::SuggestedSubcommand).is_some();
     match task.map(Command::get_name) {
-        _ if error.kind() != ErrorKind::InvalidSubcommand => None,
         None if is_toml(wrong) => {
             Some(format!("to measure an experiment in a file: bytelab run {wrong}"))
         }

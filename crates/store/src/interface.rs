@@ -77,6 +77,11 @@ pub struct StoredPlan {
 /// The fact of a run's environment that says for how long it was measured.
 pub const TOOK: &str = "measured_for_ns";
 
+/// How long the run of this environment was measured. Runs of other programs have no such fact.
+pub fn took_ns(environment: &Environment) -> Option<u64> {
+    environment.facts.get(TOOK).and_then(serde_json::Value::as_u64)
+}
+
 /// How long a process waits for other writers, unless a limit is set.
 pub const LOCK_LIMIT: Duration = Duration::from_secs(30);
 

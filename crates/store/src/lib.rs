@@ -18,7 +18,7 @@ use model::run::{Listed, Run};
 
 pub use self::interface::{
     Baseline, LOCK_LIMIT, Locked, NoRun, OmittedRuns, Store, StoredPlan, TOOK, Unreadable,
-    is_imported, mark_imported, uuid_of,
+    is_imported, mark_imported, took_ns, uuid_of,
 };
 pub use self::sqlite::Sqlite;
 

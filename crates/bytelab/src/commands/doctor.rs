@@ -65,7 +65,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode> {
         serde_json::to_writer_pretty(&mut out, &diagnosis)?;
         writeln!(out)?;
     } else {
-        // What is searched in a pipe has a finding on a line.
+        // In a pipe each finding is on one line, so that `grep` finds all of it.
         let width = if io::stdout().is_terminal() { layout().width } else { usize::MAX };
         out.write_all(text(&diagnosis, width).as_bytes())?;
     }

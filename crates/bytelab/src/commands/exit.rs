@@ -109,8 +109,7 @@ pub(crate) fn of_error(error: &Error) -> ExitCode {
 
 fn print(error: &Error, status: u8) -> ExitCode {
     // Texts of the user, of files and of programs are in it.
-    let text = format!("{error:#}");
-    let text = format!("bytelab: {text}");
+    let text = format!("bytelab: {error:#}");
     for line in text.lines() {
         let _ = console::message(&report::escape_controls(line));
     }

@@ -14,8 +14,7 @@ use model::param::Param;
 use model::run::{Listed, Run};
 use report::alert::{self, Alert};
 use report::history::{HistoryEntry, HistoryLine, flags};
-use serde_json::Value;
-use store::{Store, StoredPlan, TOOK, has_label, is_machine};
+use store::{Store, StoredPlan, has_label, is_machine};
 
 use super::comparing::metric_named;
 use super::{Context, exit, layout, note, readable};
@@ -165,9 +164,8 @@ pub(super) fn lines(
             unreadable += 1;
             return HistoryLine::unreadable(listed);
         };
-        let took_ns = run.environment.facts.get(TOOK).and_then(Value::as_u64);
         let params = params.get(run.experiment.as_str()).map_or(&[][..], Vec::as_slice);
-        HistoryLine::new(listed, took_ns, &run, &analyze(&run), params)
+        HistoryLine::new(listed, store::took_ns(&run.environment), &run, &analyze(&run), params)
     };
     let lines = listed.into_iter().map(line).collect();
     (lines, unreadable)
@@ -235,7 +233,7 @@ fn no_value(method: &str, metric: &str, runs: usize) -> String {
     )
 }
 
-/// Each line takes the time of an analysis, and more than these are not looked for in a list.
+/// The runs that are listed if no limit is given: for each line a run is loaded and analysed.
 const LINES: usize = 20;
 
 impl HistoryArgs {

@@ -79,7 +79,7 @@ pub(crate) fn own_metrics(run: &Run) -> Vec<String> {
 
 /// Prints a run that was measured just now.
 pub(crate) fn print_measured(run: &Run, output: &OutputArgs, table: TableArgs) -> Result<Analysis> {
-    // The first run in a store, after which a reader knows.
+    // Who has read the first run in a store knows how to read its table.
     let explain = output.explain || run.id == "1";
     print(run, &OutputArgs { explain, ..output.clone() }, table)
 }

@@ -22,8 +22,8 @@ use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
 
-/// The three forms of `run`. Clap parses `Resume`; `run_flags` replaces it if an experiment or a
-/// study is named.
+/// The arguments of `bytelab run`. Clap parses those of `Resume`; `run_flags` puts one of the other
+/// variants in its place if an experiment or a study is named.
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 pub(crate) enum RunArgs {
     Resume(ResumeArgs),
@@ -64,7 +64,8 @@ impl FromArgMatches for RunArgs {
 }
 
 impl RunArgs {
-    /// The request of an experiment or a study in place of this one, which must not name a run.
+    /// Replaces these arguments by those of an experiment or a study, which do not go together with
+    /// `--resume`.
     pub(crate) fn replace(&mut self, by: RunArgs) -> Result<()> {
         let names_run = matches!(self, RunArgs::Resume(ResumeArgs { resume: Some(_), .. }));
         ensure!(!names_run, NOTHING_NAMED);
@@ -73,7 +74,7 @@ impl RunArgs {
     }
 }
 
-/// What a request needs: one of these, and not both.
+/// The error if neither of these is named, or both.
 const NOTHING_NAMED: &str = "name an experiment, or --resume ID";
 
 /// What is shown on standard error while the run is measured.

@@ -58,8 +58,9 @@ fn chosen<'a>(experiments: &'a Catalogue, request: &RunRequest) -> Result<(Measu
         let methods = experiment.methods.iter().filter(|method| competes(method));
         if let Some(left_out) = workers::left_out(methods) {
             let name = experiment.name;
-            let text = format!("{left_out}; `bytelab list {name}` says what to install");
-            console::message(&format!("bytelab: {text}"))?;
+            console::message(&format!(
+                "bytelab: {left_out}; `bytelab list {name}` says what to install"
+            ))?;
         }
     }
     let mut notes = leave_out(experiment, &mut methods, &points, request)?;

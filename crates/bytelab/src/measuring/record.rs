@@ -100,7 +100,7 @@ pub(super) fn record(
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let text = at_most(&job, &run.plan, run.cells.len());
     let _ = console::message(&format!("bytelab: {text}"));
-    let before = run.environment.facts.get(TOOK).and_then(Value::as_u64);
+    let before = store::took_ns(&run.environment);
     let mut recorder = Recorder {
         store,
         display,
@@ -161,7 +161,7 @@ fn take_over(run: &mut Run, store: Option<&mut LocalStore>) -> Result<()> {
 /// Describes what is measured and the time limit. The duration of a round is known only after the
 /// first rounds.
 pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan, cells: usize) -> String {
-    // What `numbers` has many of are the rows of its table.
+    // Of `numbers`, the rows of its table are counted.
     let (n, noun) = match job.experiment.name {
         numbers::EXPERIMENT => (cells, "row"),
         _ => (job.methods.len(), "method"),

@@ -1,6 +1,6 @@
 //! Wrong input gives one clear line or a failed cell; no panic, no hang, no lost sample.
 
-use crate::program::{Ran, World, cell, files_below};
+use crate::program::{World, cell, files_below};
 
 fn refused(args: &[&str], expected: &str) {
     World::new().refused(args, expected);
@@ -81,8 +81,7 @@ fn a_file_that_is_nearly_another_is_named() {
         ("./lines", "./lines does not exist; did you mean ./lines.toml?"),
         ("zzz", "tip: `bytelab list` shows the experiments; the name of a file ends with .toml"),
     ] {
-        let mut command = world.command(&["run", typed]);
-        let ran = Ran::new(command.current_dir(world.dir.path()).output().unwrap());
+        let ran = world.run_in_home(&["run", typed]);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{typed}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{typed}: {}", ran.stderr);
     }

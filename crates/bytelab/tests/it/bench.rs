@@ -8,9 +8,7 @@ use crate::program::{Ran, World, cell};
 impl World {
     /// Runs `bytelab bench` in the temporary home.
     pub(crate) fn bench(&self, args: &[&str]) -> Ran {
-        let args = [&["bench"], args].concat();
-        let mut command = self.command(&args);
-        Ran::new(command.current_dir(self.dir.path()).output().unwrap())
+        self.run_in_home(&[&["bench"], args].concat())
     }
 
     pub(crate) fn bench_json(&self, args: &[&str]) -> Value {

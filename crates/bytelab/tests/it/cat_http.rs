@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use crate::cat::{ProgramOutput, ended};
-use crate::program::{World, request_head};
+use crate::program::{World, http_server, request_head};
 
 /// The connection of each request, and its head.
 type Requests = Arc<Mutex<Vec<(usize, String)>>>;
@@ -131,18 +131,7 @@ fn an_option_of_urls_that_files_do_not_have_is_refused() {
 
 /// Answers everything with these bytes, and ends the connection.
 fn answering(bytes: &'static [u8]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/x", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            if request_head(&mut socket).is_some() {
-                // The program may have ended.
-                let _ = socket.write_all(bytes);
-            }
-        }
-    });
-    url
+    http_server(move |_| bytes.to_vec()) + "/x"
 }
 
 #[test]

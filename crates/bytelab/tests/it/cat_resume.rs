@@ -1,12 +1,10 @@
 //! What `bytelab cat --resume` keeps when it is killed, and when the last step of a download fails.
 
-use std::io::Write;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use crate::cat_download::{left, resumed, resuming, server};
-use crate::program::{World, request_head};
+use crate::program::{World, http_server};
 
 /// Waits for an operation of the program on files, which must happen before it ends.
 fn wait(child: &mut Child, is_done: impl Fn() -> bool) {
@@ -132,17 +130,8 @@ struct VersionedFile {
 fn versioned(version: &'static str) -> (Arc<Mutex<VersionedFile>>, String) {
     let state = Arc::new(Mutex::new(VersionedFile { version, cuts: 1, heads: Vec::new() }));
     let shared = state.clone();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/x", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            let Some(head) = request_head(&mut socket) else { continue };
-            // The program may have ended.
-            let _ = socket.write_all(&shared.lock().unwrap().answer(head));
-        }
-    });
-    (state, url)
+    let url = http_server(move |head| shared.lock().unwrap().answer(head));
+    (state, url + "/x")
 }
 
 impl VersionedFile {

@@ -1,6 +1,7 @@
 //! Starts the program in its own environment: home, store, data, and workers as shell scripts.
 
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -108,6 +109,11 @@ impl World {
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::new(self.command(args).output().unwrap())
+    }
+
+    /// `run`, with the temporary home as the current directory.
+    pub(crate) fn run_in_home(&self, args: &[&str]) -> Ran {
+        Ran::new(self.command(args).current_dir(self.dir.path()).output().unwrap())
     }
 
     /// Wrong use: exit status 2, nothing on standard output, and this on standard error.
@@ -241,6 +247,21 @@ pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Starts an HTTP server that answers one request of each connection, by its head; returns its URL.
+pub(crate) fn http_server(mut answer: impl FnMut(String) -> Vec<u8> + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let Some(head) = request_head(&mut socket) else { continue };
+            // The program may have ended.
+            let _ = socket.write_all(&answer(head));
+        }
+    });
+    url
 }
 
 /// The head of the next HTTP request on a connection, if it is not closed before the head's end.

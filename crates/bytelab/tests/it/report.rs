@@ -1,7 +1,7 @@
 //! `bytelab report` and `show --plot`: complete files, and clear messages if there can be none.
 
 use crate::export::stored;
-use crate::program::{Ran, World};
+use crate::program::World;
 
 #[test]
 fn a_report_is_one_file_and_replaces_the_one_before() {
@@ -26,8 +26,7 @@ fn without_a_name_a_report_is_a_new_file_whose_name_is_printed() {
     let id = stored(&world, &[]);
     let page = world.run(&["report", &id, "-o", "-"]).stdout;
     let run = |args: &[&str]| {
-        let mut command = world.command(&[&["report"], args].concat());
-        let ran = Ran::new(command.current_dir(world.dir.path()).output().unwrap());
+        let ran = world.run_in_home(&[&["report"], args].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
         ran.stdout
     };

@@ -151,10 +151,8 @@ fn latest_stands_wherever_an_id_may_stand() {
         &["baseline", "set", "other", "latest"],
         &["check", "--baseline", "latest", "--allow", "wall=5%", "--dry-run"],
     ] {
-        let mut command = world.command(args);
-        let ran = command.current_dir(world.dir.path()).output().unwrap();
-        let stderr = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(0), "{args:?}: {stderr}");
+        let ran = world.run_in_home(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
     }
     assert!(world.run(&["show", "3"]).stdout.contains("newest"));
     let resumed = world.run(&["run", "--resume", "latest"]);
@@ -184,10 +182,8 @@ fn a_label_stands_wherever_an_id_may_stand() {
         &["check", "--baseline", "before-zstd", "--allow", "wall=5%", "--dry-run"],
         &["label", "before-zstd", "old"],
     ] {
-        let mut command = world.command(args);
-        let ran = command.current_dir(world.dir.path()).output().unwrap();
-        let stderr = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(0), "{args:?}: {stderr}");
+        let ran = world.run_in_home(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
     }
     assert_eq!(world.run(&["show", "old"]).stdout, world.run(&["show", "1"]).stdout);
     // A command that deletes must not guess.

@@ -288,7 +288,7 @@ fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// A value and where it stands. Values that were not read from a file stand nowhere.
+/// A value and where it stands. The span of a value that was not read from a file is empty.
 #[derive(Clone, Debug, Default)]
 pub struct At<T> {
     pub value: T,

@@ -133,14 +133,14 @@ fn content(text: &str) -> Result<file::ExperimentFile, location::Mistake> {
     Err(location::Mistake::from_toml(&first))
 }
 
-/// What is a method in any file, so that a part of one has some.
+/// A method that is valid in any file: the part of a file above a mistake may have none.
 const ANY_METHOD: &str = "\n[[method]]\nname = \"-\"\ncommand = \"-\"\n";
 
 /// The mistake above the table of this one; or above its line, if no table is above it.
 fn earlier(text: &str, error: &toml::de::Error) -> Option<toml::de::Error> {
     let end = location::start_of_table(text, error.span()?.start);
     let above = text.get(..end)?;
-    // What ends within a list or a text is not read.
+    // A part that ends within a list or a string cannot be read.
     toml::from_str::<toml::Table>(above).ok()?;
     let error = toml::from_str::<file::ExperimentFile>(&format!("{above}{ANY_METHOD}")).err()?;
     error.span().is_some_and(|span| span.start < end).then_some(error)

@@ -270,7 +270,7 @@ impl LastDuration {
         seconds.map(|seconds| format!(", {seconds} s the last time")).unwrap_or_default()
     }
 
-    /// Without it the next build only says less.
+    /// An error is ignored: the next build then does not show the duration.
     fn keep(&self, took_ns: u64) {
         let _ = fs::write(&self.0, took_ns.div_ceil(1_000_000_000).to_string());
     }

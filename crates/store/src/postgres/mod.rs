@@ -248,7 +248,7 @@ impl Store for Postgres {
 
     fn load_plan(&mut self, id: &str) -> Result<StoredPlan> {
         let (run, _) = self.document(id)?;
-        let took_ns = run.environment.facts.get(TOOK).and_then(serde_json::Value::as_u64);
+        let took_ns = interface::took_ns(&run.environment);
         Ok(StoredPlan { plan: run.plan, points: run.points, took_ns })
     }
 
