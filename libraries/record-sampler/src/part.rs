@@ -182,7 +182,7 @@ impl Part {
     /// ```
     pub fn header_bytes(&self) -> Result<Vec<u8>> {
         let mut population = self.open()?;
-        let scan = PartScan::new(self, &mut population, ProgressGate::default())?;
+        let scan = Scan::new(&mut population, ProgressGate::default())?;
         Ok(scan.header().to_vec())
     }
 
