@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use memchr::memchr;
 
 use crate::fetch::{count_fixed, fetch_places};
+use crate::format::is_blank;
 use crate::input::{
     FileAccess, FileWindow, Header, HeaderLine, Input, MAX_RECORD, PlainFile, Population, Scan,
     Scanned, Source,
@@ -591,7 +592,7 @@ fn before_blank_lines(window: &mut FileWindow<'_>, begin: u64) -> Result<u64> {
         match window.at(before, 1)?.first() {
             // The line behind this line feed is blank.
             Some(b'\n') => end = at,
-            Some(b' ' | b'\t' | b'\r') => {}
+            Some(byte) if is_blank(&[*byte]) => {}
             _ => return Ok(end),
         }
         at = before;
