@@ -170,9 +170,9 @@ pub(crate) fn refusal(start: &[u8], format: Format, is_decoded: bool) -> Option<
     }
     // Zeros are what separates names, as `find -print0` writes them.
     let may_be_wide = format != Format::Separated { separator: 0 };
-    let wide = [("UTF-16LE", 1), ("UTF-16BE", 0)].into_iter();
-    let mut wide = wide.filter(|(_, zero)| may_be_wide && is_wide(start, *zero));
-    wide.next().map(|(name, _)| {
+    let wide = [("UTF-16LE", 1), ("UTF-16BE", 0)];
+    let found = wide.iter().find(|(_, zero)| may_be_wide && is_wide(start, *zero));
+    found.map(|(name, _)| {
         let text = format!(
             "is UTF-16, and not text in UTF-8: pipe the output of `iconv -f {name} -t UTF-8 FILE`"
         );
