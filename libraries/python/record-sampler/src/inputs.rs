@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use record_sampler::{Format, FoundBy, HeaderRule, Layout, LayoutChoice, Population};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
 
 use crate::failure::{PythonFailure, refused};
 
@@ -62,9 +62,7 @@ pub(crate) fn warn(py: Python<'_>, note: Option<&str>) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn is_parquet(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     let found = Layout::parquet(&path);
-    if found == Some(FoundBy::Content) {
-        warn(py, Some(&format!("{} begins as parquet does, and is read so", path.display())))?;
-    }
+    warn(py, found.and_then(|found| found.note(&path, "parquet")).as_deref())?;
     Ok(found.is_some())
 }
 

@@ -270,6 +270,21 @@ pub enum FoundBy {
     Content,
 }
 
+impl FoundBy {
+    /// The note for the user about a file of this format, unless its name shows the format.
+    ///
+    /// ```
+    /// use record_sampler::FoundBy;
+    /// let note = |by: FoundBy| by.note("reads".as_ref(), "sam");
+    /// assert_eq!(note(FoundBy::Content).unwrap(), "reads begins as sam does, and is read so");
+    /// assert_eq!(note(FoundBy::Name), None);
+    /// ```
+    pub fn note(self, path: &Path, kind: &str) -> Option<String> {
+        let note = || format!("{} begins as {kind} does, and is read so", path.display());
+        (self == FoundBy::Content).then(note)
+    }
+}
+
 impl Layout {
     /// The format with this name. `first` is the path of the first file, beside which that of the
     /// samples of a PLINK file is found.

@@ -264,9 +264,7 @@ impl LayoutChoice {
             return Err(parquet_refusal().with_path(&path));
         }
         let mut layout = Layout::named(kind, Some(&path))?;
-        if by == FoundBy::Content {
-            layout.note = Some(format!("{} begins as {kind} does, and is read so", path.display()));
-        }
+        layout.note = by.note(&path, kind);
         Ok(layout)
     }
 
