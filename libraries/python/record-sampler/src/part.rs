@@ -8,6 +8,7 @@ use record_sampler::HeaderRule;
 
 use crate::failure::{PythonFailure, raised};
 use crate::inputs::{FileObject, Inputs, LayoutArguments, delimiter_of, warn};
+use crate::sampler::byte_strings;
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -101,7 +102,7 @@ impl Part {
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn fetch<'py>(&self, py: Python<'py>, ranks: Vec<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let records = py.detach(|| self.part.fetch(&ranks)).map_err(raised)?;
-        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+        Ok(byte_strings(py, &records))
     }
 
     /// The number of records of the file object, which is the file.
@@ -123,7 +124,7 @@ impl Part {
         let reader = FileObject { object: file, failure: failure.clone() };
         let records = py.detach(|| self.part.fetch_stream(&ranks, reader));
         let records = records.map_err(|error| failure.raised(error))?;
-        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+        Ok(byte_strings(py, &records))
     }
 
     /// The header of the file with its line end; empty if there is none.

@@ -239,7 +239,8 @@ impl Sampler {
     ) -> PyResult<(Layout, DrawnRecords)> {
         let failure = PythonFailure::default();
         let (mut population, layout) = Inputs::new(paths)?.open(said, max_record, &failure)?;
-        let drawn = self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
+        let drawn =
+            self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
         Ok((layout, drawn))
     }
 
@@ -268,8 +269,11 @@ impl Sampler {
     }
 }
 
-fn byte_strings<'py>(py: Python<'py>, records: &[Vec<u8>]) -> Vec<Bound<'py, PyBytes>> {
-    records.iter().map(|record| PyBytes::new(py, record)).collect()
+pub(crate) fn byte_strings<'py>(
+    py: Python<'py>,
+    records: &[impl AsRef<[u8]>],
+) -> Vec<Bound<'py, PyBytes>> {
+    records.iter().map(|record| PyBytes::new(py, record.as_ref())).collect()
 }
 
 /// The fields of records: of CSV with this delimiter, or without one the line alone.
