@@ -42,8 +42,8 @@ impl Part {
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let said = LayoutArguments { format, header, delimiter };
-        let layout = said.choice()?.find([&path]).map_err(raised)?;
+        let arguments = LayoutArguments { format, header, delimiter };
+        let layout = arguments.choice()?.find([&path]).map_err(raised)?;
         warn(py, layout.note.as_deref())?;
         let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
         let mut part = part.with_header_rule(layout.header.clone());
@@ -164,8 +164,8 @@ pub(crate) fn parts(
     delimiter: Option<char>,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let said = LayoutArguments { format, header, delimiter };
-    let opened = Inputs::new(paths)?.open(said, max_record, &PythonFailure::default());
+    let arguments = LayoutArguments { format, header, delimiter };
+    let opened = Inputs::new(paths)?.open(arguments, max_record, &PythonFailure::default());
     let (population, layout) = opened?;
     let (format, delimiter) = (&layout.name, delimiter_of(&layout));
     let parts = population.parts(part_bytes).map_err(raised)?;
