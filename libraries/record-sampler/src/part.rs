@@ -158,7 +158,7 @@ impl Part {
         if self.from == 0 {
             population.push_stream(&self.path, reader);
         } else {
-            // What compressed data begins with means nothing in the middle of a file.
+            // In the middle of a file, bytes that look like those of a compression mean nothing.
             let source = Source::Stream(Some(Box::new(reader)));
             population.inputs.push(Input { path: self.path.clone(), source });
         }

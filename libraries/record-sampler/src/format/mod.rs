@@ -225,7 +225,7 @@ pub struct Layout {
     pub format: Format,
     /// The rule for the header before them.
     pub header: HeaderRule,
-    /// What was found out by the content of a file, for the user: see
+    /// A note for the user, if the content of a file decided: see
     /// [`LayoutChoice`](crate::LayoutChoice).
     pub note: Option<String>,
 }
@@ -330,7 +330,7 @@ impl Layout {
         if let Some(kind) = kind_of_name(path) {
             return (kind == "parquet").then_some(FoundBy::Name);
         }
-        // Of a pipe what is read is lost.
+        // Bytes that are read from a pipe are lost.
         if !path.is_file() {
             return None;
         }
