@@ -119,7 +119,7 @@ fn a_cut_download_without_an_etag_leaves_nothing() {
     ends_well(&world, &url);
 }
 
-/// What a server has, and what it was asked.
+/// A file of a server, and the heads of the requests for it.
 struct VersionedFile {
     /// An `ETag`, or a date of `Last-Modified`.
     version: &'static str,
