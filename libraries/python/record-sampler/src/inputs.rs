@@ -1,5 +1,5 @@
-//! The inputs that a caller names: paths, patterns of paths, or file objects; and the arguments about
-//! their layout.
+//! The inputs that a caller names: paths, patterns of paths, or file objects; and the arguments
+//! about their layout.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
