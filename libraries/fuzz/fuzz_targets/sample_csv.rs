@@ -52,7 +52,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(error) => {
             let kinds = [ErrorKind::Malformed, ErrorKind::BadDelimiter];
-            // What is compressed or not text.
+            // The bytes are compressed, or not text.
             let other_kinds = [ErrorKind::BadRequest, ErrorKind::Io];
             assert!([kinds, other_kinds].concat().contains(&error.kind()), "{error}");
         }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use memchr::memchr;
 
 use crate::fetch::{count_fixed, fetch_places};
+use crate::format::is_blank;
 use crate::input::{
     FileAccess, FileWindow, Header, HeaderLine, Input, MAX_RECORD, PlainFile, Population, Scan,
     Scanned, Source,
@@ -157,7 +158,7 @@ impl Part {
         if self.from == 0 {
             population.push_stream(&self.path, reader);
         } else {
-            // What compressed data begins with means nothing in the middle of a file.
+            // In the middle of a file, bytes that look like those of a compression mean nothing.
             let source = Source::Stream(Some(Box::new(reader)));
             population.inputs.push(Input { path: self.path.clone(), source });
         }
@@ -182,7 +183,7 @@ impl Part {
     /// ```
     pub fn header_bytes(&self) -> Result<Vec<u8>> {
         let mut population = self.open()?;
-        let scan = PartScan::new(self, &mut population, ProgressGate::default())?;
+        let scan = Scan::new(&mut population, ProgressGate::default())?;
         Ok(scan.header().to_vec())
     }
 
@@ -591,7 +592,7 @@ fn before_blank_lines(window: &mut FileWindow<'_>, begin: u64) -> Result<u64> {
         match window.at(before, 1)?.first() {
             // The line behind this line feed is blank.
             Some(b'\n') => end = at,
-            Some(b' ' | b'\t' | b'\r') => {}
+            Some(byte) if is_blank(&[*byte]) => {}
             _ => return Ok(end),
         }
         at = before;

@@ -1,5 +1,4 @@
-//! Which certificates of servers are trusted, and what TLS complains about, in words. It does no
-//! I/O.
+//! The verification of servers' certificates, and the texts of errors of TLS. It does no I/O.
 
 use std::sync::Arc;
 
@@ -138,7 +137,7 @@ pub(super) fn words(error: &rustls::Error) -> String {
     text.to_owned()
 }
 
-/// What is wrong with a certificate, behind its name.
+/// The flaw of a certificate, as the end of a sentence about it.
 fn flaw(error: &CertificateError) -> String {
     use CertificateError::{
         BadEncoding, BadSignature, Expired, ExpiredContext, InvalidPurpose, InvalidPurposeContext,

@@ -50,13 +50,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>> {
     }
 }
 
-/// What every answer begins with.
+/// The first bytes of every answer.
 const START: &[u8] = b"HTTP/";
 /// Line ends in front of it are looked for, and other bytes shown, up to this length.
 const SHOWN_BYTES: usize = 48;
 
-/// Fails as soon as the bytes received so far cannot be the start of an answer, so that a server of
-/// another protocol is known by what it says and is not waited for.
+/// Fails as soon as the bytes received so far cannot be the start of an answer, so that the error
+/// shows the bytes of another protocol, and its server is not waited for.
 pub(crate) fn check_start(received: &[u8]) -> Result<()> {
     let received = &received[..received.len().min(SHOWN_BYTES)];
     // A server may send line ends in front of an answer (RFC 9112, 2.2).

@@ -118,7 +118,7 @@ impl Settings {
 pub(crate) fn system_tls() -> Result<Arc<ClientConfig>> {
     static SYSTEM: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
     let made = SYSTEM.get_or_init(|| {
-        let trusted = of_system();
+        let trusted = system_certificates();
         if trusted.roots.is_empty() { None } else { config(trusted, None).ok() }
     });
     made.clone().ok_or_else(|| {
@@ -143,7 +143,7 @@ pub(crate) fn tls_with(pem: &Pem) -> Result<Arc<ClientConfig>> {
     if let Some((_, config)) = last.as_ref().filter(|(of, _)| of == pem) {
         return Ok(config.clone());
     }
-    let mut trusted = of_system();
+    let mut trusted = system_certificates();
     for certificate in pem.trusted.iter().flat_map(|text| certificates(text)) {
         let certificate = certificate?;
         let added = trusted.roots.add(certificate.clone());
@@ -164,8 +164,8 @@ fn certificates(pem: &[u8]) -> impl Iterator<Item = Result<CertificateDer<'stati
     none.into_iter().chain(found.collect::<Vec<_>>())
 }
 
-/// `SSL_CERT_FILE` may name a server's own certificate as well.
-fn of_system() -> TrustedCertificates {
+/// The certificates of the system. `SSL_CERT_FILE` may name a server's own certificate as well.
+fn system_certificates() -> TrustedCertificates {
     let certificates = rustls_native_certs::load_native_certs().certs;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates.iter().cloned());
@@ -178,6 +178,7 @@ fn config(trusted: TrustedCertificates, identity: Option<&[u8]>) -> Result<Arc<C
     let builder =
         ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| wrong(&error.to_string()))?;
+    // A verifier cannot be made without any authority.
     let builder = if trusted.roots.is_empty() {
         builder.with_root_certificates(trusted.roots)
     } else {

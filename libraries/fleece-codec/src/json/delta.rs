@@ -76,7 +76,7 @@ fn difference<'v>(old: Value<'v>, new: Value<'v>, depth: usize) -> Result<Option
 }
 
 fn changed_pairs<'v>(from: Dict<'v>, to: Dict<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    check_depth(depth)?;
+    check_depth(depth, SERDE_DEPTH)?;
     let mut changes = Edit::new_dict();
     for (key, new) in to {
         let key = name(key)?;
@@ -99,7 +99,7 @@ fn changed_pairs<'v>(from: Dict<'v>, to: Dict<'v>, depth: usize) -> Result<Optio
 
 /// The changed items by their indices, and by `n-` all items from `n` on.
 fn changed_items<'v>(from: Array<'v>, to: Array<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    check_below(ARRAY_DEPTH, depth)?;
+    check_depth(depth, ARRAY_DEPTH)?;
     let mut changes = Edit::new_dict();
     for (index, (old, new)) in from.iter().zip(to.iter()).enumerate() {
         if let Some(change) = difference(old, new, depth + 1)? {
@@ -182,7 +182,7 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
         };
     }
     let Some(changes) = delta.as_dict() else { return Ok(Some(Edit::from(delta))) };
-    check_depth(depth)?;
+    check_depth(depth, SERDE_DEPTH)?;
     if let (Some(old), true) = (old, changes.is_empty()) {
         return Ok(Some(Edit::from(old)));
     }
@@ -205,7 +205,7 @@ fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result
 
 /// The keys are indices of the old array, and perhaps `n-`, whose items replace all from `n` on.
 fn patched_items<'v>(from: Array<'v>, changes: Dict<'v>, depth: usize) -> Result<Edit<'v>> {
-    check_below(ARRAY_DEPTH, depth)?;
+    check_depth(depth, ARRAY_DEPTH)?;
     let mut edit = Edit::from_array(from);
     let items = edit.items();
     // The end of the items that are changed, and what comes behind others.
@@ -272,11 +272,7 @@ fn name(key: crate::DictKey<'_>) -> Result<&str> {
 /// of dicts, and a thread may have 2 MiB.
 const ARRAY_DEPTH: usize = 64;
 
-fn check_depth(depth: usize) -> Result<()> {
-    check_below(SERDE_DEPTH, depth)
-}
-
-fn check_below(limit: usize, depth: usize) -> Result<()> {
+fn check_depth(depth: usize, limit: usize) -> Result<()> {
     if depth < limit {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-"""What is named as the files of a population."""
+"""The files of a population, as a caller names them."""
 
 import glob
 import os

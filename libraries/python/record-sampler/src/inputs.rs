@@ -1,16 +1,16 @@
-//! What a caller names as files: paths, patterns of paths, or file objects; and what is said of
-//! their layout.
+//! The inputs that a caller names: paths, patterns of paths, or file objects; and the arguments
+//! about their layout.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use record_sampler::{Format, FoundBy, HeaderRule, Layout, LayoutChoice, Population};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
 
 use crate::failure::{PythonFailure, refused};
 
-/// What the arguments say of the layout of files.
+/// The arguments about the layout of files.
 #[derive(Clone, Copy)]
 pub(crate) struct LayoutArguments<'a> {
     pub(crate) format: Option<&'a str>,
@@ -62,9 +62,7 @@ pub(crate) fn warn(py: Python<'_>, note: Option<&str>) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn is_parquet(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     let found = Layout::parquet(&path);
-    if found == Some(FoundBy::Content) {
-        warn(py, Some(&format!("{} begins as parquet does, and is read so", path.display())))?;
-    }
+    warn(py, found.and_then(|found| found.note(&path, "parquet")).as_deref())?;
     Ok(found.is_some())
 }
 
@@ -95,11 +93,11 @@ impl Inputs {
     /// `failure`.
     pub(crate) fn open(
         self,
-        said: LayoutArguments<'_>,
+        arguments: LayoutArguments<'_>,
         max_record: Option<u64>,
         failure: &PythonFailure,
     ) -> PyResult<(Population, Layout)> {
-        let choice = said.choice()?;
+        let choice = arguments.choice()?;
         let opened = Python::attach(|py| {
             if self.files.is_empty() {
                 return choice.open(&self.paths);
@@ -129,9 +127,9 @@ pub(crate) fn stream_layout(
     header: Option<bool>,
     delimiter: Option<char>,
 ) -> PyResult<(String, Option<char>)> {
-    let said = LayoutArguments { format, header, delimiter };
+    let arguments = LayoutArguments { format, header, delimiter };
     let inputs = Inputs { paths: Vec::new(), files };
-    let (_, layout) = inputs.open(said, None, &PythonFailure::default())?;
+    let (_, layout) = inputs.open(arguments, None, &PythonFailure::default())?;
     Ok((layout.name.clone(), delimiter_of(&layout)))
 }
 

@@ -8,6 +8,7 @@ use record_sampler::HeaderRule;
 
 use crate::failure::{PythonFailure, raised};
 use crate::inputs::{FileObject, Inputs, LayoutArguments, delimiter_of, warn};
+use crate::sampler::byte_strings;
 
 /// A file, or the records in it whose first bytes lie from one offset to another.
 #[pyclass(module = "record_sampler", frozen, eq, hash, from_py_object)]
@@ -41,8 +42,8 @@ impl Part {
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Part> {
-        let said = LayoutArguments { format, header, delimiter };
-        let layout = said.choice()?.find([&path]).map_err(raised)?;
+        let arguments = LayoutArguments { format, header, delimiter };
+        let layout = arguments.choice()?.find([&path]).map_err(raised)?;
         warn(py, layout.note.as_deref())?;
         let part = record_sampler::Part::new(file, path, layout.format).range(start, stop);
         let mut part = part.with_header_rule(layout.header.clone());
@@ -101,7 +102,7 @@ impl Part {
     #[expect(clippy::needless_pass_by_value, reason = "it is made of a Python list")]
     fn fetch<'py>(&self, py: Python<'py>, ranks: Vec<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let records = py.detach(|| self.part.fetch(&ranks)).map_err(raised)?;
-        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+        Ok(byte_strings(py, &records))
     }
 
     /// The number of records of the file object, which is the file.
@@ -123,7 +124,7 @@ impl Part {
         let reader = FileObject { object: file, failure: failure.clone() };
         let records = py.detach(|| self.part.fetch_stream(&ranks, reader));
         let records = records.map_err(|error| failure.raised(error))?;
-        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+        Ok(byte_strings(py, &records))
     }
 
     /// The header of the file with its line end; empty if there is none.
@@ -163,8 +164,8 @@ pub(crate) fn parts(
     delimiter: Option<char>,
     max_record: Option<u64>,
 ) -> PyResult<Vec<Part>> {
-    let said = LayoutArguments { format, header, delimiter };
-    let opened = Inputs::new(paths)?.open(said, max_record, &PythonFailure::default());
+    let arguments = LayoutArguments { format, header, delimiter };
+    let opened = Inputs::new(paths)?.open(arguments, max_record, &PythonFailure::default());
     let (population, layout) = opened?;
     let (format, delimiter) = (&layout.name, delimiter_of(&layout));
     let parts = population.parts(part_bytes).map_err(raised)?;

@@ -113,8 +113,8 @@ impl Sampler {
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let said = LayoutArguments { format, header, delimiter };
-        let (_, drawn) = self.drawn(paths, said, max_record)?;
+        let arguments = LayoutArguments { format, header, delimiter };
+        let (_, drawn) = self.drawn(paths, arguments, max_record)?;
         Ok(byte_strings(paths.py(), &drawn.records))
     }
 
@@ -132,8 +132,8 @@ impl Sampler {
         max_record: Option<u64>,
     ) -> PyResult<DrawnParts<'py>> {
         let py = paths.py();
-        let said = LayoutArguments { format, header, delimiter };
-        let (layout, drawn) = self.drawn(paths, said, max_record)?;
+        let arguments = LayoutArguments { format, header, delimiter };
+        let (layout, drawn) = self.drawn(paths, arguments, max_record)?;
         let (header, records) = (&drawn.header, byte_strings(py, &drawn.records));
         Ok((layout.name.clone(), delimiter_of(&layout), PyBytes::new(py, header), records))
     }
@@ -150,9 +150,9 @@ impl Sampler {
         delimiter: Option<char>,
         max_record: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let said = LayoutArguments { format, header, delimiter };
+        let arguments = LayoutArguments { format, header, delimiter };
         let failure = PythonFailure::default();
-        let (mut population, _) = Inputs::new(paths)?.open(said, max_record, &failure)?;
+        let (mut population, _) = Inputs::new(paths)?.open(arguments, max_record, &failure)?;
         let mut out = Vec::new();
         self.run(paths.py(), None, &failure, |sampler| sampler.write(&mut population, &mut out))?;
         Ok(PyBytes::new(paths.py(), &out))
@@ -234,12 +234,13 @@ impl Sampler {
     fn drawn(
         &self,
         paths: &Bound<'_, PyAny>,
-        said: LayoutArguments<'_>,
+        arguments: LayoutArguments<'_>,
         max_record: Option<u64>,
     ) -> PyResult<(Layout, DrawnRecords)> {
         let failure = PythonFailure::default();
-        let (mut population, layout) = Inputs::new(paths)?.open(said, max_record, &failure)?;
-        let drawn = self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
+        let (mut population, layout) = Inputs::new(paths)?.open(arguments, max_record, &failure)?;
+        let drawn =
+            self.run(paths.py(), None, &failure, |sampler| sampler.draw(&mut population))?;
         Ok((layout, drawn))
     }
 
@@ -268,8 +269,11 @@ impl Sampler {
     }
 }
 
-fn byte_strings<'py>(py: Python<'py>, records: &[Vec<u8>]) -> Vec<Bound<'py, PyBytes>> {
-    records.iter().map(|record| PyBytes::new(py, record)).collect()
+pub(crate) fn byte_strings<'py>(
+    py: Python<'py>,
+    records: &[impl AsRef<[u8]>],
+) -> Vec<Bound<'py, PyBytes>> {
+    records.iter().map(|record| PyBytes::new(py, record.as_ref())).collect()
 }
 
 /// The fields of records: of CSV with this delimiter, or without one the line alone.

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::failure::raised;
+use crate::sampler::byte_strings;
 
 /// The sample of a part, which can be merged with those of the other parts.
 #[pyclass(module = "record_sampler", frozen)]
@@ -34,8 +35,7 @@ impl Sketch {
 
     /// The chosen records, in the order of the files.
     fn records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let records = self.0.records().map_err(raised)?;
-        Ok(records.into_iter().map(|record| PyBytes::new(py, record)).collect())
+        Ok(byte_strings(py, &self.0.records().map_err(raised)?))
     }
 
     /// The header and the chosen records, as they are written.

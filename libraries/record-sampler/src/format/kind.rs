@@ -1,5 +1,5 @@
-//! What a file is: by the ending of its name, or by its first bytes. And what is not read as text,
-//! with the command that makes text of it. It does not read files.
+//! The format of a file, by the ending of its name or by its first bytes; and the formats that are
+//! not text, each with the command that makes text of it. It does not read files.
 
 use std::path::Path;
 
@@ -7,11 +7,10 @@ use super::Format;
 use super::splitter::SEPARATORS;
 use crate::{Error, ErrorKind};
 
-/// As many first bytes show what a file is: the mark of tar is at 257.
+/// The number of first bytes that are examined: the mark of tar is at offset 257.
 pub(crate) const START_BYTES: usize = 264;
 
-/// The formats of files, by the endings of their names. Which one a file of the ending `bed` has,
-/// its content decides.
+/// The formats of files, by the endings of their names. Of `.bed` the content decides between two.
 const ENDINGS: [(&str, &str); 21] = [
     (".csv", "csv"),
     (".tsv", "tsv"),
@@ -55,7 +54,7 @@ const STARTS: [(&[u8], &str); 9] = [
 /// The name of the format of a file with this name, without that of its compression.
 pub(crate) fn kind_of_name(path: &Path) -> Option<&'static str> {
     let name = path.to_string_lossy().to_ascii_lowercase();
-    // Of a URL the query is no part of the name.
+    // The query of a URL is no part of the name.
     let query = if name.contains("://") { name.find(['?', '#']) } else { None };
     let name = unpacked(&name[..query.unwrap_or(name.len())]);
     ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| *kind)
@@ -168,11 +167,11 @@ pub(crate) fn refusal(start: &[u8], format: Format, is_decoded: bool) -> Option<
     if let Some(found) = found {
         return Some(found.error());
     }
-    // Zeros are what separates names, as `find -print0` writes them.
+    // Zeros separate names, as `find -print0` writes them.
     let may_be_wide = format != Format::Separated { separator: 0 };
-    let wide = [("UTF-16LE", 1), ("UTF-16BE", 0)].into_iter();
-    let mut wide = wide.filter(|(_, zero)| may_be_wide && is_wide(start, *zero));
-    wide.next().map(|(name, _)| {
+    let wide = [("UTF-16LE", 1), ("UTF-16BE", 0)];
+    let found = wide.iter().find(|(_, zero)| may_be_wide && is_wide(start, *zero));
+    found.map(|(name, _)| {
         let text = format!(
             "is UTF-16, and not text in UTF-8: pipe the output of `iconv -f {name} -t UTF-8 FILE`"
         );
@@ -180,7 +179,7 @@ pub(crate) fn refusal(start: &[u8], format: Format, is_decoded: bool) -> Option<
     })
 }
 
-/// Whether the first characters are pairs of bytes of which this one is 0, and only that.
+/// Whether the bytes are pairs in which the byte with this index is 0, and the other one is not.
 fn is_wide(start: &[u8], zero: usize) -> bool {
     const LEAST: usize = 4;
     let (pairs, _) = start.as_chunks::<2>();

@@ -225,7 +225,7 @@ pub struct Layout {
     pub format: Format,
     /// The rule for the header before them.
     pub header: HeaderRule,
-    /// What was found out by the content of a file, for the user: see
+    /// A note for the user, if the content of a file decided: see
     /// [`LayoutChoice`](crate::LayoutChoice).
     pub note: Option<String>,
 }
@@ -268,6 +268,21 @@ pub enum FoundBy {
     Name,
     /// Its first bytes.
     Content,
+}
+
+impl FoundBy {
+    /// The note for the user about a file of this format, unless its name shows the format.
+    ///
+    /// ```
+    /// use record_sampler::FoundBy;
+    /// let note = |by: FoundBy| by.note("reads".as_ref(), "sam");
+    /// assert_eq!(note(FoundBy::Content).unwrap(), "reads begins as sam does, and is read so");
+    /// assert_eq!(note(FoundBy::Name), None);
+    /// ```
+    pub fn note(self, path: &Path, kind: &str) -> Option<String> {
+        let note = || format!("{} begins as {kind} does, and is read so", path.display());
+        (self == FoundBy::Content).then(note)
+    }
 }
 
 impl Layout {
@@ -315,7 +330,7 @@ impl Layout {
         if let Some(kind) = kind_of_name(path) {
             return (kind == "parquet").then_some(FoundBy::Name);
         }
-        // Of a pipe what is read is lost.
+        // Bytes that are read from a pipe are lost.
         if !path.is_file() {
             return None;
         }

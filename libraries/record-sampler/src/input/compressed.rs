@@ -71,7 +71,7 @@ fn other_than(encoding: Encoding, start: &[u8]) -> Option<&'static str> {
         Encoding::Zstd if !is_skipped => ("zstd", ZSTD),
         _ => return None,
     };
-    // What is cut is an error when it is decoded.
+    // A truncated file is an error when it is decoded.
     let is_begun = start.len() >= magic.len();
     (is_begun && !start.starts_with(magic)).then_some(name)
 }

@@ -1,4 +1,4 @@
-//! The layout of inputs: what the caller says of it, and what their names and first bytes show.
+//! The layout of inputs: what the caller chooses, and what their names and first bytes show.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use crate::format::{
 };
 use crate::{Error, ErrorKind, Format, FoundBy, HeaderRule, Layout, Result};
 
-/// What the caller says of the layout of inputs. What is not said is found out:
+/// The layout of inputs as far as the caller chooses it. The rest is found out:
 ///
 /// * The format by the endings of the names, also behind `.gz`, `.zst` and `.br`: `.csv`, `.tsv`,
 ///   `.jsonl`, `.ndjson`, `.vcf`, `.sam`, `.tped`, `.hmp.txt`, `.hapmap`, `.fastq`, `.fq`,
@@ -111,7 +111,7 @@ impl LayoutChoice {
     /// ```
     pub fn find<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Layout> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        if let Some(layout) = self.said(paths.first().map(PathBuf::as_path))? {
+        if let Some(layout) = self.chosen(paths.first().map(PathBuf::as_path))? {
             let layout = self.applied(layout)?;
             if !self.is_guessed(&layout) {
                 return Ok(layout);
@@ -133,13 +133,13 @@ impl LayoutChoice {
         paths: impl IntoIterator<Item = P>,
     ) -> Result<(Population, Layout)> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        let said = self.said(paths.first().map(PathBuf::as_path))?;
-        let format = said.as_ref().map_or(Format::Lines, |layout| layout.format);
-        self.settled(Population::open(&paths, format)?, said)
+        let chosen = self.chosen(paths.first().map(PathBuf::as_path))?;
+        let format = chosen.as_ref().map_or(Format::Lines, |layout| layout.format);
+        self.settled(Population::open(&paths, format)?, chosen)
     }
 
     /// A file that is open already, as in [`Population::from_file`], with its layout. Its name says
-    /// nothing, nor do its first bytes: it is lines, unless a format is said.
+    /// nothing, nor do its first bytes: it is lines, unless a format is chosen.
     ///
     /// ```
     /// use record_sampler::LayoutChoice;
@@ -149,7 +149,7 @@ impl LayoutChoice {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_file(&self, name: impl Into<PathBuf>, file: File) -> Result<(Population, Layout)> {
-        let layout = match self.said(None)? {
+        let layout = match self.chosen(None)? {
             Some(layout) => layout,
             None => Layout::named(self.unknown(), None)?,
         };
@@ -175,19 +175,19 @@ impl LayoutChoice {
         inputs: impl IntoIterator<Item = (PathBuf, Box<dyn Read + Send>)>,
     ) -> Result<(Population, Layout)> {
         let inputs: Vec<(PathBuf, Box<dyn Read + Send>)> = inputs.into_iter().collect();
-        let said = self.said(inputs.first().map(|(name, _)| name.as_path()))?;
-        let format = said.as_ref().map_or(Format::Lines, |layout| layout.format);
+        let chosen = self.chosen(inputs.first().map(|(name, _)| name.as_path()))?;
+        let format = chosen.as_ref().map_or(Format::Lines, |layout| layout.format);
         let mut population = Population::open([""; 0], format)?;
         for (name, reader) in inputs {
             population.push_stream(name, reader);
         }
-        self.settled(population, said)
+        self.settled(population, chosen)
     }
 }
 
 impl LayoutChoice {
-    /// The layout, if the format is said.
-    fn said(&self, first: Option<&Path>) -> Result<Option<Layout>> {
+    /// The layout, if the caller has chosen the format.
+    fn chosen(&self, first: Option<&Path>) -> Result<Option<Layout>> {
         match (self.records, &self.name) {
             (Some(format), _) => {
                 let (name, header) = (String::new(), HeaderRule::None);
@@ -203,7 +203,7 @@ impl LayoutChoice {
         if self.delimiter.is_some() { "csv" } else { "lines" }
     }
 
-    /// The layout with the delimiter and the header that are said.
+    /// The layout with the chosen delimiter and header.
     fn applied(&self, mut layout: Layout) -> Result<Layout> {
         if let Some(delimiter) = self.delimiter {
             let Format::Csv { .. } = layout.format else {
@@ -226,9 +226,9 @@ impl LayoutChoice {
     fn settled(
         &self,
         mut population: Population,
-        said: Option<Layout>,
+        chosen: Option<Layout>,
     ) -> Result<(Population, Layout)> {
-        let layout = match said {
+        let layout = match chosen {
             Some(layout) => layout,
             None => self.found(&mut population)?,
         };
@@ -264,9 +264,7 @@ impl LayoutChoice {
             return Err(parquet_refusal().with_path(&path));
         }
         let mut layout = Layout::named(kind, Some(&path))?;
-        if by == FoundBy::Content {
-            layout.note = Some(format!("{} begins as {kind} does, and is read so", path.display()));
-        }
+        layout.note = by.note(&path, kind);
         Ok(layout)
     }
 

@@ -141,15 +141,13 @@ impl<'a> Scan<'a> {
     pub(crate) fn continue_at(&mut self, offset: u64, last_two: [u8; 2]) {
         let input = self.next_input.checked_sub(1).and_then(|at| self.population.inputs.get(at));
         let (Some(records), Some(Source::File(file))) =
-            (&mut self.current, input.map(|input| &input.source))
+            (&self.current, input.map(|input| &input.source))
         else {
             return;
         };
         self.bytes_before += records.bytes_read();
-        self.jumped += offset;
         let reader = FileReader { offset, ..FileReader::new(file) };
-        let watch = self.watch.clone();
-        records.continue_at((offset, last_two), Box::new(ProgressReader { reader, watch }));
+        self.continue_with(offset, last_two, Box::new(reader));
     }
 
     /// Continues in the current input, of which this is the rest behind a record that ends there

@@ -291,11 +291,12 @@ impl Sketch {
 
     fn check_number(&self) -> Result<()> {
         let SketchRequest { n, is_exact, is_proportional, ref weight, ref key, .. } = self.request;
-        if !is_exact || is_proportional && n <= self.stratified() {
+        if !is_exact {
             return Ok(());
         }
         if is_proportional {
-            return Err(too_few(n, self.stratified()));
+            let total = self.stratified();
+            return if n <= total { Ok(()) } else { Err(too_few(n, total)) };
         }
         let few = self.strata.iter().find(|(_, stratum)| stratum.weighed < n);
         let Some((name, stratum)) = few else { return Ok(()) };

@@ -195,7 +195,7 @@ impl Cat {
     }
 }
 
-/// What of the resource is requested.
+/// The bytes of the resource that are requested.
 #[derive(Clone, Copy)]
 enum BodyRequest<'a> {
     Whole,
@@ -212,7 +212,7 @@ impl BodyRequest<'_> {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, PartialEq)]
 enum BodyResult {
     Received,

@@ -286,7 +286,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), CopyFailure
 
 /// Prints one line on standard error, in the words of `cat`.
 fn report(error: &Error, input: &OsStr) -> CopyFailure {
-    // That of a connection is only a part of what happened.
+    // The text of the system is only a part of what happened to a connection.
     let system = error.io_error().filter(|_| error.kind() == ErrorKind::Io);
     if error.is_of_output() && system.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return CopyFailure::BrokenPipe;

@@ -33,8 +33,8 @@ pub(super) fn kept(path: &Path, url: &OsStr) -> Option<String> {
     value.strip_prefix(&before(&file, url).ok()?).map(str::to_owned)
 }
 
-/// What stands before the version: the URL, which may contain secrets, as a digest, and the size
-/// and the time of the last change of the file.
+/// The text before the version: the URL, which may contain secrets, as a digest, and the size and
+/// the time of the last change of the file.
 fn before(file: &File, url: &OsStr) -> io::Result<String> {
     let meta = file.metadata()?;
     let (size, s, ns) = (meta.len(), meta.mtime(), meta.mtime_nsec());

@@ -191,7 +191,7 @@ impl SampleArgs {
         bail!("-n draws a number of records, -p each one by chance: give one of them");
     }
 
-    /// What is said of the layout of the files.
+    /// The options about the layout of the files.
     pub(super) fn layout_choice(&self) -> Result<LayoutChoice> {
         let separator = if self.zero_terminated { Some(0) } else { self.separator };
         let records = match (separator, self.lines_per_record) {
@@ -224,14 +224,14 @@ impl SampleArgs {
         Ok(choice.with_header_rule(header))
     }
 
-    /// Whether the files are Parquet, and what shows it, if that is not said.
+    /// Whether the files are Parquet, and what shows it, unless an option names the format.
     pub(super) fn parquet(&self, paths: &[PathBuf]) -> (bool, Option<FoundBy>) {
         if let Some(FormatFlag(name)) = &self.format {
             return (name == "parquet", None);
         }
-        let is_said =
+        let is_named =
             self.zero_terminated || self.separator.is_some() || self.lines_per_record.is_some();
-        if !cfg!(feature = "parquet") || is_said {
+        if !cfg!(feature = "parquet") || is_named {
             return (false, None);
         }
         let first = paths.first().filter(|path| url(path).is_none());

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use record_sampler::{Error, ErrorKind, FoundBy, Population, Sampler, Stats};
+use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
 use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
@@ -71,8 +71,8 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let mut opened =
         if is_parquet { None } else { Some(source::population(args, &choice, &paths)?) };
     let layout = opened.as_ref().map(|(_, layout)| layout);
-    if found == Some(FoundBy::Content) {
-        print_note(&format!("{} begins as parquet does, and is read so", paths[0].display()));
+    if let Some(note) = found.and_then(|found| found.note(&paths[0], "parquet")) {
+        print_note(&note);
     }
     if let Some(note) = layout.and_then(|layout| layout.note.as_ref()) {
         print_note(note);

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use byte_stream::decode::Encoding;
 use byte_stream::{Address, Stream};
 use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
 
@@ -104,8 +105,7 @@ pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 pub(super) fn progress_total_bytes(paths: &[PathBuf], layout: Option<&Layout>) -> Option<u64> {
     let mut size = 0;
     for path in paths {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        if ["gz", "gzip", "zst", "zstd", "br"].contains(&extension) {
+        if Encoding::from_path(path).is_some() {
             return None;
         }
         size += path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
