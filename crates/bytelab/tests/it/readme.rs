@@ -25,6 +25,7 @@ fn commands() -> Vec<String> {
 #[test]
 fn cargo_run_without_a_name_runs_bytelab() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    #[expect(clippy::disallowed_methods, reason = "cargo says what it would run")]
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
     let metadata: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
