@@ -1,18 +1,19 @@
 //! Prepares a decided job for measuring: generates its data, builds its workers, and creates its
 //! cells.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use experiments::workers::{self, ToolchainVersion};
-use measure::experiment::{Data, Method};
+use measure::experiment::{Data, Execution, Method};
 use measure::launch::{Launcher, Orphans, Stop};
-use measure::{MeasureJob, new_run, prepare_data};
+use measure::{MeasureJob, Record, measure, new_run, prepare_data};
 use model::path_text::to_path;
-use model::run::{Run, Warning};
+use model::run::{Design, Plan, Run, Warning};
 
-use super::progress::ProgressDisplay;
+use super::progress::{ProgressDisplay, figures};
 use crate::console;
 
 /// Everything that measuring needs.
@@ -43,7 +44,15 @@ pub(crate) fn prepare_run<'a>(
     display.clear();
     let data = data?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
-    let mut build = || build_workers(&mut job.methods, &dir, display, stop);
+    let is_built_in = |method: &&Method| matches!(method.execution, Execution::BuiltIn(_));
+    let built_in = job.methods.iter().filter(is_built_in).cloned().collect();
+    let built_in = MeasureJob { experiment: job.experiment, methods: built_in, least_sessions: 0 };
+    let before_builds = || {
+        if run.id.is_empty() {
+            print_first_figures(&built_in, &run, &data, display, stop);
+        }
+    };
+    let mut build = || build_workers(&mut job.methods, &dir, display, &before_builds, stop);
     let toolchains = match orphans {
         Some(orphans) => orphans.without(build)?,
         None => build()?,
@@ -77,17 +86,24 @@ impl PreparedRun<'_> {
     }
 }
 
+/// The time of the rounds before the first build.
+const FIRST_FIGURES_LIMIT_NS: u64 = 5_000_000_000;
 const BUILDING: &str = "building workers";
 
-/// Builds the other programs that the methods need.
+/// Builds the other programs that the methods need. `before` is called before the first build.
 fn build_workers(
     methods: &mut [Method],
     dir: &Path,
     display: &ProgressDisplay,
+    before: &dyn Fn(),
     stop: &Stop,
 ) -> Result<Vec<ToolchainVersion>> {
     display.say(BUILDING);
+    let is_first = Cell::new(true);
     let print_progress = |text: &str| {
+        if is_first.replace(false) {
+            before();
+        }
         display.clear();
         writeln!(console::stderr(), "bytelab: {text}")?;
         display.say(BUILDING);
@@ -96,6 +112,51 @@ fn build_workers(
     let built = workers::make_ready(methods, dir, &print_progress, stop);
     display.clear();
     built
+}
+
+/// The run of the first figures is not stored.
+struct NotStored;
+
+impl Record for NotStored {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        "not stored".clone_into(&mut run.id);
+        Ok(())
+    }
+}
+
+/// Measures each method once that needs no build, and prints the table: a reader who waits for a
+/// compiler has figures. They are no part of the run. An error is ignored, because the run itself
+/// meets it again.
+fn print_first_figures(
+    job: &MeasureJob<'_>,
+    new: &Run,
+    data: &[Data],
+    display: &ProgressDisplay,
+    stop: &Stop,
+) {
+    let plan = Plan {
+        rounds: 1,
+        sessions: 1,
+        warm_up: 0,
+        counting: 0,
+        design: Design::Fixed,
+        time_limit_ns: FIRST_FIGURES_LIMIT_NS,
+        ..new.plan.clone()
+    };
+    let mut run = new_run(job, new.points.clone(), plan, None);
+    let Ok(mut launcher) = launcher(new.plan.sample_limit_ns, stop) else { return };
+    launcher.dir.clone_from(&job.experiment.dir);
+    display.say("running each method once that needs no build");
+    let measured = measure(job, &mut run, data, &mut launcher, &mut NotStored, stop);
+    display.clear();
+    let has_figures = run.cells.iter().any(|cell| !cell.samples.is_empty());
+    if measured.is_ok() && has_figures {
+        let _ = write!(
+            console::stderr(),
+            "bytelab: one run of each method that needs no build, which is no verdict:\n{}",
+            figures(&run)
+        );
+    }
 }
 
 /// Includes cells that are skipped, whose workers never send `hello`.

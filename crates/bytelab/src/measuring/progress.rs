@@ -239,6 +239,13 @@ fn table(
     live::text(&live, &layout, lines.saturating_sub(1).max(1))
 }
 
+/// The table of a run that has no look, for standard error.
+pub(super) fn figures(run: &Run) -> String {
+    let (analysis, (columns, _)) = (preview(run, None), Screen::size());
+    let live = live::LiveRun { run, analysis: &analysis, left: &[], below: &[] };
+    live::text(&live, &PageLayout { width: columns, colour: false }, usize::MAX)
+}
+
 /// A finished bar draws nothing more, so a new bar is created after each clear.
 fn draw(bar: &mut Option<ProgressBar>, per_mille: u64, message: &str) {
     let bar = bar.get_or_insert_with(|| {

@@ -86,6 +86,26 @@ pub(crate) fn assert_answers_agree(json: &Value) {
 }
 
 #[test]
+fn the_other_methods_have_figures_before_the_first_worker_is_built() {
+    if !have("c", &["cc"]) {
+        return;
+    }
+    let (world, kept) = (World::new(), tempfile::tempdir().unwrap());
+    let words = ["reading", "--size", "64KiB", "--method", "read,mmap,c-read", "--rounds", "2"];
+    let (ran, json) = measure_in(kept.path(), &world, &words);
+    let (before, after) = ran.stderr.split_once("building workers/").expect(&ran.stderr);
+    assert!(before.contains("one run of each method that needs no build"), "{before}");
+    let names =
+        |text: &str| text.lines().filter(|l| l.contains("mmap") || l.contains("read ")).count();
+    assert!(names(before) >= 2 && !before.contains("c-read"), "{before}");
+    assert!(!after.contains("one run of each"), "{after}");
+    let read = cells(&json).find(|cell| cell["method"] == "read").unwrap();
+    assert_eq!(read["metrics"]["wall_ns"]["n"], 2, "the first figures are no part of the run");
+    let (again, _) = measure_in(kept.path(), &world, &words);
+    assert!(!again.stderr.contains("one run of each"), "{}", again.stderr);
+}
+
+#[test]
 fn the_best_of_each_language_that_is_installed_competes_by_default() {
     let world = World::new();
     let (_, json) = measure(&world, &["reading", "--size", "64KiB"]);

@@ -34,7 +34,8 @@ fn a_command_that_leaves_processes_running_has_no_verdict() {
     let ran = bench(&["setsid sleep 30 & setsid sleep 30 &", STAYS, "sleep 0.35"]);
     let shown = line(&ran.stdout);
     assert!(shown.contains("left up to 2 processes running after 6 of 6 runs"), "{}", ran.stdout);
-    assert!(shown.contains("sleep 0.35, takes"), "{}", ran.stdout);
+    // Whether 50 ms of 300 can be shown depends on what else the machine does.
+    assert!(shown.contains("sleep 0.3 takes its place"), "{}", ran.stdout);
 }
 
 #[test]
