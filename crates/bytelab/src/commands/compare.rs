@@ -352,7 +352,7 @@ enum ComparedSide {
 /// A study, or one of its results.
 pub(crate) struct NamedResults {
     name: String,
-    study: &'static Study,
+    pub(crate) study: &'static Study,
     /// One for each machine.
     pub(crate) results: Vec<Published>,
 }
@@ -360,7 +360,7 @@ pub(crate) struct NamedResults {
 impl NamedResults {
     /// Whether the whole study is meant, and not one of its machines. Where the only result of a
     /// study has its name, both are the same.
-    fn is_study(&self) -> bool {
+    pub(crate) fn is_study(&self) -> bool {
         self.name == self.study.name
     }
 }
@@ -505,6 +505,7 @@ fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
             p50,
             percentiles: Vec::new(),
             n: Some(n as u64),
+            runs: Vec::new(),
         }
     };
     report::numbers::p50s(run).into_iter().map(figure).collect()
@@ -528,6 +529,7 @@ fn of_cells(run: &Run) -> Vec<Figure> {
                 p50: p50.value,
                 percentiles: Vec::new(),
                 n: Some(metric.n as u64),
+                runs: Vec::new(),
             }));
         }
     }

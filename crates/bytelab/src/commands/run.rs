@@ -14,7 +14,7 @@ use measure::experiment::Method;
 use measure::launch::Stop;
 use model::run::Run;
 use report::published::{self, Published, Study};
-use report::study::StudyReport;
+use report::study::{AbsentMethod, StudyReport};
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print_measured};
@@ -298,17 +298,19 @@ pub(super) fn published_results(study: &Study) -> Vec<Published> {
     study.published.iter().filter_map(|name| published::find(name)).collect()
 }
 
-/// The methods of a study that cannot be measured on this machine, each with the reason.
-pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, String> {
+/// The methods of a study that cannot be measured on this machine.
+pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, AbsentMethod> {
     let mut absent = BTreeMap::new();
     for part in &study.parts {
         let Ok(experiment) = context.experiments.find(&part.experiment) else { continue };
         for name in study.methods(part) {
             let method: Option<&Method> = experiment.methods.iter().find(|m| m.name == name);
-            let why = match method {
+            let reason = match method {
                 None => Some("this system has no such method".to_owned()),
                 Some(method) => workers::not_installed(method),
             };
+            let remedy = method.and_then(workers::remedy).unwrap_or_default().to_owned();
+            let why = reason.map(|reason| AbsentMethod { reason, remedy });
             absent.extend(why.map(|why| (name.to_owned(), why)));
         }
     }

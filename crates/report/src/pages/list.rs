@@ -4,8 +4,9 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::document::Document;
-use crate::published::{PREFIX, Published, Study};
+use crate::published::{PREFIX, Published, Study, Testable};
 use crate::text::PageLayout;
+use crate::views::study::words::promised;
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{NONE, amount};
 use crate::views::words::escape_controls;
@@ -91,8 +92,13 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
     page.text(layout)
 }
 
-/// All published results, each with its source and its known defects, and the studies.
-pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
+/// All published results, each with its source and its known defects, and the studies, each with
+/// the claims that can have a verdict on this machine.
+pub fn published(
+    all: &[Published],
+    studies: &[(&Study, Testable)],
+    layout: &PageLayout,
+) -> String {
     let mut page = Document::new(layout.width);
     for (at, published) in all.iter().enumerate() {
         let name = format!("{PREFIX}{}", published.name);
@@ -102,21 +108,19 @@ pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> S
             published.title, published.machine, published.experiment
         );
         page.hanging("  ", &about);
-        page.hanging("  source: ", published.source);
         // The machines of one author have the same.
-        match all[..at].iter().find(|earlier| earlier.caveat == published.caveat) {
-            Some(earlier) => {
-                let text = format!("the same as of {PREFIX}{}", earlier.name);
-                page.hanging("  known against it: ", &text);
+        match all[..at].iter().find(|earlier| earlier.source == published.source) {
+            Some(earlier) => page.hanging("  source: ", &format!("as {PREFIX}{}", earlier.name)),
+            None => {
+                page.hanging("  source: ", published.source);
+                page.hanging("  known against it: ", published.caveat);
             }
-            None => page.hanging("  known against it: ", published.caveat),
         }
     }
     page.gap();
     page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");
-    for study in studies {
-        let claims = study.claims.len();
-        let about = format!("{}; a verdict on {claims} claims", study.title);
+    for (study, testable) in studies {
+        let about = format!("{}; {}", study.title, promised(study, *testable));
         page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
     }
     page.text(layout)
