@@ -89,8 +89,8 @@ pub mod served {
 
 pub mod study {
     pub use super::json::study::json;
-    pub use super::pages::study::{DrawnFigure, claims_by_figures, page, text};
-    pub use super::svg::study::{caption, figure};
+    pub use super::pages::study::{DrawnFigure, claims_by_figures, markdown, page, text};
+    pub use super::svg::study::{caption, figure, files};
     pub use super::views::study::{AbsentMethod, StudyReport};
 }
 

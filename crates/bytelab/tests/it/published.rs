@@ -168,6 +168,34 @@ fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
 }
 
 #[test]
+fn a_study_is_written_as_pictures_in_markdown_and_as_a_page() {
+    let world = World::new();
+    let path = |name: &str| world.path(name).to_str().unwrap().to_owned();
+    let (svg, markdown, page) = (path("figures"), path("fleece.md"), path("stored.html"));
+    let files = ["--svg", svg.as_str(), "--export-markdown", markdown.as_str()];
+    let args = [&["run", "published:fleece", "--people", "50"][..], &SMALL, &files].concat();
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for name in ["data-size.svg", "time-of-each-operation.svg"] {
+        let figure = std::fs::read_to_string(world.path("figures").join(name)).unwrap();
+        assert!(figure.contains("MacBook Pro, 2.3 GHz Core i7"), "{name}: {figure}");
+    }
+    let text = std::fs::read_to_string(&markdown).unwrap();
+    for part in ["| Parse trusted", "| F5 | holds |", "by the author's own figures"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The same of a stored run.
+    let stored = world.run(&["compare", "1", "published:fleece", "--report", &page]);
+    assert_eq!(stored.code, 0, "{}", stored.stderr);
+    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("</svg>").count(), 2);
+    let machines = ["compare", "published:urlsession-m2", "published:urlsession-imac"];
+    let without_study = [&machines[..], &["--svg", svg.as_str()]].concat();
+    world.refused(&without_study, "of a run beside a study");
+    let help = words(&world.run(&["run", "--help"]).stdout);
+    assert!(help.contains("--svg DIR and --export-markdown FILE.md"), "{help}");
+}
+
+#[test]
 fn each_row_of_fleece_stands_once_beside_its_figure() {
     let world = World::new();
     let args = [&["run", "published:fleece", "--people", "50", "--json"], &SMALL[..]].concat();

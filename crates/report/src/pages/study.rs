@@ -2,6 +2,7 @@
 //! author's order, and a verdict on each claim: by the author's own figures, and by our samples.
 
 use crate::document::{Block, Document};
+use crate::export::markdown::MARKDOWN;
 use crate::html;
 use crate::published::{Claim, PREFIX, Published, Study, Testable};
 use crate::text::PageLayout;
@@ -36,6 +37,11 @@ pub fn text(report: &StudyReport<'_>, with_claims: bool, layout: &PageLayout) ->
 pub fn page(report: &StudyReport<'_>, figures: &[DrawnFigure<'_>]) -> String {
     let title = format!("{PREFIX}{}", report.study.name);
     html::page(&title, &document(report, figures, true, Document::UNLIMITED))
+}
+
+/// The page in Markdown.
+pub fn markdown(report: &StudyReport<'_>) -> String {
+    MARKDOWN.render(&document(report, &[], true, Document::UNLIMITED))
 }
 
 fn document(

@@ -9,7 +9,7 @@ use model::run::Run;
 use super::canvas::{
     self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
 };
-use super::sweeps;
+use super::{slug, sweeps};
 use crate::published::{Drawing, DrawingKind};
 use crate::views::charts::Charts;
 use crate::views::rows::heading;
@@ -30,6 +30,14 @@ pub fn figure(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
         DrawingKind::Curves => curves(report, &report.curves(&drawing.metric), drawing),
         DrawingKind::Sweep => sweep(report, drawing),
     }
+}
+
+/// The name and the content of a file of each figure that has anything to draw.
+pub fn files(report: &StudyReport<'_>) -> Vec<(String, String)> {
+    let drawn = |drawing: &Drawing| {
+        Some((format!("{}.svg", slug(&drawing.title)), figure(report, drawing)?))
+    };
+    report.study.figures.iter().filter_map(drawn).collect()
 }
 
 /// How to read the figure.
