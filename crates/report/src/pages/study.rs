@@ -99,6 +99,13 @@ fn table(page: &mut Document, report: &StudyReport<'_>, is_wide: bool) {
     if has_ratios {
         page.paragraph(Style::Dim, "", RATIO);
     }
+    match report.drawn_alone() {
+        0 => {}
+        n => {
+            let text = format!("{n} further points are in the figures: --report or --svg.");
+            page.paragraph(Style::Dim, "", &text);
+        }
+    }
 }
 
 /// The counts of methods, where they explain something.

@@ -389,7 +389,7 @@ impl StudyRow {
     pub(crate) fn runs<'a>(&self, published: &'a Published, column: &str) -> &'a [f64] {
         let is_figure = |f: &&Figure| f.method == self.published && f.metric == column;
         let figure = published.figures.iter().find(is_figure).filter(|_| self.shows(column));
-        figure.map_or(&[], |figure| figure.runs.as_slice())
+        figure.map_or(&[][..], |figure| figure.runs.as_slice())
     }
 }
 

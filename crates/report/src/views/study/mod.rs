@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::VaryingParams;
 use super::rows::{metric, percentile};
-use crate::published::{Claim, Drawing, Published, Relation, Study, StudyRow, Test};
+use crate::published::{Claim, Drawing, DrawingKind, Published, Relation, Study, StudyRow, Test};
 use crate::views::charts;
 
 /// A run of ours with its analysis.
@@ -211,7 +211,26 @@ impl<'a> StudyReport<'a> {
         Some(own / first).filter(|ratio| ratio.is_finite() && !row.group.is_empty())
     }
 
-    /// The cells of the runs that belong to no row of the study, with the params that vary.
+    /// The number of cells that belong to no row of the study and are drawn over a param.
+    pub(crate) fn drawn_alone(&self) -> usize {
+        let cells = self.runs.iter().enumerate().flat_map(|(at, (_, analysis))| {
+            analysis.cells.iter().map(move |summary| CellIndex { run: at, cell: summary.cell })
+        });
+        cells.filter(|cell| self.is_drawn(*cell) && !self.has_row(*cell)).count()
+    }
+
+    /// Whether a figure shows the cell over the values of a param.
+    fn is_drawn(&self, cell_index: CellIndex) -> bool {
+        let point = &self.runs[cell_index.run].0.cells[cell_index.cell].point;
+        let mut sweeps = self.study.figures.iter().filter(|d| d.kind == DrawingKind::Sweep);
+        sweeps.any(|drawing| {
+            let is_at = drawing.at.iter().all(|(name, value)| point.get(name) == Some(value));
+            is_at && point.get(&drawing.by).is_some()
+        })
+    }
+
+    /// The cells of the runs that belong to no row of the study and are not drawn over a param,
+    /// with the params that vary.
     pub fn alone(&self) -> Vec<(String, Vec<Option<f64>>)> {
         let mut found = Vec::new();
         for (at, (run, analysis)) in self.runs.iter().enumerate() {
@@ -219,8 +238,8 @@ impl<'a> StudyReport<'a> {
             for summary in &analysis.cells {
                 let cell = &run.cells[summary.cell];
                 let cell_index = CellIndex { run: at, cell: summary.cell };
-                if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(cell_index)
-                {
+                let is_shown = self.has_row(cell_index) || self.is_drawn(cell_index);
+                if cell.role == Role::Yardstick || summary.wrong_answer || is_shown {
                     continue;
                 }
                 let columns = self.study.columns.iter();
@@ -297,7 +316,7 @@ impl<'a> StudyReport<'a> {
                 let Err(reason) = self.find_cell(row, method) else { continue };
                 let at = found.iter().position(|known| known.reason == reason);
                 let at = at.unwrap_or_else(|| {
-                    let remedy = self.absent.get(method).map_or("", |absent| &absent.remedy);
+                    let remedy = self.absent.get(method).map_or("", |absent| absent.remedy.as_str());
                     found.push(NotMeasured { reason, remedy, methods: Vec::new() });
                     found.len() - 1
                 });
@@ -772,7 +791,7 @@ impl<'a> StudyReport<'a> {
         let name = match (is_shared, method) {
             (false, method) => method.to_owned(),
             (true, "row") => row.label().to_owned(),
-            (true, method) => format!("{method} ({})", row.label()),
+            (true, method) => format!("{method} ({})", self.label(row)),
         };
         Ok((row, name, cell_index))
     }

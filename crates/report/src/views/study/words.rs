@@ -96,7 +96,6 @@ pub(crate) fn machine_lines(claim: &ClaimByFigures<'_>) -> Vec<String> {
             all => format!("{holding} of {all} tests hold, not "),
         };
         let shown: Vec<String> = if machine.holds() {
-            let margin = |test: &&FigureTest<'_>| margin(test);
             let nearest = machine.found.iter().min_by(|a, b| margin(a).total_cmp(&margin(b)));
             nearest.map(figure_test).into_iter().collect()
         } else {
