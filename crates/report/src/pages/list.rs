@@ -4,11 +4,11 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::document::Document;
-use crate::published::{PREFIX, Published, Study, Testable};
+use crate::published::{PREFIX, Published, Study, Testable, studies};
 use crate::text::PageLayout;
-use crate::views::study::words::promised;
+use crate::views::study::words::{author_amount, promised};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
-use crate::views::units::{NONE, amount};
+use crate::views::units::NONE;
 use crate::views::words::escape_controls;
 
 const LAYOUT: PageLayout = PageLayout { width: 80, colour: false };
@@ -76,14 +76,18 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
     page.gap();
     let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
     let mut table = Table::plain(&heads, false);
+    let study = studies().iter().find(|study| study.published.contains(&published.name));
     for figure in &published.figures {
+        let mut columns = study.iter().flat_map(|study| &study.columns);
+        let column = columns.find(|column| column.metric == figure.metric);
+        let amount = |value: f64| author_amount(column, figure.unit, value);
         let shown = |p: f64| {
             let found = figure.percentiles.iter().find(|(known, _)| (known - p).abs() < 0.01);
-            found.map_or(NONE.to_owned(), |(_, value)| amount(figure.unit, *value))
+            found.map_or(NONE.to_owned(), |(_, value)| amount(*value))
         };
         let mut cells = vec![figure.method.clone(), figure.metric.clone()];
         cells.extend([0.0, 25.0].map(shown));
-        cells.push(amount(figure.unit, figure.p50));
+        cells.push(amount(figure.p50));
         cells.extend([75.0, 90.0, 99.0, 100.0].map(shown));
         cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
         table.row(Style::Plain, cells);

@@ -121,6 +121,18 @@ fn the_author_s_table_has_the_author_s_figures() {
 }
 
 #[test]
+fn a_published_result_is_listed_in_the_units_of_its_author() {
+    let layout = PageLayout { width: 200, colour: false };
+    let list = |name: &str| crate::published_pages::figures(&find(name).unwrap(), &layout);
+    let page = list("urlsession-m2");
+    for part in ["3556 MiB/s", " 91 MB", " 36 ms", " 37000 "] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(list("bytestring-2007").contains("2.097 s"), "{page}");
+    assert!(list("fleece").contains("1303317 bytes"), "{page}");
+}
+
+#[test]
 fn the_claims_of_a_study_are_judged_without_a_run() {
     let list = |name: &str, width: usize| {
         made(name, |report| {

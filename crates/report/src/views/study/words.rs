@@ -222,6 +222,23 @@ pub(crate) fn verdicts(judgements: &[JudgedClaim<'_>], figures: &[ClaimByFigures
 // The table of a study: each row of the author, with the figures of the author's machines and
 // those of here below it.
 
+/// A figure with its unit, as the author of this column prints it.
+pub(crate) fn author_amount(
+    column: Option<&StudyColumn>,
+    stored: &'static str,
+    value: f64,
+) -> String {
+    let column = column.filter(|column| !column.unit.is_empty());
+    let unit = column.and_then(|column| Unit::named(stored, &column.unit));
+    match (unit, column) {
+        (Some(unit), Some(column)) => {
+            format!("{} {}", printed(unit, value, column.decimals), unit.name)
+        }
+        _ if stored == "count" => count(value),
+        _ => amount(stored, value),
+    }
+}
+
 /// The counts of methods as a table.
 pub(crate) fn chunk_counts(found: &[MethodCounts<'_>]) -> Table {
     let is_used = |at: &usize| found.iter().any(|one| one.figures[*at].is_some());
