@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -178,9 +179,26 @@ static void say(const char *format, ...) {
     fflush(stdout);
 }
 
+/* The user and the system time of this process until now. */
+struct cpu {
+    uint64_t user_ns, system_ns;
+};
+
+static uint64_t ns_of(struct timeval time) {
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+static struct cpu cpu_now(void) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return (struct cpu){0, 0};
+    return (struct cpu){ns_of(usage.ru_utime), ns_of(usage.ru_stime)};
+}
+
 /* Several files are read by a thread each. */
 static void go(struct reader *readers, int files, uint64_t n, uint64_t ops) {
     pthread_t threads[FILES_MAX];
+    struct cpu before = cpu_now();
     uint64_t start_ns = now_ns();
     for (int i = 0; i < files; i++)
         readers[i].ops = ops;
@@ -194,14 +212,17 @@ static void go(struct reader *readers, int files, uint64_t n, uint64_t ops) {
             pthread_join(threads[i], NULL);
     }
     uint64_t wall_ns = now_ns() - start_ns, answer = 0, bytes = 0;
+    struct cpu after = cpu_now();
     for (int i = 0; i < files; i++) {
         if (readers[i].why[0])
             return say("fail %s", readers[i].why);
         answer += readers[i].sum;
         bytes += readers[i].bytes;
     }
-    say("done %" PRIu64 " wall=%" PRIu64 " ops=%" PRIu64 " bytes=%" PRIu64 " answer=%016" PRIx64,
-        n, wall_ns, ops, bytes, answer);
+    say("done %" PRIu64 " wall=%" PRIu64 " ops=%" PRIu64 " bytes=%" PRIu64 " answer=%016" PRIx64
+        " user_ns=%.1f system_ns=%.1f",
+        n, wall_ns, ops, bytes, answer, (double)(after.user_ns - before.user_ns) / ops,
+        (double)(after.system_ns - before.system_ns) / ops);
 }
 
 /* Undoes %XX, in place. */

@@ -7,12 +7,15 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+
+#include <sys/resource.h>
 
 using Arguments = std::map<std::string, std::string>;
 
@@ -70,14 +73,32 @@ inline std::string hex(std::uint64_t number) {
     return digits;
 }
 
+// The user and the system time of this process until now, in ns.
+struct Cpu {
+    double user_ns = 0, system_ns = 0;
+};
+
+inline Cpu cpu_now() {
+    auto ns = [](const timeval &time) { return time.tv_sec * 1e9 + time.tv_usec * 1e3; };
+    rusage usage{};
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return {};
+    return {ns(usage.ru_utime), ns(usage.ru_stime)};
+}
+
 inline std::string go(const Task &task, const std::string &n, const Arguments &arguments) {
     auto wanted = arguments.find("ops");
     auto ops = wanted == arguments.end() ? 1 : std::stoull(wanted->second);
+    auto before = cpu_now();
     auto start = std::chrono::steady_clock::now();
     auto sample = task.run(ops);
     std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - start;
+    auto after = cpu_now();
     std::ostringstream line;
+    line << std::fixed << std::setprecision(1);
     line << "done " << n << " wall=" << wall.count() << " ops=" << ops << " bytes=" << sample.bytes;
+    line << " user_ns=" << (after.user_ns - before.user_ns) / static_cast<double>(ops);
+    line << " system_ns=" << (after.system_ns - before.system_ns) / static_cast<double>(ops);
     if (sample.answer)
         line << " answer=" << hex(*sample.answer);
     if (sample.size_bytes)

@@ -171,14 +171,25 @@ func (r *reading) done(uint64) (string, error) {
 	return fmt.Sprintf("bytes=%d answer=%016x", bytes, sum), nil
 }
 
+// cpu is the user and the system time of this process until now.
+func cpu() (user, system int64) {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0, 0
+	}
+	return usage.Utime.Nano(), usage.Stime.Nano()
+}
+
 func sample(job task, n string, ops uint64, counts bool) string {
 	var before, after runtime.MemStats
 	if counts {
 		runtime.ReadMemStats(&before)
 	}
+	userBefore, systemBefore := cpu()
 	start := time.Now()
 	job.run(ops)
 	wall := time.Since(start)
+	user, system := cpu()
 	if counts {
 		runtime.ReadMemStats(&after)
 	}
@@ -186,7 +197,8 @@ func sample(job task, n string, ops uint64, counts bool) string {
 	if err != nil {
 		return "fail " + err.Error()
 	}
-	line := fmt.Sprintf("done %s wall=%d ops=%d %s", n, wall.Nanoseconds(), ops, done)
+	line := fmt.Sprintf("done %s wall=%d ops=%d %s user_ns=%.1f system_ns=%.1f", n, wall.Nanoseconds(), ops, done,
+		float64(user-userBefore)/float64(ops), float64(system-systemBefore)/float64(ops))
 	if counts {
 		line += fmt.Sprintf(" allocations=%g allocated_bytes=%g",
 			float64(after.Mallocs-before.Mallocs)/float64(ops),

@@ -1,7 +1,7 @@
-{-# LANGUAGE BangPatterns, CPP #-}
+{-# LANGUAGE BangPatterns, CPP, ForeignFunctionInterface #-}
 -- | Methods in Haskell, with nothing but base and bytestring: `worker reading METHOD` speaks the line protocol,
--- `worker copying METHOD [SIZE]` copies standard input to standard output. Built with -DWITH_HTTP_CLIENT, it also
--- reads a URL by the package http-client.
+-- `worker copying METHOD [SIZE]` copies standard input to standard output, and writes what it has allocated to the file
+-- that BYTELAB_COUNTS names. Built with -DWITH_HTTP_CLIENT, it also reads a URL by the package http-client.
 module Main (main) where
 
 import Control.Concurrent (forkIO, newEmptyMVar, putMVar, setNumCapabilities, takeMVar)
@@ -14,10 +14,12 @@ import qualified Data.ByteString as Strict
 import qualified Data.ByteString.Char8 as Char8
 import qualified Data.ByteString.Lazy as Lazy
 import Data.Char (chr, digitToInt, isAscii, isHexDigit, isPrint, ord)
+import Data.Int (Int32, Int64)
 import Data.List (foldl')
 import Data.Maybe (fromJust, fromMaybe, isJust)
 import Data.Word (Word64, Word8)
-import Foreign (Ptr, mallocBytes, peekByteOff)
+import Foreign (Ptr, allocaBytes, mallocBytes, peekByteOff)
+import Foreign.C.Types (CInt (..))
 import GHC.Clock (getMonotonicTimeNSec)
 import GHC.IO.Encoding (setFileSystemEncoding)
 import GHC.Stats (allocated_bytes, getRTSStats)
@@ -28,7 +30,7 @@ import Numeric (showHex)
 import System.Environment (getArgs, lookupEnv)
 import System.Exit (die)
 import System.IO
-import System.Mem (performGC)
+import System.Mem (getAllocationCounter, performGC)
 
 -- | How many bytes a method has read, and their sum.
 data Tally = Tally !Int !Word64
@@ -161,7 +163,12 @@ main = do
       serve method Nothing
     "copying" : name : size | Just copy <- lookup name copying -> do
       mapM_ (`hSetBinaryMode` True) [stdin, stdout]
+      before <- getAllocationCounter
       number "SIZE" (concat (take 1 (size ++ ["131072"]))) >>= copy
+      after <- getAllocationCounter
+      counts <- lookupEnv "BYTELAB_COUNTS"
+      -- The counter counts down.
+      mapM_ (`writeFile` ("allocated_bytes=" ++ show (before - after) ++ "\n")) counts
     _ -> die $ "use: worker reading METHOD, of " ++ names reading
       ++ " | worker copying METHOD [SIZE], of " ++ names copying
   where names list = unwords (map fst list)
@@ -218,6 +225,23 @@ run files ops = do
 repeated :: Int -> IO Tally -> IO Tally
 repeated ops file = foldM (\_ _ -> file) mempty [1 .. ops]
 
+foreign import ccall unsafe "getrusage" getrusage :: CInt -> Ptr Word8 -> IO CInt
+
+-- | The user and the system time of this process until now, in ns. A `struct rusage` begins with them, each in seconds
+-- of 64 bits and in microseconds, of which the low 32 bits are enough.
+cpuTimes :: IO (Double, Double)
+cpuTimes = allocaBytes 256 $ \usage -> do
+  _ <- getrusage 0 usage
+  user <- time usage 0
+  system <- time usage 16
+  pure (user, system)
+  where
+    time :: Ptr Word8 -> Int -> IO Double
+    time usage offset = do
+      seconds <- peekByteOff usage offset :: IO Int64
+      micros <- peekByteOff usage (offset + 8) :: IO Int32
+      pure (fromIntegral seconds * 1e9 + fromIntegral micros * 1e3)
+
 -- | Between the two readings of the clock there is only the job. What the runtime has allocated it knows after a
 -- collection only, which is not timed.
 sample :: Job -> String -> Int -> IO ()
@@ -225,14 +249,18 @@ sample job n ops = do
   counting <- isJust <$> lookupEnv "BYTELAB_COUNTING"
   let allocated = if counting then performGC >> allocated_bytes <$> getRTSStats else pure 0
   allocatedBefore <- allocated
+  cpuBefore <- cpuTimes
   start <- getMonotonicTimeNSec
   Tally size total <- run job ops
   end <- getMonotonicTimeNSec
+  cpuAfter <- cpuTimes
   allocatedAfter <- allocated
   let perOperation = fromIntegral (allocatedAfter - allocatedBefore) / fromIntegral ops :: Double
+      cpu part = (part cpuAfter - part cpuBefore) / fromIntegral ops :: Double
   putStrLn $ unwords $
     [ "done", n, "wall=" ++ show (end - start), "ops=" ++ show ops, "bytes=" ++ show (size * ops)
     , "answer=" ++ reverse (take 16 (reverse (showHex total "") ++ repeat '0')) ]
+    ++ ["user_ns=" ++ show (cpu fst), "system_ns=" ++ show (cpu snd)]
     ++ ["allocated_bytes=" ++ show perOperation | counting]
 
 -- | name=value, with the bytes that are written as %XX.

@@ -6,7 +6,10 @@ import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 
 final class Protocol {
@@ -69,11 +72,39 @@ final class Protocol {
     private static String sample(Task task, String n, Map<String, String> values)
             throws IOException, InterruptedException {
         long ops = Long.parseLong(values.getOrDefault("ops", "1"));
+        long[] before = ticks();
         long start = System.nanoTime();
         long allocated = task.run(ops);
         long wall = System.nanoTime() - start;
-        String line = String.format("done %s wall=%d ops=%d%s", n, wall, ops, task.result());
+        String cpu = cpu(before, ticks(), ops);
+        String line = String.format("done %s wall=%d ops=%d%s%s", n, wall, ops, task.result(), cpu);
         return COUNTS ? line + " allocated_bytes=" + (double) allocated / ops : line;
+    }
+
+    private static final Path STAT = Path.of("/proc/self/stat");
+    private static final double TICK_NS = 1e7;
+    private static final long TICKS_MIN = 10;
+
+    /** The user and the system time of this process until now, in ticks of 10 ms; null where they are not known. */
+    private static long[] ticks() {
+        try {
+            String text = Files.readString(STAT);
+            // The name before it may have spaces.
+            String[] words = text.substring(text.lastIndexOf(')') + 2).split(" ");
+            return new long[] {Long.parseLong(words[11]), Long.parseLong(words[12])};
+        } catch (IOException | RuntimeException error) {
+            return null;
+        }
+    }
+
+    /** Of a sample that is shorter than some ticks, they would say nothing. */
+    private static String cpu(long[] before, long[] after, long ops) {
+        if (before == null || after == null || after[0] + after[1] - before[0] - before[1] < TICKS_MIN) {
+            return "";
+        }
+        double user = (after[0] - before[0]) * TICK_NS / ops;
+        double system = (after[1] - before[1]) * TICK_NS / ops;
+        return String.format(Locale.ROOT, " user_ns=%.1f system_ns=%.1f", user, system);
     }
 
     private static Map<String, String> pairs(String[] words) {

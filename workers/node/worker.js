@@ -116,10 +116,14 @@ function reading(name, values) {
 }
 
 async function sample(task, n, ops) {
+  const before = process.cpuUsage();
   const start = process.hrtime.bigint();
   const result = await task.run(ops);
   const wall = process.hrtime.bigint() - start;
-  return `done ${n} wall=${wall} ops=${ops} ${task.done(result, ops)}`;
+  // In microseconds.
+  const { user, system } = process.cpuUsage(before);
+  const cpu = `user_ns=${(user * 1000) / ops} system_ns=${(system * 1000) / ops}`;
+  return `done ${n} wall=${wall} ops=${ops} ${task.done(result, ops)} ${cpu}`;
 }
 
 function pairs(words) {

@@ -3,6 +3,7 @@ copying` copies standard input to standard output. Needs the standard library on
 installed, two of decoding use packages that bytelab installs beside this file."""
 import mmap
 import os
+import resource
 import shutil
 import sys
 import threading
@@ -164,10 +165,15 @@ class Reading:
 
 
 def sample(task, n, ops):
+    before = resource.getrusage(resource.RUSAGE_SELF)
     start_ns = time.monotonic_ns()
     result = task.run(ops)
     wall_ns = time.monotonic_ns() - start_ns
-    return f"done {n} wall={wall_ns} ops={ops} {task.done(result, ops)}"
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    user_ns = (after.ru_utime - before.ru_utime) * 1e9 / ops
+    system_ns = (after.ru_stime - before.ru_stime) * 1e9 / ops
+    told = f"done {n} wall={wall_ns} ops={ops} {task.done(result, ops)}"
+    return f"{told} user_ns={user_ns:.1f} system_ns={system_ns:.1f}"
 
 
 def pairs(words):

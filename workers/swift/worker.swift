@@ -68,6 +68,11 @@ let sums: [(name: String, sum: Sum)] = [
     }),
     ("reduce", { data in data.reduce(0 as UInt64) { $0 &+ UInt64($1) } }),
     ("unsafe", { data in data.withUnsafeBytes(sumOf) }),
+    ("unsafe-twice", { data in
+        let first = data.withUnsafeBytes(sumOf)
+        let second = data.withUnsafeBytes(sumOf)
+        return first == second ? second : 0
+    }),
     ("enumerate", { data in
         var total: UInt64 = 0
         data.enumerateBytes { bytes, _, _ in total &+= sumOf(UnsafeRawBufferPointer(bytes)) }
@@ -306,6 +311,20 @@ enum References {
 
 // The line protocol.
 
+/// The user and the system time of this process until now, in ns.
+func cpuTime() -> (user: Double, system: Double) {
+    #if os(Linux)
+    // The C library of Linux has an enumeration for it.
+    let own = __rusage_who_t(RUSAGE_SELF.rawValue)
+    #else
+    let own = RUSAGE_SELF
+    #endif
+    var usage = rusage()
+    guard getrusage(own, &usage) == 0 else { return (0, 0) }
+    func ns(_ time: timeval) -> Double { Double(time.tv_sec) * 1e9 + Double(time.tv_usec) * 1e3 }
+    return (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
 /// Answers orders until bye or the end of the input.
 func serve(_ read: @escaping Method) async {
     var sources: [Source] = []
@@ -320,14 +339,18 @@ func serve(_ read: @escaping Method) async {
             case "go" where words.count > 1 && !sources.isEmpty:
                 let ops = Int(arguments["ops"] ?? "1") ?? 1
                 let before = References.now()
+                let cpuBefore = cpuTime()
                 let start = DispatchTime.now().uptimeNanoseconds
                 let tally = try await run(read, sources, ops)
                 let wall = DispatchTime.now().uptimeNanoseconds - start
+                let cpu = cpuTime()
                 let after = References.now()
                 let answer = String(tally.total, radix: 16)
                 let zeros = String(repeating: "0", count: 16 - answer.count)
                 var done = "done \(words[1]) wall=\(wall) ops=\(ops) bytes=\(tally.bytes * ops)"
                 done += " answer=\(zeros)\(answer)"
+                done += " user_ns=\((cpu.user - cpuBefore.user) / Double(ops))"
+                done += " system_ns=\((cpu.system - cpuBefore.system) / Double(ops))"
                 if References.areCounted {
                     let retains = Double(after.retains - before.retains) / Double(ops)
                     let releases = Double(after.releases - before.releases) / Double(ops)

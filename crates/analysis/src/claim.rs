@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::analysis::{
     CellSummary, Comparison, Family, ThresholdOutcome, ThresholdVerdict, decision,
 };
-use super::compare::{Compared, Pair, log_ratios, sessions_needed, too_few};
-use super::facts::{Answers, CellFacts, RunFacts};
-use super::values::{absolute, of_samples, sessions};
+use super::compare::{Compared, Pair, at_last_look, log_ratios, sessions_needed, too_few};
+use super::facts::{Answers, CellFacts, Rounds, RunFacts};
+use super::values::{absolute, ensure_usable, of_samples, sessions};
 use crate::stats::{self, SESSIONS_NEEDED, Shift, median, percentile_interval};
 
 // Judges a claim about a run: whether the ratio of two quantities, of any cells and metrics, lies
@@ -63,16 +63,77 @@ pub fn judge_claim(
     range: [f64; 2],
     alpha: f64,
 ) -> (Claimed, Ratio) {
-    let facts = |index: usize| {
-        let cell = &run.cells[index];
-        CellFacts::new(index, cell, Answers::from_cell(cell))
-    };
-    let cell = facts(a.cell);
+    let cell = facts(run, a.cell);
     let a = (&cell, a.metric);
     match b {
-        Basis::Of(b) => judge(run, a, Basis::Of((&facts(b.cell), b.metric)), range, alpha),
+        Basis::Of(b) => judge(run, a, Basis::Of((&facts(run, b.cell), b.metric)), range, alpha),
         Basis::Value(value) => judge(run, a, Basis::Value(value), range, alpha),
     }
+}
+
+/// Judges whether the first of two quantities less the second one, as a multiple of this known
+/// amount, lies between these bounds, at the level 1 − α. The amount is above 0.
+pub fn judge_difference(
+    run: &Run,
+    [a, b]: [CellMetric<'_>; 2],
+    amount: f64,
+    range: [f64; 2],
+    alpha: f64,
+) -> (Claimed, Ratio) {
+    let (first, second) = (facts(run, a.cell), facts(run, b.cell));
+    let found = difference(run, [(&first, a.metric), (&second, b.metric)], amount, alpha)
+        .unwrap_or_else(|reason| Ratio { reason: Some(reason), ..Ratio::default() });
+    (verdict(&found, range), found)
+}
+
+fn difference(
+    run: &Run,
+    [a, b]: [CellQuantity<'_>; 2],
+    amount: f64,
+    alpha: f64,
+) -> Result<Ratio, String> {
+    if let (Some(a), Some(b)) = (constant(a), constant(b)) {
+        let exact = Some((a - b) / amount);
+        return Ok(Ratio { ratio: exact, low: exact, high: exact, reason: None });
+    }
+    let [(cell, metric), (other, of_other)] = [a, b];
+    ensure_usable(cell)?;
+    ensure_usable(other)?;
+    if !run.in_rounds() {
+        return Err("the methods were not measured in rounds".to_owned());
+    }
+    let mut shared = differences([&cell.rounds(metric), &other.rounds(of_other)]);
+    let level = at_last_look(&run.plan, &mut shared, alpha);
+    let values: Vec<Vec<f64>> = shared.into_iter().map(|(_, values)| values).collect();
+    let shift = stats::by_session(&values, level.unwrap_or(alpha))
+        .ok_or_else(|| "there is no round in which both were measured".to_owned())?;
+    let interval = shift.interval.filter(|_| level.is_some());
+    Ok(Ratio {
+        ratio: Some(shift.estimate / amount),
+        low: interval.map(|(low, _)| low / amount),
+        high: interval.map(|(_, high)| high / amount),
+        reason: interval.is_none().then(|| too_few(shift.n, sessions_needed(&run.plan))),
+    })
+}
+
+/// The differences of the rounds that both have, by session.
+fn differences([ours, theirs]: [&Rounds; 2]) -> Vec<(u32, Vec<f64>)> {
+    let mut theirs = theirs.iter().peekable();
+    let mut sessions: Vec<(u32, Vec<f64>)> = Vec::new();
+    for (round, a) in ours.iter() {
+        while theirs.next_if(|(other, _)| *other < round).is_some() {}
+        let Some((_, b)) = theirs.next_if(|(other, _)| *other == round) else { continue };
+        match sessions.last_mut() {
+            Some((session, values)) if *session == round.0 => values.push(a - b),
+            _ => sessions.push((round.0, vec![a - b])),
+        }
+    }
+    sessions
+}
+
+fn facts(run: &Run, index: usize) -> CellFacts<'_> {
+    let cell = &run.cells[index];
+    CellFacts::new(index, cell, Answers::from_cell(cell))
 }
 
 /// A metric of a cell.

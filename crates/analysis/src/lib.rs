@@ -33,7 +33,7 @@ pub use self::check::{
     Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
     check_pairs, detectable_effects, detectable_effects_of_pairs,
 };
-pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
+pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim, judge_difference};
 pub use self::compare::margin_percent;
 pub use self::diagnostics::SESSIONS_MAX;
 use self::facts::RunFacts;

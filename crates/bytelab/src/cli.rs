@@ -61,7 +61,11 @@ pub(crate) enum CliCommand {
     /// Measure commands side by side: `bytelab bench 'gzip -c x' 'zstd -c x'`
     Bench(Box<bench::BenchArgs>),
     /// Measure: run an experiment, verify its answers, show which method wins
-    #[command(arg_required_else_help = true, subcommand_value_name = "EXPERIMENT|FILE.toml")]
+    #[command(
+        arg_required_else_help = true,
+        subcommand_value_name = "EXPERIMENT|FILE.toml",
+        after_help = run::STUDIES
+    )]
     Run(run::RunArgs),
     /// Measure this machine's latency numbers, with published ones (at most 45 seconds)
     Numbers(numbers::NumbersArgs),

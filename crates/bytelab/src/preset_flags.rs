@@ -1,19 +1,16 @@
 //! Defaults of flags: a published study as a preset of `run`, and the flags of `BYTELAB_OPTIONS`.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Arg, Command};
+use clap::{Arg, Args as _, Command};
 use experiments::workers;
 use measure::experiment::{Experiment, Method};
 use model::pattern;
 use report::published::{PREFIX, Study, StudyRun};
 
+use crate::commands::study_files::StudyFilesArgs;
 use crate::measuring::RunRequest;
-
-/// The flag that names the page of a study.
-pub(crate) const PAGE: &str = "report";
 
 /// The flags of one part of a study, for a command that has those of its experiment. Where no
 /// method of the part is installed, no method is the default.
@@ -38,9 +35,7 @@ pub(crate) fn preset(
             }
         }
     }
-    let help = "Also write a page with the author's figures redrawn";
-    let page = Arg::new(PAGE).long(PAGE).value_name("FILE.html").help(help);
-    command = command.arg(page.value_parser(clap::value_parser!(PathBuf)));
+    command = StudyFilesArgs::augment_args(command);
     let label = ("label", format!("{PREFIX}{}", study.name));
     let methods = Some(("method", methods.join(","))).filter(|(_, names)| !names.is_empty());
     let options = part.options.iter().map(|(name, value)| (name.as_str(), value.clone()));

@@ -27,9 +27,10 @@ use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
 use crate::commands::run::{ProgressArgs, RunArgs, StudyRequest};
+use crate::commands::study_files::StudyFilesArgs;
 use crate::console;
 use crate::measuring::RunRequest;
-use crate::preset_flags::{PAGE, of_part, preset, with_defaults};
+use crate::preset_flags::{of_part, preset, with_defaults};
 
 /// The typed words; those that are not UTF-8 are replaced by text that stands for them.
 fn as_text(words: &[OsString]) -> Vec<OsString> {
@@ -223,8 +224,8 @@ fn parse_study(
             Err(why) => left_out.push(format!("{}: {why:#}", experiment.name)),
         }
         names_methods |= own.value_source("methods") == Some(ValueSource::CommandLine);
-        let page = own.get_one::<PathBuf>(PAGE).cloned();
-        last = Some((cli, page, OutputArgs::from_arg_matches(own)?, own.get_flag("dry_run")));
+        let files = StudyFilesArgs::from_arg_matches(own)?;
+        last = Some((cli, files, OutputArgs::from_arg_matches(own)?, own.get_flag("dry_run")));
     }
     ensure!(
         !names_methods || !parts.is_empty(),
@@ -234,9 +235,9 @@ fn parse_study(
     ensure!(left_out.is_empty() || !parts.is_empty(), "{}", left_out.join("; "));
     // The flags of all parts are the same.
     let last = last.with_context(|| format!("{} has no part", study.name))?;
-    let (mut cli, page, output, dry_run) = last;
+    let (mut cli, files, output, dry_run) = last;
     if let CliCommand::Run(run) = &mut cli.task {
-        let request = StudyRequest { study, parts, left_out, page };
+        let request = StudyRequest { study, parts, left_out, files };
         run.replace(RunArgs::Study { request, output, dry_run })?;
     }
     Ok(cli)

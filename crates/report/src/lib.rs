@@ -89,9 +89,9 @@ pub mod served {
 
 pub mod study {
     pub use super::json::study::json;
-    pub use super::pages::study::{DrawnFigure, page, text};
-    pub use super::svg::study::{caption, figure};
-    pub use super::views::study::StudyReport;
+    pub use super::pages::study::{DrawnFigure, claims_by_figures, markdown, page, text};
+    pub use super::svg::study::{caption, figure, files};
+    pub use super::views::study::{AbsentMethod, StudyReport};
 }
 
 #[cfg(test)]

@@ -48,12 +48,13 @@ fn ready(
 }
 
 fn sample(job: &mut dyn Job, n: &str, times: u64) -> Result<String> {
-    let waited_before_ns = waited_ns();
+    let (waited_before_ns, before) = (waited_ns(), cpu_ns());
     // A first reading brings the clock's code and data back into the caches.
     let _ = Instant::now();
     let start = Instant::now();
     let answer = job.run(times);
     let wall_ns = start.elapsed().as_nanos();
+    let cpu_ns = cpu_ns().zip(before);
     let waited_ns = waited_ns().zip(waited_before_ns).map(|(after, before)| after - before);
     let bytes = job.bytes() * times;
     let mut line = format!("done {n} wall={wall_ns} ops={times} bytes={bytes}");
@@ -63,10 +64,39 @@ fn sample(job: &mut dyn Job, n: &str, times: u64) -> Result<String> {
     if let Some(waited_ns) = waited_ns {
         line += &format!(" run_queue_wait_ns={}", waited_ns as f64 / times as f64);
     }
+    if let Some((after, before)) = cpu_ns {
+        let [user, system] = [0, 1].map(|at| (after[at] - before[at]) as f64 / times as f64);
+        line += &format!(" user_ns={user} system_ns={system}");
+    }
     if let Some(size_bytes) = job.size_bytes() {
         line += &format!(" size_bytes={size_bytes}");
     }
     Ok(line)
+}
+
+/// `struct rusage` of a system with words of 64 bits: two times in s and µs, and 14 numbers.
+#[repr(C)]
+#[derive(Default)]
+struct Usage {
+    user: [i64; 2],
+    system: [i64; 2],
+    others: [i64; 14],
+}
+
+/// The user and the system time of this process until now.
+#[allow(unsafe_code, reason = "the standard library does not tell user time from system time")]
+fn cpu_ns() -> Option<[i64; 2]> {
+    unsafe extern "C" {
+        fn getrusage(who: i32, usage: *mut Usage) -> i32;
+    }
+    if cfg!(not(all(target_os = "linux", target_pointer_width = "64"))) {
+        return None;
+    }
+    let mut usage = Usage::default();
+    // SAFETY: it fills the struct, which is as long as that of the system; 0 is this process.
+    let outcome = unsafe { getrusage(0, &raw mut usage) };
+    let Usage { user, system, others: _ } = usage;
+    (outcome == 0).then(|| [user, system].map(|[s, us]| s * 1_000_000_000 + us * 1000))
 }
 
 /// Second number of schedstat: how long this thread was ready to run and did not.

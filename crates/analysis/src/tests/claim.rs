@@ -111,6 +111,38 @@ fn a_quantity_is_held_against_a_known_value() {
 }
 
 #[test]
+fn a_difference_is_held_against_a_known_amount() {
+    let mut run = two(1.0);
+    for (cell, mean) in run.cells.iter_mut().zip([200e6, 330e6]) {
+        *cell = with(cell.clone(), "peak_rss_bytes", |wall_ns| mean + wall_ns);
+    }
+    let of = |cell| CellMetric { cell, metric: "peak_rss_bytes" };
+    let judged = |both, range| judge_difference(&run, both, 130e6, range, ALPHA);
+    let (verdict, found) = judged([of(1), of(0)], [0.8, 1.25]);
+    assert_eq!(verdict, Claimed::Confirmed, "{found:?}");
+    close(found.ratio, 1.0, 0.01);
+    assert!(found.low <= found.ratio && found.ratio <= found.high, "{found:?}");
+    // It has a sign, as no ratio has.
+    assert_eq!(judged([of(0), of(1)], [0.8, 1.25]).0, Claimed::Refuted);
+    close(judged([of(0), of(1)], [0.8, 1.25]).1.ratio, -1.0, 0.01);
+}
+
+#[test]
+fn the_difference_of_exact_counts_is_exact() {
+    let mut run = two(1.0);
+    for (cell, n) in run.cells.iter_mut().zip([0.0, 12.0]) {
+        *cell = with(cell.clone(), "allocations", |_| n);
+    }
+    let of = |cell| CellMetric { cell, metric: "allocations" };
+    let (verdict, found) = judge_difference(&run, [of(1), of(0)], 6.0, [2.0, 2.0], ALPHA);
+    assert_eq!((verdict, found.low, found.high), (Claimed::Confirmed, Some(2.0), Some(2.0)));
+    let missing = CellMetric { cell: 0, metric: "peak_rss_bytes" };
+    let (verdict, found) = judge_difference(&run, [of(1), missing], 6.0, [2.0, 2.0], ALPHA);
+    assert_eq!((verdict, found.ratio), (Claimed::Undecided, None));
+    assert!(found.reason.unwrap().contains("no round in which both"));
+}
+
+#[test]
 fn a_wait_for_a_cpu_decides_no_claim() {
     let mut run = two(3.0);
     // All of the difference is a wait.

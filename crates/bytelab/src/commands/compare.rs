@@ -23,6 +23,7 @@ use store::{Store, is_machine};
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
 use super::import::read_marked;
 use super::run::{absent, published_results};
+use super::study_files::StudyFilesArgs;
 use super::{Context, layout};
 use super::{exit, readable, run_id};
 use crate::console;
@@ -59,10 +60,13 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    files: StudyFilesArgs,
 }
 
 pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     if let Some(by) = args.by {
+        ensure!(args.files.is_empty(), NEEDS_STUDY);
         return by_groups(by, args, context);
     }
     ensure_once("--fail", &args.fail)?;
@@ -112,9 +116,10 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
                 _ => load(requested, ids).map(ComparedSide::Stored),
             };
             let (a, b) = (side(a, &ids[0])?, side(b, &ids[1])?);
-            (looked_at(a, b, args.json, context)?, None)
+            (looked_at(a, b, args, context)?, None)
         }
         _ => {
+            ensure!(args.files.is_empty(), NEEDS_STUDY);
             let (a, b) = (load(a, &ids[0])?, load(b, &ids[1])?);
             if has_file {
                 ensure_different(a.runs.iter().chain(&b.runs))?;
@@ -352,7 +357,7 @@ enum ComparedSide {
 /// A study, or one of its results.
 pub(crate) struct NamedResults {
     name: String,
-    study: &'static Study,
+    pub(crate) study: &'static Study,
     /// One for each machine.
     pub(crate) results: Vec<Published>,
 }
@@ -360,7 +365,7 @@ pub(crate) struct NamedResults {
 impl NamedResults {
     /// Whether the whole study is meant, and not one of its machines. Where the only result of a
     /// study has its name, both are the same.
-    fn is_study(&self) -> bool {
+    pub(crate) fn is_study(&self) -> bool {
         self.name == self.study.name
     }
 }
@@ -394,7 +399,16 @@ fn experiments(name: &str) -> BTreeSet<String> {
     }
 }
 
-fn looked_at(a: ComparedSide, b: ComparedSide, json: bool, context: &Context) -> Result<String> {
+/// The error if files are named and no study is.
+const NEEDS_STUDY: &str = "--report, --svg and --export-markdown are of a run beside a study, such as \
+                           published:fleece; `bytelab report` draws runs alone";
+
+fn looked_at(
+    a: ComparedSide,
+    b: ComparedSide,
+    args: &CompareArgs,
+    context: &Context,
+) -> Result<String> {
     let (study, is_study) = match (&a, &b) {
         (ComparedSide::Published(one), ComparedSide::Published(other)) => {
             ensure!(
@@ -420,7 +434,8 @@ fn looked_at(a: ComparedSide, b: ComparedSide, json: bool, context: &Context) ->
         }
         (ComparedSide::Stored(_), ComparedSide::Stored(_)) => bail!("neither side is published"),
     };
-    if json && !is_study {
+    ensure!(is_study || args.files.is_empty(), NEEDS_STUDY);
+    if args.json && !is_study {
         return of_two(a, b, study);
     }
     let (mut results, mut runs): (Vec<Published>, Vec<Run>) = (Vec::new(), Vec::new());
@@ -440,7 +455,9 @@ fn looked_at(a: ComparedSide, b: ComparedSide, json: bool, context: &Context) ->
         runs: runs.iter().zip(&analyses).collect(),
         absent: &absent,
     };
-    if json {
+    args.files.ensure_directories()?;
+    args.files.write(&report)?;
+    if args.json {
         report::study::json(&report)
     } else {
         Ok(report::study::text(&report, is_study && !runs.is_empty(), &layout()))
@@ -505,6 +522,7 @@ fn of_numbers(run: &Run, other: &str) -> Vec<Figure> {
             p50,
             percentiles: Vec::new(),
             n: Some(n as u64),
+            runs: Vec::new(),
         }
     };
     report::numbers::p50s(run).into_iter().map(figure).collect()
@@ -528,6 +546,7 @@ fn of_cells(run: &Run) -> Vec<Figure> {
                 p50: p50.value,
                 percentiles: Vec::new(),
                 n: Some(metric.n as u64),
+                runs: Vec::new(),
             }));
         }
     }

@@ -11,8 +11,9 @@ use measure::experiment::{Execution, Experiment, Method};
 use model::param::Param;
 use model::path_text::to_path;
 use model::run::Role;
-use report::published;
+use report::published::{self, Study, Testable};
 
+use super::run::{absent, published_results};
 use super::{Context, layout};
 use crate::console;
 
@@ -38,13 +39,22 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
             out.write_all(methods(&declared.experiment, &[]).as_bytes())?;
         }
         Some("published") => {
-            let (results, studies) = (published::all(), published::studies());
-            out.write_all(report::published_pages::list(&results, studies, &layout()).as_bytes())?;
+            let of_study = |study: &'static Study| (study, testable(study, context));
+            let studies: Vec<(&Study, Testable)> =
+                published::studies().iter().map(of_study).collect();
+            let page = report::published_pages::list(&published::all(), &studies, &layout());
+            out.write_all(page.as_bytes())?;
         }
         Some(name) if name.starts_with(published::PREFIX) => {
             let named = super::compare::named(&name[published::PREFIX.len()..])?;
             let figures = |result| report::published_pages::figures(result, &layout());
-            let pages: Vec<String> = named.results.iter().map(figures).collect();
+            let mut pages: Vec<String> = named.results.iter().map(figures).collect();
+            if named.is_study() {
+                let (study, results) = (named.study, published_results(named.study));
+                let testable = testable(study, context);
+                let claims = report::study::claims_by_figures;
+                pages.push(claims(study, &results, testable, &layout()));
+            }
             out.write_all(pages.join("\n").as_bytes())?;
         }
         Some(name) => {
@@ -61,6 +71,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many claims of a study a run on this machine can test.
+fn testable(study: &Study, context: &Context) -> Testable {
+    let absent = absent(study, context);
+    study.testable(|method| !absent.contains_key(method))
 }
 
 fn experiments(experiments: &[Experiment]) -> String {

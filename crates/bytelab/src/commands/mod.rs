@@ -23,6 +23,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod self_test;
 pub(crate) mod serve;
+pub(crate) mod study_files;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -147,7 +147,7 @@ pub(super) fn ensure_same_experiment(shown: &[(Run, Analysis)], run: &Run, id: &
     Ok(())
 }
 
-fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
+pub(super) fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     std::fs::create_dir_all(dir)?;
     for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
@@ -160,6 +160,6 @@ fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     atomic_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{Analysis, analyze};
@@ -14,10 +13,10 @@ use measure::experiment::Method;
 use measure::launch::Stop;
 use model::run::Run;
 use report::published::{self, Published, Study};
-use report::study::StudyReport;
-use tools::atomic_file;
+use report::study::{AbsentMethod, StudyReport};
 
 use super::output::{OutputArgs, TableArgs, print_measured};
+use super::study_files::StudyFilesArgs;
 use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
@@ -30,6 +29,10 @@ pub(crate) enum RunArgs {
     Experiment { request: RunRequest, output: OutputArgs, dry_run: bool },
     Study { request: StudyRequest, output: OutputArgs, dry_run: bool },
 }
+
+pub(crate) const STUDIES: &str = "`published:STUDY` measures what a published study measured \
+                                  (`bytelab list published`), and also takes --report FILE.html, \
+                                  --svg DIR and --export-markdown FILE.md";
 
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
@@ -190,8 +193,8 @@ pub(crate) struct StudyRequest {
     pub(crate) parts: Vec<RunRequest>,
     /// The experiments of the other parts, each with the reason.
     pub(crate) left_out: Vec<String>,
-    /// The file to which the page with the author's figures is written.
-    pub(crate) page: Option<PathBuf>,
+    /// The files to which its page and its figures are written.
+    pub(crate) files: StudyFilesArgs,
 }
 
 fn dry_run_study(request: &StudyRequest, context: &Context) -> Result<ExitCode> {
@@ -205,15 +208,7 @@ fn note_left_out(request: &StudyRequest) -> io::Result<()> {
 }
 
 fn run_study(request: &StudyRequest, output: &OutputArgs, context: &Context) -> Result<ExitCode> {
-    if let Some(path) = &request.page {
-        // Fails early: after the measurement it would be too late.
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        ensure!(
-            dir.is_none_or(Path::is_dir),
-            "--report {}: its directory does not exist; create it",
-            path.display()
-        );
-    }
+    request.files.ensure_directories()?;
     note_left_out(request)?;
     warn_if_unoptimised();
     let stop = Stop::on_signals()?;
@@ -244,9 +239,7 @@ fn run_study(request: &StudyRequest, output: &OutputArgs, context: &Context) -> 
     let absent = absent(request.study, context);
     let report = StudyReport { study: request.study, published: &published, runs, absent: &absent };
     print_study(&report, output)?;
-    if let Some(path) = &request.page {
-        write_page(path, request.study, &report)?;
-    }
+    request.files.write(&report)?;
     let Some(stopped) = exit::of_signal(&stop) else {
         for (run, why) in
             all.iter().filter_map(|(run, ..)| Some((run, exit::nothing_measured(run)?)))
@@ -264,18 +257,6 @@ fn run_study(request: &StudyRequest, output: &OutputArgs, context: &Context) -> 
         )?;
     }
     Ok(stopped)
-}
-
-fn write_page(path: &Path, study: &'static Study, report: &StudyReport<'_>) -> Result<()> {
-    let drawn = |drawing: &'static published::Drawing| {
-        let svg = report::study::figure(report, drawing)?;
-        let caption = report::study::caption(drawing);
-        Some(report::study::DrawnFigure { title: &drawing.title, caption, svg })
-    };
-    let figures: Vec<_> = study.figures.iter().filter_map(drawn).collect();
-    let page = report::study::page(report, &figures);
-    let written = atomic_file::write(path, |mut file| Ok(file.write_all(page.as_bytes())?));
-    written.with_context(|| format!("--report {}", path.display()))
 }
 
 fn print_study(report: &StudyReport<'_>, output: &OutputArgs) -> Result<()> {
@@ -298,17 +279,19 @@ pub(super) fn published_results(study: &Study) -> Vec<Published> {
     study.published.iter().filter_map(|name| published::find(name)).collect()
 }
 
-/// The methods of a study that cannot be measured on this machine, each with the reason.
-pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, String> {
+/// The methods of a study that cannot be measured on this machine.
+pub(super) fn absent(study: &Study, context: &Context) -> BTreeMap<String, AbsentMethod> {
     let mut absent = BTreeMap::new();
     for part in &study.parts {
         let Ok(experiment) = context.experiments.find(&part.experiment) else { continue };
         for name in study.methods(part) {
             let method: Option<&Method> = experiment.methods.iter().find(|m| m.name == name);
-            let why = match method {
+            let reason = match method {
                 None => Some("this system has no such method".to_owned()),
                 Some(method) => workers::not_installed(method),
             };
+            let remedy = method.and_then(workers::remedy).unwrap_or_default().to_owned();
+            let why = reason.map(|reason| AbsentMethod { reason, remedy });
             absent.extend(why.map(|why| (name.to_owned(), why)));
         }
     }

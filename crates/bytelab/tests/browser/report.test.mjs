@@ -354,7 +354,7 @@ test('the page of a study shows its figures, its table and its claims without a 
     assert.ok(await figure.locator('rect').count() > 3);
   }
   assert.equal(await page.locator('figure svg').count(), 2);
-  assert.ok(await page.getByText('in its place: fleece', { exact: true }).first().isVisible());
+  assert.ok(await page.getByText('Parse trusted (µs)', { exact: true }).first().isVisible());
   assert.ok(await page.getByText('confirmed', { exact: true }).first().isVisible());
   await picture(page, 'study');
   await page.setViewportSize({ width: 360, height: 740 });

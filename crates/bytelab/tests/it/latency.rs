@@ -63,7 +63,7 @@ fn every_job_of_threads_is_measured_and_only_rivals_are_compared() {
     for (method, metrics) in [
         ("pthread", &["create_ns", "start_ns", "end_ns", "join_ns"][..]),
         ("channel", &["handover_ns"]),
-        ("per-procedure", &["procedure_ns", "wake_ns"]),
+        ("per-procedure", &["procedure_ns", "wake_ns", "share_ns"]),
         ("switch-processes", &["switch_ns", "overhead_ns"]),
     ] {
         for metric in metrics {

@@ -33,14 +33,19 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     assert!(differs[0].as_str().unwrap().starts_with("size: 64 KiB here, 128 MiB there"));
     let missing = study["not_measured"].as_array().unwrap();
     let swift = missing.iter().find(|m| m["reason"] == "Swift is not installed").unwrap();
-    assert_eq!(swift["methods"].as_array().unwrap().len(), 17, "{swift}");
+    assert_eq!(swift["methods"].as_array().unwrap().len(), 24, "{swift}");
+    assert!(swift["remedy"].as_str().unwrap().contains("just swift-root"), "{swift}");
     let own = &claim(&study, "U3")["own"];
     assert_eq!(own["verdict"], "not-testable");
     assert_eq!(own["missing"][0], "Swift is not installed");
     let test = &claim(&study, "U3")["in_their_place"]["tests"][0];
-    assert_eq!((&test["of"], &test["to"]), (&"read-for".into(), &"read".into()), "{test}");
+    let names = (&"byte-stream-for".into(), &"byte-stream-callback".into());
+    assert_eq!((&test["of"], &test["to"]), names, "by the same source: {test}");
     assert!(test["low"].as_f64() <= test["ratio"].as_f64(), "{test}");
     assert_eq!(claim(&study, "U7")["own"]["verdict"], "not-testable");
+    assert_eq!(claim(&study, "U7")["by_figures"]["verdict"], "holds");
+    let by_figures = &claim(&study, "U8")["by_figures"]["machines"][0];
+    assert!((by_figures["values"][0].as_f64().unwrap() - 2.40).abs() < 0.01, "{by_figures}");
 
     // The same page of the stored run.
     let page = world.run(&["compare", "1", "published:urlsession"]);
@@ -49,7 +54,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     for part in [
         "differs: size: 64 KiB here, 128 MiB there",
         "M2 MacBook Air",
-        "in its place: read-for-each",
+        "in its place: byte-stream-async-bytes",
         "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes",
         "not testable here: it needs both machines of the author",
         "No verdict between the published figures",
@@ -120,6 +125,12 @@ fn what_is_no_study_is_refused() {
     refused("check published:fleece", "`bytelab run published:fleece` measures it");
     let list = world.run(&["list", "published"]).stdout;
     assert!(list.contains("published:sampling: random records"), "{list}");
+    let without = words(&without_compilers(&world, &["list", "published"]).stdout);
+    assert!(without.contains("tests none of 4 claims on this machine"), "{without}");
+    let claims = words(&world.run(&["list", "published:sampling"]).stdout);
+    for part in ["S3 reading dominates", "no figures", "not seen by the test", "is from bayesic"] {
+        assert!(claims.contains(part), "{part}: {claims}");
+    }
     let help = world.run(&["run", "published:fleece", "--help"]);
     assert_eq!(help.code, 0);
     assert!(help.stdout.contains("1000 people") && help.stdout.contains("--people"));
@@ -140,7 +151,7 @@ fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
     let fleece = page("fleece", &["--people", "50"]);
     assert_eq!(fleece.matches("</svg>").count(), 2, "{fleece}");
     assert!(!fleece.contains("<script"), "it needs no script");
-    for part in ["look up one name: Fleece</text>", ">F5 ", "<td>in its place: fleece</td>"] {
+    for part in ["look up one name: Fleece</text>", ">F5 ", "<td>Parse trusted (µs)</td>"] {
         let heading = part.replace("<td>", "<th scope=\"row\">").replace("</td>", "</th>");
         assert!(fleece.contains(&heading), "{heading}: {fleece}");
     }
@@ -157,6 +168,34 @@ fn the_page_of_a_study_has_its_figures_its_table_and_its_claims() {
 }
 
 #[test]
+fn a_study_is_written_as_pictures_in_markdown_and_as_a_page() {
+    let world = World::new();
+    let path = |name: &str| world.path(name).to_str().unwrap().to_owned();
+    let (svg, markdown, page) = (path("figures"), path("fleece.md"), path("stored.html"));
+    let files = ["--svg", svg.as_str(), "--export-markdown", markdown.as_str()];
+    let args = [&["run", "published:fleece", "--people", "50"][..], &SMALL, &files].concat();
+    let ran = world.run(&args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for name in ["data-size.svg", "time-of-each-operation.svg"] {
+        let figure = std::fs::read_to_string(world.path("figures").join(name)).unwrap();
+        assert!(figure.contains("MacBook Pro, 2.3 GHz Core i7"), "{name}: {figure}");
+    }
+    let text = std::fs::read_to_string(&markdown).unwrap();
+    for part in ["| Parse trusted", "| F5 | holds |", "by the author's own figures"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The same of a stored run.
+    let stored = world.run(&["compare", "1", "published:fleece", "--report", &page]);
+    assert_eq!(stored.code, 0, "{}", stored.stderr);
+    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("</svg>").count(), 2);
+    let machines = ["compare", "published:urlsession-m2", "published:urlsession-imac"];
+    let without_study = [&machines[..], &["--svg", svg.as_str()]].concat();
+    world.refused(&without_study, "of a run beside a study");
+    let help = words(&world.run(&["run", "--help"]).stdout);
+    assert!(help.contains("--svg DIR and --export-markdown FILE.md"), "{help}");
+}
+
+#[test]
 fn each_row_of_fleece_stands_once_beside_its_figure() {
     let world = World::new();
     let args = [&["run", "published:fleece", "--people", "50", "--json"], &SMALL[..]].concat();
@@ -170,8 +209,8 @@ fn each_row_of_fleece_stands_once_beside_its_figure() {
     let size = &claim(&study, "F1")["in_their_place"]["tests"][0];
     assert_eq!(size["ratio"], size["low"], "sizes are exact: {size}");
     let page = world.run(&["compare", "1", "published:fleece"]).stdout;
-    let labels = page.lines().filter(|line| line.starts_with("look up one name: "));
-    assert_eq!(labels.count(), 2, "{page}");
+    let labels = page.lines().filter(|line| line.starts_with("Look up one name (ns) "));
+    assert_eq!(labels.count(), 1, "{page}");
     // The study and its only result have one name.
     let heading = "What the author says, and what the samples of here say";
     assert!(page.contains(heading) && page.contains("\nF6 "), "{page}");

@@ -21,6 +21,11 @@ pub(super) trait Copying {
     /// Copies everything and closes both descriptors. Returns the CPU time if it is not that of
     /// this thread.
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>>;
+
+    /// What is known of the last copy, of so many bytes, besides its time.
+    fn counts(&self, _size: u64) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 /// All methods read `size`, `input`, `output` and `reader`; `reads` names further params.
@@ -81,11 +86,13 @@ impl<C: Copying> Task for CopyTask<C> {
         let Cpu { all_ns, user_ns } = self.cpu;
         let per_op = |ns: u64| ns as f64 / self.ops as f64;
         let system_ns = all_ns.saturating_sub(user_ns);
-        vec![
+        let mut metrics = vec![
             ("cpu_ns", per_op(all_ns)),
             ("user_ns", per_op(user_ns)),
             ("system_ns", per_op(system_ns)),
-        ]
+        ];
+        metrics.extend(self.copying.counts(self.setup.size));
+        metrics
     }
 }
 

@@ -8,10 +8,11 @@ mod plain;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use measure::experiment::{Build, Data, Execution, Experiment, Method, Task};
 use measure::stop::Stop;
 use model::param::{Param, ParamKind, Point};
+use tempfile::NamedTempFile;
 
 use self::job::{Copying, Cpu, contender, task};
 use super::shared::{made_file, must_be_installed, run_command};
@@ -116,21 +117,53 @@ fn if_installed(program: &str, name: &str, about: &str, build: Build) -> Method 
     Method { default, ..contender(name, about, &[], build) }
 }
 
-struct CopyCommand(Vec<String>);
+struct CopyCommand {
+    argv: Vec<String>,
+    /// The file to which the program writes what it has counted, if it is to count.
+    counts: Option<NamedTempFile>,
+    allocated_bytes: Option<f64>,
+}
 
 fn command(point: &Point, argv: &[&str]) -> Result<Box<dyn Task>> {
-    must_be_installed(argv[0])?;
-    task(point, CopyCommand(argv.iter().map(|word| (*word).to_owned()).collect()))
+    copy_command(point, argv, None)
 }
+
+fn copy_command(
+    point: &Point,
+    argv: &[&str],
+    counts: Option<NamedTempFile>,
+) -> Result<Box<dyn Task>> {
+    must_be_installed(argv[0])?;
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    task(point, CopyCommand { argv, counts, allocated_bytes: None })
+}
+
+/// The variable that names that file to the program.
+const COUNTS: &str = "BYTELAB_COUNTS";
 
 impl Copying for CopyCommand {
     fn copy(&mut self, input: OwnedFd, output: OwnedFd) -> Result<Option<Cpu>> {
-        run_command(&self.0, input, output).map(Some)
+        let Some(counts) = &self.counts else {
+            return run_command(&self.argv, &[], input, output).map(Some);
+        };
+        let path = counts.path().to_str().context("the path of a temporary file is not UTF-8")?;
+        let cpu = run_command(&self.argv, &[(COUNTS, path.to_owned())], input, output)?;
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {path}"))?;
+        let allocated = text.trim().strip_prefix("allocated_bytes=");
+        self.allocated_bytes = allocated.and_then(|bytes| bytes.parse().ok());
+        Ok(Some(cpu))
+    }
+
+    fn counts(&self, _size: u64) -> Vec<(&'static str, f64)> {
+        self.allocated_bytes.map(|bytes| ("allocated_bytes", bytes)).into_iter().collect()
     }
 }
 
 /// `bytelab __filter LANGUAGE COMMAND…` implements the line protocol for a program that copies.
 pub const FILTER: &str = "__filter";
+
+/// The worker of a language whose usual one is built with flags that cost time.
+const PLAIN_WORKERS: &[(&str, &str)] = &[("haskell", "haskell/plain")];
 
 /// The programs of `workers/LANGUAGE`, which all take the argument `copying`. `LANGUAGE-WAY` is a
 /// program that can copy in several ways, and also takes the way and the buffer size as arguments.
@@ -161,7 +194,8 @@ fn in_languages() -> Vec<Method> {
     let method = |(name, about): &(&str, &str)| {
         let language = language_of(name);
         let way = name[language.len()..].trim_start_matches('-');
-        let worker = format!("{{workers/{language}}}");
+        let plain = PLAIN_WORKERS.iter().find(|(known, _)| *known == language);
+        let worker = format!("{{workers/{}}}", plain.map_or(language, |(_, worker)| worker));
         let mut argv = vec!["{bytelab}", FILTER, name, &worker, "copying"];
         argv.extend(Some(way).filter(|way| !way.is_empty()));
         let reads: &[&str] = if way.is_empty() { &[] } else { &["buffer"] };
@@ -190,7 +224,10 @@ pub fn filtering(experiment: &Experiment, name: &str) -> Option<Method> {
 fn filter(point: &Point) -> Result<Box<dyn Task>> {
     let buffer = point.number("buffer").ok().map(|bytes| bytes.to_string());
     let argv: Vec<String> = std::env::args().skip(3).chain(buffer).collect();
-    command(point, &argv.iter().map(String::as_str).collect::<Vec<&str>>())
+    let is_counting = std::env::var_os("BYTELAB_COUNTING").is_some();
+    let counts = is_counting.then(NamedTempFile::new).transpose();
+    let counts = counts.context("a file for what the program counts")?;
+    copy_command(point, &argv.iter().map(String::as_str).collect::<Vec<&str>>(), counts)
 }
 
 /// The `copy` function of byte-stream, which selects the system call itself.

@@ -80,7 +80,14 @@ impl Copying for OneBuffer {
             }
         }
     }
+
+    fn counts(&self, _: u64) -> Vec<(&'static str, f64)> {
+        vec![(COPIED, 0.0)]
+    }
 }
+
+/// The bytes that are copied from one buffer of the program to another.
+const COPIED: &str = "copied_bytes";
 
 struct NewChunks {
     len: usize,
@@ -99,6 +106,10 @@ impl Copying for NewChunks {
                 n => output.write_all(&buffer[..n])?,
             }
         }
+    }
+
+    fn counts(&self, size: u64) -> Vec<(&'static str, f64)> {
+        vec![(COPIED, if self.trims { size as f64 } else { 0.0 })]
     }
 }
 

@@ -59,7 +59,7 @@ fn make_shared(
     stop: &Stop,
 ) -> Option<Result<PathBuf>> {
     let (name, number) = match job {
-        "read" => ("read", "size"),
+        "read" | "open" => ("read", "size"),
         "random" => ("random", "span"),
         "random-cold" => ("cold", "span"),
         "readdir" => ("entries", "entries"),

@@ -26,6 +26,7 @@ const JOBS: &[&str] = &[
     "read",
     "random",
     "random-cold",
+    "open",
     "create",
     "unlink",
     "durable",
@@ -45,7 +46,7 @@ fn params() -> Vec<Param> {
             ParamKind::Word(JOBS),
             // Without `unlink`: after files are removed, ext4 creates files more slowly for
             // minutes.
-            "read,random,random-cold,create,durable,append,rename,stat,mkdir,readdir,call,map",
+            "read,random,random-cold,open,create,durable,append,rename,stat,mkdir,readdir,call,map",
         )
         .help("what is measured"),
         Param::new("dir", ParamKind::Path, "").help(
@@ -53,7 +54,7 @@ fn params() -> Vec<Param> {
                    made data is kept]",
         ),
         Param::new("size", ParamKind::Bytes(0, 1 << 40), "0,1,4KiB,64KiB,1MiB,64MiB")
-            .help("size of a file (read, create, unlink), of a mapping (map)"),
+            .help("size of a file (read, open, create, unlink), of a mapping (map)"),
         Param::new("span", ParamKind::Bytes(read::BLOCK as u64, 1 << 40), "64MiB")
             .help("size of the file that is read at random"),
         Param::new("entries", ParamKind::Count(0, 10_000_000), "10000")
@@ -67,6 +68,7 @@ fn methods() -> Vec<Method> {
     methods.extend(read::at_random());
     #[cfg(target_os = "linux")]
     methods.extend(cold::methods());
+    methods.push(read::open_close());
     methods.extend(write::creating());
     methods.extend(write::durable());
     methods.extend(names::methods());

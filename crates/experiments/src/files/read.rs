@@ -136,6 +136,25 @@ impl FileSource for OpenFilePread {
     }
 }
 
+/// A file is opened and closed, and nothing of it is read.
+pub(super) fn open_close() -> Method {
+    cached("open", "open-close", "open and close, without a read", &["dir", "size"], |point| {
+        window(Box::new(OpenClose(shared(point)?)))
+    })
+}
+
+struct OpenClose(PathBuf);
+
+impl Task for OpenClose {
+    fn run(&mut self, ops: u64) -> Result<Work> {
+        for _ in 0..ops {
+            let file = File::open(&self.0);
+            black_box(file.with_context(|| format!("opening {}", self.0.display()))?);
+        }
+        Ok(Work { ops, bytes: 0, answer: None })
+    }
+}
+
 pub(super) const BLOCK: usize = 4096;
 
 /// The number of blocks in the digest.

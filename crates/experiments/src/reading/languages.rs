@@ -119,6 +119,7 @@ const STYLES: &[(&str, &str)] = &[
     ("for-each", "forEach"),
     ("reduce", "reduce"),
     ("unsafe", "for in withUnsafeBytes"),
+    ("unsafe-twice", "for in withUnsafeBytes, twice"),
     ("enumerate", "for in each part of enumerateBytes"),
     ("nsdata", "for in NSData.bytes"),
 ];

@@ -252,7 +252,7 @@ fn command(
     Request::from_point(point)?.must_be_plain()?;
     let draw = move |job: &Request, _seed: u64, out: &mut File| {
         let input = File::open("/dev/null").context("/dev/null")?;
-        let cpu = run_command(&argv(job), input.into(), out.try_clone()?.into())?;
+        let cpu = run_command(&argv(job), &[], input.into(), out.try_clone()?.into())?;
         Ok(DrawUsage { cpu: Some(cpu), ..DrawUsage::default() })
     };
     DrawTask::task(point, Promise { is_exact: true, in_order: false }, Box::new(draw))

@@ -67,10 +67,16 @@ pub(crate) fn must_be_installed(program: &str) -> Result<()> {
     if is_there { Ok(()) } else { Err(skip(format!("{program} is not installed"))) }
 }
 
-/// Runs a plain command to its end, between two descriptors of its own: a built-in method starts it
-/// again for each operation. Returns the CPU time used, including its start.
-pub(crate) fn run_command(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu> {
-    filter(argv, input, output).map_err(|ended| match ended {
+/// Runs a plain command to its end, with these variables in its environment, between two
+/// descriptors of its own: a built-in method starts it again for each operation. Returns the CPU
+/// time used, including its start.
+pub(crate) fn run_command(
+    argv: &[String],
+    variables: &[(&str, String)],
+    input: OwnedFd,
+    output: OwnedFd,
+) -> Result<Cpu> {
+    filter(argv, variables, input, output).map_err(|ended| match ended {
         RunError::Skipped(reason) => skip(reason),
         RunError::Failed(reason) => anyhow!(reason),
         RunError::Stopped => anyhow!("stopped"),

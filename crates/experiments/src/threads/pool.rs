@@ -50,6 +50,7 @@ struct Pool {
     /// The times of the last sample, over all procedures.
     procedure_ns: f64,
     wake_ns: f64,
+    share_ns: f64,
 }
 
 struct PoolState {
@@ -97,6 +98,7 @@ impl Pool {
             busy,
             procedure_ns: 0.0,
             wake_ns: 0.0,
+            share_ns: 0.0,
         };
         for index in 0..pool.shared.seats.len() {
             let shared = Arc::clone(&pool.shared);
@@ -124,17 +126,24 @@ impl Task for Pool {
             seat.waking_ns.store(0, Ordering::Relaxed);
             seat.working_ns.store(0, Ordering::Relaxed);
         }
+        let start_ns = now_ns();
         (0..ops).try_for_each(|_| self.round())?;
+        let rounds_ns = now_ns() - start_ns;
         let sum = |of: fn(&Seat) -> &AtomicU64| {
             seats.iter().map(|seat| of(seat).load(Ordering::Acquire)).fold(0, u64::wrapping_add)
         };
         self.procedure_ns = sum(|seat| &seat.working_ns) as f64 / (ops * self.busy as u64) as f64;
         self.wake_ns = sum(|seat| &seat.waking_ns) as f64 / (ops * self.woken as u64) as f64;
+        self.share_ns = rounds_ns as f64 / (ops * self.busy as u64) as f64;
         Ok(Work { ops, bytes: 0, answer: Some(self.shared.answer.load(Ordering::Acquire)) })
     }
 
     fn metrics(&mut self) -> Vec<(&'static str, f64)> {
-        vec![("procedure_ns", self.procedure_ns), ("wake_ns", self.wake_ns)]
+        vec![
+            ("procedure_ns", self.procedure_ns),
+            ("wake_ns", self.wake_ns),
+            ("share_ns", self.share_ns),
+        ]
     }
 }
 

@@ -103,6 +103,11 @@ pub fn not_installed(method: &Method) -> Option<String> {
     Some(format!("{} is not installed", title(toolchain.language)))
 }
 
+/// How the tools of the method's language can be had: `install GHC (Debian: apt install ghc)`.
+pub fn remedy(method: &Method) -> Option<&'static str> {
+    toolchain_of(method).map(|toolchain| toolchain.install)
+}
+
 /// The name of a language as people write it.
 fn title(language: &str) -> String {
     match language {

@@ -39,6 +39,7 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     PYTHON_JSON,
     NODE,
     HASKELL,
+    HASKELL_PLAIN,
     HASKELL_HTTP,
     SWIFT,
 ];
@@ -359,6 +360,24 @@ const HASKELL: Toolchain = Toolchain {
     ]],
     levels: &["O2", "O0", "O1"],
     ..PROGRAM
+};
+
+/// The same program with the flags of the study of `ByteString`, and no others: threads take a
+/// third more CPU time.
+const HASKELL_PLAIN: Toolchain = Toolchain {
+    name: "haskell/plain",
+    build: &[&[
+        "{ghc}",
+        "-v0",
+        "-{level}",
+        "-funbox-strict-fields",
+        "-outputdir",
+        "{out}/objects",
+        "-o",
+        "{out}/worker",
+        "{src}/workers/haskell/worker.hs",
+    ]],
+    ..HASKELL
 };
 
 /// The same program with the package http-client, of the version that the compiler knows.

@@ -224,12 +224,18 @@ impl TracedRunner for WithHooks<dyn TracedRunner> {
 
 // A plain command between two descriptors, for a method that creates these itself.
 
-/// Runs a command from `input` to `output`, which it closes, and waits for its end. Returns what
-/// the command and all processes that it waited for used, including their start.
-pub fn filter(argv: &[String], input: OwnedFd, output: OwnedFd) -> Result<Cpu, RunError> {
+/// Runs a command with these variables in its environment, from `input` to `output`, which it
+/// closes, and waits for its end. Returns what the command and all processes that it waited for
+/// used, including their start.
+pub fn filter(
+    argv: &[String],
+    variables: &[(&str, String)],
+    input: OwnedFd,
+    output: OwnedFd,
+) -> Result<Cpu, RunError> {
     // The lab, which waits for the method, sets the limit.
     let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
-    let mut process = Process::spawn(argv, ChildStdio::Given(input, output), &[], None)?;
+    let mut process = Process::spawn(argv, ChildStdio::Given(input, output), variables, None)?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
     let (status, used) = process.end_with_usage().map_err(|error| failed(&error))?;

@@ -22,7 +22,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     write,
 };
 
-pub(super) const MARKDOWN: Markup = Markup {
+pub(crate) const MARKDOWN: Markup = Markup {
     heading: |text| format!("### {text}\n"),
     title: |title| format!("**{title}**\n"),
     titles_tables: false,

@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::compact;
 use crate::published::Figure;
 use crate::views::compare::SideFigures;
+use crate::views::study::by_figures::{ClaimByFigures, FiguresVerdict, by_figures};
 use crate::views::study::{
-    ClaimOutcome, FigureOrigin, NotMeasured, StudyLine, StudyReport, TestResult,
+    ClaimOutcome, ClaimVerdict, FigureOrigin, NotMeasured, StudyLine, StudyReport, TestResult,
 };
 
 #[derive(Serialize)]
@@ -30,7 +31,7 @@ struct StudyDocument<'a> {
 #[derive(Serialize)]
 struct StudyRowJson<'a> {
     key: &'a str,
-    label: &'a str,
+    label: String,
     figures: Vec<LineJson<'a>>,
 }
 
@@ -49,14 +50,34 @@ struct LineJson<'a> {
 struct ClaimJson<'a> {
     id: &'a str,
     says: &'a str,
+    /// The author's words; empty where we have none.
+    quote: &'a str,
+    /// What the tests cannot see.
+    unseen: &'a str,
+    by_figures: ByFiguresJson,
     own: OutcomeJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     in_their_place: Option<OutcomeJson<'a>>,
 }
 
+/// By the author's own figures.
+#[derive(Serialize)]
+struct ByFiguresJson {
+    /// `holds`, `holds-in-part`, `fails` or `no-figures`.
+    verdict: &'static str,
+    machines: Vec<MachineJson>,
+}
+
+#[derive(Serialize)]
+struct MachineJson {
+    machine: String,
+    holds: bool,
+    values: Vec<f64>,
+}
+
 #[derive(Serialize)]
 struct OutcomeJson<'a> {
-    /// `confirmed`, `refuted`, `undecided` or `not-testable`.
+    /// `confirmed`, `confirmed-as-far-as-testable`, `refuted`, `undecided` or `not-testable`.
     verdict: &'static str,
     /// The reasons why tests were not possible.
     missing: Vec<&'a str>,
@@ -80,6 +101,7 @@ struct TestJson<'a> {
 
 pub fn json(report: &StudyReport<'_>) -> Result<String> {
     let judgements = report.judgements();
+    let figures = by_figures(report.study, report.published);
     compact(&StudyDocument {
         schema: model::run::SCHEMA,
         study: &report.study.name,
@@ -91,9 +113,13 @@ pub fn json(report: &StudyReport<'_>) -> Result<String> {
         not_measured: report.not_measured(),
         claims: judgements
             .iter()
-            .map(|judgement| ClaimJson {
+            .zip(&figures)
+            .map(|(judgement, figures)| ClaimJson {
                 id: &judgement.claim.id,
                 says: &judgement.claim.says,
+                quote: &judgement.claim.quote,
+                unseen: &judgement.claim.unseen,
+                by_figures: of_figures(figures),
                 own: outcome(&judgement.own),
                 in_their_place: judgement.in_their_place.as_ref().map(outcome),
             })
@@ -108,7 +134,8 @@ fn rows<'a>(report: &StudyReport<'a>) -> Vec<StudyRowJson<'a>> {
             FigureOrigin::Same(method) => ("same", method),
             FigureOrigin::InItsPlace(method) => ("in-its-place", method),
         };
-        let columns = report.study.columns.iter().map(String::as_str).zip(&line.figures);
+        let columns = report.study.columns.iter().map(|column| column.metric.as_str());
+        let columns = columns.zip(&line.figures);
         let p50 = columns.filter_map(|(column, figure)| Some((column, (*figure)?)));
         LineJson { whose, name, p50: p50.collect(), ratio: line.ratio }
     };
@@ -122,6 +149,23 @@ fn rows<'a>(report: &StudyReport<'a>) -> Vec<StudyRowJson<'a>> {
         .collect()
 }
 
+fn of_figures(claim: &ClaimByFigures<'_>) -> ByFiguresJson {
+    let machines = claim.machines.iter().map(|machine| MachineJson {
+        machine: machine.machine.clone(),
+        holds: machine.holds(),
+        values: machine.found.iter().map(|test| test.value).collect(),
+    });
+    ByFiguresJson {
+        verdict: match claim.verdict() {
+            FiguresVerdict::Holds => "holds",
+            FiguresVerdict::HoldsOn(..) => "holds-in-part",
+            FiguresVerdict::Fails => "fails",
+            FiguresVerdict::NoFigure => "no-figures",
+        },
+        machines: machines.collect(),
+    }
+}
+
 fn outcome<'a>(outcome: &'a ClaimOutcome<'_>) -> OutcomeJson<'a> {
     match outcome {
         ClaimOutcome::NotHere(reason) => {
@@ -129,9 +173,10 @@ fn outcome<'a>(outcome: &'a ClaimOutcome<'_>) -> OutcomeJson<'a> {
         }
         ClaimOutcome::Judged { verdict, tests, missing } => OutcomeJson {
             verdict: match verdict {
-                Claimed::Confirmed => "confirmed",
-                Claimed::Refuted => "refuted",
-                Claimed::Undecided => "undecided",
+                ClaimVerdict::Confirmed => "confirmed",
+                ClaimVerdict::ConfirmedInPart => "confirmed-as-far-as-testable",
+                ClaimVerdict::Refuted => "refuted",
+                ClaimVerdict::Undecided => "undecided",
             },
             missing: missing.iter().map(String::as_str).collect(),
             tests: tests.iter().map(test).collect(),

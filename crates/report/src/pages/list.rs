@@ -4,10 +4,11 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::document::Document;
-use crate::published::{PREFIX, Published, Study};
+use crate::published::{PREFIX, Published, Study, Testable, studies};
 use crate::text::PageLayout;
+use crate::views::study::words::{author_amount, promised};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
-use crate::views::units::{NONE, amount};
+use crate::views::units::NONE;
 use crate::views::words::escape_controls;
 
 const LAYOUT: PageLayout = PageLayout { width: 80, colour: false };
@@ -75,14 +76,18 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
     page.gap();
     let heads = ["method", "metric", "p0", "p25", "p50", "p75", "p90", "p99", "p100", "n"];
     let mut table = Table::plain(&heads, false);
+    let study = studies().iter().find(|study| study.published.contains(&published.name));
     for figure in &published.figures {
+        let mut columns = study.iter().flat_map(|study| &study.columns);
+        let column = columns.find(|column| column.metric == figure.metric);
+        let amount = |value: f64| author_amount(column, figure.unit, value);
         let shown = |p: f64| {
             let found = figure.percentiles.iter().find(|(known, _)| (known - p).abs() < 0.01);
-            found.map_or(NONE.to_owned(), |(_, value)| amount(figure.unit, *value))
+            found.map_or(NONE.to_owned(), |(_, value)| amount(*value))
         };
         let mut cells = vec![figure.method.clone(), figure.metric.clone()];
         cells.extend([0.0, 25.0].map(shown));
-        cells.push(amount(figure.unit, figure.p50));
+        cells.push(amount(figure.p50));
         cells.extend([75.0, 90.0, 99.0, 100.0].map(shown));
         cells.push(figure.n.map_or(NONE.to_owned(), |n| n.to_string()));
         table.row(Style::Plain, cells);
@@ -91,8 +96,13 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
     page.text(layout)
 }
 
-/// All published results, each with its source and its known defects, and the studies.
-pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> String {
+/// All published results, each with its source and its known defects, and the studies, each with
+/// the claims that can have a verdict on this machine.
+pub fn published(
+    all: &[Published],
+    studies: &[(&Study, Testable)],
+    layout: &PageLayout,
+) -> String {
     let mut page = Document::new(layout.width);
     for (at, published) in all.iter().enumerate() {
         let name = format!("{PREFIX}{}", published.name);
@@ -102,21 +112,19 @@ pub fn published(all: &[Published], studies: &[Study], layout: &PageLayout) -> S
             published.title, published.machine, published.experiment
         );
         page.hanging("  ", &about);
-        page.hanging("  source: ", published.source);
         // The machines of one author have the same.
-        match all[..at].iter().find(|earlier| earlier.caveat == published.caveat) {
-            Some(earlier) => {
-                let text = format!("the same as of {PREFIX}{}", earlier.name);
-                page.hanging("  known against it: ", &text);
+        match all[..at].iter().find(|earlier| earlier.source == published.source) {
+            Some(earlier) => page.hanging("  source: ", &format!("as {PREFIX}{}", earlier.name)),
+            None => {
+                page.hanging("  source: ", published.source);
+                page.hanging("  known against it: ", published.caveat);
             }
-            None => page.hanging("  known against it: ", published.caveat),
         }
     }
     page.gap();
     page.paragraph(Style::Bold, "", "Studies, which `bytelab run` measures here");
-    for study in studies {
-        let claims = study.claims.len();
-        let about = format!("{}; a verdict on {claims} claims", study.title);
+    for (study, testable) in studies {
+        let about = format!("{}; {}", study.title, promised(study, *testable));
         page.hanging(&format!("  {PREFIX}{}: ", study.name), &about);
     }
     page.text(layout)

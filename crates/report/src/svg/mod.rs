@@ -97,7 +97,12 @@ const GRADE_AT: f64 = 66.0;
 /// The series of this machine; those of the others follow.
 const HERE: usize = 1;
 /// The machines whose figures are drawn, with what a reader calls them.
-const PUBLISHED: [(&str, &str); 2] = [("2012", "published 2012"), ("iphone-x", "iPhone X")];
+const PUBLISHED: [(&str, &str); 4] = [
+    ("2012", "published 2012"),
+    ("iphone-5s", "iPhone 5s"),
+    ("iphone-6s-plus", "iPhone 6s Plus"),
+    ("iphone-x", "iPhone X"),
+];
 
 /// `None` if nothing was measured.
 fn picture(run: &Run) -> Option<String> {

@@ -1,5 +1,5 @@
 //! The figures of a published study, as its author drew them: bars of each row, distributions with
-//! their outliers, percentiles as curves, and the ladder of the memory.
+//! their outliers, percentiles as curves, and lines over the values of a param.
 
 use analysis::Analysis;
 use model::metric::unit;
@@ -9,7 +9,7 @@ use model::run::Run;
 use super::canvas::{
     self, Anchor, Axis, Canvas, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
 };
-use super::sweeps;
+use super::{slug, sweeps};
 use crate::published::{Drawing, DrawingKind};
 use crate::views::charts::Charts;
 use crate::views::rows::heading;
@@ -28,8 +28,16 @@ pub fn figure(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
         DrawingKind::Bars => bars(report, drawing),
         DrawingKind::Boxes => boxes(&report.distributions(drawing), drawing),
         DrawingKind::Curves => curves(report, &report.curves(&drawing.metric), drawing),
-        DrawingKind::Ladder => ladder(report, drawing),
+        DrawingKind::Sweep => sweep(report, drawing),
     }
+}
+
+/// The name and the content of a file of each figure that has anything to draw.
+pub fn files(report: &StudyReport<'_>) -> Vec<(String, String)> {
+    let drawn = |drawing: &Drawing| {
+        Some((format!("{}.svg", slug(&drawing.title)), figure(report, drawing)?))
+    };
+    report.study.figures.iter().filter_map(drawn).collect()
 }
 
 /// How to read the figure.
@@ -42,7 +50,9 @@ pub fn caption(drawing: &Drawing) -> &'static str {
             "Box: p25, p50, p75; whiskers: the last samples within 1.5 times its length; points: the samples beyond."
         }
         DrawingKind::Curves => "p0, p25, p50, p75, p90, p99 and p100 of each row, joined by lines.",
-        DrawingKind::Ladder => "Line: p10; band: p0 to p50.",
+        DrawingKind::Sweep => {
+            "A line of each method that was measured here; the title says what its points and its band are. The author's chart has no figures."
+        }
     }
 }
 
@@ -206,14 +216,17 @@ fn curves(report: &StudyReport<'_>, panels: &[Curves], drawing: &Drawing) -> Opt
     Some(canvas.into_file([WIDTH, bottom + 14.0 + legend], &drawing.title))
 }
 
-fn ladder(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
+fn sweep(report: &StudyReport<'_>, drawing: &Drawing) -> Option<String> {
+    let is_meant = |point: &Point| {
+        drawing.at.iter().all(|(name, value)| point.get(name) == Some(value))
+            && point.get(&drawing.by).is_some()
+    };
     report.runs.iter().find_map(|(run, analysis)| {
         let (run, mut analysis): (Run, Analysis) = ((*run).clone(), (*analysis).clone());
-        let is_latency = |point: &Point| point.text("job").is_ok_and(|job| job == "latency");
-        analysis.families.retain(|family| is_latency(&family.point));
+        analysis.families.retain(|family| is_meant(&family.point));
         let charts = Charts::from_runs(&[(run, analysis)]);
         let metric = charts.metrics.iter().find(|metric| metric.name == drawing.metric)?;
-        let sweep = charts.sweeps.iter().find(|sweep| sweep.param == "size")?;
+        let sweep = charts.sweeps.iter().find(|sweep| sweep.param == drawing.by)?;
         sweeps::lines(&charts, sweep, metric)
     })
 }

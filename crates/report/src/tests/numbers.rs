@@ -229,7 +229,7 @@ fn one_picture_has_the_bars_the_published_figures_and_the_machine() {
     for part in ["lock and unlock a mutex", "a &lt;model&gt;", "5 ns", "published 2012"] {
         assert!(svg.contains(part), "{part}: {svg}");
     }
-    // Of the two that are published, one has this row.
+    // Of the machines that are published, one has this row.
     assert_eq!(
         (svg.matches("<circle").count(), svg.matches("fill-opacity=\"0.18\"").count()),
         (1, 1)

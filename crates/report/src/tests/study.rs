@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::published::{Published, find, studies};
-use crate::study::{StudyReport, figure, page, text};
+use crate::published::{Published, StudyRow, find, studies};
+use crate::study::{StudyReport, claims_by_figures, figure, page, text};
 
 /// What is made of the published figures of a study.
 fn made<T>(name: &str, make: impl Fn(&StudyReport<'_>) -> T) -> T {
@@ -44,8 +44,13 @@ fn every_study_fits_its_page_and_cuts_no_label() {
             assert_eq!(long, None, "{} at {width}", study.name);
             let words: Vec<&str> = page.split_whitespace().collect();
             let words = words.join(" ");
-            for row in study.rows.iter().filter(|row| !row.published.is_empty()) {
+            let is_listed = |row: &&StudyRow| study.grid.is_none() && !row.published.is_empty();
+            for row in study.rows.iter().filter(is_listed) {
                 assert!(words.contains(row.label()), "{}: {page}", row.label());
+            }
+            for line in study.grid.iter().flat_map(|grid| &grid.lines) {
+                let is_shown = words.contains(&line.title) || line.title.contains("not measured");
+                assert!(is_shown, "{}: {page}", line.title);
             }
         }
     }
@@ -81,10 +86,82 @@ fn no_line_crosses_the_label_of_a_bar() {
 
 #[test]
 fn the_title_of_rows_spans_the_table() {
-    let html = made("fleece", |report| page(report, &[]));
-    // The name, the size, the time and the ratio: no author published allocations.
-    let title = "<th scope=\"rowgroup\" colspan=\"4\">parse: Fleece</th>";
+    let html = made("bytestring", |report| page(report, &[]));
+    // The name, three times and the ratio: no author published memory or calls.
+    let title = "<th scope=\"rowgroup\" colspan=\"5\">lazy ByteString</th>";
     assert!(html.contains(title), "{html}");
+}
+
+#[test]
+fn the_author_s_table_has_the_author_s_figures() {
+    let page = text_page("fleece", 80);
+    for line in [
+        "Data size (bytes)            1303317  911920",
+        "Convert JSON to Fleece (µs)        —    6400",
+        "Parse (µs)                     17000     750",
+        "Parse trusted (µs)             17000     0.6",
+        "Look up one name (ns)            960      49",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let page = text_page("bytestring", 80);
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let words = words.join(" ");
+    for line in [
+        "real user sys ratio",
+        "machine not stated, run 2 2.135 0.028 2.108",
+        "machine not stated, median 2.100 0.028 2.076 1.00",
+    ] {
+        assert!(words.contains(line), "{line}: {page}");
+    }
+    let page = text_page("urlsession", 160);
+    for part in ["MiB/s", "1620", "3556", "  91  ", "4194000", "     5  "] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[test]
+fn a_published_result_is_listed_in_the_units_of_its_author() {
+    let layout = PageLayout { width: 200, colour: false };
+    let list = |name: &str| crate::published_pages::figures(&find(name).unwrap(), &layout);
+    let page = list("urlsession-m2");
+    for part in ["3556 MiB/s", " 91 MB", " 36 ms", " 37000 "] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(list("bytestring-2007").contains("2.097 s"), "{page}");
+    assert!(list("fleece").contains("1303317 bytes"), "{page}");
+}
+
+#[test]
+fn the_claims_of_a_study_are_judged_without_a_run() {
+    let list = |name: &str, width: usize| {
+        made(name, |report| {
+            let testable = report.study.testable(|method| !method.starts_with("swift-"));
+            let layout = PageLayout { width, colour: false };
+            claims_by_figures(report.study, report.published, testable, &layout)
+        })
+    };
+    let page = list("urlsession", 100);
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let words = words.join(" ");
+    for part in [
+        "U8 the M2 is at best twice as fast as the old Xeon — 36 against 56 ms",
+        "by the author's own figures: fails",
+        "greatest ratio of wall, 10-core iMac Pro ÷ M2 MacBook Air: 2.40, claimed is at most 2",
+        "by the author's own figures: holds on 1 of 2 machines",
+        "“withUnsafeBytes doubles the memory usage of the target Data”",
+        "not seen by the test: any other pair of processors",
+        "tests 5 of 11 claims on this machine, none of them by the author's methods.",
+    ] {
+        assert!(words.contains(part), "{part}: {page}");
+    }
+    for study in studies() {
+        for width in [80, 160] {
+            let page = list(&study.name, width);
+            let long = page.lines().find(|line| line.width() > width);
+            assert_eq!(long, None, "{} at {width}", study.name);
+        }
+    }
 }
 
 #[test]

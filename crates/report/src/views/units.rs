@@ -30,6 +30,13 @@ const BYTES_PER_S: &[Unit] = &[
 ];
 const COUNT: &[Unit] = &[unit("", 1.0), unit("k", 1e3), unit("M", 1e6), unit("G", 1e9)];
 
+/// Units that others print, by the stored unit.
+const OTHERS: &[(&str, Unit)] = &[
+    ("bytes", unit("bytes", 1.0)),
+    ("bytes", unit("MB", 1e6)),
+    ("bytes/s", unit("MiB/s", 1_048_576.0)),
+];
+
 const fn unit(name: &'static str, size: f64) -> Unit {
     Unit { name, size }
 }
@@ -47,6 +54,12 @@ impl Unit {
             "count" => COUNT,
             _ => &[],
         }
+    }
+
+    /// The unit of this name for values of this stored unit.
+    pub(crate) fn named(stored: &str, name: &str) -> Option<Unit> {
+        let others = OTHERS.iter().filter(|(of, _)| *of == stored).map(|(_, unit)| unit);
+        Unit::ladder(stored).iter().chain(others).find(|unit| unit.name == name).copied()
     }
 
     /// The size of the unit in the stored unit.
@@ -84,6 +97,22 @@ impl Unit {
         }
         significant(value / self.size)
     }
+}
+
+/// The value in a unit with this many digits after the point, as an author prints it.
+pub(crate) fn printed(unit: Unit, value: f64, decimals: usize) -> String {
+    format!("{:.decimals$}", value / unit.size)
+}
+
+/// The same for a value beside it: with three significant digits where these are more.
+pub(crate) fn printed_beside(unit: Unit, value: f64, decimals: usize) -> String {
+    let scaled = value / unit.size;
+    if scaled == 0.0 || !scaled.is_finite() {
+        return significant(scaled);
+    }
+    let needed = (2.0 - scaled.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let exact = unit.size <= 1.0 && scaled.fract() == 0.0;
+    printed(unit, value, if exact { decimals } else { decimals.max(needed) })
 }
 
 /// The value with its unit, as in a sentence: `4.5 MiB`.
@@ -246,6 +275,26 @@ mod tests {
     fn a_count_is_shown_as_it_was_counted() {
         assert_eq!([0.0, 2048.0, 1_000_030.0].map(count), ["0", "2048", "1000030"]);
         assert_eq!([0.5, 2048.25, 12_345_678.0].map(count), ["0.5", "2.05 k", "12.3 M"]);
+    }
+
+    #[test]
+    fn the_figures_of_an_author_keep_unit_and_digits() {
+        let seconds = Unit::named("ns", "s").unwrap();
+        let texts = [2_097_000_000.0, 36_000_000.0].map(|ns| printed(seconds, ns, 3));
+        assert_eq!(texts, ["2.097", "0.036"]);
+        let check = |stored: &str, name: &str, value: f64, expected: &str| {
+            let unit = Unit::named(stored, name).unwrap();
+            assert_eq!(printed_beside(unit, value, 0), expected, "{value} in {name}");
+        };
+        check("bytes/s", "MiB/s", 1620.0 * 1_048_576.0, "1620");
+        check("bytes", "MB", 91e6, "91.0");
+        check("bytes", "bytes", 1_303_317.0, "1303317");
+        check("ns", "ms", 5_251_000.0, "5.25");
+        check("ns", "µs", 10.1, "0.0101");
+        check("ns", "ms", 0.0, "0");
+        assert_eq!(printed_beside(seconds, 172e6, 3), "0.172");
+        assert_eq!(printed_beside(seconds, 17.2e6, 3), "0.0172");
+        assert_eq!(Unit::named("ns", "MB"), None);
     }
 
     #[test]

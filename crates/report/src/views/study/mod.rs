@@ -1,13 +1,14 @@
 //! A published study beside runs of ours: each line of its table with the methods that answer the
 //! same, what differs, and the verdict on each claim. The figures of other machines decide nothing.
 
+pub(crate) mod by_figures;
 pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
 use analysis::stats::nearest_rank;
-use analysis::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim};
-use model::metric::{CPU, WALL};
+use analysis::{Analysis, Basis, CellMetric, Claimed, Ratio, judge_claim, judge_difference};
+use model::metric::{ALLOCATIONS, CPU, SYSCALLS, WALL};
 use model::numbers;
 use model::param::{ParamValue, bytes};
 use model::run::{Role, Run};
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use super::VaryingParams;
 use super::rows::{metric, percentile};
-use crate::published::{Claim, Drawing, Published, Study, StudyRow, Test};
+use crate::published::{Claim, Drawing, DrawingKind, Published, Relation, Study, StudyRow, Test};
 use crate::views::charts;
 
 /// A run of ours with its analysis.
@@ -26,8 +27,15 @@ pub struct StudyReport<'a> {
     /// The published results, one for each machine.
     pub published: &'a [Published],
     pub runs: Vec<Analyzed<'a>>,
-    /// Methods that cannot be measured on this machine, each with the reason.
-    pub absent: &'a BTreeMap<String, String>,
+    /// Methods that cannot be measured on this machine, by name.
+    pub absent: &'a BTreeMap<String, AbsentMethod>,
+}
+
+/// Why a method cannot be measured on a machine.
+pub struct AbsentMethod {
+    pub reason: String,
+    /// What would change that; empty if nothing does.
+    pub remedy: String,
 }
 
 /// The origin of the figures of a line.
@@ -54,12 +62,30 @@ pub struct StudyLine<'a> {
 #[derive(Serialize)]
 pub struct NotMeasured<'a> {
     pub reason: String,
+    /// What would change that; empty if nothing does.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub remedy: &'a str,
     pub methods: Vec<&'a str>,
+}
+
+/// What is counted of a chunk, besides its system calls by name.
+pub(crate) const CHUNK_COUNTS: [&str; 4] =
+    [SYSCALLS, ALLOCATIONS, "allocated_bytes", "copied_bytes"];
+
+/// What was counted of a method.
+pub(crate) struct MethodCounts<'a> {
+    pub method: &'a str,
+    /// Whether the counts are those of a chunk, and not of an operation.
+    pub is_chunk: bool,
+    /// Of [`CHUNK_COUNTS`].
+    pub figures: [Option<f64>; 4],
+    /// The system calls by name, the most frequent one first.
+    pub calls: Vec<(String, f64)>,
 }
 
 pub struct StudyBlock<'a> {
     pub key: &'a str,
-    pub label: &'a str,
+    pub label: String,
     pub lines: Vec<StudyLine<'a>>,
 }
 
@@ -82,13 +108,55 @@ impl<'a> StudyReport<'a> {
         let own = row.method.iter().map(|method| FigureOrigin::Same(method));
         let stand_in = row.stand_in.iter().map(|method| FigureOrigin::InItsPlace(method));
         let lines = author.chain(own).chain(stand_in).filter_map(|whose| self.line(row, whose));
-        StudyBlock { key: &row.key, label: row.label(), lines: lines.collect() }
+        StudyBlock { key: &row.key, label: self.label(row), lines: lines.collect() }
+    }
+
+    /// The label of a row, with the directory that it is about.
+    fn label(&self, row: &StudyRow) -> String {
+        let place = row.at.get(DIRECTORY).and_then(|value| self.place(row, value));
+        let place = place.map(|place| format!(", in {place}")).unwrap_or_default();
+        format!("{}{place}", row.label())
+    }
+
+    /// The directory that `#1` or `#2` stands for in the run of a row, with its file system.
+    fn place(&self, row: &StudyRow, value: &ParamValue) -> Option<String> {
+        let number = [FIRST, SECOND].iter().position(|word| *value == ParamValue::from(*word))?;
+        let experiment = self.study.experiment(row);
+        let (run, _) = self.runs.iter().find(|(run, _)| run.experiment == experiment)?;
+        let facts = &run.environment.facts;
+        let named = |fact: &str| {
+            let name = match number {
+                0 => format!("data_{fact}"),
+                n => format!("data_{}_{fact}", n + 1),
+            };
+            facts.get(&name)?.as_str().map(str::to_owned)
+        };
+        let given = distinct(run, DIRECTORY).get(number).map(ToString::to_string);
+        let directory = given.filter(|path| !path.is_empty()).or_else(|| named("directory"))?;
+        Some(match named("file_system") {
+            Some(kind) => format!("{directory} ({kind})"),
+            None => directory,
+        })
+    }
+
+    /// The runs of which an author published each one: the values of each column.
+    pub(crate) fn author_runs(&self, key: &str, machine: &str) -> Vec<Vec<Option<f64>>> {
+        let published = self.published.iter().find(|published| published.machine == machine);
+        let (Some(row), Some(published)) = (self.study.row(key), published) else {
+            return Vec::new();
+        };
+        let columns = self.study.columns.iter();
+        let columns: Vec<&[f64]> =
+            columns.map(|column| row.runs(published, &column.metric)).collect();
+        let runs = columns.iter().map(|runs| runs.len()).max().unwrap_or_default();
+        let run = |at: usize| columns.iter().map(|runs| runs.get(at).copied()).collect();
+        (0..runs).map(run).collect()
     }
 
     /// `None` if the line has no figure at all.
     fn line(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<StudyLine<'a>> {
         let columns = self.study.columns.iter();
-        let figures = columns.map(|column| self.figure(row, whose, column));
+        let figures = columns.map(|column| self.figure(row, whose, &column.metric));
         let figures: Vec<Option<f64>> = figures.collect();
         figures.iter().any(Option::is_some).then(|| {
             let ratio = self.ratio(row, whose);
@@ -96,7 +164,12 @@ impl<'a> StudyReport<'a> {
         })
     }
 
-    fn figure(&self, row: &StudyRow, whose: FigureOrigin<'_>, column: &str) -> Option<f64> {
+    pub(crate) fn figure(
+        &self,
+        row: &StudyRow,
+        whose: FigureOrigin<'_>,
+        column: &str,
+    ) -> Option<f64> {
         match whose {
             FigureOrigin::Author(machine) => {
                 let own = self.published.iter().find(|published| published.machine == machine)?;
@@ -119,11 +192,10 @@ impl<'a> StudyReport<'a> {
     /// Of the first time among the row's columns, or else of their first one. Rows of other
     /// quantities, and rows without a group, have none.
     fn ratio(&self, row: &'a StudyRow, whose: FigureOrigin<'a>) -> Option<f64> {
-        let columns = &self.study.columns;
-        let is_shown = |column: &&String| row.shows(column);
-        let is_time = |column: &&String| [WALL, CPU].contains(&column.as_str());
-        let time = columns.iter().filter(is_shown).find(is_time);
-        let column = time.or_else(|| columns.iter().find(is_shown))?;
+        let columns = || self.study.columns.iter().map(|column| column.metric.as_str());
+        let is_shown = |column: &&str| row.shows(column);
+        let time = columns().filter(is_shown).find(|column| [WALL, CPU].contains(column));
+        let column = time.or_else(|| columns().find(is_shown))?;
         let mut group = self.study.rows.iter().filter(|other| other.group == row.group);
         let first = group.find_map(|other| {
             let same = match whose {
@@ -139,7 +211,26 @@ impl<'a> StudyReport<'a> {
         Some(own / first).filter(|ratio| ratio.is_finite() && !row.group.is_empty())
     }
 
-    /// The cells of the runs that belong to no row of the study, with the params that vary.
+    /// The number of cells that belong to no row of the study and are drawn over a param.
+    pub(crate) fn drawn_alone(&self) -> usize {
+        let cells = self.runs.iter().enumerate().flat_map(|(at, (_, analysis))| {
+            analysis.cells.iter().map(move |summary| CellIndex { run: at, cell: summary.cell })
+        });
+        cells.filter(|cell| self.is_drawn(*cell) && !self.has_row(*cell)).count()
+    }
+
+    /// Whether a figure shows the cell over the values of a param.
+    fn is_drawn(&self, cell_index: CellIndex) -> bool {
+        let point = &self.runs[cell_index.run].0.cells[cell_index.cell].point;
+        let mut sweeps = self.study.figures.iter().filter(|d| d.kind == DrawingKind::Sweep);
+        sweeps.any(|drawing| {
+            let is_at = drawing.at.iter().all(|(name, value)| point.get(name) == Some(value));
+            is_at && point.get(&drawing.by).is_some()
+        })
+    }
+
+    /// The cells of the runs that belong to no row of the study and are not drawn over a param,
+    /// with the params that vary.
     pub fn alone(&self) -> Vec<(String, Vec<Option<f64>>)> {
         let mut found = Vec::new();
         for (at, (run, analysis)) in self.runs.iter().enumerate() {
@@ -147,11 +238,12 @@ impl<'a> StudyReport<'a> {
             for summary in &analysis.cells {
                 let cell = &run.cells[summary.cell];
                 let cell_index = CellIndex { run: at, cell: summary.cell };
-                if cell.role == Role::Yardstick || summary.wrong_answer || self.has_row(cell_index)
-                {
+                let is_shown = self.has_row(cell_index) || self.is_drawn(cell_index);
+                if cell.role == Role::Yardstick || summary.wrong_answer || is_shown {
                     continue;
                 }
-                let figures = self.study.columns.iter().map(|column| self.p50(cell_index, column));
+                let columns = self.study.columns.iter();
+                let figures = columns.map(|column| self.p50(cell_index, &column.metric));
                 let figures: Vec<Option<f64>> = figures.collect();
                 let title = cell.point.text("row").ok().and_then(numbers::row);
                 let name = title.map_or_else(
@@ -201,7 +293,7 @@ impl<'a> StudyReport<'a> {
         }
         let second = row.at.iter().find(|(_, value)| **value == ParamValue::from(SECOND));
         let needs = second.map(|(name, _)| format!("it needs two values of --{name}"));
-        let absent = self.absent.get(method).cloned();
+        let absent = self.absent.get(method).map(|absent| absent.reason.clone());
         Err(reason.or(absent).or(needs).unwrap_or_else(|| NOT_IN_THE_RUN.to_owned()))
     }
 
@@ -224,7 +316,8 @@ impl<'a> StudyReport<'a> {
                 let Err(reason) = self.find_cell(row, method) else { continue };
                 let at = found.iter().position(|known| known.reason == reason);
                 let at = at.unwrap_or_else(|| {
-                    found.push(NotMeasured { reason, methods: Vec::new() });
+                    let remedy = self.absent.get(method).map_or("", |absent| absent.remedy.as_str());
+                    found.push(NotMeasured { reason, remedy, methods: Vec::new() });
                     found.len() - 1
                 });
                 if !found[at].methods.contains(&method.as_str()) {
@@ -241,6 +334,42 @@ impl<'a> StudyReport<'a> {
         if !self.runs.is_empty() {
             found.push(format!("replicates: {}", self.study.replicates));
             found.extend(self.study.differs.iter().cloned());
+            let files = self.runs.iter().flat_map(|(run, _)| distinct(run, "file"));
+            let files: Vec<String> = files.map(ToString::to_string).collect();
+            match files.as_slice() {
+                [] => found.extend(self.study.differs_if_made.iter().cloned()),
+                files => found.push(format!("the data: {}, as it is", files.join(", "))),
+            }
+        }
+        found
+    }
+
+    /// The counts of the rows whose counts explain something, each method once.
+    pub(crate) fn counts(&self) -> Vec<MethodCounts<'a>> {
+        let rows = self.study.counts_of.iter().filter_map(|key| self.study.row(key));
+        let methods = rows.flat_map(|row| {
+            row.method.iter().chain(&row.stand_in).map(move |method| (row, method.as_str()))
+        });
+        let mut found: Vec<MethodCounts<'a>> = Vec::new();
+        for (row, method) in methods {
+            let Ok(cell_index) = self.find_cell(row, method) else { continue };
+            if found.iter().any(|known| known.method == method) {
+                continue;
+            }
+            let cell = &self.runs[cell_index.run].0.cells[cell_index.cell];
+            let number = |name: &str| cell.point.number(name).ok().filter(|n| *n > 0);
+            let chunks = number(&self.study.chunk).zip(number("size"));
+            let chunks = chunks.map(|(chunk, size)| size as f64 / chunk as f64);
+            let each = |count: f64| count / chunks.unwrap_or(1.0);
+            let calls = cell.syscalls_by_name.iter().flatten();
+            let mut calls: Vec<(String, f64)> =
+                calls.map(|(name, n)| (name.clone(), each(*n))).collect();
+            calls.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+            let figures = CHUNK_COUNTS.map(|name| self.p50(cell_index, name).map(each));
+            let is_chunk = chunks.is_some();
+            if !calls.is_empty() || figures.iter().any(Option::is_some) {
+                found.push(MethodCounts { method, is_chunk, figures, calls });
+            }
         }
         found
     }
@@ -269,6 +398,9 @@ impl<'a> StudyReport<'a> {
 
 /// The reason of a method that could have been measured.
 const NOT_IN_THE_RUN: &str = "not measured in this run";
+
+/// The param that names the directory of the data.
+const DIRECTORY: &str = "dir";
 
 /// The words that stand for the first and for the second value of a param in a run.
 const FIRST: &str = "#1";
@@ -433,10 +565,8 @@ impl<'a> StudyReport<'a> {
     }
 
     /// The bars of one metric: the label of each row, and whose value each bar is.
-    pub(crate) fn bars(&self, metric: &str) -> Vec<(&'a str, Vec<(FigureOrigin<'a>, f64)>)> {
-        let Some(column) = self.study.columns.iter().position(|column| column == metric) else {
-            return Vec::new();
-        };
+    pub(crate) fn bars(&self, metric: &str) -> Vec<(String, Vec<(FigureOrigin<'a>, f64)>)> {
+        let Some(column) = self.study.column(metric) else { return Vec::new() };
         let of_block = |block: StudyBlock<'a>| {
             let lines = block.lines.iter();
             let bars = lines.filter_map(|line| Some((line.whose, line.figures[column]?)));
@@ -472,10 +602,20 @@ pub(crate) enum ClaimOutcome<'a> {
     /// The reason.
     NotHere(String),
     Judged {
-        verdict: Claimed,
+        verdict: ClaimVerdict,
         tests: Vec<TestResult<'a>>,
         missing: Vec<String>,
     },
+}
+
+/// The verdict on a claim, by all of its tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClaimVerdict {
+    Confirmed,
+    /// All tests that are possible here confirm it, and others are not possible.
+    ConfirmedInPart,
+    Refuted,
+    Undecided,
 }
 
 /// A test of a claim with its result.
@@ -499,13 +639,22 @@ struct MeasuredTest<'a> {
     test: &'a Test,
     names: [String; 2],
     run: usize,
-    of: CellMetric<'a>,
-    to: Basis<CellMetric<'a>>,
+    quantity: MeasuredQuantity<'a>,
+}
+
+/// What is held against the claimed range.
+#[derive(Clone, Debug, PartialEq)]
+enum MeasuredQuantity<'a> {
+    Ratio { of: CellMetric<'a>, to: Basis<CellMetric<'a>> },
+    /// The first quantity less the second one, as a multiple of an amount.
+    Difference { both: [CellMetric<'a>; 2], amount: f64 },
+    /// The number of samples of these cells that lie beyond the whiskers.
+    Outliers { cells: Vec<usize>, metric: &'a str },
 }
 
 impl MeasuredTest<'_> {
     fn is_same(&self, other: &MeasuredTest<'_>) -> bool {
-        (self.run, self.of, self.to) == (other.run, other.of, other.to)
+        self.run == other.run && self.quantity == other.quantity
     }
 }
 
@@ -513,6 +662,8 @@ impl MeasuredTest<'_> {
 struct TestPlan<'a> {
     found: Vec<MeasuredTest<'a>>,
     missing: Vec<String>,
+    /// Whether no test that decides is missing.
+    is_whole: bool,
 }
 
 impl<'a> StudyReport<'a> {
@@ -526,9 +677,9 @@ impl<'a> StudyReport<'a> {
             claim,
             own: own.map_or_else(
                 || ClaimOutcome::NotHere(claim.not_here.clone()),
-                |plan| self.outcome(claim, plan, alpha),
+                |plan| self.outcome(plan, alpha),
             ),
-            in_their_place: other.map(|plan| self.outcome(claim, plan, alpha)),
+            in_their_place: other.map(|plan| self.outcome(plan, alpha)),
         });
         judged.collect()
     }
@@ -536,26 +687,27 @@ impl<'a> StudyReport<'a> {
     /// The tests by the author's methods, and those by their replacements if no test by the
     /// author's is possible.
     fn plans(&self, claim: &'a Claim) -> (Option<TestPlan<'a>>, Option<TestPlan<'a>>) {
-        if !claim.not_here.is_empty() {
-            return (None, None);
-        }
-        let own = self.plan(&claim.tests, RowMethods::Own);
+        let own = claim.not_here.is_empty().then(|| self.plan(&claim.tests, RowMethods::Own));
         let tests = claim.stand_in_tests.as_ref().unwrap_or(&claim.tests);
-        let other = own.found.is_empty().then(|| self.plan(tests, RowMethods::InTheirPlace));
+        let is_tested = own.as_ref().is_some_and(TestPlan::decides);
+        let other = (!is_tested).then(|| self.plan(tests, RowMethods::InTheirPlace));
         // A method without a replacement is named once.
-        let other = other.filter(|plan| !plan.found.is_empty());
-        (Some(own), other)
+        (own, other.filter(TestPlan::decides))
     }
 
     fn plan(&self, tests: &'a [Test], kind: RowMethods) -> TestPlan<'a> {
-        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new() };
+        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new(), is_whole: true };
         for test in tests {
             match self.found(test, kind) {
                 // One method may replace two methods of the author.
                 Ok(found) if plan.found.iter().any(|known| known.is_same(&found)) => {}
                 Ok(found) => plan.found.push(found),
-                Err(reason) if plan.missing.contains(&reason) => {}
-                Err(reason) => plan.missing.push(reason),
+                Err(reason) => {
+                    plan.is_whole &= test.beside;
+                    if !plan.missing.contains(&reason) {
+                        plan.missing.push(reason);
+                    }
+                }
             }
         }
         plan
@@ -567,31 +719,52 @@ impl<'a> StudyReport<'a> {
             cell: cell_index.cell,
             metric: row.metric(metric),
         };
+        if test.relation == Relation::Outliers {
+            let others = test.among.iter().filter_map(|key| self.cell_of(key, kind).ok());
+            let others = others.filter(|(.., cell_index)| cell_index.run == of.run);
+            let cells = others.map(|(.., cell_index)| cell_index.cell);
+            let cells: Vec<usize> = std::iter::once(of.cell).chain(cells).collect();
+            let name = match cells.len() {
+                1 => name,
+                n => format!("{name} and {} more", n - 1),
+            };
+            let quantity = MeasuredQuantity::Outliers { cells, metric: row.metric(&test.metric) };
+            return Ok(MeasuredTest { test, names: [name, String::new()], run: of.run, quantity });
+        }
         let of_quantity = quantity(row, of, &test.metric);
+        let second = |key: &str| -> Result<(&'a StudyRow, String, CellIndex), String> {
+            let found = self.cell_of(key, kind)?;
+            let is_one_run = found.2.run == of.run;
+            is_one_run.then_some(found).ok_or_else(|| "its methods are of two runs".to_owned())
+        };
+        if let Some(less) = &test.less {
+            let (row, other, cell_index) = second(less)?;
+            let amount = self.amount(test, of, &name)?;
+            let both = [of_quantity, quantity(row, cell_index, &test.metric)];
+            let quantity = MeasuredQuantity::Difference { both, amount };
+            return Ok(MeasuredTest { test, names: [name, other], run: of.run, quantity });
+        }
         let (basis, basis_name) = match (&test.to, &test.to_param) {
             (Some(to), _) => {
-                let (row, name, cell_index) = self.cell_of(to, kind)?;
-                if cell_index.run != of.run {
-                    return Err("its methods are of two runs".to_owned());
-                }
+                let (row, name, cell_index) = second(to)?;
                 let metric = test.to_metric.as_ref().unwrap_or(&test.metric);
                 (Basis::Of(quantity(row, cell_index, metric)), name)
             }
             (None, Some(param)) => {
-                let point = &self.runs[of.run].0.cells[of.cell].point;
-                let value = point.number(param).ok().filter(|value| *value > 0);
-                let value = value.ok_or_else(|| format!("{name} has no --{param}"))?;
-                (Basis::Value(value as f64), param.clone())
+                (Basis::Value(self.amount(test, of, &name)?), param.clone())
             }
             (None, None) => (Basis::Value(1.0), String::new()),
         };
-        Ok(MeasuredTest {
-            test,
-            names: [name, basis_name],
-            run: of.run,
-            of: of_quantity,
-            to: basis,
-        })
+        let quantity = MeasuredQuantity::Ratio { of: of_quantity, to: basis };
+        Ok(MeasuredTest { test, names: [name, basis_name], run: of.run, quantity })
+    }
+
+    /// The value of the param of a test at the point of this cell; 1 if the test names none.
+    fn amount(&self, test: &Test, of: CellIndex, name: &str) -> Result<f64, String> {
+        let Some(param) = &test.to_param else { return Ok(1.0) };
+        let point = &self.runs[of.run].0.cells[of.cell].point;
+        let value = point.number(param).ok().filter(|value| *value > 0);
+        Ok(value.ok_or_else(|| format!("{name} has no --{param}"))? as f64)
     }
 
     fn cell_of(
@@ -618,41 +791,73 @@ impl<'a> StudyReport<'a> {
         let name = match (is_shared, method) {
             (false, method) => method.to_owned(),
             (true, "row") => row.label().to_owned(),
-            (true, method) => format!("{method} ({})", row.label()),
+            (true, method) => format!("{method} ({})", self.label(row)),
         };
         Ok((row, name, cell_index))
     }
 
-    fn outcome(&self, claim: &Claim, plan: TestPlan<'a>, alpha: f64) -> ClaimOutcome<'a> {
+    fn outcome(&self, plan: TestPlan<'a>, alpha: f64) -> ClaimOutcome<'a> {
         if plan.found.is_empty() {
             return ClaimOutcome::NotHere(plan.missing.join("; "));
         }
         let tests = plan.found.into_iter().map(|found| {
-            let MeasuredTest { test, names, run, of, to } = found;
-            let (verdict, found) = judge_claim(self.runs[run].0, of, to, test.range(), alpha);
+            let MeasuredTest { test, names, run, quantity } = found;
+            let (verdict, found) = judged(self.runs[run].0, quantity, test, alpha);
             TestResult { test, names, verdict, found }
         });
         let tests: Vec<TestResult<'_>> = tests.collect();
-        let is_whole = plan.missing.is_empty();
-        let verdicts: Vec<Claimed> = tests.iter().map(|tested| tested.verdict).collect();
-        let verdict = combined(claim.any, is_whole, &verdicts);
+        let deciding = tests.iter().filter(|tested| !tested.test.beside);
+        let verdicts: Vec<Claimed> = deciding.map(|tested| tested.verdict).collect();
+        let verdict = combined(plan.is_whole, &verdicts);
         ClaimOutcome::Judged { verdict, tests, missing: plan.missing }
     }
 }
 
-/// All tests are needed, or one of them; those that are missing are open.
-fn combined(any: bool, is_whole: bool, tests: &[Claimed]) -> Claimed {
-    let (decides, needs_all) = if any {
-        (Claimed::Confirmed, Claimed::Refuted)
+impl TestPlan<'_> {
+    /// Whether any of its tests decides.
+    fn decides(&self) -> bool {
+        self.found.iter().any(|found| !found.test.beside)
+    }
+}
+
+fn judged(
+    run: &Run,
+    quantity: MeasuredQuantity<'_>,
+    test: &Test,
+    alpha: f64,
+) -> (Claimed, Ratio) {
+    let range = test.range();
+    match quantity {
+        MeasuredQuantity::Ratio { of, to } => judge_claim(run, of, to, range, alpha),
+        MeasuredQuantity::Difference { both, amount } => {
+            judge_difference(run, both, amount, range, alpha)
+        }
+        MeasuredQuantity::Outliers { cells, metric } => {
+            let n: usize = cells.into_iter().map(|cell| outliers(run, cell, metric)).sum();
+            let n = n as f64;
+            let count = Ratio { ratio: Some(n), low: Some(n), high: Some(n), reason: None };
+            // Those that are rare need not be among a few samples.
+            (if n >= range[0] { Claimed::Confirmed } else { Claimed::Undecided }, count)
+        }
+    }
+}
+
+/// The number of samples beyond the whiskers.
+fn outliers(run: &Run, cell: usize, metric: &str) -> usize {
+    let samples = run.cells[cell].counted(metric).map(|(_, value)| value).collect();
+    Spread::from_samples(samples).map_or(0, |spread| spread.outliers.len())
+}
+
+/// All tests are needed; those that are missing are open.
+fn combined(is_whole: bool, tests: &[Claimed]) -> ClaimVerdict {
+    if tests.contains(&Claimed::Refuted) {
+        ClaimVerdict::Refuted
+    } else if tests.is_empty() || tests.contains(&Claimed::Undecided) {
+        ClaimVerdict::Undecided
+    } else if is_whole {
+        ClaimVerdict::Confirmed
     } else {
-        (Claimed::Refuted, Claimed::Confirmed)
-    };
-    if tests.contains(&decides) {
-        decides
-    } else if is_whole && tests.iter().all(|verdict| *verdict == needs_all) {
-        needs_all
-    } else {
-        Claimed::Undecided
+        ClaimVerdict::ConfirmedInPart
     }
 }
 
@@ -688,16 +893,12 @@ mod verdicts_tests {
     use super::*;
 
     #[test]
-    fn a_claim_needs_all_of_its_tests_or_one() {
-        let all = |whole, tests: &[Claimed]| combined(false, whole, tests);
-        assert_eq!(all(true, &[Confirmed, Confirmed]), Confirmed);
-        assert_eq!(all(false, &[Confirmed, Confirmed]), Undecided);
-        assert_eq!(all(true, &[Confirmed, Undecided]), Undecided);
-        assert_eq!(all(false, &[Undecided, Refuted]), Refuted);
-        let any = |whole, tests: &[Claimed]| combined(true, whole, tests);
-        assert_eq!(any(true, &[Refuted, Refuted]), Refuted);
-        assert_eq!(any(false, &[Refuted, Refuted]), Undecided);
-        assert_eq!(any(false, &[Refuted, Confirmed]), Confirmed);
-        assert_eq!(any(true, &[Refuted, Undecided]), Undecided);
+    fn a_claim_needs_all_of_its_tests() {
+        assert_eq!(combined(true, &[Confirmed, Confirmed]), ClaimVerdict::Confirmed);
+        assert_eq!(combined(false, &[Confirmed, Confirmed]), ClaimVerdict::ConfirmedInPart);
+        assert_eq!(combined(true, &[Confirmed, Undecided]), ClaimVerdict::Undecided);
+        assert_eq!(combined(false, &[Confirmed, Undecided]), ClaimVerdict::Undecided);
+        assert_eq!(combined(false, &[Undecided, Refuted]), ClaimVerdict::Refuted);
+        assert_eq!(combined(true, &[]), ClaimVerdict::Undecided);
     }
 }

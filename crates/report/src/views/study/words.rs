@@ -4,11 +4,17 @@ use analysis::{Claimed, Ratio};
 use model::metric;
 use model::run::Run;
 
-use super::{FigureOrigin, StudyReport, TestResult};
-use crate::published::{Relation, Test};
+use super::by_figures::{ClaimByFigures, FigureTest, FiguresVerdict, MachineByFigures};
+use super::{
+    CHUNK_COUNTS, ClaimOutcome, ClaimVerdict, FigureOrigin, JudgedClaim, MethodCounts, StudyReport,
+    TestResult,
+};
+use crate::published::{
+    AcrossMachines, GridLine, Relation, Study, StudyColumn, StudyGrid, StudyRow, Test, Testable,
+};
 use crate::views::rows::heading;
 use crate::views::table::{Style, Table, TableColumn, TooWide};
-use crate::views::units::{NONE, Unit, amount, ratio};
+use crate::views::units::{NONE, Unit, amount, count, printed, printed_beside, ratio};
 use crate::views::words::{joined, minute, taken};
 
 pub(crate) const NO_VERDICT: &str = "No verdict between the published figures and those of here: these are other machines, other \
@@ -19,6 +25,21 @@ pub(crate) const ALL_TOGETHER: &str =
 
 pub(crate) const RATIO: &str = "ratio: of the first time in the row (without a time, of the first figure), to the first row of the \
                      same quantity, on the same machine; in the author's order.";
+
+/// `tests 6 of 6 claims on this machine, 2 of them by the author's methods`.
+pub(crate) fn promised(study: &Study, testable: Testable) -> String {
+    let Testable { by_own_methods, in_all } = testable;
+    let all = study.claims.len();
+    let own = match by_own_methods {
+        0 => "none of them".to_owned(),
+        n if n == in_all => "all of them".to_owned(),
+        n => format!("{n} of them"),
+    };
+    match in_all {
+        0 => format!("tests none of {all} claims on this machine"),
+        n => format!("tests {n} of {all} claims on this machine, {own} by the author's methods"),
+    }
+}
 
 /// A run in one line.
 pub(crate) fn about(run: &Run) -> String {
@@ -39,18 +60,99 @@ pub(crate) fn word(verdict: Claimed) -> (&'static str, Style) {
     }
 }
 
-/// `read-for ÷ read, wall: 2.29 (95 % interval 1.88–2.78), claimed is at least 6.5: refuted`.
-pub(crate) fn tested(tested: &TestResult<'_>) -> String {
-    let TestResult { test, names: [of, to], verdict, found } = tested;
-    let claimed = claimed(test);
+/// The verdict on a claim, by the samples of here.
+pub(crate) fn verdict_word(verdict: ClaimVerdict) -> (&'static str, Style) {
+    match verdict {
+        ClaimVerdict::Confirmed => ("confirmed", Style::Green),
+        ClaimVerdict::ConfirmedInPart => {
+            ("confirmed as far as it can be tested here", Style::Green)
+        }
+        ClaimVerdict::Refuted => ("refuted", Style::Red),
+        ClaimVerdict::Undecided => ("undecided", Style::Plain),
+    }
+}
+
+/// The same by the author's own figures.
+pub(crate) fn figures_word(verdict: FiguresVerdict) -> (String, Style) {
+    match verdict {
+        FiguresVerdict::Holds => ("holds".to_owned(), Style::Green),
+        FiguresVerdict::HoldsOn(n, all) => {
+            (format!("holds on {n} of {all} machines"), Style::Plain)
+        }
+        FiguresVerdict::Fails => ("fails".to_owned(), Style::Red),
+        FiguresVerdict::NoFigure => ("no figures".to_owned(), Style::Plain),
+    }
+}
+
+/// `M2 MacBook Air: fails, 1 of 3 tests hold: …`: of each machine that the claim holds on, the test
+/// that is the nearest to failing; of the others, those that fail.
+pub(crate) fn machine_lines(claim: &ClaimByFigures<'_>) -> Vec<String> {
+    let line = |machine: &MachineByFigures<'_>| {
+        let all = machine.found.len();
+        let holding = machine.found.iter().filter(|test| test.holds).count();
+        let count = match all {
+            1 => String::new(),
+            all if holding == all => format!("all {all} tests hold, the nearest to failing is "),
+            all => format!("{holding} of {all} tests hold, not "),
+        };
+        let shown: Vec<String> = if machine.holds() {
+            let nearest = machine.found.iter().min_by(|a, b| margin(a).total_cmp(&margin(b)));
+            nearest.map(figure_test).into_iter().collect()
+        } else {
+            machine.found.iter().filter(|test| !test.holds).map(figure_test).collect()
+        };
+        format!("{}: {count}{}", machine.machine, shown.join("; "))
+    };
+    claim.machines.iter().map(line).collect()
+}
+
+/// The distance of a value from the nearer end of its range, as a factor.
+fn margin(test: &FigureTest<'_>) -> f64 {
+    let [min, max] = test.test.range();
+    let factor = |a: f64, b: f64| (a / b).ln().abs();
+    let ends = [min, max].map(|bound| factor(test.value, bound));
+    ends.into_iter().filter(|distance| distance.is_finite()).fold(f64::INFINITY, f64::min)
+}
+
+fn figure_test(tested: &FigureTest<'_>) -> String {
+    let FigureTest { test, names: [of, to], value, .. } = tested;
     let metric = in_words(&test.metric);
-    let what = match &test.to_metric {
+    let what = match test.across {
+        Some(AcrossMachines::Order) => format!("rank correlation of {metric}"),
+        Some(AcrossMachines::Greatest) => format!("greatest ratio of {metric}, {of} ÷ {to}"),
+        None => quantity(test, of, to),
+    };
+    format!("{what}: {}, claimed is {}", small_ratio(*value), claimed(test))
+}
+
+/// `read-for ÷ read, wall`.
+fn quantity(test: &Test, of: &str, to: &str) -> String {
+    let metric = in_words(&test.metric);
+    if test.less.is_some() {
+        let difference = format!("({of} less {to})");
+        let amount = test.to_param.as_ref().map(|param| format!(" ÷ {param}"));
+        return format!("{difference}{}, {metric}", amount.unwrap_or_default());
+    }
+    match &test.to_metric {
+        _ if test.relation == Relation::Outliers => format!("outliers of {of}, {metric}"),
         _ if to.is_empty() => format!("{of}, {metric}"),
         Some(other) => format!("{metric} ÷ {} of {of}", in_words(other)),
         None => format!("{of} ÷ {to}, {metric}"),
-    };
+    }
+}
+
+/// `read-for ÷ read, wall: 2.29 (95 % interval 1.88–2.78), claimed is at least 6.5: refuted`.
+pub(crate) fn tested(tested: &TestResult<'_>) -> String {
+    let TestResult { test, names: [of, to], verdict, found } = tested;
+    let (what, claimed) = (quantity(test, of, to), claimed(test));
     let reason = found.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
-    format!("{what}: {}, claimed is {claimed}: {}{reason}", value(found), word(*verdict).0)
+    let found = match test.relation {
+        Relation::Outliers => found.ratio.map_or_else(|| NONE.to_owned(), count),
+        _ => value(found),
+    };
+    let verdict = word(*verdict).0;
+    let decides = if test.beside { ", shown beside, decides nothing" } else { "" };
+    format!("{what}: {found}, claimed is {claimed}: {verdict}{reason}{decides}")
 }
 
 fn in_words(name: &str) -> &str {
@@ -72,7 +174,8 @@ fn value(found: &Ratio) -> String {
 
 /// A ratio with two significant digits, however small it is.
 pub(super) fn small_ratio(value: f64) -> String {
-    let zeros = if value > 0.0 { (-value.log10()).floor().clamp(0.0, 9.0) } else { 0.0 };
+    let size = value.abs();
+    let zeros = if size > 0.0 { (-size.log10()).floor().clamp(0.0, 9.0) } else { 0.0 };
     ratio(value, 2 + zeros as usize)
 }
 
@@ -84,15 +187,134 @@ fn claimed(test: &Test) -> String {
         Relation::AtMost => format!("at most {factor}"),
         Relation::About => format!("about {factor} ({low}–{high})"),
         Relation::Same => format!("the same ({low}–{high})"),
+        Relation::Outliers => format!("at least {factor} beyond the whiskers"),
     }
+}
+
+/// All claims with their verdicts: by the author's own figures, by the samples of here, and by what
+/// stands in the place of the author's methods.
+pub(crate) fn verdicts(judgements: &[JudgedClaim<'_>], figures: &[ClaimByFigures<'_>]) -> Table {
+    let wraps =
+        |heading: &str| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(heading) };
+    let first = TableColumn { gap: 0, ..TableColumn::left("claim") };
+    let others = ["by the author's own figures", "here", "by what stands in its place"];
+    let others = others.map(wraps);
+    let mut table = Table::new(std::iter::once(first).chain(others).collect());
+    let outcome = |outcome: Option<&ClaimOutcome<'_>>| match outcome {
+        Some(ClaimOutcome::Judged { verdict, .. }) => verdict_word(*verdict).0,
+        Some(ClaimOutcome::NotHere(_)) => "not testable here",
+        None => NONE,
+    };
+    for judged in judgements {
+        let own_figures = figures.iter().find(|one| one.claim.id == judged.claim.id);
+        let own_figures = own_figures.map_or(FiguresVerdict::NoFigure, ClaimByFigures::verdict);
+        let cells = [
+            judged.claim.id.clone(),
+            figures_word(own_figures).0,
+            outcome(Some(&judged.own)).to_owned(),
+            outcome(judged.in_their_place.as_ref()).to_owned(),
+        ];
+        table.row(Style::Plain, cells);
+    }
+    table
 }
 
 // The table of a study: each row of the author, with the figures of the author's machines and
 // those of here below it.
 
+/// A figure with its unit, as the author of this column prints it.
+pub(crate) fn author_amount(
+    column: Option<&StudyColumn>,
+    stored: &'static str,
+    value: f64,
+) -> String {
+    let column = column.filter(|column| !column.unit.is_empty());
+    let unit = column.and_then(|column| Unit::named(stored, &column.unit));
+    match (unit, column) {
+        (Some(unit), Some(column)) => {
+            format!("{} {}", printed(unit, value, column.decimals), unit.name)
+        }
+        _ if stored == "count" => count(value),
+        _ => amount(stored, value),
+    }
+}
+
+/// The counts of methods as a table.
+pub(crate) fn chunk_counts(found: &[MethodCounts<'_>]) -> Table {
+    let is_used = |at: &usize| found.iter().any(|one| one.figures[*at].is_some());
+    let used: Vec<usize> = (0..CHUNK_COUNTS.len()).filter(is_used).collect();
+    let first = TableColumn { gap: 0, too_wide: TooWide::Wrap, ..TableColumn::left("") };
+    let heads = ["calls", "allocations", "allocated B", "copied B"].map(TableColumn::right);
+    let heads = heads.into_iter().enumerate().filter(|(at, _)| used.contains(at));
+    let heads = heads.map(|(_, head)| head);
+    let last = TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left("calls by name") };
+    let mut table = Table::new(std::iter::once(first).chain(heads).chain([last]).collect());
+    for one in found {
+        let whole = if one.is_chunk { "" } else { " (whole)" };
+        let figures = used.iter().map(|at| one.figures[*at].map_or(NONE.to_owned(), chunk_count));
+        let calls = one.calls.iter().filter(|(_, n)| !one.is_chunk || *n >= 0.005);
+        let calls = calls.map(|(name, n)| format!("{name} {}", chunk_count(*n)));
+        let calls = calls.collect::<Vec<String>>().join(", ");
+        let name = format!("{}{whole}", one.method);
+        table.row(Style::Plain, std::iter::once(name).chain(figures).chain([calls]));
+    }
+    table
+}
+
+/// A count, of which a chunk may have a part.
+fn chunk_count(value: f64) -> String {
+    let rounded = (value * 100.0).round() / 100.0;
+    if rounded.fract() == 0.0 { format!("{rounded:.0}") } else { format!("{rounded:.2}") }
+}
+
+/// How the values of a column are written.
+#[derive(Clone, Copy)]
+enum ColumnUnit {
+    /// In the author's unit, with the author's number of digits after the point.
+    Printed(Unit, usize),
+    Common(Unit),
+    /// As they were counted.
+    Counted,
+    /// Each in a unit of its own.
+    Own(&'static str),
+}
+
+impl ColumnUnit {
+    fn new(column: &StudyColumn, values: impl Iterator<Item = f64> + Clone) -> ColumnUnit {
+        let stored = metric::unit(&column.metric);
+        let printed = Unit::named(stored, &column.unit).filter(|_| !column.unit.is_empty());
+        match (printed, stored) {
+            (Some(unit), _) => ColumnUnit::Printed(unit, column.decimals),
+            (None, "count") => ColumnUnit::Counted,
+            (None, stored) => Unit::common(stored, values)
+                .map_or(ColumnUnit::Own(stored), ColumnUnit::Common),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            ColumnUnit::Printed(unit, _) | ColumnUnit::Common(unit) => unit.name,
+            ColumnUnit::Counted | ColumnUnit::Own(_) => "",
+        }
+    }
+
+    fn shown(self, value: f64, is_authors: bool) -> String {
+        match self {
+            ColumnUnit::Printed(unit, decimals) if is_authors => printed(unit, value, decimals),
+            ColumnUnit::Printed(unit, decimals) => printed_beside(unit, value, decimals),
+            ColumnUnit::Common(unit) => unit.number(value),
+            ColumnUnit::Counted => count(value),
+            ColumnUnit::Own(stored) => amount(stored, value),
+        }
+    }
+}
+
 impl StudyReport<'_> {
     /// The table, and whether it has any ratio. All columns are for wide pages.
     pub fn table(&self, is_wide: bool) -> (Table, bool) {
+        if let Some(grid) = &self.study.grid {
+            return (self.grid(grid), false);
+        }
         let (blocks, alone) = (self.blocks(), self.alone());
         let all = || {
             let lines = blocks.iter().flat_map(|block| &block.lines).map(|line| &line.figures);
@@ -100,48 +322,106 @@ impl StudyReport<'_> {
         };
         let columns = &self.study.columns;
         // A column without a figure is left out.
-        let has_room = |at: &usize| is_wide || !self.study.wide.contains(&columns[*at]);
+        let has_room = |at: &usize| is_wide || !columns[*at].wide;
         let is_used = |at: &usize| all().any(|figures| figures[*at].is_some());
         let used = (0..columns.len()).filter(has_room).filter(is_used);
         let used: Vec<usize> = used.collect();
         let values = |at: usize| all().filter_map(move |figures| figures[at]);
-        let units: Vec<Option<Unit>> = (0..columns.len())
-            .map(|at| Unit::common(metric::unit(&columns[at]), values(at)))
-            .collect();
+        let units: Vec<ColumnUnit> =
+            columns.iter().enumerate().map(|(at, c)| ColumnUnit::new(c, values(at))).collect();
         let first =
             TableColumn { gap: 0, too_wide: TooWide::Wrap, ..TableColumn::left("").unit("") };
-        let column = |at: &usize| {
-            TableColumn::right(title(&columns[*at])).unit(units[*at].map_or("", |unit| unit.name))
-        };
+        let column = |at: &usize| TableColumn::right(title(&columns[*at])).unit(units[*at].name());
         let last = TableColumn::right("ratio").unit("");
         let heads = used.iter().map(column);
         let mut table = Table::new(std::iter::once(first).chain(heads).chain([last]).collect());
-        let cells = |name: String, figures: &[Option<f64>], own: Option<f64>| {
-            let figure = |at: &usize| match (figures[*at], units[*at]) {
-                (None, _) => NONE.to_owned(),
-                (Some(value), Some(unit)) => unit.number(value),
-                (Some(value), None) => amount(metric::unit(&columns[*at]), value),
+        let cells = |name: String, figures: &[Option<f64>], is_authors: bool, own: Option<f64>| {
+            let figure = |at: &usize| {
+                let shown = figures[*at].map(|value| units[*at].shown(value, is_authors));
+                shown.unwrap_or_else(|| NONE.to_owned())
             };
             let own = own.map_or_else(String::new, small_ratio);
             std::iter::once(name).chain(used.iter().map(figure)).chain([own]).collect::<Vec<_>>()
         };
         for block in blocks.iter().filter(|block| !block.lines.is_empty()) {
-            table.row(Style::Plain, [block.label]).is_title = true;
+            table.row(Style::Plain, [block.label.as_str()]).is_title = true;
             for line in &block.lines {
-                let name = format!("  {}", line.whose.name());
-                table.row(Style::Plain, cells(name, &line.figures, line.ratio));
+                let mut name = line.whose.name();
+                let is_authors = matches!(line.whose, FigureOrigin::Author(_));
+                if let FigureOrigin::Author(machine) = line.whose {
+                    let runs = self.author_runs(block.key, machine);
+                    for (at, figures) in runs.iter().enumerate() {
+                        let name = format!("  {machine}, run {}", at + 1);
+                        table.row(Style::Plain, cells(name, figures, true, None));
+                    }
+                    if !runs.is_empty() {
+                        name += ", median";
+                    }
+                }
+                let name = format!("  {name}");
+                table.row(Style::Plain, cells(name, &line.figures, is_authors, line.ratio));
             }
         }
         if !alone.is_empty() {
             let row = table.row(Style::Plain, ["in no row of the study"]);
             (row.is_title, row.is_ruled) = (true, true);
             for (name, figures) in &alone {
-                table.row(Style::Dim, cells(format!("  here: {name}"), figures, None));
+                table.row(Style::Dim, cells(format!("  here: {name}"), figures, false, None));
             }
         }
         let has_ratios =
             blocks.iter().flat_map(|block| &block.lines).any(|line| line.ratio.is_some());
         (table, has_ratios)
+    }
+
+    /// The author's table, with ours beside it: a column for each thing that is compared.
+    fn grid(&self, grid: &StudyGrid) -> Table {
+        let author = self.published.first().map(|one| FigureOrigin::Author(&one.machine));
+        let first = TableColumn { gap: 0, too_wide: TooWide::Wrap, ..TableColumn::left("") };
+        let mut columns = vec![first.unit("")];
+        for (whose, is_there) in [("there", author.is_some()), ("here", !self.runs.is_empty())] {
+            let of_side = |name: &String| TableColumn::right(whose).unit(name);
+            columns.extend(grid.columns.iter().filter(|_| is_there).map(of_side));
+        }
+        let mut table = Table::new(columns);
+        for line in &grid.lines {
+            let unit = Unit::named(metric::unit(&line.metric), &line.unit);
+            let rows = || line.rows.iter().map(|key| self.study.row(key));
+            let theirs = author.into_iter().flat_map(|author| {
+                rows().map(move |row| self.figure(row?, author, &line.metric).map(|v| (v, true)))
+            });
+            let ours = rows().filter(|_| !self.runs.is_empty()).map(|row| {
+                let figure = self.own_figure(row?, line);
+                figure.map(|value| (value, false))
+            });
+            let cell = |found: Option<(f64, bool)>| match (found, unit) {
+                (None, _) => NONE.to_owned(),
+                (Some((value, true)), Some(unit)) => author_s(unit, value, line.decimals),
+                (Some((value, false)), Some(unit)) => printed_beside(unit, value, line.decimals),
+                (Some((value, _)), None) => count(value),
+            };
+            let figures: Vec<String> = theirs.chain(ours).map(cell).collect();
+            if figures.iter().any(|figure| figure != NONE) {
+                table.row(Style::Plain, std::iter::once(line.title.clone()).chain(figures));
+            }
+        }
+        table
+    }
+
+    /// By the author's methods, or else by those in their place.
+    fn own_figure(&self, row: &StudyRow, line: &GridLine) -> Option<f64> {
+        let own = row.method.as_deref().map(FigureOrigin::Same);
+        let other = row.stand_in.as_deref().map(FigureOrigin::InItsPlace);
+        own.into_iter().chain(other).find_map(|whose| self.figure(row, whose, &line.metric))
+    }
+}
+
+/// A figure that is less than 1 has the digits that it needs.
+fn author_s(unit: Unit, value: f64, decimals: usize) -> String {
+    if value < unit.size() {
+        printed_beside(unit, value, decimals).trim_end_matches('0').to_owned()
+    } else {
+        printed(unit, value, decimals)
     }
 }
 
@@ -157,8 +437,9 @@ impl FigureOrigin<'_> {
     }
 }
 
-pub(super) fn title(name: &str) -> &str {
-    match name {
+fn title(column: &StudyColumn) -> &str {
+    match column.metric.as_str() {
+        _ if !column.title.is_empty() => &column.title,
         metric::THROUGHPUT => "",
         name => heading(name),
     }
