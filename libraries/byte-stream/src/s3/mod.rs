@@ -462,7 +462,7 @@ fn pages(
         if let Some(token) = &token {
             query += &format!("&continuation-token={}", utf8_percent_encode(token, UNRESERVED));
         }
-        let mut settings = Settings { listing: Some(query), ..http.clone() };
+        let mut settings = Settings { listing: Some(query), decode: false, ..http.clone() };
         let page = match now(http::text(url, &mut settings, cancel, WaitMode::Thread)) {
             // A page that was cut is not continued, as its length is not known.
             Err(error) if error.is_retryable() && retries < http.retries => {

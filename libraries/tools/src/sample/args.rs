@@ -18,8 +18,8 @@ use super::source::url;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
-    /// Files named .gz, .zst and .br are decompressed. URLs (http, https, and `s3://BUCKET/KEY` of
-    /// public data) are read once, from start to end
+    /// Files named .gz, .zst and .br are decompressed. URLs (http, https) and objects of buckets
+    /// (`s3://BUCKET/KEY`, or a pattern of keys) are read once, from start to end
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
@@ -143,6 +143,12 @@ pub struct SampleArgs {
     /// For --method probe: the minimum length of a line, including its line end
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
+    /// Do not sign requests to buckets, and look for no keys: for public objects. Otherwise keys,
+    /// region and endpoint are found as by AWS's own programs, by `AWS_ACCESS_KEY_ID`,
+    /// `AWS_PROFILE`, `AWS_REGION`, `AWS_ENDPOINT_URL` and their other variables, in profiles, in
+    /// containers and on instances
+    #[arg(long, hide_short_help = true)]
+    pub(super) no_sign_request: bool,
     /// Write the seed, the files with their sizes and digests, and the command that draws the same
     /// sample again, to this file, as JSON
     #[arg(long, hide_short_help = true, value_name = "FILE")]

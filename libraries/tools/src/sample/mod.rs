@@ -2,6 +2,7 @@
 
 mod args;
 mod output;
+mod read_ahead;
 mod source;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
 use args::SplitPart;
 use output::{Manifest, Output};
+use source::Inputs;
 
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
@@ -63,13 +65,14 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
     let parts = args.parts()?;
     report_sigbus()?;
+    let inputs = Inputs::new(args)?;
+    let paths = &inputs.paths;
     let manifest = args.manifest.as_ref();
-    let manifest = manifest.map(|path| Manifest::create(path, args, seed)).transpose()?;
-    let paths = source::expanded(&args.files)?;
+    let manifest = manifest.map(|path| Manifest::create(path, args, paths, seed)).transpose()?;
     let choice = args.layout_choice()?;
-    let (is_parquet, found) = args.parquet(&paths);
+    let (is_parquet, found) = args.parquet(paths);
     let mut opened =
-        if is_parquet { None } else { Some(source::population(args, &choice, &paths)?) };
+        if is_parquet { None } else { Some(source::population(args, &choice, &inputs)?) };
     let layout = opened.as_ref().map(|(_, layout)| layout);
     if let Some(note) = found.and_then(|found| found.note(&paths[0], "parquet")) {
         print_note(&note);
@@ -77,7 +80,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     if let Some(note) = layout.and_then(|layout| layout.note.as_ref()) {
         print_note(note);
     }
-    let bar = bar(source::progress_total_bytes(&paths, layout));
+    let bar = bar(source::progress_total_bytes(paths, layout));
     let on_progress = bar.clone();
     let sampler = args.sampler(seed, layout).watched(move |bytes| {
         on_progress.inc(bytes);
@@ -86,7 +89,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let outputs = Outputs { args, parts };
     let stats = match &mut opened {
         Some((population, _)) => records(&sampler, population, &outputs),
-        None => rows(&sampler, &paths, &outputs),
+        None => rows(&sampler, paths, &outputs),
     };
     bar.finish_and_clear();
     let stats = stats?;
