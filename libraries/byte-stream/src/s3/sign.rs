@@ -73,7 +73,7 @@ pub(crate) fn signature(
         .into_iter()
         .fold(first, |key, text| keyed_digest(&key, text));
     let value = format!(
-        "AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={}",
+        "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={}",
         keys.id,
         hex(&keyed_digest(&key, &text))
     );
@@ -178,8 +178,8 @@ mod tests {
         let (names, signature) = expected;
         let expected = format!(
             "AWS4-HMAC-SHA256 \
-             Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,\
-             SignedHeaders={names},Signature={signature}"
+             Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, \
+             SignedHeaders={names}, Signature={signature}"
         );
         assert_eq!((name.as_str(), value), ("Authorization", &expected), "{}", parts.target);
         let sent = |name: &str| sent.iter().find(|(known, _)| known == name).map(|(_, v)| v);
