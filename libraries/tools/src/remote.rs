@@ -43,6 +43,14 @@ pub(crate) fn is_pattern(input: &OsStr) -> bool {
     bucket_and_key(input).is_some_and(|(_, key)| key.contains(SIGNS))
 }
 
+/// The URL of the resource whose name has this ending more.
+pub(crate) fn with_ending(url: &str, ending: &str) -> String {
+    // A key of a bucket has no query.
+    let query = if is_object(OsStr::new(url)) { None } else { url.find(['?', '#']) };
+    let (name, query) = url.split_at(query.unwrap_or(url.len()));
+    [name, ending, query].concat()
+}
+
 /// An object that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MatchedObject {
@@ -94,6 +102,13 @@ mod tests {
         check("a://b/*", [false, false, false]);
         check("a/b?c", [false, false, false]);
         check("s3:/b/*", [false, false, false]);
+    }
+
+    #[test]
+    fn an_ending_is_one_of_the_name() {
+        assert_eq!(with_ending("http://h/a?b#c", ".nlx"), "http://h/a.nlx?b#c");
+        assert_eq!(with_ending("https://h/a", ".nlx"), "https://h/a.nlx");
+        assert_eq!(with_ending("s3://b/a?b#c", ".nlx"), "s3://b/a?b#c.nlx");
     }
 
     #[test]

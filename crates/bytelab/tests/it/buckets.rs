@@ -1,6 +1,7 @@
 //! `bytelab cat` and `bytelab sample` with objects of buckets: patterns, keys, and what a refusal
 //! says. That signatures are right is tested in byte-stream.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ const OBJECTS: usize = 40;
 const OBJECTS_OF_PAGE: usize = 15;
 
 /// The heads of all requests.
-type Requests = Arc<Mutex<Vec<String>>>;
+pub(crate) type Requests = Arc<Mutex<Vec<String>>>;
 
 /// The names of a bucket, sorted. Those of numbers match `part-*.csv`.
 fn names() -> Vec<String> {
@@ -30,25 +31,35 @@ fn body(name: &str) -> String {
 
 /// The URL of a server with the bucket `lab`, which refuses what is not signed, but for `public`.
 fn server() -> (String, Requests) {
+    server_with(BTreeMap::new())
+}
+
+/// The same with these objects as well, which have a version and are sent in parts.
+pub(crate) fn server_with(objects: BTreeMap<&'static str, Vec<u8>>) -> (String, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let requests = Requests::default();
+    let (requests, objects) = (Requests::default(), Arc::new(objects));
     let seen = requests.clone();
     std::thread::spawn(move || {
         for socket in listener.incoming() {
-            let (socket, seen) = (socket.unwrap(), seen.clone());
-            std::thread::spawn(move || answer(socket, &seen));
+            let (socket, seen, objects) = (socket.unwrap(), seen.clone(), objects.clone());
+            std::thread::spawn(move || answer(socket, &seen, &objects));
         }
     });
     (url, requests)
 }
 
-fn answer(mut socket: TcpStream, seen: &Requests) {
+fn answer(mut socket: TcpStream, seen: &Requests, objects: &BTreeMap<&str, Vec<u8>>) {
     while let Some(head) = request_head(&mut socket) {
         seen.lock().unwrap().push(head.clone());
         let target = head.split(' ').nth(1).unwrap();
         let is_allowed = head.contains("\r\nAuthorization: AWS4-HMAC-SHA256 Credential=AKIATEST/")
             || target == "/lab/public";
+        let object = target.strip_prefix("/lab/").and_then(|name| objects.get(name));
+        if let Some(object) = object.filter(|_| is_allowed) {
+            let _ = part(&mut socket, &head, object);
+            continue;
+        }
         let (status, text) = match target.split_once("/lab?") {
             _ if !is_allowed => {
                 let text = "<Error><Code>AccessDenied</Code><Message>No.</Message></Error>";
@@ -57,14 +68,39 @@ fn answer(mut socket: TcpStream, seen: &Requests) {
             Some((_, query)) => ("200 OK", list(query)),
             None => match target.strip_prefix("/lab/") {
                 Some("public") => ("200 OK", "public\n".to_owned()),
-                Some("missing") | None => ("404 Not Found", String::new()),
-                Some(name) => ("200 OK", body(&decoded(name))),
+                Some(name) if name != "missing" && !name.ends_with(".nlx") => {
+                    ("200 OK", body(&decoded(name)))
+                }
+                _ => ("404 Not Found", String::new()),
             },
         };
         let len = text.len();
         // The program may have ended.
         let _ = write!(socket, "HTTP/1.1 {status}\r\nContent-Length: {len}\r\n\r\n{text}");
     }
+}
+
+/// The first and the last byte that a request is for.
+fn range(head: &str) -> Option<(usize, usize)> {
+    let range = head.lines().find_map(|line| line.strip_prefix("Range: bytes="))?;
+    let (first, last) = range.split_once('-')?;
+    Some((first.parse().ok()?, last.parse().ok()?))
+}
+
+fn part(socket: &mut TcpStream, head: &str, object: &[u8]) -> std::io::Result<()> {
+    let Some((first, last)) = range(head) else {
+        let len = object.len();
+        write!(socket, "HTTP/1.1 200 OK\r\nETag: \"v\"\r\nContent-Length: {len}\r\n\r\n")?;
+        return socket.write_all(object);
+    };
+    let last = last.min(object.len() - 1);
+    let (len, size) = (last + 1 - first, object.len());
+    write!(
+        socket,
+        "HTTP/1.1 206 Partial Content\r\nETag: \"v\"\r\nContent-Length: {len}\r\n\
+         Content-Range: bytes {first}-{last}/{size}\r\n\r\n"
+    )?;
+    socket.write_all(&object[first..=last])
 }
 
 /// What is encoded of the names here.
@@ -94,8 +130,15 @@ fn list(query: &str) -> String {
     format!("<ListBucketResult>{text}</ListBucketResult>")
 }
 
+/// The bytes of all ranges that were requested.
+pub(crate) fn requested_bytes(requests: &Requests) -> usize {
+    let heads = requests.lock().unwrap();
+    let ranges = heads.iter().filter_map(|head| range(head));
+    ranges.map(|(first, last)| last + 1 - first).sum()
+}
+
 /// Runs the program with keys of this bucket.
-fn run(world: &World, url: &str, args: &[&str]) -> Ran {
+pub(crate) fn run(world: &World, url: &str, args: &[&str]) -> Ran {
     let mut command = world.command(args);
     for name in ["AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_NO_SIGN_REQUEST", "AWS_ENDPOINT_URL_S3"] {
         command.env_remove(name);
@@ -240,4 +283,37 @@ fn an_object_is_downloaded_into_a_file() {
     let ran = run(&world, &url, &["cat", "s3://lab/part-00.csv", "--resume", "-o", &path]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), body("part-00.csv"));
+}
+
+#[test]
+fn lines_with_an_index_are_sampled_by_few_requests() {
+    let world = World::new();
+    let text = (0..300_000).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
+    let path = world.write("lines", &text);
+    let draw = ["sample", "-n", "5", "--seed", "1", "--index"];
+    let of_file = world.run(&[&draw[..], &[&path]].concat());
+    assert_eq!((of_file.code, of_file.stderr.as_str()), (0, ""));
+    let index = std::fs::read(world.path("lines.nlx")).unwrap();
+    let size = text.len();
+    let objects = [("lines", text.into_bytes()), ("lines.nlx", index)];
+    let (url, requests) = server_with(objects.into());
+    let of_object = run(&world, &url, &[&draw[..], &["s3://lab/lines"]].concat());
+    assert_eq!((of_object.code, of_object.stderr.as_str()), (0, ""));
+    assert_eq!(of_object.stdout, of_file.stdout);
+    let (n, bytes) = (requests.lock().unwrap().len(), requested_bytes(&requests));
+    assert!(n < 60 && bytes < size / 2, "{n} requests of {bytes} bytes");
+    let ran = run(&world, &url, &[&draw[..], &["s3://lab/part-0.txt"]].concat());
+    let expected = "bytelab sample: s3://lab/part-0.txt: its server knows no ranges, or neither \
+                    a strong ETag nor an older Last-Modified: such a resource is only read from \
+                    start to end\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, expected));
+    let (url, _) = server_with([("lines", b"a\nb\n".to_vec())].into());
+    let ran = run(&world, &url, &[&draw[..], &["s3://lab/lines"]].concat());
+    let expected = "bytelab sample: s3://lab/lines: has no index beside it that was made of its \
+                    bytes, in this format\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, expected));
+    let ran = run(&world, &url, &[&draw[..], &["s3://lab/lines", &path]].concat());
+    let expected =
+        format!("bytelab sample: {path} is a file: it is not read together with parts of URLs\n");
+    assert_eq!((ran.code, ran.stderr), (2, expected));
 }

@@ -10,8 +10,6 @@ use record_sampler::{
     Column, FetchMethod, Format, FoundBy, HeaderRule, Layout, LayoutChoice, Sampler,
 };
 
-use super::source::url;
-
 #[derive(Args)]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).multiple(true).args(["count", "probability", "per", "split"]))]
@@ -19,7 +17,7 @@ use super::source::url;
 pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
     /// Files named .gz, .zst and .br are decompressed. URLs (http, https) and objects of buckets
-    /// (`s3://BUCKET/KEY`, or a pattern of keys) are read once, from start to end
+    /// (`s3://BUCKET/KEY` or a pattern) are read once, from start to end
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
@@ -135,6 +133,9 @@ pub struct SampleArgs {
     #[arg(long, hide_short_help = true)]
     pub(super) force: bool,
     /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
+    ///
+    /// Of URLs and objects the index must be beside each: it is that of the file with the same
+    /// bytes, and then only ranges are requested. So they are of Parquet, which needs no index
     #[arg(long)]
     pub(super) index: bool,
     /// How records are fetched
@@ -240,8 +241,7 @@ impl SampleArgs {
         if !cfg!(feature = "parquet") || is_named {
             return (false, None);
         }
-        let first = paths.first().filter(|path| url(path).is_none());
-        let found = first.and_then(|path| Layout::parquet(path));
+        let found = paths.first().and_then(|path| Layout::parquet(path));
         (found.is_some(), found)
     }
 

@@ -3,6 +3,7 @@
 mod args;
 mod output;
 mod read_ahead;
+mod remote_file;
 mod source;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let outputs = Outputs { args, parts };
     let stats = match &mut opened {
         Some((population, _)) => records(&sampler, population, &outputs),
-        None => rows(&sampler, paths, &outputs),
+        None => rows(&sampler, &inputs, &outputs),
     };
     bar.finish_and_clear();
     let stats = stats?;
@@ -129,8 +129,9 @@ fn records(
 
 /// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
-fn rows(sampler: &Sampler, paths: &[PathBuf], outputs: &Outputs<'_>) -> Result<Vec<Stats>> {
+fn rows(sampler: &Sampler, inputs: &Inputs, outputs: &Outputs<'_>) -> Result<Vec<Stats>> {
     let Outputs { args, parts } = outputs;
+    let paths = &inputs.paths;
     ensure!(
         !args.header && !args.no_header,
         "Parquet does not go with --header and --no-header: its columns have names"
@@ -141,18 +142,27 @@ fn rows(sampler: &Sampler, paths: &[PathBuf], outputs: &Outputs<'_>) -> Result<V
         !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"
     );
+    let remote = inputs.are_remote().then(|| inputs.remote_files()).transpose()?;
+    let format = record_sampler::Format::Fixed(1);
+    let remote = remote.map(|files| Population::open_remote(files, format)).transpose()?;
     let Some(parts) = parts else {
-        return single(args, |out| sampler.write_parquet(paths, out));
+        return single(args, |out| match &remote {
+            Some(population) => sampler.write_parquet_from(population, out),
+            None => sampler.write_parquet(paths, out),
+        });
     };
     split(parts, args.force, |weights, outputs| {
         let mut writers: Vec<&mut (dyn Write + Send)> =
             outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
-        sampler.split_parquet(paths, weights, &mut writers)
+        match &remote {
+            Some(population) => sampler.split_parquet_from(population, weights, &mut writers),
+            None => sampler.split_parquet(paths, weights, &mut writers),
+        }
     })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn rows(_: &Sampler, _: &[PathBuf], _: &Outputs<'_>) -> Result<Vec<Stats>> {
+fn rows(_: &Sampler, _: &Inputs, _: &Outputs<'_>) -> Result<Vec<Stats>> {
     anyhow::bail!("this bytelab is built without Parquet")
 }
 

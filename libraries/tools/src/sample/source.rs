@@ -1,19 +1,21 @@
 //! The files, URLs and objects of the command line as one population. URLs and objects are read
-//! once, from start to end.
+//! once, from start to end, but for those with an index and those of Parquet.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use byte_stream::decode::Encoding;
 use byte_stream::{Address, Connections, Options, S3, Stream};
-use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population, ReadAt};
 
 use super::args::SampleArgs;
 use super::read_ahead::{OBJECT_BYTES, ReadAhead};
+use super::remote_file::RemoteFile;
 use crate::remote::{check_object, is_object, is_pattern, is_url, matched};
 use crate::standard_streams::{StandardStream, check};
 
@@ -75,6 +77,27 @@ impl Inputs {
         Ok(inputs)
     }
 
+    /// All as files that are read at any offset.
+    pub(super) fn remote_files(&self) -> Result<Vec<(PathBuf, Box<dyn ReadAt>)>> {
+        let blocks = Arc::default();
+        let file = |(number, path): (usize, &PathBuf)| -> Result<(PathBuf, Box<dyn ReadAt>)> {
+            let url = url(path).with_context(|| {
+                let name = path.display();
+                format!("{name} is a file: it is not read together with parts of URLs")
+            })?;
+            let name = Address::from(url).name();
+            let opened = RemoteFile::open(&self.access, url, number, &blocks);
+            let opened = opened.with_context(|| name.clone())?;
+            Ok((name.into(), Box::new(opened)))
+        };
+        self.paths.iter().enumerate().map(file).collect()
+    }
+
+    /// Whether any of them is on another machine.
+    pub(super) fn are_remote(&self) -> bool {
+        self.paths.iter().any(|path| url(path).is_some())
+    }
+
     /// All as readers, each of which is read once.
     fn streams(&self) -> Result<Vec<(PathBuf, Box<dyn Read + Send>)>> {
         let with_sizes = || self.paths.iter().zip(&self.are_small);
@@ -122,7 +145,9 @@ pub(super) fn population(
             let stdin: Box<dyn Read + Send> = Box::new(io::stdin());
             choice.open_streams([(PathBuf::from("-"), stdin)])?
         }
-    } else if paths.iter().any(|path| url(path).is_some()) {
+    } else if inputs.are_remote() && args.index {
+        choice.open_remote(inputs.remote_files()?)?
+    } else if inputs.are_remote() {
         choice.open_streams(inputs.streams()?)?
     } else {
         choice.open(paths)?
