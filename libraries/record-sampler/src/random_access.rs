@@ -121,7 +121,7 @@ impl IndexedPopulation {
             lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
             method: sampler.method,
-            may_map: sampler.may_map,
+            may_map: sampler.may_map && !population.has_remote_files(),
             note: String::new(),
             watch: sampler.watch.clone(),
         };

@@ -73,7 +73,8 @@ pub(crate) fn matched(pattern: &OsStr, options: Options) -> Result<Vec<MatchedOb
         return Ok(vec![object(&same.key, same.size_bytes)]);
     }
     let parsed = glob::Pattern::new(key).with_context(|| format!("the pattern {bucket}{key}"))?;
-    let how = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
+    let usual = glob::MatchOptions::new();
+    let how = glob::MatchOptions { require_literal_separator: true, ..usual };
     // Keys that end in a slash stand for folders.
     let is_match = |key: &str| !key.ends_with('/') && parsed.matches_with(key, how);
     let found = listed.iter().filter(|listed| is_match(&listed.key));

@@ -218,6 +218,8 @@ fn a_refusal_is_one_line_that_says_what_to_do() {
         ("cat s3://lab/a --no-sign-request", 1, format!("cat: s3://lab/a: {denied}")),
         ("cat s3://lab/part-* --no-sign-request", 1, format!("cat: s3://lab/part-: {denied}")),
         ("cat s3://lab/none-*", 1, format!("cat: {none}")),
+        // Upper and lower case differ.
+        ("cat s3://lab/*ART-0.txt", 1, "cat: no object matches s3://lab/*ART-0.txt".to_owned()),
         ("cat s3://lab", 1, "cat: s3://lab: an object is s3://BUCKET/KEY".to_owned()),
         ("sample -n 1 s3://lab/none-*", 2, format!("sample: {none}")),
         ("sample -n 1 s3://lab/", 2, "sample: an object is s3://BUCKET/KEY".to_owned()),

@@ -258,7 +258,8 @@ impl KeySearch<'_> {
             let parts =
                 SignedParts { method: "POST", host, target, headers: &headers, body: &body };
             let scope = SignatureScope { region: &region, service: "sts", time_s: unix_time_s() };
-            headers.extend(signature(&parts, keys, &scope));
+            let signed = signature(&parts, keys, &scope);
+            headers.extend(signed);
         }
         let settings = Settings {
             method: "POST",

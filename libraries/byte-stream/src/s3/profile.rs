@@ -54,7 +54,7 @@ fn lines(text: &str) -> Vec<ProfileLine> {
     let mut found: Vec<ProfileLine> = Vec::new();
     let mut section = String::new();
     // The key that indented lines belong to.
-    let mut above = None;
+    let mut above: Option<String> = None;
     for line in text.lines() {
         let content = line.trim();
         if content.is_empty() || content.starts_with(['#', ';']) {

@@ -330,6 +330,12 @@ impl Population {
         files.collect()
     }
 
+    /// Whether some of the files are of another machine.
+    pub(crate) fn has_remote_files(&self) -> bool {
+        let files = self.files().unwrap_or_default();
+        files.iter().any(|file| file.handle.remote().is_some())
+    }
+
     /// Whether each input is a plain file that has a path, or is of another machine.
     pub(crate) fn may_have_indexes(&self) -> bool {
         let may = |file: &&PlainFile| file.handle.has_path() || file.handle.remote().is_some();

@@ -112,6 +112,22 @@ fn a_file_without_an_index_that_fits_is_refused_if_one_is_asked_for() {
 }
 
 #[test]
+fn records_of_a_fixed_size_are_read_and_not_mapped() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "records", text(10_000));
+    let format = Format::Fixed(2);
+    let size = fs::metadata(&path).unwrap().len();
+    assert_eq!(size % 2, 0, "{size}");
+    for n in [5, 30_000] {
+        let sampler = Sampler::exactly(n).seed(3).with_mapping();
+        let mut local = Population::open([&path], format).unwrap();
+        let mut remote = Population::open_remote(remote(Memory::new(&path)), format).unwrap();
+        let drawn = sampler.records(&mut remote).unwrap();
+        assert!(drawn == sampler.records(&mut local).unwrap(), "{n}");
+    }
+}
+
+#[test]
 fn what_is_not_for_files_of_other_machines_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "lines", text(100));
