@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::{Error, ErrorKind, Result};
 
 /// The input of [`Stream::open`](crate::Stream::open). A string is parsed: `-` is standard input,
-/// `file://`, `http://` and `https://` are URLs, and everything else is a path. A [`Path`] is
-/// always a path, whatever its text.
+/// `file://`, `http://`, `https://` and `s3://` (`s3://BUCKET/KEY`, not encoded) are URLs, and
+/// everything else is a path. A [`Path`] is always a path, whatever its text.
 ///
 /// ```
 /// use byte_stream::Address;
@@ -55,7 +55,7 @@ impl Address {
     #[cfg(all(feature = "async", feature = "http"))]
     pub(crate) fn remote(&self) -> Option<&str> {
         match self {
-            Address::Url(url) if matches!(scheme(url), Some("http" | "https")) => Some(url),
+            Address::Url(url) if matches!(scheme(url), Some("http" | "https" | "s3")) => Some(url),
             _ => None,
         }
     }
@@ -71,10 +71,10 @@ impl Address {
             Address::Fd(fd) => Ok(AddressTarget::Fd(fd)),
             Address::Url(url) => match scheme(&url) {
                 Some("file") => open(&file_path(&url)?),
-                Some("http" | "https") => Ok(AddressTarget::Http(url)),
+                Some("http" | "https" | "s3") => Ok(AddressTarget::Http(url)),
                 _ => Err(Error::new(
                     ErrorKind::InvalidUse,
-                    "unsupported URL scheme; supported are file://, http:// and https://",
+                    "unsupported URL scheme; supported are file://, http://, https:// and s3://",
                 )),
             },
         }
@@ -101,7 +101,7 @@ fn open(path: &Path) -> Result<AddressTarget> {
 /// The scheme in lower case, if it is supported.
 fn scheme(url: &str) -> Option<&'static str> {
     let (scheme, _) = url.split_once("://")?;
-    ["file", "http", "https"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))
+    ["file", "http", "https", "s3"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// RFC 8089: the host is empty or `localhost`, the path absolute and percent-encoded.

@@ -1,5 +1,5 @@
 //! Cancellation from another thread, deadlines, and waits that end with either. Only this module of
-//! the crate reads the clock.
+//! the crate reads the clocks.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -236,4 +236,13 @@ impl Deadline {
 #[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads the clock")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// The seconds since 1970, which signatures have.
+#[cfg(feature = "http")]
+#[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads this clock")]
+pub(crate) fn unix_time_s() -> u64 {
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

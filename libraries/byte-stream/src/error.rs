@@ -193,6 +193,13 @@ impl Error {
         self
     }
 
+    /// Puts what failed in front of the text.
+    #[cfg(feature = "http")]
+    pub(crate) fn within(mut self, what: &str) -> Self {
+        self.0.message = format!("{what}: {}", self.0.message).into();
+        self
+    }
+
     /// Appends to the text.
     #[cfg(feature = "http")]
     pub(crate) fn and(mut self, text: &str) -> Self {

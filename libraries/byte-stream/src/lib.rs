@@ -17,6 +17,8 @@ mod copy;
 pub mod decode;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod s3;
 
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
@@ -41,5 +43,7 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]
 pub use http::{Connections, Response};
 pub use options::{Options, Progress};
+#[cfg(feature = "http")]
+pub use s3::{S3, S3Object};
 pub use size::{InvalidSize, parse_bytes};
 pub use stream::Stream;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{FileAccess, FileWindow, PlainFile, digest, without_bom};
+use crate::input::{FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
 use crate::simd::{count_lines, may_have_blank_line};
 use crate::work::{ProgressGate, join, start};
 use crate::{Error, ErrorKind, Format, Result};
@@ -121,23 +121,26 @@ impl LineIndex {
         from + rest.partition_point(|before| *before < n).saturating_sub(1)
     }
 
-    /// The stored index of the file, if it matches the file as it is.
-    pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<LineIndex> {
-        let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
-        let index = File::open(index_path(path)).ok()?;
-        if index.metadata().ok()?.len() > limit {
-            return None;
-        }
-        let mut bytes = vec![0; index.metadata().ok()?.len() as usize];
-        index.read_exact_at(&mut bytes, 0).ok()?;
-        LineIndex::parse(&bytes, file.size, file.modified_ns, || content_digest(file).ok())
+    /// The stored index of the file, if it matches the file as it is. That of a file of another
+    /// machine must be readable if it is there.
+    pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<Result<LineIndex>> {
+        let bytes = match file.handle.remote().map(ReadAt::index) {
+            Some(Ok(bytes)) => bytes,
+            Some(Err(error)) => {
+                return Some(Err(Error::caused(ErrorKind::Io, "reading its index", error)));
+            }
+            None => stored(path),
+        };
+        let content = || content_digest(file).ok();
+        LineIndex::parse(&bytes?, file.size, file.modified_ns, content).map(Ok)
     }
 
-    /// Parses an index, if it is valid and was made for such a file.
+    /// Parses an index, if it is valid and was made for such a file. Without the time of its last
+    /// change, the size and the content decide.
     pub(crate) fn parse(
         bytes: &[u8],
         size: u64,
-        modified_ns: i128,
+        modified_ns: Option<i128>,
         content: impl Fn() -> Option<u64>,
     ) -> Option<LineIndex> {
         let (body, stored) = bytes.split_last_chunk::<8>()?;
@@ -152,7 +155,7 @@ impl LineIndex {
         let is_sound = head.starts_with(MAGIC)
             && u64::from_le_bytes(*stored) == digest(body)
             && number(8).ok()? == size
-            && modified == modified_ns
+            && modified_ns.is_none_or(|modified_ns| modified == modified_ns)
             && number(32).ok()? == block
             && counts.len() as u64 == 4 * size.div_ceil(block)
             && flags <= 3
@@ -169,7 +172,7 @@ impl LineIndex {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + 4 * self.before.len() + 8);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&file.size.to_le_bytes());
-        bytes.extend_from_slice(&file.modified_ns.to_le_bytes());
+        bytes.extend_from_slice(&file.modified_ns.unwrap_or_default().to_le_bytes());
         bytes.extend_from_slice(&self.block_bytes.to_le_bytes());
         bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
         let flags = u64::from(self.ends_with_line_feed) | u64::from(self.has_no_blank_line) << 1;
@@ -201,6 +204,19 @@ impl LineIndex {
             Error::caused(ErrorKind::Write, "keeping the index", error).with_path(&target)
         })
     }
+}
+
+/// The bytes of the index beside a file of this machine.
+fn stored(path: &Path) -> Option<Vec<u8>> {
+    let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
+    let index = File::open(index_path(path)).ok()?;
+    let len = index.metadata().ok()?.len();
+    if len > limit {
+        return None;
+    }
+    let mut bytes = vec![0; len as usize];
+    index.read_exact_at(&mut bytes, 0).ok()?;
+    Some(bytes)
 }
 
 /// The path of the index of a file: with `.nlx` appended.

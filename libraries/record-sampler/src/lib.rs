@@ -25,7 +25,7 @@ pub use draw::{Bernoulli, Exactly, Reservoir, Systematic, WeightedReservoir, Wit
 pub use error::{Error, ErrorKind};
 pub use fetch::FetchMethod;
 pub use format::{Format, FoundBy, HeaderRule, Layout};
-pub use input::{Column, LayoutChoice, Population};
+pub use input::{Column, LayoutChoice, Population, ReadAt};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetPart;
 pub use part::Part;

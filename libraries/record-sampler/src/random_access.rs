@@ -121,7 +121,7 @@ impl IndexedPopulation {
             lines_each: population.format.lines_each().unwrap_or(1),
             bytes_read: 0,
             method: sampler.method,
-            may_map: sampler.may_map,
+            may_map: sampler.may_map && !population.has_remote_files(),
             note: String::new(),
             watch: sampler.watch.clone(),
         };
@@ -163,7 +163,12 @@ impl IndexedPopulation {
             let access =
                 mapped.as_ref().map_or(FileAccess::Read(file), |map| FileAccess::Map(file, map));
             let kept = if sampler.keeps_index { LineIndex::load(&input.path, file) } else { None };
+            let kept = kept.transpose().map_err(named)?;
             let kept = kept.filter(|index| index.counts_records_of(format));
+            if sampler.keeps_index && file.handle.remote().is_some() && kept.is_none() {
+                let text = "has no index beside it that was made of its bytes, in this format";
+                return Err(named(Error::new(ErrorKind::BadRequest, text)));
+            }
             let index = if let Some(index) = kept {
                 self.note = String::from("the index is used");
                 index
@@ -435,7 +440,7 @@ fn cached(files: &[&PlainFile]) -> Option<f64> {
     let mut bytes = 0.0;
     for file in files {
         let open = file.handle.get().ok()?;
-        bytes += cached_share(&open, file.size)? * file.size as f64;
+        bytes += cached_share(open.file().ok()?, file.size)? * file.size as f64;
     }
     Some(if size == 0 { 1.0 } else { (bytes / size as f64).min(1.0) })
 }

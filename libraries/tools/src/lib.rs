@@ -4,6 +4,7 @@
 pub mod atomic_file;
 pub mod cat;
 pub mod fleece;
+mod remote;
 pub mod sample;
 mod standard_streams;
 

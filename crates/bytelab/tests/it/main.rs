@@ -10,6 +10,7 @@ mod bench_hyperfine;
 mod bench_revisions;
 mod bench_shown;
 mod bench_time;
+mod buckets;
 mod cat;
 mod cat_calls;
 mod cat_download;

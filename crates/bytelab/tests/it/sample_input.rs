@@ -222,6 +222,7 @@ fn urls_and_objects_of_buckets_are_streams() {
         let args = [&["sample", "-n", "5", "--seed", "1"], args].concat();
         let mut command = world.command(&args);
         command.env("no_proxy", "*").env("AWS_ENDPOINT_URL", &url);
+        command.env("AWS_EC2_METADATA_DISABLED", "true");
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))

@@ -11,6 +11,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::parser::parse_message_type;
 
+use crate::buckets::{run, server_with};
 use crate::program::World;
 
 const SCHEMA: &str =
@@ -58,6 +59,20 @@ fn ids(path: &Path) -> Vec<i64> {
 
 fn csv_ids(text: &str) -> Vec<i64> {
     text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn rows_of_an_object_are_those_of_a_file() {
+    let (world, parquet, _) = world(|id| id as f64);
+    let (url, _) = server_with([("rows.parquet", std::fs::read(&parquet).unwrap())].into());
+    let outputs = ["of_file", "of_object"].map(|name| world.path(name));
+    for (input, out) in [parquet.as_str(), "s3://lab/rows.parquet"].into_iter().zip(&outputs) {
+        let args = ["sample", input, "-n", "20", "--seed", "7", "-o", out.to_str().unwrap()];
+        let ran = run(&world, &url, &args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{input}");
+    }
+    let [of_file, of_object] = outputs.map(|path| ids(&path));
+    assert_eq!((of_object.len(), of_object), (20, of_file));
 }
 
 #[test]

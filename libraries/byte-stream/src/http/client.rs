@@ -6,24 +6,29 @@ use std::time::Duration;
 use super::connection::{
     Connection, Connections, ProxyDestination, Route, connect_by_socks, resolve,
 };
-use super::framing::Frame;
-use super::head::{self, HEAD_LIMIT, Head};
+use super::framing::{Frame, FramingStep};
+use super::head::{self, HEAD_LIMIT, Head, Response};
 use super::limits::Timeouts;
 use super::proxy::{self, ProxyServer, Socks};
 use super::settings::{Settings, system_tls};
 use super::url::Url;
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
+use crate::s3::{self, BucketRequest};
 use crate::wait::WaitMode;
 use crate::{Error, ErrorKind, Result};
 
 /// The largest number of 1xx responses before the final one.
 const INTERIM_LIMIT: u32 = 16;
+/// The body of a refusal is read up to this length.
+const EXPLANATION_BYTES: usize = 16 << 10;
 
 #[derive(Clone)]
 pub(crate) struct Client {
     /// The URL of the caller, whose origin alone gets credentials.
     pub(crate) url: Url,
+    /// The object that the URL is that of: it signs the requests.
+    pub(crate) bucket: Option<BucketRequest>,
     /// The end of the redirects that were followed before, where further requests begin.
     pub(crate) resolved: Option<Url>,
     pub(crate) settings: Settings,
@@ -93,6 +98,11 @@ impl Client {
     ) -> Result<ReceivedResponse> {
         for _ in 0..=self.settings.redirects {
             let answer = self.request_from(&url, wanted, buffer).await?;
+            if self.moves(&url, self.region_of(&answer))? {
+                self.keep_if_over(answer);
+                url = self.url.clone();
+                continue;
+            }
             match (answer.head.status, &answer.head.location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = url.redirect(location)?;
@@ -110,10 +120,18 @@ impl Client {
                     return Err(Error::new(ErrorKind::Protocol, text));
                 }
                 (200..=299, _) => return Ok(answer),
+                (status, _) if self.settings.explains_in_xml => {
+                    self.retry_after_s = answer.head.retry_after_s;
+                    let xml = self.explanation(answer, buffer).await;
+                    if !self.moves(&url, s3::named_region(&xml))? {
+                        return Err(self.explained(&url, status, &xml));
+                    }
+                    url = self.url.clone();
+                }
                 (status, _) => {
                     self.retry_after_s = answer.head.retry_after_s;
                     self.keep_if_over(answer);
-                    return Err(refusal(status));
+                    return Err(refusal(status, None));
                 }
             }
         }
@@ -127,6 +145,9 @@ impl Client {
         wanted: Option<RequestedRange<'_>>,
         buffer: &mut Buffer,
     ) -> Result<ReceivedResponse> {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.identify(&self.settings, self.mode, self.cancel.as_ref()).await?;
+        }
         let route = self.route(url)?;
         if let Some(idle) = self.connections.as_ref().and_then(|idle| idle.take(&route)) {
             let connection = Connection::from_idle(idle, self.timeouts(self.settings.idle_limit))?;
@@ -210,6 +231,68 @@ impl Client {
         }
     }
 
+    /// Whether the bucket is in this region, as its server says, and was requested in another one.
+    /// Then the URL is that in this region.
+    fn moves(&mut self, from: &Url, region: Option<String>) -> Result<bool> {
+        let is_own = from.same_origin(&self.url);
+        let (Some(bucket), Some(region)) = (&mut self.bucket, region) else { return Ok(false) };
+        let moves = is_own && bucket.move_to(&region);
+        if moves {
+            self.url = bucket.url()?;
+        }
+        Ok(moves)
+    }
+
+    /// The region that the head of a refused request to a bucket names.
+    fn region_of(&self, answer: &ReceivedResponse) -> Option<String> {
+        let status = answer.head.status;
+        if self.bucket.is_none() || matches!(status, 200..=299 | 304 | 416) {
+            return None;
+        }
+        let response = Response { url: String::new(), status, head: answer.text.clone() };
+        response.header("x-amz-bucket-region").map(str::to_owned)
+    }
+
+    /// The body of a refusal, as far as it comes.
+    async fn explanation(&self, mut answer: ReceivedResponse, buffer: &mut Buffer) -> String {
+        let mut text = Vec::new();
+        while text.len() < EXPLANATION_BYTES {
+            let received = &buffer[answer.start..answer.end];
+            match answer.head.frame.step(received) {
+                Ok(FramingStep::Data(n)) => {
+                    text.extend_from_slice(&received[..n]);
+                    answer.start += n;
+                }
+                Ok(FramingStep::Control(n)) => answer.start += n,
+                Ok(FramingStep::More) => {
+                    buffer.copy_within(answer.start..answer.end, 0);
+                    (answer.start, answer.end) = (0, answer.end - answer.start);
+                    match answer.connection.read(&mut buffer[answer.end..]).await {
+                        Ok(n @ 1..) => answer.end += n,
+                        _ => break,
+                    }
+                }
+                Ok(FramingStep::End) if answer.start == answer.end => {
+                    self.keep(answer);
+                    break;
+                }
+                Ok(FramingStep::End) | Err(_) => break,
+            }
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The error for a status that is not a success, with what the body says.
+    fn explained(&self, url: &Url, status: u16, xml: &str) -> Error {
+        let (code, message) = s3::code_and_message(xml);
+        let said: Vec<&str> = [&code, &message].into_iter().filter_map(Option::as_deref).collect();
+        let error = refusal(status, Some(said.join(": ")).filter(|said| !said.is_empty()));
+        match self.bucket.as_ref().filter(|_| url.same_origin(&self.url)) {
+            Some(bucket) => bucket.refused(error, code.as_deref()),
+            None => error,
+        }
+    }
+
     /// The version that is not wanted again, if no byte of another one is known yet.
     fn unless(&self, wanted: Option<RequestedRange<'_>>) -> Option<&str> {
         let is_known = wanted.is_some_and(|wanted| wanted.validator.is_some());
@@ -226,8 +309,9 @@ impl Client {
         let plain_proxy = proxy.filter(|_| !url.secure);
         let whole = plain_proxy.map(|_| format!("http://{authority}")).unwrap_or_default();
         let codings = if self.settings.decode { "gzip, br, zstd" } else { "identity" };
+        let Settings { method, ref body, .. } = self.settings;
         let mut text = format!(
-            "GET {whole}{} HTTP/1.1\r\nHost: {authority}\r\nAccept-Encoding: {codings}\r\n",
+            "{method} {whole}{} HTTP/1.1\r\nHost: {authority}\r\nAccept-Encoding: {codings}\r\n",
             url.target
         );
         let mut header = |name: &str, value: &str| {
@@ -235,6 +319,9 @@ impl Client {
         };
         if self.connections.is_none() {
             header("Connection", "close");
+        }
+        if method != "GET" {
+            header("Content-Length", &body.len().to_string());
         }
         if let Some(RequestedRange { from, last, validator }) = wanted {
             let last = last.map(|last| last.to_string()).unwrap_or_default();
@@ -259,13 +346,18 @@ impl Client {
             for (name, value) in &self.settings.headers {
                 header(name, value);
             }
+            if let Some(bucket) = &self.bucket {
+                for (name, value) in bucket.signature(url, &self.settings.headers) {
+                    header(&name, &value);
+                }
+            }
         }
         let has =
             |name: &str| self.settings.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         if !has("User-Agent") {
             header("User-Agent", concat!("byte-stream/", env!("CARGO_PKG_VERSION")));
         }
-        text + "\r\n"
+        text + "\r\n" + body
     }
 }
 
@@ -307,7 +399,7 @@ async fn tunnel(
     let mut end = 0;
     let (head, n) = read_head(connection, buffer, &mut 0, &mut end).await?;
     if head.status != 200 {
-        return Err(refusal(head.status).and(" (the proxy)"));
+        return Err(refusal(head.status, None).and(" (the proxy)"));
     }
     if n != end {
         // These bytes cannot come from the server, as the TLS handshake has not started.
@@ -396,19 +488,24 @@ fn not_sent(same: bool) -> Error {
     }
 }
 
-/// The error for a status that is not a success.
-fn refusal(status: u16) -> Error {
+/// The error for a status that is not a success, with what the server says of it.
+fn refusal(status: u16, said: Option<String>) -> Error {
     let meaning = match status {
-        401 => " (credentials required)",
-        403 => " (forbidden)",
-        404 => " (not found)",
-        407 => " (proxy credentials required)",
-        410 => " (gone)",
-        429 => " (too many requests)",
-        503 => " (unavailable)",
+        401 => "credentials required",
+        403 => "forbidden",
+        404 => "not found",
+        407 => "proxy credentials required",
+        410 => "gone",
+        429 => "too many requests",
+        503 => "unavailable",
         _ => "",
     };
-    let error = Error::new(ErrorKind::Status, format!("the server answered {status}{meaning}"));
+    let mut text = format!("the server answered {status}");
+    let meaning = said.unwrap_or_else(|| meaning.to_owned());
+    if !meaning.is_empty() {
+        text.extend([" (", meaning.as_str(), ")"]);
+    }
+    let error = Error::new(ErrorKind::Status, text);
     let again = matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504);
     error.with_status(status).retryable(again)
 }

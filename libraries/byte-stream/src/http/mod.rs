@@ -19,17 +19,19 @@ use std::io::{self, BufRead, Read};
 pub use self::connection::Connections;
 use self::head::ContentEncoding;
 pub use self::head::Response;
+pub(crate) use self::proxy::Proxy;
 #[cfg(feature = "async")]
 use self::ranges::TaskRanges;
 use self::ranges::{OpenedResource, Ranges};
 use self::raw::Raw;
-pub(crate) use self::settings::Settings;
+pub(crate) use self::settings::{Settings, tls_with};
+pub(crate) use self::url::Url;
 #[cfg(feature = "fuzz")]
 pub(crate) use self::{
     client::has_empty_line,
     framing::{ChunkPosition, Frame, FramingStep},
     head::{ContentRange, content_range, location, parse as parse_head},
-    url::{Url, find_credentials},
+    url::find_credentials,
 };
 use crate::buffer::Buffer;
 use crate::choice::{BUFFER_BYTES, Choice};
@@ -59,6 +61,28 @@ pub(crate) async fn open(
         return Ok(Body::Decoded(Decoded::new(raw).await?));
     }
     Ok(Body::Raw(raw))
+}
+
+/// The largest text of a service: a list of 1000 objects has at most 7 MB.
+const TEXT_LIMIT: usize = 16 << 20;
+
+/// Requests a resource that is text, and returns all of it.
+pub(crate) async fn text(
+    url: &str,
+    settings: &mut Settings,
+    cancel: Option<&Cancel>,
+    mode: WaitMode,
+) -> Result<String> {
+    let mut raw = Raw::open(url, settings, None, cancel, mode).await?;
+    let mut bytes = Vec::new();
+    while raw.advance().await? {
+        if bytes.len() + raw.chunk().len() > TEXT_LIMIT {
+            return Err(Error::new(ErrorKind::TooLarge, "the text of the answer is too long"));
+        }
+        bytes.extend_from_slice(raw.chunk());
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Error::new(ErrorKind::Protocol, "the answer is not text in UTF-8"))
 }
 
 #[expect(clippy::large_enum_variant, reason = "it is in a box")]

@@ -14,6 +14,7 @@ use super::url::{Url, find_credentials};
 use crate::buffer::Buffer;
 use crate::cancel::{Cancel, Deadline};
 use crate::choice::{BUFFER_BYTES, Cached, Choice, SourceKind, Strategy};
+use crate::s3::BucketRequest;
 use crate::wait::{self, WaitMode};
 use crate::{Error, ErrorKind, Result};
 
@@ -96,12 +97,20 @@ impl Raw {
             Some((first, validator)) => (first, Some(validator)),
             None => (0, None),
         };
-        let mut url = Url::parse(url)?;
-        if let Some(text) = settings.netrc.as_ref().filter(|_| url.user.is_none()) {
-            url.user = find_credentials(text, &url.host)?;
-        }
+        let bucket = BucketRequest::new(url, &mut settings)?;
+        let url = match &bucket {
+            Some(bucket) => bucket.url()?,
+            None => {
+                let mut url = Url::parse(url)?;
+                if let Some(text) = settings.netrc.as_ref().filter(|_| url.user.is_none()) {
+                    url.user = find_credentials(text, &url.host)?;
+                }
+                url
+            }
+        };
         let client = Client {
             url,
+            bucket,
             resolved: None,
             settings,
             mode,

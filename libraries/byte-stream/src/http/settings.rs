@@ -11,6 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::certificates::{CertificateVerifier, TrustedCertificates};
 use super::connection::Connections;
 use super::proxy::Proxy;
+use crate::s3::S3;
 use crate::{Error, ErrorKind, Result};
 
 /// Large enough to make the cost of a request negligible, small enough to hold several in memory.
@@ -20,6 +21,9 @@ const CONNECTIONS_LIMIT: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// Other methods than `GET`, and a body, are for services that give credentials.
+    pub(crate) method: &'static str,
+    pub(crate) body: String,
     pub(crate) headers: Vec<(String, String)>,
     /// The whole value of `Authorization`.
     pub(crate) authorization: Option<String>,
@@ -53,11 +57,19 @@ pub(crate) struct Settings {
     pub(crate) unless: Option<String>,
     /// The requested part: its first byte, and the byte behind it.
     pub(crate) range: Option<(u64, Option<u64>)>,
+    /// How objects of buckets are requested.
+    pub(crate) s3: Option<S3>,
+    /// The query of a list of objects, which is requested instead of one of them.
+    pub(crate) listing: Option<String>,
+    /// Whether the bodies of refusals are XML that says what is wrong.
+    pub(crate) explains_in_xml: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            method: "GET",
+            body: String::new(),
             headers: Vec::new(),
             authorization: None,
             netrc: None,
@@ -81,6 +93,9 @@ impl Default for Settings {
             from: None,
             unless: None,
             range: None,
+            s3: None,
+            listing: None,
+            explains_in_xml: false,
         }
     }
 }

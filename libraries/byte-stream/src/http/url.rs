@@ -61,6 +61,11 @@ impl Url {
         Ok(next)
     }
 
+    /// The same server with this path and query, as they are sent.
+    pub(crate) fn with_target(self, target: String) -> Url {
+        Url { target, ..self }
+    }
+
     /// Whether both have the same scheme, host and port: only that server may get credentials.
     pub(crate) fn same_origin(&self, other: &Url) -> bool {
         (self.secure, self.port) == (other.secure, other.port) && self.host == other.host

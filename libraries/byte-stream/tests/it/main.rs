@@ -20,6 +20,8 @@ mod kinds;
 #[cfg(feature = "http")]
 mod ranges;
 #[cfg(feature = "http")]
+mod s3;
+#[cfg(feature = "http")]
 mod server;
 mod stream;
 #[cfg(feature = "http")]

@@ -3,11 +3,14 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::iter::Zip;
 
 use super::{parse, to_string};
-use crate::encoder::Edit;
+use crate::array::ArrayIter;
+use crate::dict::DictIter;
+use crate::encoder::{Edit, Encoder};
 use crate::error::{Error, ErrorKind};
-use crate::limits::SERDE_DEPTH;
+use crate::limits::PARSED_DEPTH;
 use crate::value::{Kind, Value};
 use crate::{Array, Dict, Doc, Result};
 
@@ -17,8 +20,9 @@ const PATCHED_TEXT_BYTES: usize = 60;
 /// The difference that turns `old` into `new`, as JSON text; `{}` if they are equal.
 ///
 /// The original's `FLApplyJSONDelta` reads this text. Of an array the items that changed are
-/// written, and all from the first one on that only one of both has, as the original does. Data
-/// becomes base64, as in all JSON.
+/// written, and all from the first one on that only one of both has, as the original does. Of a
+/// long text a part is replaced, where the original may replace several. Data becomes base64, as in
+/// all JSON. Values that are nested more than [`PARSED_DEPTH`] levels deep are an error.
 ///
 /// ```
 /// use fleece_codec::{fleece, json, Doc};
@@ -32,7 +36,12 @@ const PATCHED_TEXT_BYTES: usize = 60;
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
-    let delta = difference(old, new, 0)?.unwrap_or_else(Edit::new_dict);
+    let delta = match difference(old, new)? {
+        None => Edit::new_dict(),
+        Some(change) if matches!(change.kind(), Kind::Array | Kind::Dict) => change,
+        // The original reads no delta that is neither an array nor a dict.
+        Some(change) => array([change]),
+    };
     to_string(Doc::open(delta.to_document()?)?.root())
 }
 
@@ -51,68 +60,134 @@ pub fn create_delta(old: Value<'_>, new: Value<'_>) -> Result<String> {
 /// # Ok::<(), fleece_codec::Error>(())
 /// ```
 pub fn apply_delta(old: Value<'_>, delta: &[u8]) -> Result<Vec<u8>> {
-    let delta = Doc::open(parse::to_fleece(delta)?)?;
-    let new = patched(Some(old), delta.root(), 0)?;
+    let mut encoder = Encoder::new();
+    // What is inserted is within one array more.
+    let options = parse::ParseOptions::new().depth_limit(PARSED_DEPTH + 1);
+    parse::encode(delta, &mut encoder, &options)?;
+    let delta = Doc::open(encoder.finish()?)?;
+    let new = patched(old, delta.root())?;
     new.unwrap_or_else(|| Edit::from(Value::undefined())).to_document()
 }
 
-/// `None` if both are equal.
-fn difference<'v>(old: Value<'v>, new: Value<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    if let (Some(from), Some(to)) = (old.as_dict(), new.as_dict()) {
-        return changed_pairs(from, to, depth);
-    }
-    // An array of which nothing stays is written whole, and so is one around what is nested too
-    // deeply for a delta.
-    if let (Some(from), Some(to)) = (old.as_array(), new.as_array())
-        && !from.is_empty()
-        && !to.is_empty()
-    {
-        match changed_items(from, to, depth) {
-            Err(error) if error.kind() == ErrorKind::TooDeep => {}
-            changed => return changed,
-        }
-    }
-    Ok(if old == new { None } else { Some(replacement(old, new)) })
+/// The place of a value in the collection around it.
+#[derive(Clone, Copy)]
+enum DeltaKey<'v> {
+    Name(&'v str),
+    Index(usize),
 }
 
-fn changed_pairs<'v>(from: Dict<'v>, to: Dict<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    check_depth(depth, SERDE_DEPTH)?;
-    let mut changes = Edit::new_dict();
-    for (key, new) in to {
-        let key = name(key)?;
-        let change = match from.get(key) {
-            Some(old) => difference(old, new, depth + 1)?,
-            None => Some(inserted(new)),
+/// `None` if both are equal. Instead of recursion there is a list of the collections that are
+/// compared, each within the one before, so that the depth takes no stack of the thread.
+fn difference<'v>(old: Value<'v>, new: Value<'v>) -> Result<Option<Edit<'v>>> {
+    let outermost = DeltaKey::Index(0);
+    let Some(level) = ComparedLevel::new(outermost, old, new) else { return Ok(whole(old, new)) };
+    let mut levels = Vec::from([level]);
+    while let Some(level) = levels.last_mut() {
+        let Some((key, old, new)) = level.next_values()? else {
+            let Some(ended) = levels.pop() else { break };
+            let (key, changes) = ended.finish()?;
+            match (levels.last_mut(), changes) {
+                (None, changes) => return Ok(changes),
+                (Some(around), Some(changes)) => around.set(key, changes),
+                (Some(_), None) => {}
+            }
+            continue;
         };
-        if let Some(change) = change {
-            changes.set(key, change);
+        match old.map(|old| (ComparedLevel::new(key, old, new), old)) {
+            None => level.set(key, inserted(new)),
+            Some((None, old)) => {
+                if let Some(change) = whole(old, new) {
+                    level.set(key, change);
+                }
+            }
+            Some((Some(inner), _)) => {
+                check_depth(levels.len())?;
+                levels.push(inner);
+            }
         }
     }
-    for (key, _) in from {
-        let key = name(key)?;
-        if to.get(key).is_none() {
-            changes.set(key, Edit::new_array());
-        }
-    }
-    Ok(Some(changes).filter(|changes| !changes.is_empty()))
+    Ok(None)
 }
 
-/// The changed items by their indices, and by `n-` all items from `n` on.
-fn changed_items<'v>(from: Array<'v>, to: Array<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    check_depth(depth, ARRAY_DEPTH)?;
-    let mut changes = Edit::new_dict();
-    for (index, (old, new)) in from.iter().zip(to.iter()).enumerate() {
-        if let Some(change) = difference(old, new, depth + 1)? {
-            changes.set(&index.to_string(), change);
+/// Two collections of which the parts are compared, and their changes so far.
+struct ComparedLevel<'v> {
+    key: DeltaKey<'v>,
+    pair: ComparedPair<'v>,
+    changes: Edit<'v>,
+}
+
+enum ComparedPair<'v> {
+    /// With the pairs of the new one that are left.
+    Dicts(Dict<'v>, Dict<'v>, DictIter<'v>),
+    /// With the items that are left, and the index of the next ones.
+    Arrays(Array<'v>, Array<'v>, Zip<ArrayIter<'v>, ArrayIter<'v>>, usize),
+}
+
+/// A key, the old value if there is one, and the new value or that of the delta.
+type KeyedValues<'v> = (DeltaKey<'v>, Option<Value<'v>>, Value<'v>);
+
+impl<'v> ComparedLevel<'v> {
+    /// `None` for values of which a change is written whole: those that are no dicts and no arrays,
+    /// and an array of which nothing stays, or in which nothing was.
+    fn new(key: DeltaKey<'v>, old: Value<'v>, new: Value<'v>) -> Option<Self> {
+        let pair = match (old.as_dict().zip(new.as_dict()), old.as_array().zip(new.as_array())) {
+            (Some((from, to)), _) => ComparedPair::Dicts(from, to, to.iter()),
+            (_, Some((from, to))) if !from.is_empty() && !to.is_empty() => {
+                ComparedPair::Arrays(from, to, from.iter().zip(to.iter()), 0)
+            }
+            _ => return None,
+        };
+        Some(Self { key, pair, changes: Edit::new_dict() })
+    }
+
+    /// The next values that both have, or only the new one.
+    fn next_values(&mut self) -> Result<Option<KeyedValues<'v>>> {
+        match &mut self.pair {
+            ComparedPair::Dicts(from, _, pairs) => {
+                let Some((key, new)) = pairs.next() else { return Ok(None) };
+                let key = name(key)?;
+                Ok(Some((DeltaKey::Name(key), from.get(key), new)))
+            }
+            ComparedPair::Arrays(.., items, index) => {
+                let Some((old, new)) = items.next() else { return Ok(None) };
+                *index += 1;
+                Ok(Some((DeltaKey::Index(*index - 1), Some(old), new)))
+            }
         }
     }
-    if from.len() != to.len() {
-        let common = from.len().min(to.len());
-        let mut rest = Edit::new_array();
-        rest.items().extend(to.iter().skip(common).map(Edit::from));
-        changes.set(&format!("{common}-"), rest);
+
+    fn set(&mut self, key: DeltaKey<'v>, change: Edit<'v>) {
+        match key {
+            DeltaKey::Name(name) => self.changes.set(name, change),
+            DeltaKey::Index(index) => self.changes.set(&index.to_string(), change),
+        }
     }
-    Ok(Some(changes).filter(|changes| !changes.is_empty()))
+
+    /// All changes, if there are any: also the pairs that only the old dict has, and by `n-` all
+    /// items from `n` on.
+    fn finish(mut self) -> Result<(DeltaKey<'v>, Option<Edit<'v>>)> {
+        match self.pair {
+            ComparedPair::Dicts(from, to, _) => {
+                for (key, _) in from {
+                    let key = name(key)?;
+                    if to.get(key).is_none() {
+                        self.changes.set(key, Edit::new_array());
+                    }
+                }
+            }
+            ComparedPair::Arrays(from, to, _, common) if from.len() != to.len() => {
+                let mut rest = Edit::new_array();
+                rest.items().extend(to.iter().skip(common).map(Edit::from));
+                self.changes.set(&format!("{common}-"), rest);
+            }
+            ComparedPair::Arrays(..) => {}
+        }
+        Ok((self.key, Some(self.changes).filter(|changes| !changes.is_empty())))
+    }
+}
+
+fn whole<'v>(old: Value<'v>, new: Value<'v>) -> Option<Edit<'v>> {
+    (old != new).then(|| replacement(old, new))
 }
 
 fn replacement<'v>(old: Value<'v>, new: Value<'v>) -> Edit<'v> {
@@ -166,77 +241,155 @@ fn text_patch(from: &str, to: &str) -> Option<String> {
     )
 }
 
-/// `None` if the value is deleted.
-fn patched<'v>(old: Option<Value<'v>>, delta: Value<'v>, depth: usize) -> Result<Option<Edit<'v>>> {
-    if let Some(array) = delta.as_array() {
-        return match (array.len(), array.get(0)) {
-            (0, _) => Ok(None),
-            (1, Some(new)) => Ok(Some(Edit::from(new))),
-            (3, Some(patch)) if array.get(2).and_then(Value::as_i64) == Some(2) => {
-                let (old, patch) = (old.and_then(Value::as_str), patch.as_str());
-                let text = old.zip(patch).and_then(|(old, patch)| patched_text(old, patch));
-                let text = text.ok_or_else(|| misfit("a patch does not fit its text"))?;
-                Ok(Some(Edit::from(text)))
+/// `None` if the value is deleted. As for differences, there is a list instead of recursion.
+fn patched<'v>(old: Value<'v>, delta: Value<'v>) -> Result<Option<Edit<'v>>> {
+    let mut levels: Vec<PatchedLevel<'v>> = Vec::new();
+    let mut step = PatchStep::new(DeltaKey::Index(0), Some(old), delta)?;
+    loop {
+        match step {
+            PatchStep::Inside(level) => {
+                check_depth(levels.len())?;
+                levels.push(level);
             }
-            _ => Err(misfit("an array of a delta has no or one item, or is a patch of a text")),
+            PatchStep::Made(key, new) => match levels.last_mut() {
+                Some(around) => around.set(key, new),
+                None => return Ok(new),
+            },
+        }
+        let Some(level) = levels.last_mut() else { return Ok(None) };
+        step = match level.next_change()? {
+            Some((key, old, delta)) => PatchStep::new(key, old, delta)?,
+            None => match levels.pop() {
+                Some(ended) => ended.finish()?,
+                None => return Ok(None),
+            },
         };
     }
-    let Some(changes) = delta.as_dict() else { return Ok(Some(Edit::from(delta))) };
-    check_depth(depth, SERDE_DEPTH)?;
-    if let (Some(old), true) = (old, changes.is_empty()) {
-        return Ok(Some(Edit::from(old)));
-    }
-    if let Some(from) = old.and_then(Value::as_array) {
-        return patched_items(from, changes, depth).map(Some);
-    }
-    let Some(from) = old.and_then(Value::as_dict) else {
-        return Err(misfit("a delta changes pairs of what is no dict and no array"));
-    };
-    let mut edit = Edit::from_dict(from);
-    for (key, delta) in changes {
-        let key = name(key)?;
-        match patched(from.get(key), delta, depth + 1)? {
-            Some(new) => edit.set(key, new),
-            None => edit.remove(key),
-        }
-    }
-    Ok(Some(edit))
 }
 
-/// The keys are indices of the old array, and perhaps `n-`, whose items replace all from `n` on.
-fn patched_items<'v>(from: Array<'v>, changes: Dict<'v>, depth: usize) -> Result<Edit<'v>> {
-    check_depth(depth, ARRAY_DEPTH)?;
-    let mut edit = Edit::from_array(from);
-    let items = edit.items();
-    // The end of the items that are changed, and what comes behind others.
-    let (mut changed_end, mut rest) = (0, None);
-    for (key, delta) in changes {
-        let key = name(key)?;
-        let (digits, is_rest) = key.strip_suffix('-').map_or((key, false), |digits| (digits, true));
-        let index = digits.parse::<usize>().ok().filter(|index| index.to_string() == digits);
-        match (index, items.get_mut(index.unwrap_or(usize::MAX))) {
-            (Some(index), Some(item)) if !is_rest => {
-                let new = patched(from.get(index), delta, depth + 1)?;
+/// What a delta makes of a value.
+enum PatchStep<'v> {
+    /// The new value, or `None` if it is deleted.
+    Made(DeltaKey<'v>, Option<Edit<'v>>),
+    /// The parts of the value change.
+    Inside(PatchedLevel<'v>),
+}
+
+impl<'v> PatchStep<'v> {
+    fn new(key: DeltaKey<'v>, old: Option<Value<'v>>, delta: Value<'v>) -> Result<Self> {
+        if let Some(array) = delta.as_array() {
+            return Ok(Self::Made(key, replaced(old, array)?));
+        }
+        let Some(changes) = delta.as_dict() else {
+            return Ok(Self::Made(key, Some(Edit::from(delta))));
+        };
+        if let (Some(old), true) = (old, changes.is_empty()) {
+            return Ok(Self::Made(key, Some(Edit::from(old))));
+        }
+        let (new, old) = match old.map(|old| (old.as_dict(), old.as_array())) {
+            Some((Some(dict), _)) => (Edit::from_dict(dict), PatchedCollection::Dict(dict)),
+            Some((_, Some(array))) => {
+                let old = PatchedCollection::Array { old: array, changed_end: 0, rest: None };
+                (Edit::from_array(array), old)
+            }
+            _ => return Err(misfit("a delta changes pairs of what is no dict and no array")),
+        };
+        Ok(Self::Inside(PatchedLevel { key, old, changes: changes.iter(), new }))
+    }
+}
+
+/// The new value by an array of a delta; `None` if it is deleted.
+fn replaced<'v>(old: Option<Value<'v>>, delta: Array<'v>) -> Result<Option<Edit<'v>>> {
+    match (delta.len(), delta.get(0)) {
+        (0, _) => Ok(None),
+        (1, Some(new)) => Ok(Some(Edit::from(new))),
+        (3, Some(patch)) if delta.get(2).and_then(Value::as_i64) == Some(2) => {
+            let (old, patch) = (old.and_then(Value::as_str), patch.as_str());
+            let text = old.zip(patch).and_then(|(old, patch)| patched_text(old, patch));
+            let text = text.ok_or_else(|| misfit("a patch does not fit its text"))?;
+            Ok(Some(Edit::from(text)))
+        }
+        _ => Err(misfit("an array of a delta has no or one item, or is a patch of a text")),
+    }
+}
+
+/// A collection whose parts change, with the changes that are left.
+struct PatchedLevel<'v> {
+    key: DeltaKey<'v>,
+    old: PatchedCollection<'v>,
+    changes: DictIter<'v>,
+    new: Edit<'v>,
+}
+
+enum PatchedCollection<'v> {
+    Dict(Dict<'v>),
+    Array {
+        old: Array<'v>,
+        /// The end of the items that are changed.
+        changed_end: usize,
+        /// What comes behind the items before an index.
+        rest: Option<(usize, Array<'v>)>,
+    },
+}
+
+impl<'v> PatchedLevel<'v> {
+    /// The next key with its old value and its delta. Those of an array are indices, and perhaps
+    /// `n-`, whose items replace all from `n` on.
+    fn next_change(&mut self) -> Result<Option<KeyedValues<'v>>> {
+        for (key, delta) in self.changes.by_ref() {
+            let key = name(key)?;
+            let (from, rest) = match &mut self.old {
+                PatchedCollection::Dict(from) => {
+                    return Ok(Some((DeltaKey::Name(key), from.get(key), delta)));
+                }
+                PatchedCollection::Array { old, rest, .. } => (*old, rest),
+            };
+            let (digits, is_rest) =
+                key.strip_suffix('-').map_or((key, false), |digits| (digits, true));
+            let index = digits.parse::<usize>().ok().filter(|index| index.to_string() == digits);
+            match index {
+                Some(index) if !is_rest && index < from.len() => {
+                    return Ok(Some((DeltaKey::Index(index), from.get(index), delta)));
+                }
+                Some(index) if is_rest && index <= from.len() && rest.is_none() => {
+                    let new = delta.as_array();
+                    let new = new.ok_or_else(|| misfit("the rest of an array is no array"))?;
+                    *rest = Some((index, new));
+                }
+                _ => return Err(misfit("a key of a delta is no index of its array")),
+            }
+        }
+        Ok(None)
+    }
+
+    fn set(&mut self, key: DeltaKey<'v>, new: Option<Edit<'v>>) {
+        match (key, new) {
+            (DeltaKey::Name(name), Some(new)) => self.new.set(name, new),
+            (DeltaKey::Name(name), None) => self.new.remove(name),
+            (DeltaKey::Index(index), new) => {
                 // The original, too, leaves a place for an item that is deleted.
-                *item = new.unwrap_or_else(|| Edit::from(Value::undefined()));
-                changed_end = changed_end.max(index + 1);
+                let new = new.unwrap_or_else(|| Edit::from(Value::undefined()));
+                if let Some(item) = self.new.items().get_mut(index) {
+                    *item = new;
+                }
+                if let PatchedCollection::Array { changed_end, .. } = &mut self.old {
+                    *changed_end = (*changed_end).max(index + 1);
+                }
             }
-            (Some(index), _) if is_rest && index <= from.len() && rest.is_none() => {
-                let new = delta.as_array();
-                let new = new.ok_or_else(|| misfit("the rest of an array is no array"))?;
-                rest = Some((index, new));
-            }
-            _ => return Err(misfit("a key of a delta is no index of its array")),
         }
     }
-    if let Some((index, new)) = rest {
-        if changed_end > index {
-            return Err(misfit("a delta changes an item that it removes"));
+
+    fn finish(self) -> Result<PatchStep<'v>> {
+        let Self { key, old, mut new, .. } = self;
+        if let PatchedCollection::Array { changed_end, rest: Some((index, rest)), .. } = old {
+            if changed_end > index {
+                return Err(misfit("a delta changes an item that it removes"));
+            }
+            new.items().truncate(index);
+            new.items().extend(rest.iter().map(Edit::from));
         }
-        items.truncate(index);
-        items.extend(new.iter().map(Edit::from));
+        Ok(PatchStep::Made(key, Some(new)))
     }
-    Ok(edit)
 }
 
 fn patched_text(old: &str, patch: &str) -> Option<String> {
@@ -268,12 +421,9 @@ fn name(key: crate::DictKey<'_>) -> Result<&str> {
     key.as_str().ok_or_else(|| Error::new(ErrorKind::UnknownSharedKey, message))
 }
 
-/// An array within so many collections is written whole: its recursion needs more stack than that
-/// of dicts, and a thread may have 2 MiB.
-const ARRAY_DEPTH: usize = 64;
-
-fn check_depth(depth: usize, limit: usize) -> Result<()> {
-    if depth < limit {
+/// A level may be added to so many.
+fn check_depth(depth: usize) -> Result<()> {
+    if depth < PARSED_DEPTH {
         return Ok(());
     }
     Err(Error::new(ErrorKind::TooDeep, "collections are nested too deeply for a delta"))

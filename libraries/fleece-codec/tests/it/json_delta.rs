@@ -1,8 +1,11 @@
 //! Deltas as JSON: what is created applies to what it was made of, and the original's examples.
 
-use fleece_codec::{Doc, ErrorKind, json};
+use fleece_codec::{Doc, Encoder, ErrorKind, json};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
+
+use crate::suites::decoded;
+use crate::{data, table};
 
 fn document(value: &Json) -> Doc<Vec<u8>> {
     Doc::check(json::to_fleece(value.to_string().as_bytes()).unwrap()).unwrap()
@@ -111,17 +114,72 @@ fn an_array_has_a_delta_of_its_items_as_the_original_makes_it() {
 }
 
 #[test]
-fn arrays_that_are_nested_deeply_have_a_delta() {
-    let nested = |levels: usize, inner: &str| {
-        let text = ["[".repeat(levels).as_str(), inner, &"]".repeat(levels)].concat();
-        Doc::check(json::to_fleece(text.as_bytes()).unwrap()).unwrap()
+fn values_that_are_nested_deeply_have_a_delta_whatever_the_stack() {
+    let nested = |(open, close): (&str, &str), levels: usize, inner: &str| {
+        [open.repeat(levels).as_str(), inner, close.repeat(levels).as_str()].concat()
     };
-    for levels in [10, 199, 200, 201, 300] {
-        let (old, new) = (nested(levels, "{\"a\":1}"), nested(levels, "{\"a\":2}"));
-        let delta = json::create_delta(old.root(), new.root()).unwrap();
-        let made = json::apply_delta(old.root(), delta.as_bytes()).unwrap();
-        assert_eq!(Doc::open(made).unwrap().root(), new.root(), "{levels}");
+    let work = move || {
+        for (levels, brackets, of_delta) in [
+            (10, ("[", "]"), "{\"0\":"),
+            (64, ("[", "]"), "{\"0\":"),
+            (200, ("[", "]"), "{\"0\":"),
+            (511, ("[", "]"), "{\"0\":"),
+            (511, ("{\"k\":", "}"), "{\"k\":"),
+        ] {
+            let [old, new] = ["{\"a\":1}", "{\"a\":[[2]]}"].map(|inner| {
+                // What is changed has two levels less below it.
+                let text = nested(brackets, levels - 2, inner);
+                Doc::check(json::to_fleece(text.as_bytes()).unwrap()).unwrap()
+            });
+            let delta = json::create_delta(old.root(), new.root()).unwrap();
+            assert_eq!(delta, nested((of_delta, "}"), levels - 2, "{\"a\":[[[2]]]}"), "{levels}");
+            let made = json::apply_delta(old.root(), delta.as_bytes()).unwrap();
+            assert_eq!(Doc::open(made).unwrap().root(), new.root(), "{levels}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(work);
+    thread.unwrap().join().unwrap();
+}
+
+#[test]
+fn values_that_are_nested_too_deeply_have_none() {
+    let deep = |inner: i64| {
+        let mut encoder = Encoder::new();
+        (0..600).for_each(|_| encoder.begin_array());
+        encoder.write_i64(inner);
+        (0..600).for_each(|_| encoder.end_array());
+        Doc::open(encoder.finish().unwrap()).unwrap()
+    };
+    let error = json::create_delta(deep(1).root(), deep(2).root()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooDeep);
+    let delta = "{\"0\":".repeat(514) + "1" + &"}".repeat(514);
+    let error = json::apply_delta(deep(1).root(), delta.as_bytes()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooDeep);
+}
+
+/// The deltas of the original's tests: the values, what it makes of them, and what is made here if
+/// that differs, with the reason. Texts of which only the lengths matter are shortened.
+#[test]
+fn the_deltas_of_the_original_apply_and_most_are_made_as_it_makes_them() {
+    let rows = table("suites/deltas.tsv");
+    let mut same = 0;
+    for row in &rows {
+        let [group, old, new, theirs, ours, reason] = row.as_slice() else { panic!("{row:?}") };
+        assert_eq!(ours.is_empty(), reason.is_empty(), "{group}: a reason where it differs");
+        same += usize::from(ours.is_empty());
+        let value = |text: &str| -> Json { serde_json::from_slice(&decoded(text)).unwrap() };
+        let expected = value(if ours.is_empty() { theirs } else { ours });
+        let [old, new, theirs] = [old, new, theirs].map(|text| value(text));
+        let made = json::create_delta(document(&old).root(), document(&new).root()).unwrap();
+        let made: Json = serde_json::from_str(&made).unwrap();
+        assert_eq!(made, expected, "{group}: {old} {new}");
+        for delta in [theirs, made] {
+            assert_eq!(applied(&old, &delta).unwrap(), new, "{group}: {old} {delta}");
+        }
     }
+    let readme = String::from_utf8(data("../../README.md")).unwrap();
+    let row = format!("| deltas, `deltas.tsv` | {0} | {0} | {same} | 0 |", rows.len());
+    assert!(readme.contains(&row), "README.md has no row {row}");
 }
 
 fn any_json() -> impl Strategy<Value = Json> {

@@ -27,7 +27,7 @@ fn cases() -> Vec<SuiteCase> {
 }
 
 /// The bytes of a column, in which `%0A` is a byte and `<3*x>` is `xxx`.
-fn decoded(mut text: &str) -> Vec<u8> {
+pub(crate) fn decoded(mut text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(at) = text.find(['%', '<']) {
         bytes.extend_from_slice(&text.as_bytes()[..at]);

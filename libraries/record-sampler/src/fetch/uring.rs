@@ -55,7 +55,9 @@ pub(super) fn fetch(
 struct Reads<'a> {
     ring: IoUring,
     file: &'a PlainFile,
-    open: OpenFile<'a>,
+    fd: Fd,
+    /// It keeps the descriptor open.
+    _open: OpenFile<'a>,
     /// One buffer for each read in flight, used in turn.
     slots: Vec<ReadSlot>,
     first: usize,
@@ -79,9 +81,10 @@ impl<'a> Reads<'a> {
             return Err(Error::new(ErrorKind::BadRequest, text));
         }
         let open = file.handle.get().map_err(refused)?;
+        let fd = Fd(open.file().map_err(refused)?.as_raw_fd());
         let slot = || ReadSlot { buffer: vec![0; len as usize].into(), offset: 0, result: None };
         let slots = (0..IN_FLIGHT).map(|_| slot()).collect();
-        Ok(Reads { ring, file, open, slots, first: 0, count: 0, in_flight: 0 })
+        Ok(Reads { ring, file, fd, _open: open, slots, first: 0, count: 0, in_flight: 0 })
     }
 
     fn has_room(&self) -> bool {
@@ -93,7 +96,7 @@ impl<'a> Reads<'a> {
         let slot = &mut self.slots[number];
         (slot.offset, slot.result) = (offset, None);
         let (buffer, len) = (slot.buffer.as_mut_ptr(), slot.buffer.len() as u32);
-        let read = opcode::Read::new(Fd(self.open.as_raw_fd()), buffer, len);
+        let read = opcode::Read::new(self.fd, buffer, len);
         let entry = read.offset(offset).build().user_data(number as u64);
         // SAFETY: the buffer is neither moved nor accessed before its completion, see `Drop`; the
         // file stays open for longer.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::compressed::{FailedReader, decoded};
-use super::{FileReader, Population, Source, without_bom};
+use super::{FileReader, Population, ReadAt, Source, without_bom};
 use crate::format::{
     START_BYTES, header_delimiter, kind_of_name, kind_of_start, parquet_refusal, separator_name,
 };
@@ -136,6 +136,26 @@ impl LayoutChoice {
         let chosen = self.chosen(paths.first().map(PathBuf::as_path))?;
         let format = chosen.as_ref().map_or(Format::Lines, |layout| layout.format);
         self.settled(Population::open(&paths, format)?, chosen)
+    }
+
+    /// Files of other machines, as in [`Population::open_remote`], with their layout.
+    ///
+    /// ```
+    /// use record_sampler::{LayoutChoice, ReadAt};
+    /// let files: [(&str, Box<dyn ReadAt>); 0] = [];
+    /// let (_, layout) = LayoutChoice::default().open_remote(files)?;
+    /// assert_eq!(layout.name, "lines");
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn open_remote(
+        &self,
+        files: impl IntoIterator<Item = (impl Into<PathBuf>, Box<dyn ReadAt>)>,
+    ) -> Result<(Population, Layout)> {
+        let files = files.into_iter().map(|(name, file)| (name.into(), file));
+        let files: Vec<(PathBuf, Box<dyn ReadAt>)> = files.collect();
+        let chosen = self.chosen(files.first().map(|(name, _)| name.as_path()))?;
+        let format = chosen.as_ref().map_or(Format::Lines, |layout| layout.format);
+        self.settled(Population::open_remote(files, format)?, chosen)
     }
 
     /// A file that is open already, as in [`Population::from_file`], with its layout. Its name says

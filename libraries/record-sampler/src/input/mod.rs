@@ -7,6 +7,7 @@ mod found;
 mod key;
 mod plain_file;
 mod records;
+mod remote;
 mod scan;
 mod window;
 
@@ -35,6 +36,7 @@ pub(crate) use plain_file::{
     Advice, BOM, Handle, PlainFile, advise, cached_share, digest, without_bom,
 };
 pub(crate) use records::{BufferedRecord, Header, Records};
+pub use remote::ReadAt;
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
 pub(crate) use window::{Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map};
 
@@ -189,6 +191,34 @@ impl Population {
         Ok(Input { path: path.to_owned(), source })
     }
 
+    /// Files of other machines, with their names for messages, which are read at any offset. Lines
+    /// are fetched by few reads only if each file has an index ([`ReadAt::index`]); without
+    /// [`Sampler::with_index`](crate::Sampler::with_index) all bytes are counted first. They cannot
+    /// be compressed or mapped, and have no parts.
+    ///
+    /// ```
+    /// use record_sampler::{Format, Population, ReadAt};
+    /// let files: [(&str, Box<dyn ReadAt>); 0] = [];
+    /// assert!(Population::open_remote(files, Format::Lines).is_ok());
+    /// ```
+    pub fn open_remote(
+        files: impl IntoIterator<Item = (impl Into<PathBuf>, Box<dyn ReadAt>)>,
+        format: Format,
+    ) -> Result<Population> {
+        let mut population = Population::new(format);
+        format.check()?;
+        for (name, file) in files {
+            let path = name.into();
+            if Encoding::from_path(&path).is_some() {
+                let text = "is compressed, and is read from its start";
+                return Err(Error::new(ErrorKind::BadRequest, text).with_path(&path));
+            }
+            let source = Source::File(PlainFile::remote(file));
+            population.inputs.push(Input { path, source });
+        }
+        Ok(population)
+    }
+
     /// A population that can be read only once.
     ///
     /// ```
@@ -300,9 +330,16 @@ impl Population {
         files.collect()
     }
 
-    /// Whether each input is a plain file that has a path.
-    pub(crate) fn has_paths(&self) -> bool {
-        self.files().is_some_and(|files| files.iter().all(|file| file.handle.has_path()))
+    /// Whether some of the files are of another machine.
+    pub(crate) fn has_remote_files(&self) -> bool {
+        let files = self.files().unwrap_or_default();
+        files.iter().any(|file| file.handle.remote().is_some())
+    }
+
+    /// Whether each input is a plain file that has a path, or is of another machine.
+    pub(crate) fn may_have_indexes(&self) -> bool {
+        let may = |file: &&PlainFile| file.handle.has_path() || file.handle.remote().is_some();
+        self.files().is_some_and(|files| files.iter().all(may))
     }
 
     /// Whether all records can be read more than once.

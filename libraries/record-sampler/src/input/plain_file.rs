@@ -1,11 +1,10 @@
-//! A regular file as it was when it was opened: its descriptor, how much of it is in the page
-//! cache, and advice about reads to come.
+//! A regular file as it was when it was opened, also one of another machine: its descriptor, how
+//! much of it is in the page cache, and advice about reads to come.
 
 use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io;
 use std::num::NonZero;
-use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,13 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Resource, getrlimit};
 
+use super::remote::ReadAt;
 use crate::{Error, ErrorKind, Format, Result};
 
 /// A regular file, with its size and time when it was opened.
 pub(crate) struct PlainFile {
     pub(crate) handle: Arc<Handle>,
     pub(crate) size: u64,
-    pub(crate) modified_ns: i128,
+    /// Not known of a file of another machine.
+    pub(crate) modified_ns: Option<i128>,
     /// A digest of its first and its last bytes.
     edges: Option<u64>,
 }
@@ -48,7 +49,13 @@ impl PlainFile {
             Some(path) => descriptors.handle(file, path, metadata),
             None => descriptors.handle_without_path(file, metadata),
         });
-        PlainFile { handle, size, modified_ns: modified_ns(metadata), edges }
+        PlainFile { handle, size, modified_ns: Some(modified_ns(metadata)), edges }
+    }
+
+    pub(super) fn remote(file: Box<dyn ReadAt>) -> PlainFile {
+        let size = file.size_bytes();
+        let handle = Arc::new(Handle::Remote(file));
+        PlainFile { handle, size, modified_ns: None, edges: None }
     }
 
     /// The length of a byte order mark before the first record.
@@ -65,13 +72,17 @@ impl PlainFile {
     /// was truncated, or written to and not appended to.
     pub(crate) fn growth(&self) -> Result<u64> {
         let io = |error| Error::caused(ErrorKind::Io, "", error);
-        let file = self.handle.get().map_err(io)?;
+        let open = self.handle.get().map_err(io)?;
+        // Each read of a file of another machine was of the same version.
+        let Ok(file) = open.file() else { return Ok(0) };
         let metadata = file.metadata().map_err(io)?;
         match metadata.len().checked_sub(self.size) {
-            Some(0) if modified_ns(&metadata) != self.modified_ns => Err(self.changed(self.size)),
+            Some(0) if Some(modified_ns(&metadata)) != self.modified_ns => {
+                Err(self.changed(self.size))
+            }
             // A file that was appended to still has the same bytes at both ends of its former
             // content.
-            Some(1..) if edges(&file, self.size) != self.edges => Err(self.changed(metadata.len())),
+            Some(1..) if edges(file, self.size) != self.edges => Err(self.changed(metadata.len())),
             Some(growth) => Ok(growth),
             None => Err(self.changed(metadata.len())),
         }
@@ -88,7 +99,7 @@ impl PlainFile {
 
     /// The error for a file that ended before its size.
     pub(crate) fn cut(&self) -> Error {
-        let metadata = self.handle.get().and_then(|file| file.metadata());
+        let metadata = self.handle.get().and_then(|open| open.file()?.metadata());
         let size = metadata.map_or(0, |metadata| metadata.len());
         self.changed(size)
     }
@@ -126,8 +137,14 @@ const MOST_PINNED: u64 = 256;
 /// The most files that were opened again and are not closed yet.
 const MOST_REOPENED: usize = 4;
 
-/// A file that can be read at any time, whether it is open now or not.
-pub(crate) struct Handle {
+/// A file that can be read at any time.
+pub(crate) enum Handle {
+    Local(LocalHandle),
+    Remote(Box<dyn ReadAt>),
+}
+
+/// A file of this machine, whether it is open now or not.
+pub(crate) struct LocalHandle {
     /// It stays open, and has this descriptor.
     pinned: Option<File>,
     path: PathBuf,
@@ -151,16 +168,40 @@ type Reopened = Mutex<VecDeque<((u64, u64), Arc<File>)>>;
 pub(crate) enum OpenFile<'a> {
     Pinned(&'a File),
     Reopened(Arc<File>),
+    Remote(&'a dyn ReadAt),
 }
 
-impl Deref for OpenFile<'_> {
-    type Target = File;
-
-    fn deref(&self) -> &File {
+impl OpenFile<'_> {
+    /// The file, which must be of this machine.
+    pub(crate) fn file(&self) -> io::Result<&File> {
         match self {
-            OpenFile::Pinned(file) => file,
-            OpenFile::Reopened(file) => file,
+            OpenFile::Pinned(file) => Ok(file),
+            OpenFile::Reopened(file) => Ok(file),
+            OpenFile::Remote(_) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "it is on another machine"))
+            }
         }
+    }
+
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            OpenFile::Remote(file) => file.read_at(buffer, offset),
+            open => open.file()?.read_at(buffer, offset),
+        }
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let OpenFile::Remote(file) = self else {
+            return self.file()?.read_exact_at(buffer, offset);
+        };
+        let mut len = 0;
+        while len < buffer.len() {
+            match file.read_at(&mut buffer[len..], offset + len as u64)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => len += n,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -188,17 +229,36 @@ impl Descriptors {
     }
 
     fn new_handle(&self, pinned: Option<File>, path: &Path, metadata: &Metadata) -> Handle {
+        let (path, identity) = (path.to_owned(), identity(metadata));
         let reopened = Arc::clone(&self.reopened);
-        Handle { pinned, path: path.to_owned(), identity: identity(metadata), reopened }
+        Handle::Local(LocalHandle { pinned, path, identity, reopened })
     }
 }
 
 impl Handle {
+    /// Whether it is a file of this machine, and has a path.
     pub(crate) fn has_path(&self) -> bool {
-        !self.path.as_os_str().is_empty()
+        matches!(self, Handle::Local(local) if !local.path.as_os_str().is_empty())
+    }
+
+    /// The file, if it is of another machine.
+    pub(crate) fn remote(&self) -> Option<&dyn ReadAt> {
+        match self {
+            Handle::Local(_) => None,
+            Handle::Remote(file) => Some(&**file),
+        }
     }
 
     pub(crate) fn get(&self) -> io::Result<OpenFile<'_>> {
+        match self {
+            Handle::Local(local) => local.get(),
+            Handle::Remote(file) => Ok(OpenFile::Remote(&**file)),
+        }
+    }
+}
+
+impl LocalHandle {
+    fn get(&self) -> io::Result<OpenFile<'_>> {
         if let Some(file) = &self.pinned {
             return Ok(OpenFile::Pinned(file));
         }
@@ -280,8 +340,10 @@ pub(crate) fn advise(file: &PlainFile, offset: u64, len: Option<NonZero<u64>>, a
         Advice::Random => rustix::fs::Advice::Random,
         Advice::WillNeed => rustix::fs::Advice::WillNeed,
     };
-    if let Ok(open) = file.handle.get() {
-        let _ = rustix::fs::fadvise(&*open, offset, len, advice);
+    if let Ok(open) = file.handle.get()
+        && let Ok(file) = open.file()
+    {
+        let _ = rustix::fs::fadvise(file, offset, len, advice);
     }
 }
 

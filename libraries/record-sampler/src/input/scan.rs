@@ -1,7 +1,6 @@
 //! All records of a population in one pass, input after input.
 
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -120,8 +120,9 @@ pub(crate) fn map(file: &PlainFile, density: Density) -> Result<Mmap> {
     options.len(len);
     let mapping = |error| Error::caused(ErrorKind::Io, "mapping it", error);
     let open = file.handle.get().map_err(mapping)?;
+    let local = open.file().map_err(mapping)?;
     // SAFETY: the bytes are only read as bytes; the danger of a truncated file is documented above.
-    let map = unsafe { options.map(&*open) };
+    let map = unsafe { options.map(local) };
     let map = map.map_err(mapping)?;
     // This is only advice: without it, more is read than needed, or faults take longer.
     let _ = match density {

@@ -42,19 +42,32 @@ impl Sampler {
         paths: impl IntoIterator<Item = P>,
         out: &mut (dyn Write + Send),
     ) -> Result<Stats> {
-        self.check_parquet()?;
-        self.check_amount()?;
-        self.check_choices()?;
-        if self.share.is_some() && (self.weight.is_some() || self.key.is_some()) {
-            let text = "a share of all records is drawn plainly: of strata give a probability";
-            return Err(Error::new(ErrorKind::BadRequest, text));
-        }
-        if matches!(self.weight, Some(Weight::Function(_))) {
-            let text = "a row of Parquet has no text to weigh: name a column";
-            return Err(Error::new(ErrorKind::BadRequest, text));
-        }
+        self.check_rows()?;
+        self.write_rows(&Population::open(paths, Format::Fixed(1))?, out)
+    }
+
+    /// Like [`write_parquet`](Self::write_parquet), of files that are open already: those of
+    /// [`Population::open_remote`]. The format of the population does not matter.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let drawn = Sampler::exactly(1).write_parquet_from(&population, &mut Vec::new());
+    /// assert_eq!(drawn.unwrap_err().kind(), ErrorKind::Malformed);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn write_parquet_from(
+        &self,
+        population: &Population,
+        out: &mut (dyn Write + Send),
+    ) -> Result<Stats> {
+        self.check_rows()?;
+        self.write_rows(population, out)
+    }
+
+    fn write_rows(&self, population: &Population, out: &mut (dyn Write + Send)) -> Result<Stats> {
         let destinations = vec![Destination { out, error: None }];
-        let stats = guarded(paths, destinations, |population, destinations| {
+        let stats = guarded(population, destinations, |population, destinations| {
             let sources = ParquetFiles::open(self, population)?;
             let (ranks, reason) = self.parquet_ranks(&sources)?;
             let rows = ranks.map(|rank| (rank, 0));
@@ -84,19 +97,69 @@ impl Sampler {
         weights: &[f64],
         outs: &mut [&mut (dyn Write + Send)],
     ) -> Result<Vec<Stats>> {
-        self.check_split(weights, outs.len())?;
-        self.check_parquet()?;
-        if self.key.is_some() {
-            let text = "rows of Parquet are not split by strata";
-            return Err(Error::new(ErrorKind::BadRequest, text));
-        }
+        self.check_split_of_rows(weights, outs.len())?;
+        self.split_rows(&Population::open(paths, Format::Fixed(1))?, weights, outs)
+    }
+
+    /// Like [`split_parquet`](Self::split_parquet), of files that are open already, as
+    /// [`write_parquet_from`](Self::write_parquet_from) has them.
+    ///
+    /// ```
+    /// use record_sampler::{ErrorKind, Format, Population, Sampler};
+    /// let population = Population::open(["Cargo.toml"], Format::Lines)?;
+    /// let (sampler, mut all) = (Sampler::probability(1.0), Vec::new());
+    /// let error = sampler.split_parquet_from(&population, &[1.0], &mut [&mut all]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Malformed);
+    /// # Ok::<(), record_sampler::Error>(())
+    /// ```
+    pub fn split_parquet_from(
+        &self,
+        population: &Population,
+        weights: &[f64],
+        outs: &mut [&mut (dyn Write + Send)],
+    ) -> Result<Vec<Stats>> {
+        self.check_split_of_rows(weights, outs.len())?;
+        self.split_rows(population, weights, outs)
+    }
+
+    fn split_rows(
+        &self,
+        population: &Population,
+        weights: &[f64],
+        outs: &mut [&mut (dyn Write + Send)],
+    ) -> Result<Vec<Stats>> {
         let destinations = outs.iter_mut().map(|out| Destination { out: &mut **out, error: None });
-        guarded(paths, destinations.collect(), |population, destinations| {
+        guarded(population, destinations.collect(), |population, destinations| {
             let sources = ParquetFiles::open(self, population)?;
             let total = sources.total;
             let partition = Partition::new(Rng::new(self.seed), shares(total, weights));
             copy(&sources, destinations, (0..total).zip(partition), "every row goes to an output; ")
         })
+    }
+
+    fn check_rows(&self) -> Result<()> {
+        self.check_parquet()?;
+        self.check_amount()?;
+        self.check_choices()?;
+        if self.share.is_some() && (self.weight.is_some() || self.key.is_some()) {
+            let text = "a share of all records is drawn plainly: of strata give a probability";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        if matches!(self.weight, Some(Weight::Function(_))) {
+            let text = "a row of Parquet has no text to weigh: name a column";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
+    }
+
+    fn check_split_of_rows(&self, weights: &[f64], outputs: usize) -> Result<()> {
+        self.check_split(weights, outputs)?;
+        self.check_parquet()?;
+        if self.key.is_some() {
+            let text = "rows of Parquet are not split by strata";
+            return Err(Error::new(ErrorKind::BadRequest, text));
+        }
+        Ok(())
     }
 
     /// Each choice that is for records of text has an error of its own.
@@ -131,15 +194,14 @@ impl Sampler {
     }
 }
 
-/// Runs `draw` with open files, and maps its failures.
-fn guarded<'b, P: AsRef<Path>, T>(
-    paths: impl IntoIterator<Item = P>,
+/// Runs `draw` with open files, and maps its failures. The format does not matter here; the
+/// population provides random access and detects changes.
+fn guarded<'b, T>(
+    population: &Population,
     mut destinations: Vec<Destination<'b>>,
     draw: impl FnOnce(&Population, &mut [Destination<'b>]) -> Result<T>,
 ) -> Result<T> {
-    // The format does not matter here; the population provides random access and detects changes.
-    let population = Population::open(paths, Format::Fixed(1))?;
-    let drawn = draw(&population, &mut destinations);
+    let drawn = draw(population, &mut destinations);
     if let Some(error) = destinations.into_iter().find_map(|destination| destination.error) {
         return Err(Error::caused(ErrorKind::Write, "writing the sample", error));
     }

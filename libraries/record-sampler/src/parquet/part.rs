@@ -75,7 +75,8 @@ impl ParquetPart {
         rows: u64,
     ) -> Result<Vec<ParquetPart>> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().into()).collect();
-        let groups = guarded(&paths, Vec::new(), |population, _| {
+        let population = Population::open(&paths, Format::Fixed(1))?;
+        let groups = guarded(&population, Vec::new(), |population, _| {
             Ok(ParquetFiles::open(&Sampler::exactly(0), population)?.groups())
         })?;
         let mut parts: Vec<ParquetPart> = Vec::new();
@@ -165,7 +166,8 @@ impl ParquetPart {
         destinations: Vec<Destination<'b>>,
         work: impl FnOnce(&ParquetFiles<'_>, &mut [Destination<'b>]) -> Result<T>,
     ) -> Result<T> {
-        guarded([&self.path], destinations, |population: &Population, destinations| {
+        let population = Population::open([&self.path], Format::Fixed(1))?;
+        guarded(&population, destinations, |population: &Population, destinations| {
             let sources = ParquetFiles::open(sampler, population)?;
             work(&sources.only(self.from, self.to), destinations)
         })

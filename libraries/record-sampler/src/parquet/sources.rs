@@ -4,7 +4,6 @@
 
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

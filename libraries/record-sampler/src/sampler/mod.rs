@@ -532,7 +532,7 @@ impl Sampler {
         if self.keeps_index && population.format.lines_each().is_none() {
             return bad("only files of lines have an index");
         }
-        if self.keeps_index && !population.has_paths() {
+        if self.keeps_index && !population.may_have_indexes() {
             return bad("only files that are not compressed, and named by a path, have an index");
         }
         #[cfg(all(feature = "uring", target_os = "linux"))]

@@ -38,7 +38,7 @@ mod probability;
 mod ranks;
 mod records;
 mod refusals;
-
+mod remote;
 mod shuffled;
 mod sketch;
 mod strata;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use byte_stream::{Error, ErrorKind, Options, Output, Progress, Stream, parse_bytes};
+use byte_stream::{Error, ErrorKind, Options, Output, Progress, S3, Stream, parse_bytes};
 use clap::{ArgAction, Args, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -26,13 +26,15 @@ use self::name::name;
 use self::options::{HttpArgs, HttpSettings, Sha256Sums, digest};
 use self::show::{ShowArgs, ShowFilter};
 use crate::escape_controls;
+use crate::remote::{is_object, is_pattern, is_url, matched};
 use crate::standard_streams::{StandardStream, check};
 
 #[derive(Args)]
 #[command(version, display_name = "bytelab cat")]
 #[command(disable_version_flag = true, infer_long_args = true)]
 pub struct CatArgs {
-    /// Files and URLs (http, https, file); `-` is standard input [default: -]
+    /// Files, URLs (http, https, file) and objects of buckets (`s3://BUCKET/KEY`, or a pattern of
+    /// keys); `-` is standard input [default: -]
     #[arg(value_name = "FILE|URL")]
     inputs: Vec<OsString>,
     /// Write to this file, which appears when it is complete; a device or FIFO is written directly
@@ -100,13 +102,20 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
     if args.inputs.is_empty() {
         args.inputs.push("-".into());
     }
+    let s3 = args.http.s3();
+    if args.inputs.iter().any(|input| is_pattern(input)) {
+        args.inputs = matched_objects(&args, &s3)?;
+    }
     let single = args.inputs.len() == 1;
     ensure!(single || args.sha256.is_none(), "--sha256 is of one input; give one");
     let is_one_url = single && is_url(&args.inputs[0]);
     ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
     let urls = args.inputs.iter().filter(|input| is_url(input)).count();
     args.http.check_inputs(urls, args.inputs.len() - urls)?;
-    let http = HttpSettings::new(&args.http, urls)?;
+    let has_object = args.inputs.iter().any(|input| is_object(input));
+    let is_signed = !args.http.no_sign_request;
+    ensure!(has_object || is_signed, "--no-sign-request is for objects of buckets; give one");
+    let http = HttpSettings::new(&args.http, s3, urls)?;
     let sums = args.sha256_file.as_deref().map(Sha256Sums::read).transpose()?;
     let cat = Cat { args, http, sums };
     if let Some(path) = &cat.args.output {
@@ -117,6 +126,21 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     Ok(cat.all(io::stdout().as_fd()))
+}
+
+/// The inputs, in which patterns of objects are replaced by those that they match.
+fn matched_objects(args: &CatArgs, s3: &S3) -> Result<Vec<OsString>> {
+    let http = HttpSettings::new(&args.http, s3.clone(), args.inputs.len())?;
+    let mut inputs = Vec::new();
+    for input in &args.inputs {
+        if is_pattern(input) {
+            let found = matched(input, http.options(&args.http)?)?;
+            inputs.extend(found.into_iter().map(|object| OsString::from(object.url)));
+        } else {
+            inputs.push(input.clone());
+        }
+    }
+    Ok(inputs)
 }
 
 /// The arguments and the values parsed from them.
@@ -315,14 +339,6 @@ fn text_of(error: &io::Error) -> String {
 
 fn cat_says(what: &str, text: &str) {
     let _ = writeln!(io::stderr(), "bytelab cat: {}", escape_controls(&format!("{what}: {text}")));
-}
-
-fn is_url(input: &OsStr) -> bool {
-    let starts_with = |scheme: &[u8]| {
-        let start = input.as_bytes().get(..scheme.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    };
-    starts_with(b"http://") || starts_with(b"https://")
 }
 
 /// The progress line of `--progress` on standard error; if that is not a terminal, one line at the

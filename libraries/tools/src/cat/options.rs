@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use byte_stream::{Address, Connections, Options, Stream, parse_bytes};
+use byte_stream::{Address, Connections, Options, S3, Stream, parse_bytes};
 use clap::Args;
 
 use super::name::quoted;
+use crate::remote::is_object;
 
 #[derive(Args)]
 #[command(next_help_heading = "URLs")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct HttpArgs {
     /// Send this header as well; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
@@ -47,6 +49,9 @@ pub(super) struct HttpArgs {
     /// Trust the certificates in this PEM file as well: those of authorities, and a server's own
     #[arg(long, value_name = "FILE")]
     certificates: Option<PathBuf>,
+    /// Do not sign requests to buckets: for public objects
+    #[arg(long)]
+    pub(super) no_sign_request: bool,
     /// Accept a body whose end is only that of the connection, as HTTP/1.0 sends it, although a
     /// truncated one looks the same
     #[arg(long)]
@@ -54,6 +59,12 @@ pub(super) struct HttpArgs {
 }
 
 impl HttpArgs {
+    /// How objects of buckets are requested.
+    pub(super) fn s3(&self) -> S3 {
+        let s3 = S3::from_environment();
+        if self.no_sign_request { s3.anonymous() } else { s3 }
+    }
+
     /// Fails if an option would change nothing of what is read, and how.
     pub(super) fn check_inputs(&self, urls: usize, files: usize) -> Result<()> {
         ensure!(
@@ -72,12 +83,13 @@ pub(super) struct HttpSettings {
     trusted: Option<Vec<u8>>,
     user: Option<(String, String)>,
     netrc: Option<String>,
+    s3: S3,
     /// With several URLs, connections are used again.
     connections: Option<Connections>,
 }
 
 impl HttpSettings {
-    pub(super) fn new(args: &HttpArgs, urls: usize) -> Result<HttpSettings> {
+    pub(super) fn new(args: &HttpArgs, s3: S3, urls: usize) -> Result<HttpSettings> {
         // The error does not show the value, which is secret.
         let user = args.user.as_ref().map(|user| user.split_once(':').context("no colon"));
         let user = user.transpose().context("--user: give NAME:PASSWORD")?;
@@ -89,6 +101,7 @@ impl HttpSettings {
             trusted: args.certificates.as_deref().map(read).transpose()?,
             user: user.map(|(name, password)| (name.to_owned(), password.to_owned())),
             netrc: netrc.map(|path| text(path)).transpose()?,
+            s3,
             connections: (urls > 1).then(Connections::new),
         })
     }
@@ -97,6 +110,7 @@ impl HttpSettings {
         let pause = Duration::from_millis(200);
         let mut options = Stream::options().decode(args.decode).retries(args.retries, pause);
         options = options.parallel(args.parallel).accept_unframed(args.accept_unframed);
+        options = options.s3(&self.s3);
         for (name, value) in &args.headers {
             options = options.header(name, value);
         }
@@ -182,7 +196,12 @@ impl Sha256Sums {
 /// The last component of a path, or that of a URL, decoded.
 fn last(input: &[u8]) -> Vec<u8> {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
-    let Address::Url(url) = Address::from(OsStr::from_bytes(input)) else { return last(input) };
+    let name = OsStr::from_bytes(input);
+    let Address::Url(url) = Address::from(name) else { return last(input) };
+    // A key has no query, and is not encoded.
+    if is_object(name) {
+        return last(input);
+    }
     let end = url.find(['?', '#']).unwrap_or(url.len());
     percent_encoding::percent_decode(&last(&url.as_bytes()[..end])).collect()
 }
@@ -261,6 +280,7 @@ mod tests {
         check("AA  x/a\nAA  y/a", "a", "aa");
         check("AA  x/a\nBB  y/a", "a", "sums has several SHA-256 of this name");
         check("AA  a+1.gz", "https://u:p@host/x/a%2B1.gz?b=/c#d", "aa");
+        check("AA  a%2B1?b#c", "s3://bucket/x/a%2B1?b#c", "aa");
         check("AA  a", "b", "sums has no SHA-256 of this name");
     }
 

@@ -10,16 +10,14 @@ use record_sampler::{
     Column, FetchMethod, Format, FoundBy, HeaderRule, Layout, LayoutChoice, Sampler,
 };
 
-use super::source::url;
-
 #[derive(Args)]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).multiple(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SampleArgs {
     /// Files, or patterns of files, which are sampled together; `-`, or none, is standard input.
-    /// Files named .gz, .zst and .br are decompressed. URLs (http, https, and `s3://BUCKET/KEY` of
-    /// public data) are read once, from start to end
+    /// Files named .gz, .zst and .br are decompressed. URLs (http, https) and objects of buckets
+    /// (`s3://BUCKET/KEY` or a pattern) are read once, from start to end
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Draw exactly N records, without repetition: `1000000` or `1e6`; or `10%` of all, in whole
@@ -135,6 +133,9 @@ pub struct SampleArgs {
     #[arg(long, hide_short_help = true)]
     pub(super) force: bool,
     /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
+    ///
+    /// Of URLs and objects the index must be beside each: it is that of the file with the same
+    /// bytes, and then only ranges are requested. So they are of Parquet, which needs no index
     #[arg(long)]
     pub(super) index: bool,
     /// How records are fetched
@@ -143,6 +144,12 @@ pub struct SampleArgs {
     /// For --method probe: the minimum length of a line, including its line end
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value = "1")]
     pub(super) min_length: u32,
+    /// Do not sign requests to buckets, and look for no keys: for public objects. Otherwise keys,
+    /// region and endpoint are found as by AWS's own programs, by `AWS_ACCESS_KEY_ID`,
+    /// `AWS_PROFILE`, `AWS_REGION`, `AWS_ENDPOINT_URL` and their other variables, in profiles, in
+    /// containers and on instances
+    #[arg(long, hide_short_help = true)]
+    pub(super) no_sign_request: bool,
     /// Write the seed, the files with their sizes and digests, and the command that draws the same
     /// sample again, to this file, as JSON
     #[arg(long, hide_short_help = true, value_name = "FILE")]
@@ -234,8 +241,7 @@ impl SampleArgs {
         if !cfg!(feature = "parquet") || is_named {
             return (false, None);
         }
-        let first = paths.first().filter(|path| url(path).is_none());
-        let found = first.and_then(|path| Layout::parquet(path));
+        let found = paths.first().and_then(|path| Layout::parquet(path));
         (found.is_some(), found)
     }
 

@@ -2,6 +2,8 @@
 
 mod args;
 mod output;
+mod read_ahead;
+mod remote_file;
 mod source;
 
 use std::collections::BTreeSet;
@@ -10,7 +12,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::standard_streams::{StandardStream, check};
 pub use args::SampleArgs;
 use args::SplitPart;
 use output::{Manifest, Output};
+use source::Inputs;
 
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
@@ -63,13 +65,14 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
     let parts = args.parts()?;
     report_sigbus()?;
+    let inputs = Inputs::new(args)?;
+    let paths = &inputs.paths;
     let manifest = args.manifest.as_ref();
-    let manifest = manifest.map(|path| Manifest::create(path, args, seed)).transpose()?;
-    let paths = source::expanded(&args.files)?;
+    let manifest = manifest.map(|path| Manifest::create(path, args, paths, seed)).transpose()?;
     let choice = args.layout_choice()?;
-    let (is_parquet, found) = args.parquet(&paths);
+    let (is_parquet, found) = args.parquet(paths);
     let mut opened =
-        if is_parquet { None } else { Some(source::population(args, &choice, &paths)?) };
+        if is_parquet { None } else { Some(source::population(args, &choice, &inputs)?) };
     let layout = opened.as_ref().map(|(_, layout)| layout);
     if let Some(note) = found.and_then(|found| found.note(&paths[0], "parquet")) {
         print_note(&note);
@@ -77,7 +80,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     if let Some(note) = layout.and_then(|layout| layout.note.as_ref()) {
         print_note(note);
     }
-    let bar = bar(source::progress_total_bytes(&paths, layout));
+    let bar = bar(source::progress_total_bytes(paths, layout));
     let on_progress = bar.clone();
     let sampler = args.sampler(seed, layout).watched(move |bytes| {
         on_progress.inc(bytes);
@@ -86,7 +89,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     let outputs = Outputs { args, parts };
     let stats = match &mut opened {
         Some((population, _)) => records(&sampler, population, &outputs),
-        None => rows(&sampler, &paths, &outputs),
+        None => rows(&sampler, &inputs, &outputs),
     };
     bar.finish_and_clear();
     let stats = stats?;
@@ -126,8 +129,9 @@ fn records(
 
 /// Draws a Parquet sample from Parquet files.
 #[cfg(feature = "parquet")]
-fn rows(sampler: &Sampler, paths: &[PathBuf], outputs: &Outputs<'_>) -> Result<Vec<Stats>> {
+fn rows(sampler: &Sampler, inputs: &Inputs, outputs: &Outputs<'_>) -> Result<Vec<Stats>> {
     let Outputs { args, parts } = outputs;
+    let paths = &inputs.paths;
     ensure!(
         !args.header && !args.no_header,
         "Parquet does not go with --header and --no-header: its columns have names"
@@ -138,18 +142,27 @@ fn rows(sampler: &Sampler, paths: &[PathBuf], outputs: &Outputs<'_>) -> Result<V
         !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"
     );
+    let remote = inputs.are_remote().then(|| inputs.remote_files()).transpose()?;
+    let format = record_sampler::Format::Fixed(1);
+    let remote = remote.map(|files| Population::open_remote(files, format)).transpose()?;
     let Some(parts) = parts else {
-        return single(args, |out| sampler.write_parquet(paths, out));
+        return single(args, |out| match &remote {
+            Some(population) => sampler.write_parquet_from(population, out),
+            None => sampler.write_parquet(paths, out),
+        });
     };
     split(parts, args.force, |weights, outputs| {
         let mut writers: Vec<&mut (dyn Write + Send)> =
             outputs.iter_mut().map(|output| output as &mut (dyn Write + Send)).collect();
-        sampler.split_parquet(paths, weights, &mut writers)
+        match &remote {
+            Some(population) => sampler.split_parquet_from(population, weights, &mut writers),
+            None => sampler.split_parquet(paths, weights, &mut writers),
+        }
     })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn rows(_: &Sampler, _: &[PathBuf], _: &Outputs<'_>) -> Result<Vec<Stats>> {
+fn rows(_: &Sampler, _: &Inputs, _: &Outputs<'_>) -> Result<Vec<Stats>> {
     anyhow::bail!("this bytelab is built without Parquet")
 }
 

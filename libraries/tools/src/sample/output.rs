@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::SampleArgs;
-use super::source::expanded;
 use crate::atomic_file::AtomicFile;
 
 pub(super) struct Output {
@@ -74,11 +73,16 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// Before the sample is drawn, so that a manifest that cannot be written costs no time.
-    pub(super) fn create(path: &Path, args: &SampleArgs, seed: u64) -> Result<Manifest> {
-        let inputs = expanded(&args.files)?;
+    pub(super) fn create(
+        path: &Path,
+        args: &SampleArgs,
+        inputs: &[PathBuf],
+        seed: u64,
+    ) -> Result<Manifest> {
         let are_files = !inputs.is_empty() && inputs.iter().all(|input| input.is_file());
         ensure!(are_files, "--manifest lists files with their digests: name files, not streams");
-        Ok(Manifest { output: Output::create(path, args.force)?, inputs, seed })
+        let output = Output::create(path, args.force)?;
+        Ok(Manifest { output, inputs: inputs.to_vec(), seed })
     }
 
     /// Reads the inputs once more, for their digests.

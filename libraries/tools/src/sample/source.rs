@@ -1,27 +1,133 @@
-//! The files and URLs of the command line as one population. URLs are read once, from start to end.
+//! The files, URLs and objects of the command line as one population. URLs and objects are read
+//! once, from start to end, but for those with an index and those of Parquet.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use byte_stream::decode::Encoding;
-use byte_stream::{Address, Stream};
-use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population};
+use byte_stream::{Address, Connections, Options, S3, Stream};
+use record_sampler::{Format, HeaderRule, Layout, LayoutChoice, Population, ReadAt};
 
 use super::args::SampleArgs;
+use super::read_ahead::{OBJECT_BYTES, ReadAhead};
+use super::remote_file::RemoteFile;
+use crate::remote::{check_object, is_object, is_pattern, is_url, matched};
 use crate::standard_streams::{StandardStream, check};
 
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
+/// How URLs and objects are requested: by connections that are used again, with keys that are
+/// looked for once.
+#[derive(Clone)]
+pub(super) struct RemoteAccess {
+    s3: S3,
+    connections: Connections,
+}
+
+impl RemoteAccess {
+    fn new(args: &SampleArgs) -> RemoteAccess {
+        let s3 = S3::from_environment();
+        let s3 = if args.no_sign_request { s3.anonymous() } else { s3 };
+        RemoteAccess { s3, connections: Connections::new() }
+    }
+
+    pub(super) fn options(&self) -> Options {
+        Stream::options().s3(&self.s3).connections(&self.connections)
+    }
+}
+
+/// What the arguments name.
+pub(super) struct Inputs {
+    /// Files, URLs and objects in order.
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether each is an object that a list shows to be small.
+    are_small: Vec<bool>,
+    access: RemoteAccess,
+}
+
+impl Inputs {
+    /// Expands the arguments: a name without an existing file may be a pattern, whose matches are
+    /// sorted by name.
+    pub(super) fn new(args: &SampleArgs) -> Result<Inputs> {
+        let access = RemoteAccess::new(args);
+        let mut inputs = Inputs { paths: Vec::new(), are_small: Vec::new(), access };
+        for argument in &args.files {
+            let name = argument.as_os_str();
+            if is_object(name) {
+                check_object(name)?;
+            }
+            if is_pattern(name) {
+                for object in matched(name, inputs.access.options())? {
+                    inputs.paths.push(object.url.into());
+                    inputs.are_small.push(object.size_bytes <= OBJECT_BYTES);
+                }
+            } else if is_url(name) {
+                inputs.paths.push(argument.clone());
+            } else {
+                inputs.paths.extend(expanded(argument)?);
+            }
+            inputs.are_small.resize(inputs.paths.len(), false);
+        }
+        Ok(inputs)
+    }
+
+    /// All as files that are read at any offset.
+    pub(super) fn remote_files(&self) -> Result<Vec<(PathBuf, Box<dyn ReadAt>)>> {
+        let blocks = Arc::default();
+        let file = |(number, path): (usize, &PathBuf)| -> Result<(PathBuf, Box<dyn ReadAt>)> {
+            let url = url(path).with_context(|| {
+                let name = path.display();
+                format!("{name} is a file: it is not read together with parts of URLs")
+            })?;
+            let name = Address::from(url).name();
+            let opened = RemoteFile::open(&self.access, url, number, &blocks);
+            let opened = opened.with_context(|| name.clone())?;
+            Ok((name.into(), Box::new(opened)))
+        };
+        self.paths.iter().enumerate().map(file).collect()
+    }
+
+    /// Whether any of them is on another machine.
+    pub(super) fn are_remote(&self) -> bool {
+        self.paths.iter().any(|path| url(path).is_some())
+    }
+
+    /// All as readers, each of which is read once.
+    fn streams(&self) -> Result<Vec<(PathBuf, Box<dyn Read + Send>)>> {
+        let with_sizes = || self.paths.iter().zip(&self.are_small);
+        let small = with_sizes().filter(|(_, is_small)| **is_small);
+        let small = small.map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+        let mut small = ReadAhead::readers(&self.access, small).into_iter();
+        let mut inputs: Vec<(PathBuf, Box<dyn Read + Send>)> = Vec::new();
+        for (path, is_small) in with_sizes() {
+            let of_list = if *is_small { small.next() } else { None };
+            if let Some(reader) = of_list {
+                inputs.push((path.clone(), Box::new(reader)));
+            } else if let Some(url) = url(path) {
+                let remote = RemoteReader::new(url.to_owned(), self.access.clone());
+                inputs.push((remote.name().into(), Box::new(remote)));
+            } else {
+                let file = File::open(path).with_context(|| path.display().to_string())?;
+                inputs.push((path.clone(), Box::new(file)));
+            }
+        }
+        Ok(inputs)
+    }
+}
+
 /// The population, and the layout of its inputs.
 pub(super) fn population(
     args: &SampleArgs,
     choice: &LayoutChoice,
-    paths: &[PathBuf],
+    inputs: &Inputs,
 ) -> Result<(Population, Layout)> {
+    let paths = &inputs.paths;
     let is_stdin = paths.is_empty() || paths.iter().any(|path| path == Path::new("-"));
     let (mut population, layout) = if is_stdin {
         ensure!(
@@ -39,8 +145,10 @@ pub(super) fn population(
             let stdin: Box<dyn Read + Send> = Box::new(io::stdin());
             choice.open_streams([(PathBuf::from("-"), stdin)])?
         }
-    } else if paths.iter().any(|path| url(path).is_some()) {
-        choice.open_streams(streams(paths)?)?
+    } else if inputs.are_remote() && args.index {
+        choice.open_remote(inputs.remote_files()?)?
+    } else if inputs.are_remote() {
+        choice.open_streams(inputs.streams()?)?
     } else {
         choice.open(paths)?
     };
@@ -54,21 +162,6 @@ pub(super) fn population(
     Ok((if args.mixed_headers { population.with_mixed_headers() } else { population }, layout))
 }
 
-/// Inputs with URLs among them: all are read once.
-fn streams(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Box<dyn Read + Send>)>> {
-    let mut inputs: Vec<(PathBuf, Box<dyn Read + Send>)> = Vec::new();
-    for path in paths {
-        if let Some(url) = url(path) {
-            let remote = RemoteReader::new(url?);
-            inputs.push((remote.name().into(), Box::new(remote)));
-        } else {
-            let file = File::open(path).with_context(|| path.display().to_string())?;
-            inputs.push((path.clone(), Box::new(file)));
-        }
-    }
-    Ok(inputs)
-}
-
 /// Standard input, if it is a regular file that is at its start, which can be read as if it was
 /// named.
 fn redirected() -> Option<File> {
@@ -77,27 +170,19 @@ fn redirected() -> Option<File> {
     is_whole.then_some(file)
 }
 
-/// Expands the arguments: a name without an existing file may be a pattern, whose matches are
-/// sorted by name.
-pub(super) fn expanded(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// The file, or those that the pattern matches if there is no such file.
+fn expanded(file: &Path) -> Result<Vec<PathBuf>> {
+    let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
+    let Some(pattern) = pattern else { return Ok(vec![file.to_owned()]) };
+    let found = glob::glob(pattern).with_context(|| format!("the pattern {pattern}"))?;
     let mut paths = Vec::new();
-    for file in files {
-        let pattern = file.to_str().filter(|text| text.contains(['*', '?', '[']) && !file.exists());
-        let pattern = pattern.filter(|_| url(file).is_none());
-        let Some(pattern) = pattern else {
-            paths.push(file.clone());
-            continue;
-        };
-        let found = glob::glob(pattern).with_context(|| format!("the pattern {pattern}"))?;
-        let before = paths.len();
-        for path in found {
-            let path = path.with_context(|| format!("the pattern {pattern}"))?;
-            if path.is_file() {
-                paths.push(path);
-            }
+    for path in found {
+        let path = path.with_context(|| format!("the pattern {pattern}"))?;
+        if path.is_file() {
+            paths.push(path);
         }
-        ensure!(paths.len() > before, "no file matches {pattern}");
     }
+    ensure!(!paths.is_empty(), "no file matches {pattern}");
     Ok(paths)
 }
 
@@ -117,35 +202,26 @@ pub(super) fn progress_total_bytes(paths: &[PathBuf], layout: Option<&Layout>) -
     Some(size * passes).filter(|_| !paths.is_empty())
 }
 
-/// The server of a bucket, which is read without a signature, unless `AWS_ENDPOINT_URL` names
-/// another one.
-const S3: &str = "https://BUCKET.s3.amazonaws.com";
-
-/// The URL that the argument is, that of an object of a bucket included.
-pub(super) fn url(argument: &Path) -> Option<Result<String>> {
-    let text = argument.to_str()?;
-    let (scheme, rest) = text.split_once("://")?;
-    match scheme.to_ascii_lowercase().as_str() {
-        "http" | "https" => Some(Ok(text.to_owned())),
-        "s3" => Some(object(rest, std::env::var("AWS_ENDPOINT_URL").ok().as_deref())),
-        _ => None,
-    }
+/// The URL that the argument is, that of an object included.
+pub(super) fn url(argument: &Path) -> Option<&str> {
+    argument.to_str().filter(|text| is_url(OsStr::new(text)))
 }
 
 /// A reader of a URL, which is requested when the first byte is needed, so that no connection waits
 /// while others are read.
-pub(super) struct RemoteReader {
+struct RemoteReader {
     url: String,
+    access: RemoteAccess,
     stream: Option<Stream>,
 }
 
 impl RemoteReader {
-    pub(super) fn new(url: String) -> RemoteReader {
-        RemoteReader { url, stream: None }
+    fn new(url: String, access: RemoteAccess) -> RemoteReader {
+        RemoteReader { url, access, stream: None }
     }
 
     /// The URL without a password.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         Address::from(self.url.as_str()).name()
     }
 }
@@ -154,46 +230,23 @@ impl Read for RemoteReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
-            closed => closed.insert(Stream::open(self.url.as_str())?),
+            closed => {
+                let opened = self.access.options().open(self.url.as_str());
+                closed.insert(opened.map_err(|error| nameless(&error))?)
+            }
         };
-        stream.read(buffer)
+        let read = stream.read(buffer);
+        read.map_err(|error| match error.downcast::<byte_stream::Error>() {
+            Ok(error) => nameless(&error),
+            Err(error) => error,
+        })
     }
 }
 
-fn object(text: &str, endpoint: Option<&str>) -> Result<String> {
-    let (bucket, key) = text.split_once('/').context("an object is s3://BUCKET/KEY")?;
-    if bucket.is_empty() || key.is_empty() {
-        bail!("an object is s3://BUCKET/KEY");
-    }
-    let key = percent_encoding::utf8_percent_encode(key, KEPT);
-    Ok(match endpoint {
-        Some(endpoint) => format!("{}/{bucket}/{key}", endpoint.trim_end_matches('/')),
-        None => format!("{}/{key}", S3.replace("BUCKET", bucket)),
-    })
-}
-
-/// All but letters, digits and the characters that separate or end a name.
-const KEPT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
-    .remove(b'/')
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_object_of_a_bucket_has_a_url() {
-        let object_url = |text, endpoint| object(text, endpoint).unwrap();
-        assert_eq!(object_url("b/a/c d.csv", None), "https://b.s3.amazonaws.com/a/c%20d.csv");
-        assert_eq!(object_url("b/a", Some("http://localhost:9/")), "http://localhost:9/b/a");
-        for text in ["b", "b/", "/a"] {
-            assert_eq!(object(text, None).unwrap_err().to_string(), "an object is s3://BUCKET/KEY");
-        }
-        assert!(url(Path::new("a://b")).is_none() && url(Path::new("a/b?c")).is_none());
-        let text = "HTTPS://host/a?b=*";
-        assert_eq!(url(Path::new(text)).unwrap().unwrap(), text);
-    }
+/// The error without the name and the offset, which the sampler adds.
+pub(super) fn nameless(error: &byte_stream::Error) -> io::Error {
+    let kind = error.io_error().map(io::Error::kind);
+    // A broken pipe is one of the output, whose reader has seen enough.
+    let kind = kind.filter(|kind| *kind != io::ErrorKind::BrokenPipe);
+    io::Error::new(kind.unwrap_or(io::ErrorKind::Other), error.message().to_owned())
 }
