@@ -98,11 +98,7 @@ pub fn published_figures(published: &Published, layout: &PageLayout) -> String {
 
 /// All published results, each with its source and its known defects, and the studies, each with
 /// the claims that can have a verdict on this machine.
-pub fn published(
-    all: &[Published],
-    studies: &[(&Study, Testable)],
-    layout: &PageLayout,
-) -> String {
+pub fn published(all: &[Published], studies: &[(&Study, Testable)], layout: &PageLayout) -> String {
     let mut page = Document::new(layout.width);
     for (at, published) in all.iter().enumerate() {
         let name = format!("{PREFIX}{}", published.name);

@@ -100,9 +100,8 @@ fn found<'a>(
     }
     // The quantities of no machine are both published: each first one, and the only second one.
     let pairs = meant.iter().filter_map(|one| {
-        let (other, (names, value)) = meant
-            .iter()
-            .find_map(|other| Some((*other, value(study, [one, other], test)?)))?;
+        let (other, (names, value)) =
+            meant.iter().find_map(|other| Some((*other, value(study, [one, other], test)?)))?;
         let machine = format!("{}, to {}", one.machine, other.machine);
         Some(result(machine, names, value))
     });

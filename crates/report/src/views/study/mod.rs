@@ -316,7 +316,8 @@ impl<'a> StudyReport<'a> {
                 let Err(reason) = self.find_cell(row, method) else { continue };
                 let at = found.iter().position(|known| known.reason == reason);
                 let at = at.unwrap_or_else(|| {
-                    let remedy = self.absent.get(method).map_or("", |absent| absent.remedy.as_str());
+                    let remedy =
+                        self.absent.get(method).map_or("", |absent| absent.remedy.as_str());
                     found.push(NotMeasured { reason, remedy, methods: Vec::new() });
                     found.len() - 1
                 });
@@ -645,11 +646,20 @@ struct MeasuredTest<'a> {
 /// What is held against the claimed range.
 #[derive(Clone, Debug, PartialEq)]
 enum MeasuredQuantity<'a> {
-    Ratio { of: CellMetric<'a>, to: Basis<CellMetric<'a>> },
+    Ratio {
+        of: CellMetric<'a>,
+        to: Basis<CellMetric<'a>>,
+    },
     /// The first quantity less the second one, as a multiple of an amount.
-    Difference { both: [CellMetric<'a>; 2], amount: f64 },
+    Difference {
+        both: [CellMetric<'a>; 2],
+        amount: f64,
+    },
     /// The number of samples of these cells that lie beyond the whiskers.
-    Outliers { cells: Vec<usize>, metric: &'a str },
+    Outliers {
+        cells: Vec<usize>,
+        metric: &'a str,
+    },
 }
 
 impl MeasuredTest<'_> {
@@ -750,9 +760,7 @@ impl<'a> StudyReport<'a> {
                 let metric = test.to_metric.as_ref().unwrap_or(&test.metric);
                 (Basis::Of(quantity(row, cell_index, metric)), name)
             }
-            (None, Some(param)) => {
-                (Basis::Value(self.amount(test, of, &name)?), param.clone())
-            }
+            (None, Some(param)) => (Basis::Value(self.amount(test, of, &name)?), param.clone()),
             (None, None) => (Basis::Value(1.0), String::new()),
         };
         let quantity = MeasuredQuantity::Ratio { of: of_quantity, to: basis };
@@ -820,12 +828,7 @@ impl TestPlan<'_> {
     }
 }
 
-fn judged(
-    run: &Run,
-    quantity: MeasuredQuantity<'_>,
-    test: &Test,
-    alpha: f64,
-) -> (Claimed, Ratio) {
+fn judged(run: &Run, quantity: MeasuredQuantity<'_>, test: &Test, alpha: f64) -> (Claimed, Ratio) {
     let range = test.range();
     match quantity {
         MeasuredQuantity::Ratio { of, to } => judge_claim(run, of, to, range, alpha),

@@ -286,8 +286,9 @@ impl ColumnUnit {
         match (printed, stored) {
             (Some(unit), _) => ColumnUnit::Printed(unit, column.decimals),
             (None, "count") => ColumnUnit::Counted,
-            (None, stored) => Unit::common(stored, values)
-                .map_or(ColumnUnit::Own(stored), ColumnUnit::Common),
+            (None, stored) => {
+                Unit::common(stored, values).map_or(ColumnUnit::Own(stored), ColumnUnit::Common)
+            }
         }
     }
 
