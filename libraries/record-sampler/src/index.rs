@@ -3,15 +3,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::mem;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{FileAccess, FileWindow, PlainFile, digest, without_bom};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, digest, without_bom};
 use crate::simd::{count_lines, may_have_blank_line};
-use crate::work::{ProgressGate, join, start};
+use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// The size of the smallest block, which is read to find a line in it.
@@ -37,40 +38,49 @@ pub(crate) struct LineIndex {
 }
 
 impl LineIndex {
-    /// Counts the line feeds of the whole file, by one thread per processor.
+    /// Counts the line feeds of the whole file, by one thread per processor. The buffer is that of
+    /// this thread, for one file after the other.
     pub(crate) fn count(
         access: FileAccess<'_>,
-        size: u64,
+        buffer: &mut AlignedBuffer,
         format: Format,
         watch: &ProgressGate,
     ) -> Result<LineIndex> {
+        let mut window = FileWindow::with_buffer(access, READ_BYTES, mem::take(buffer));
+        let size = window.size();
         let is_blank_found = AtomicBool::new(false);
         let blanks = (format == Format::JsonLines).then_some(&is_blank_found);
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
-        let most = counts.len().div_ceil(4 * part_blocks).clamp(1, 8);
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
+        let threads = available(counts.len().div_ceil(4 * part_blocks).clamp(1, 8));
         // A thread claims the next part when it has finished one, so that a delayed thread does not
         // delay the others.
         let parts = Mutex::new(counts.chunks_mut(part_blocks).enumerate());
-        let work = || {
-            let mut window = FileWindow::new(access, READ_BYTES);
+        let work = |window: &mut FileWindow<'_>| -> Result<()> {
             loop {
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, counts)) = part else { return Ok(()) };
                 let start = (number * part_blocks) as u64 * block_bytes;
                 let blocks = CountedBlocks { start, block_bytes, counts };
-                count_blocks(&mut window, blocks, blanks, watch)?;
+                count_blocks(window, blocks, blanks, watch)?;
             }
         };
-        thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map_while(|_| start(scope, work)).collect();
-            others.into_iter().fold(work(), |result: Result<()>, other| result.and(join(other)))
-        })?;
-        let mut window = FileWindow::new(access, 1);
-        let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
-        let ends_with_line_feed = last.transpose()?.unwrap_or(true);
+        let work_alone = || work(&mut FileWindow::new(access, READ_BYTES));
+        if threads == 1 {
+            work(&mut window)?;
+        } else {
+            thread::scope(|scope| {
+                let others: Vec<_> = (1..threads).map_while(|_| start(scope, work_alone)).collect();
+                others.into_iter().fold(work(&mut window), |result, other| result.and(join(other)))
+            })?;
+        }
+        // Of a small file the last byte is still in the window.
+        let ends_with_line_feed = match size.checked_sub(1) {
+            Some(last) => window.at(last, 1)?.first() == Some(&b'\n'),
+            None => true,
+        };
+        *buffer = window.into_buffer();
         let has_no_blank_line = blanks.is_some_and(|found| !found.load(Ordering::Relaxed));
         let counts = counts.into_iter();
         Ok(LineIndex::new(block_bytes, counts, ends_with_line_feed, has_no_blank_line))
@@ -286,7 +296,7 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
         return Ok(());
     };
     let (access, watch) = (FileAccess::Read(file), ProgressGate::default());
-    let sound = LineIndex::count(access, file.size, Format::Lines, &watch)?;
+    let sound = LineIndex::count(access, &mut AlignedBuffer::default(), Format::Lines, &watch)?;
     let mut bytes = sound.to_bytes(file)?;
     bytes.truncate(bytes.len() - 8);
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {

@@ -7,8 +7,12 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::{Error, Result};
 
-/// The number of processors that this process may use, up to this limit.
+/// The number of processors that this process may use, up to this limit. The system is not asked
+/// for one: the answer takes some reads of files.
 pub(crate) fn available(most: usize) -> usize {
+    if most <= 1 {
+        return most;
+    }
     std::thread::available_parallelism().map_or(1, usize::from).min(most)
 }
 

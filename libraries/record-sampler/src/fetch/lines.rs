@@ -12,10 +12,10 @@ use memchr::memchr;
 use super::next_below;
 use crate::format::{FASTQ_LINES, LineShape, check_fastq, is_blank};
 use crate::index::LineIndex;
-use crate::input::{FileAccess, FileWindow, Population, without_bom};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, Population, without_bom};
 use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
-use crate::work::{ProgressGate, join, start};
+use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result, Rng};
 
 /// A file whose lines are fetched, within the population.
@@ -48,8 +48,13 @@ impl<'a> LineFile<'a> {
     }
 
     /// A window whose reads are as large as the density of the sample justifies.
-    pub(crate) fn window(&self) -> FileWindow<'a> {
-        FileWindow::new(self.access, self.limit())
+    fn window(&self) -> FileWindow<'a> {
+        self.window_with(AlignedBuffer::default())
+    }
+
+    /// The same with the buffer of an earlier one.
+    pub(crate) fn window_with(&self, buffer: AlignedBuffer) -> FileWindow<'a> {
+        FileWindow::with_buffer(self.access, self.limit(), buffer)
     }
 
     fn limit(&self) -> usize {
@@ -216,7 +221,7 @@ const MOST_THREADS: usize = 8;
 pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     let is_worth_it = file.expected >= LEAST && ranks_at_once(file) >= RANKS / 8;
     if is_worth_it {
-        thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+        available(MOST_THREADS)
     } else {
         1
     }

@@ -272,7 +272,7 @@ impl Chunks {
 impl ChunkFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = loop {
-            match self.file.get().and_then(|open| open.read_at(buffer, offset)) {
+            match self.file.read_at(buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result,
             }

@@ -124,7 +124,8 @@ const S3: &str = "https://BUCKET.s3.amazonaws.com";
 /// The URL that the argument is, that of an object of a bucket included.
 pub(super) fn url(argument: &Path) -> Option<Result<String>> {
     let text = argument.to_str()?;
-    let (scheme, rest) = text.split_once("://")?;
+    let (scheme, rest) = text.split_once(':')?;
+    let rest = rest.strip_prefix("//")?;
     match scheme.to_ascii_lowercase().as_str() {
         "http" | "https" => Some(Ok(text.to_owned())),
         "s3" => Some(object(rest, std::env::var("AWS_ENDPOINT_URL").ok().as_deref())),
