@@ -190,8 +190,8 @@ impl Read {
         }
     }
 
-    /// Makes the buffer: at first not larger than a file needs, so that one call reads all of it; if
-    /// that is filled, the file has grown, and the buffer gets its size.
+    /// Makes the buffer: at first not larger than a file needs, so that one call reads all of it.
+    /// If that is filled, the file has grown, and the buffer gets the size that was chosen.
     fn make_buffer(&mut self) {
         let is_full = match &self.buffer {
             Some(buffer) if self.len < buffer.len() => return,
