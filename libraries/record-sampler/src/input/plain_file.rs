@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "parquet")]
+use rustix::buffer::spare_capacity;
 use rustix::process::{Resource, getrlimit};
 
 use crate::{Error, ErrorKind, Format, Result};
@@ -260,6 +262,19 @@ impl Handle {
         }
         let is_whole = self.read_at(buffer, offset)? == buffer.len();
         if is_whole { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    /// Appends bytes of the file from this offset on, up to the capacity of the buffer, whose
+    /// memory need not be cleared before.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn append_at(&self, buffer: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+        let Some(held) = self.held() else {
+            return Ok(rustix::io::pread(&*self.get()?, spare_capacity(buffer), offset)?);
+        };
+        let rest = held.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(buffer.capacity() - buffer.len());
+        buffer.extend_from_slice(&rest[..n]);
+        Ok(n)
     }
 
     /// The metadata of the file as it is now. A file that is closed is not opened for it.
