@@ -23,18 +23,31 @@ const MOST_BLOCKS: u64 = 1 << 20;
 const READ_BYTES: usize = 256 << 10;
 /// The bytes that a counting thread claims at once.
 const PART_BYTES: u64 = 4 << 20;
-const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x01";
+const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x02";
 const HEAD_BYTES: usize = 56;
+/// The blocks of a group, of which the sum is kept.
+const GROUP: usize = 64;
 
-/// The number of line feeds before each block of a file.
+/// The number of line feeds in each block of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineIndex {
     pub(crate) block_bytes: u64,
-    /// One entry more than there are blocks.
+    /// The numbers as they are stored, four bytes each: the index of a large file is neither
+    /// decoded nor copied, as a look-up needs few of them.
+    counts: Vec<u8>,
+    /// The number of line feeds before each group of blocks; one entry more than there are groups.
     before: Vec<u64>,
     ends_with_line_feed: bool,
     /// No line begins with white space, so that none is blank; this is known of JSON Lines only.
     has_no_blank_line: bool,
+}
+
+/// A block, and the number of line feeds before it and up to its end.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexedBlock {
+    pub(crate) number: usize,
+    pub(crate) before: u64,
+    end: u64,
 }
 
 impl LineIndex {
@@ -82,24 +95,25 @@ impl LineIndex {
         };
         *buffer = window.into_buffer();
         let has_no_blank_line = blanks.is_some_and(|found| !found.load(Ordering::Relaxed));
-        let counts = counts.into_iter();
+        let counts = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
         Ok(LineIndex::new(block_bytes, counts, ends_with_line_feed, has_no_blank_line))
     }
 
     fn new(
         block_bytes: u64,
-        counts: impl ExactSizeIterator<Item = u32>,
+        counts: Vec<u8>,
         ends_with_line_feed: bool,
         has_no_blank_line: bool,
     ) -> LineIndex {
-        let mut before = Vec::with_capacity(counts.len() + 1);
+        let (numbers, _) = counts.as_chunks::<4>();
+        let mut before = Vec::with_capacity(numbers.len().div_ceil(GROUP) + 1);
         let mut sum = 0;
         before.push(0);
-        before.extend(counts.map(|count| {
-            sum += u64::from(count);
+        before.extend(numbers.chunks(GROUP).map(|group| {
+            sum += group.iter().map(|count| u64::from(u32::from_le_bytes(*count))).sum::<u64>();
             sum
         }));
-        LineIndex { block_bytes, before, ends_with_line_feed, has_no_blank_line }
+        LineIndex { block_bytes, counts, before, ends_with_line_feed, has_no_blank_line }
     }
 
     /// Whether each line of a file of this format is a record.
@@ -112,40 +126,58 @@ impl LineIndex {
         self.before.last().unwrap_or(&0) + u64::from(!self.ends_with_line_feed)
     }
 
-    /// The number of line feeds before the start of this block.
-    pub(crate) fn before(&self, block: usize) -> u64 {
-        self.before[block]
+    /// The first block.
+    pub(crate) fn first_block(&self) -> IndexedBlock {
+        self.block(0, 0)
     }
 
-    /// The block that holds the `n`-th line feed, counted from 1; the search starts at the block
+    /// The block with this number, before which there are so many line feeds. Behind the last one
+    /// there are blocks without any.
+    #[inline]
+    fn block(&self, number: usize, before: u64) -> IndexedBlock {
+        let count = self.counts.as_chunks::<4>().0.get(number);
+        let count = count.map_or(0, |count| u64::from(u32::from_le_bytes(*count)));
+        IndexedBlock { number, before, end: before + count }
+    }
+
+    /// The block that holds the `n`-th line feed, counted from 1, which is not before the block
     /// `from`.
     #[inline]
-    pub(crate) fn block_of(&self, n: u64, from: usize) -> usize {
+    pub(crate) fn block_of(&self, n: u64, from: IndexedBlock) -> IndexedBlock {
         // In a dense sample it is this block or the next one.
-        for block in from..from + 2 {
-            if self.before.get(block + 1).is_some_and(|before| n <= *before) {
-                return block;
-            }
+        if n <= from.end {
+            return from;
         }
-        let rest = self.before.get(from..).unwrap_or_default();
-        from + rest.partition_point(|before| *before < n).saturating_sub(1)
+        let next = self.block(from.number + 1, from.end);
+        if n <= next.end { next } else { self.find_block(n) }
+    }
+
+    /// If there are fewer line feeds, it is a block behind the last one.
+    fn find_block(&self, n: u64) -> IndexedBlock {
+        let group = self.before.partition_point(|before| *before < n).saturating_sub(1);
+        let mut block = self.block(group * GROUP, self.before[group]);
+        while n > block.end && block.number < self.counts.len() / 4 {
+            block = self.block(block.number + 1, block.end);
+        }
+        block
     }
 
     /// The stored index of the file, if it matches the file as it is.
     pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<LineIndex> {
         let limit = HEAD_BYTES as u64 + 4 * MOST_BLOCKS + 8;
         let index = File::open(index_path(path)).ok()?;
-        if index.metadata().ok()?.len() > limit {
+        let len = index.metadata().ok()?.len();
+        if len > limit {
             return None;
         }
-        let mut bytes = vec![0; index.metadata().ok()?.len() as usize];
+        let mut bytes = vec![0; len as usize];
         index.read_exact_at(&mut bytes, 0).ok()?;
-        LineIndex::parse(&bytes, file.size, file.modified_ns, || content_digest(file).ok())
+        LineIndex::parse(bytes, file.size, file.modified_ns, || content_digest(file).ok())
     }
 
     /// Parses an index, if it is valid and was made for such a file.
-    pub(crate) fn parse(
-        bytes: &[u8],
+    fn parse(
+        mut bytes: Vec<u8>,
         size: u64,
         modified_ns: i128,
         content: impl Fn() -> Option<u64>,
@@ -160,23 +192,24 @@ impl LineIndex {
         let block = block_bytes(size);
         let flags = number(48).ok()?;
         let is_sound = head.starts_with(MAGIC)
-            && u64::from_le_bytes(*stored) == digest(body)
+            && u64::from_le_bytes(*stored) == index_digest(body)
             && number(8).ok()? == size
             && modified == modified_ns
             && number(32).ok()? == block
             && counts.len() as u64 == 4 * size.div_ceil(block)
             && flags <= 3
             && Some(number(40).ok()?) == content();
-        if !is_sound {
+        let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
+        if !is_sound || counts.max().is_some_and(|most| u64::from(most) > block) {
             return None;
         }
-        let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
-        let fits = counts.clone().all(|count| u64::from(count) <= block);
-        fits.then(|| LineIndex::new(block, counts, flags & 1 != 0, flags & 2 != 0))
+        bytes.truncate(bytes.len() - 8);
+        bytes.drain(..HEAD_BYTES);
+        Some(LineIndex::new(block, bytes, flags & 1 != 0, flags & 2 != 0))
     }
 
     fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + 4 * self.before.len() + 8);
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + self.counts.len() + 8);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&file.size.to_le_bytes());
         bytes.extend_from_slice(&file.modified_ns.to_le_bytes());
@@ -184,10 +217,8 @@ impl LineIndex {
         bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
         let flags = u64::from(self.ends_with_line_feed) | u64::from(self.has_no_blank_line) << 1;
         bytes.extend_from_slice(&flags.to_le_bytes());
-        for pair in self.before.windows(2) {
-            bytes.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes());
-        }
-        bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
+        bytes.extend_from_slice(&self.counts);
+        bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
         Ok(bytes)
     }
 
@@ -288,6 +319,22 @@ fn content_digest(file: &PlainFile) -> Result<u64> {
     Ok(digest(&all))
 }
 
+/// The digest of an index: four of every fourth word each, which do not wait for one another, and
+/// one of these and the rest.
+fn index_digest(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let (groups, rest) = bytes.as_chunks::<32>();
+    let mut lanes = [1u64, 2, 3, 4];
+    for group in groups {
+        for (lane, word) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
+            *lane = (*lane ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
+            *lane ^= *lane >> 29;
+        }
+    }
+    let [a, b, c, d] = lanes.map(u64::to_le_bytes);
+    digest(&[&a[..], &b, &c, &d, rest].concat()) ^ bytes.len() as u64
+}
+
 /// Stores an index of this file with these counts, which may be wrong but are in order.
 #[cfg(fuzzing)]
 pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
@@ -302,6 +349,6 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {
         *byte = *forged;
     }
-    bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
     fs::write(index_path(path), bytes).map_err(|error| Error::caused(ErrorKind::Write, "", error))
 }

@@ -11,7 +11,7 @@ use memchr::memchr;
 
 use super::next_below;
 use crate::format::{FASTQ_LINES, LineShape, check_fastq, is_blank};
-use crate::index::LineIndex;
+use crate::index::{IndexedBlock, LineIndex};
 use crate::input::{AlignedBuffer, FileAccess, FileWindow, Population, without_bom};
 use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
@@ -75,7 +75,7 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let end = file.base + file.records();
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
-    let mut cursor = LineCursor { index, block: 0, at, line: 0, limit };
+    let mut cursor = LineCursor { index, block: index.first_block(), at, line: 0, limit };
     let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
         let line = (rank - file.base) * file.lines_each + file.header_lines;
@@ -112,7 +112,7 @@ pub(super) fn is_after_crlf(window: &mut FileWindow<'_>, at: u64) -> Result<bool
 struct LineCursor<'a> {
     index: &'a LineIndex,
     /// The start of the line before.
-    block: usize,
+    block: IndexedBlock,
     at: u64,
     line: u64,
     limit: usize,
@@ -127,9 +127,9 @@ impl LineCursor<'_> {
         }
         let block = self.index.block_of(line, self.block);
         self.block = block;
-        let start = block as u64 * self.index.block_bytes;
+        let start = block.number as u64 * self.index.block_bytes;
         if start > self.at {
-            (self.at, self.line) = (start, self.index.before(block));
+            (self.at, self.line) = (start, block.before);
         }
         while self.line < line {
             let piece = window.at(self.at, self.limit)?;

@@ -13,6 +13,7 @@ use clap::Args;
 use super::name::quoted;
 
 #[derive(Args)]
+#[cfg_attr(test, derive(Debug))]
 #[command(next_help_heading = "URLs")]
 pub(super) struct HttpArgs {
     /// Send this header as well; may be repeated
@@ -31,7 +32,7 @@ pub(super) struct HttpArgs {
     #[arg(long, conflicts_with = "resume")]
     decode: bool,
     /// Download up to N parts of a large resource at once, if the server supports ranges [1 to 16]
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
+    #[arg(long, value_name = "N", default_value_t = PARALLEL, conflicts_with = "decode")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
     parallel: usize,
     /// Receive at most this many bytes per second
@@ -39,7 +40,7 @@ pub(super) struct HttpArgs {
     #[arg(value_parser = |text: &str| parse_bytes(text))]
     limit_rate: Option<u64>,
     /// Number of retries after failures
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = RETRIES)]
     retries: u32,
     /// Time limit for each URL [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -51,6 +52,27 @@ pub(super) struct HttpArgs {
     /// truncated one looks the same
     #[arg(long)]
     accept_unframed: bool,
+}
+
+const PARALLEL: usize = 1;
+const RETRIES: u32 = 3;
+
+impl Default for HttpArgs {
+    fn default() -> HttpArgs {
+        HttpArgs {
+            headers: Vec::new(),
+            user: None,
+            netrc: false,
+            netrc_file: None,
+            decode: false,
+            parallel: PARALLEL,
+            limit_rate: None,
+            retries: RETRIES,
+            time_limit: None,
+            certificates: None,
+            accept_unframed: false,
+        }
+    }
 }
 
 impl HttpArgs {
