@@ -185,6 +185,12 @@ impl Cat {
             CopyFailure::Input
         })?;
         let line = self.args.progress.then(|| ProgressLine::new(input));
+        // The name of a file may be a URL only if it has a colon.
+        let may_be_url = || input.as_bytes().contains(&b':');
+        let is_plain = limit.is_none() && digest.is_none() && line.is_none() && shown.is_none();
+        if is_plain && input != "-" && !may_be_url() {
+            return output.copy_path(input).map_err(|error| report(&error, input));
+        }
         let copied = self
             .options(input, limit, line.as_ref())
             .and_then(|options| with_digest(options, digest).open(input.as_os_str()))
