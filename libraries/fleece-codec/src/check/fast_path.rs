@@ -353,7 +353,8 @@ mod tests {
     #[test]
     fn texts_are_utf8_if_the_standard_library_says_so() {
         // In front of them nothing, ASCII and whole characters; behind them nothing and ASCII.
-        for (before, behind) in [("", ""), ("abc", "abcdefgh"), ("日é😀", "a"), ("日", "日日")] {
+        for (before, behind) in [("", ""), ("abc", "abcdefgh"), ("日é😀", "a"), ("日", "日日")]
+        {
             for number in 0..BORDERS.len().pow(4) {
                 let border = |place| BORDERS[number / BORDERS.len().pow(place) % BORDERS.len()];
                 let mut text: Vec<u8> = before.into();

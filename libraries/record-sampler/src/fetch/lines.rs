@@ -220,11 +220,7 @@ const MOST_THREADS: usize = 8;
 /// The number of threads that fetch lines of this file.
 pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     let is_worth_it = file.expected >= LEAST && ranks_at_once(file) >= RANKS / 8;
-    if is_worth_it {
-        available(MOST_THREADS)
-    } else {
-        1
-    }
+    if is_worth_it { available(MOST_THREADS) } else { 1 }
 }
 
 /// The number of ranks whose records have half of the bytes, at the average length.

@@ -211,8 +211,7 @@ impl Descriptors {
             return None;
         }
         let before = self.held_bytes.fetch_add(size, Ordering::Relaxed);
-        let held =
-            if before + size <= MOST_HELD { read_whole(file, size as usize) } else { None };
+        let held = if before + size <= MOST_HELD { read_whole(file, size as usize) } else { None };
         if held.is_none() {
             self.held_bytes.fetch_sub(size, Ordering::Relaxed);
         }

@@ -149,11 +149,7 @@ impl<'a> ParquetFiles<'a> {
 
 impl ParquetFile {
     /// The values of a column in a row group; skipped pages are not read.
-    pub(super) fn reader(
-        &self,
-        group: usize,
-        column: usize,
-    ) -> Result<ColumnReader, ParquetError> {
+    pub(super) fn reader(&self, group: usize, column: usize) -> Result<ColumnReader, ParquetError> {
         let ParquetFile { chunks, metadata } = self;
         let of_group = metadata.row_group(group);
         let chunk = of_group.columns().get(column);
@@ -298,9 +294,8 @@ impl ChunkFile {
             }
         };
         let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
-        let caused = |error| {
-            Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error)
-        };
+        let caused =
+            |error| Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error);
         let checked = read.map_err(caused).and_then(|n| {
             self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
             self.watch.advance(n as u64)?;
