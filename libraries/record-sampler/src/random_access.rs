@@ -342,16 +342,16 @@ impl IndexedPopulation {
             let index = &self.indexes[number];
             let header_lines = self.header_lines[number].min(index.lines());
             let records = (index.lines() - header_lines) / self.lines_each;
+            let named = |error: Error| error.with_path(&input.path);
             // A file without a chosen record is not read again.
             if ranks.peek().is_none_or(|rank| *rank >= base + records) {
-                self.watch.advance(file.size)?;
+                self.watch.advance(file.size).map_err(named)?;
                 base += records;
                 start += file.size;
                 continue;
             }
             let share = expected as f64 * records as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
-            let named = |error: Error| error.with_path(&input.path);
             let line_file = LineFile {
                 first: file.bom_bytes(population.format).map_err(named)?,
                 access: advised(file, self.maps[number].as_ref(), is_sparse),
