@@ -20,6 +20,7 @@ use model::path_text::{from_os, to_path};
 use model::pattern::closest;
 use report::published::{self, Study};
 use tools::cat::CatArgs;
+use tools::sample::SampleArgs;
 
 use crate::cli::{Cli, CliCommand, EXAMPLES};
 use crate::commands::bench::is_installed;
@@ -84,7 +85,7 @@ fn tool(words: &[OsString]) -> Option<Cli> {
             None => args(words)?,
         }),
         "fleece" => CliCommand::Fleece(args(words)?),
-        "sample" => CliCommand::Sample(args(words)?),
+        "sample" => CliCommand::Sample(Box::new(SampleArgs::of_words(words)?)),
         _ => return None,
     };
     Some(Cli { store: None, keep_env: Vec::new(), task })

@@ -5,6 +5,8 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, Stat, fstatfs};
 
+use crate::options::BUFFER_LIMIT_BYTES;
+
 /// The best buffer for one sequential reader: large enough to make the cost of the calls
 /// negligible, small enough to stay in the L2 cache (measured: 64 to 256 KiB; 4 KiB takes 1.6 × the
 /// time, 4 MiB 1.25 ×).
@@ -142,15 +144,16 @@ pub(crate) fn choose(
     let strategy = if maps {
         Strategy::Map { window_bytes: preferences.window_bytes.unwrap_or(WINDOW_BYTES) }
     } else {
-        let enough = size_bytes.map_or(BUFFER_BYTES, buffer_for);
+        let enough = size_bytes.map_or(BUFFER_BYTES, |size| buffer_for(size).min(BUFFER_BYTES));
         Strategy::Read { buffer_bytes: preferences.buffer_bytes.unwrap_or(enough) }
     };
     Choice { strategy, kind, size_bytes, cached }
 }
 
-/// One byte more than the file, so that one call reads all of it, rounded up to whole pages.
-fn buffer_for(size: u64) -> usize {
-    (size.saturating_add(1).next_multiple_of(PAGE_BYTES)).min(BUFFER_BYTES as u64) as usize
+/// One byte more than the file, so that one call reads all of it, rounded up to whole pages; not
+/// more than any buffer has.
+pub(crate) fn buffer_for(size: u64) -> usize {
+    (size.saturating_add(1).next_multiple_of(PAGE_BYTES)).min(BUFFER_LIMIT_BYTES as u64) as usize
 }
 
 pub(crate) fn kind(fd: BorrowedFd<'_>, stat: &Stat) -> SourceKind {

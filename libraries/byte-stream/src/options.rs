@@ -8,7 +8,7 @@ use crate::source::Map;
 use crate::{Cancel, Error, ErrorKind, Result};
 
 /// A larger buffer would only evict the data from the caches.
-const BUFFER_LIMIT_BYTES: usize = 1 << 20;
+pub(crate) const BUFFER_LIMIT_BYTES: usize = 1 << 20;
 
 /// Options for opening a stream, created by [`Stream::options`]; the last call is
 /// [`open`](Options::open).
@@ -35,7 +35,8 @@ impl Options {
         Options::default()
     }
 
-    /// Reads into a buffer of this size, from 1 byte to 1 MiB, instead of the chosen one.
+    /// Reads into a buffer of this size, from 1 byte to 1 MiB, instead of the chosen one. That of a
+    /// smaller file has the size of the file, in whole pages.
     ///
     /// ```
     /// use byte_stream::{Strategy, Stream};

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::buffer::Buffer;
 use crate::cancel::{self, Cancel};
-use crate::choice::{Choice, SourceKind};
+use crate::choice::{Choice, SourceKind, buffer_for};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) enum Source {
@@ -138,8 +138,10 @@ pub(crate) struct Read {
     /// The length of the current chunk in the buffer.
     len: usize,
     kind: SourceKind,
-    /// The expected end of the file, as known when the stream was opened.
+    /// The expected end of the file, as known when the stream was opened, and the bytes that are
+    /// left to it.
     end: Option<u64>,
+    left: u64,
     cancel: Option<Cancel>,
 }
 
@@ -158,8 +160,8 @@ impl Read {
             let _ = rustix::fs::fadvise(&fd, position, None, rustix::fs::Advice::Sequential);
         }
         let end = choice.size_bytes.map(|size| position + size);
-        let (buffer, kind) = (None, choice.kind);
-        Read { fd, stat, buffer_bytes, buffer, len: 0, kind, end, cancel }
+        let (buffer, kind, left) = (None, choice.kind, choice.size_bytes.unwrap_or(0));
+        Read { fd, stat, buffer_bytes, buffer, len: 0, kind, end, left, cancel }
     }
 
     pub(crate) fn advance(&mut self) -> Result<bool> {
@@ -170,12 +172,14 @@ impl Read {
         if waits && self.cancel.is_some() {
             self.wait()?;
         }
+        self.make_buffer();
         loop {
             let buffer = self.buffer.get_or_insert_with(|| Buffer::new(self.buffer_bytes));
             match rustix::io::read(&self.fd, &mut **buffer) {
                 Ok(0) => return self.ended(),
                 Ok(n) => {
                     self.len = n;
+                    self.left = self.left.saturating_sub(n as u64);
                     return Ok(true);
                 }
                 Err(Errno::INTR) => cancel::check(self.cancel.as_ref())?,
@@ -184,6 +188,20 @@ impl Read {
                 Err(errno) => return Err(Error::io(errno)),
             }
         }
+    }
+
+    /// Makes the buffer: at first not larger than a file needs, so that one call reads all of it.
+    /// If that is filled, the file has grown, and the buffer gets the size that was chosen.
+    fn make_buffer(&mut self) {
+        let is_full = match &self.buffer {
+            Some(buffer) if self.len < buffer.len() => return,
+            Some(buffer) if buffer.len() >= self.buffer_bytes => return,
+            buffer => buffer.is_some(),
+        };
+        let enough = self.end.map(|_| buffer_for(self.left)).filter(|_| !is_full);
+        let len = enough.map_or(self.buffer_bytes, |enough| enough.min(self.buffer_bytes));
+        self.buffer = None;
+        self.buffer = Some(Buffer::new(len));
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -208,10 +226,11 @@ impl Read {
         cancel::wait(Some(self.fd.as_fd()), PollFlags::IN, self.cancel.as_ref(), None).map(drop)
     }
 
-    /// A file that was truncated while it was read is an error; one that has grown is not.
+    /// A file that was truncated while it was read is an error; one that has grown is not. If all
+    /// bytes were read that are expected, the system is not asked.
     fn ended(&mut self) -> Result<bool> {
         self.len = 0;
-        if let Some(end) = self.end.filter(|_| self.kind != SourceKind::Virtual) {
+        if let Some(end) = self.end.filter(|_| self.kind != SourceKind::Virtual && self.left > 0) {
             let here = tell(&self.fd).map_err(Error::io)?;
             let size = fstat(&self.fd).map_err(Error::io)?.st_size as u64;
             if here < end && size < end {

@@ -1,9 +1,11 @@
 //! `Stream`: lends one chunk after the other, and offers the same bytes as `Read` and `BufRead`.
 
 use std::fmt::{self, Write as _};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
@@ -114,6 +116,15 @@ impl Stream {
                 let text = "byte-stream was built without its feature `http`";
                 Err(Error::new(ErrorKind::InvalidUse, text))
             }
+        }
+    }
+
+    /// The stream of a file that was just opened, without options.
+    pub(crate) fn of_new_file(file: File, path: &Path) -> Result<Stream> {
+        let (options, name) = (Options::new(), path.to_string_lossy().into_owned());
+        match local(file.into(), 0, &options) {
+            Ok((source, choice)) => Stream::new(source, choice, options, name),
+            Err(error) => Err(error.named(&name)),
         }
     }
 

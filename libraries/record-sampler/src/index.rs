@@ -3,15 +3,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::mem;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
 use crate::simd::{count_lines, may_have_blank_line};
-use crate::work::{ProgressGate, join, start};
+use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result};
 
 /// The size of the smallest block, which is read to find a line in it.
@@ -22,74 +23,97 @@ const MOST_BLOCKS: u64 = 1 << 20;
 const READ_BYTES: usize = 256 << 10;
 /// The bytes that a counting thread claims at once.
 const PART_BYTES: u64 = 4 << 20;
-const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x01";
+const MAGIC: &[u8; 8] = b"nlx\0\0\0\0\x02";
 const HEAD_BYTES: usize = 56;
+/// The blocks of a group, of which the sum is kept.
+const GROUP: usize = 64;
 
-/// The number of line feeds before each block of a file.
+/// The number of line feeds in each block of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineIndex {
     pub(crate) block_bytes: u64,
-    /// One entry more than there are blocks.
+    /// The numbers as they are stored, four bytes each: the index of a large file is neither
+    /// decoded nor copied, as a look-up needs few of them.
+    counts: Vec<u8>,
+    /// The number of line feeds before each group of blocks; one entry more than there are groups.
     before: Vec<u64>,
     ends_with_line_feed: bool,
     /// No line begins with white space, so that none is blank; this is known of JSON Lines only.
     has_no_blank_line: bool,
 }
 
+/// A block, and the number of line feeds before it and up to its end.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexedBlock {
+    pub(crate) number: usize,
+    pub(crate) before: u64,
+    end: u64,
+}
+
 impl LineIndex {
-    /// Counts the line feeds of the whole file, by one thread per processor.
+    /// Counts the line feeds of the whole file, by one thread per processor. The buffer is that of
+    /// this thread, for one file after the other.
     pub(crate) fn count(
         access: FileAccess<'_>,
-        size: u64,
+        buffer: &mut AlignedBuffer,
         format: Format,
         watch: &ProgressGate,
     ) -> Result<LineIndex> {
+        let mut window = FileWindow::with_buffer(access, READ_BYTES, mem::take(buffer));
+        let size = window.size();
         let is_blank_found = AtomicBool::new(false);
         let blanks = (format == Format::JsonLines).then_some(&is_blank_found);
         let block_bytes = block_bytes(size);
         let mut counts = vec![0u32; size.div_ceil(block_bytes) as usize];
         let part_blocks = (PART_BYTES / block_bytes).max(1) as usize;
-        let most = counts.len().div_ceil(4 * part_blocks).clamp(1, 8);
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(most);
+        let threads = available(counts.len().div_ceil(4 * part_blocks).clamp(1, 8));
         // A thread claims the next part when it has finished one, so that a delayed thread does not
         // delay the others.
         let parts = Mutex::new(counts.chunks_mut(part_blocks).enumerate());
-        let work = || {
-            let mut window = FileWindow::new(access, READ_BYTES);
+        let work = |window: &mut FileWindow<'_>| -> Result<()> {
             loop {
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, counts)) = part else { return Ok(()) };
                 let start = (number * part_blocks) as u64 * block_bytes;
                 let blocks = CountedBlocks { start, block_bytes, counts };
-                count_blocks(&mut window, blocks, blanks, watch)?;
+                count_blocks(window, blocks, blanks, watch)?;
             }
         };
-        thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map_while(|_| start(scope, work)).collect();
-            others.into_iter().fold(work(), |result: Result<()>, other| result.and(join(other)))
-        })?;
-        let mut window = FileWindow::new(access, 1);
-        let last = size.checked_sub(1).map(|at| Ok(window.at(at, 1)?.first() == Some(&b'\n')));
-        let ends_with_line_feed = last.transpose()?.unwrap_or(true);
+        let work_alone = || work(&mut FileWindow::new(access, READ_BYTES));
+        if threads == 1 {
+            work(&mut window)?;
+        } else {
+            thread::scope(|scope| {
+                let others: Vec<_> = (1..threads).map_while(|_| start(scope, work_alone)).collect();
+                others.into_iter().fold(work(&mut window), |result, other| result.and(join(other)))
+            })?;
+        }
+        // Of a small file the last byte is still in the window.
+        let ends_with_line_feed = match size.checked_sub(1) {
+            Some(last) => window.at(last, 1)?.first() == Some(&b'\n'),
+            None => true,
+        };
+        *buffer = window.into_buffer();
         let has_no_blank_line = blanks.is_some_and(|found| !found.load(Ordering::Relaxed));
-        let counts = counts.into_iter();
+        let counts = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
         Ok(LineIndex::new(block_bytes, counts, ends_with_line_feed, has_no_blank_line))
     }
 
     fn new(
         block_bytes: u64,
-        counts: impl ExactSizeIterator<Item = u32>,
+        counts: Vec<u8>,
         ends_with_line_feed: bool,
         has_no_blank_line: bool,
     ) -> LineIndex {
-        let mut before = Vec::with_capacity(counts.len() + 1);
+        let (numbers, _) = counts.as_chunks::<4>();
+        let mut before = Vec::with_capacity(numbers.len().div_ceil(GROUP) + 1);
         let mut sum = 0;
         before.push(0);
-        before.extend(counts.map(|count| {
-            sum += u64::from(count);
+        before.extend(numbers.chunks(GROUP).map(|group| {
+            sum += group.iter().map(|count| u64::from(u32::from_le_bytes(*count))).sum::<u64>();
             sum
         }));
-        LineIndex { block_bytes, before, ends_with_line_feed, has_no_blank_line }
+        LineIndex { block_bytes, counts, before, ends_with_line_feed, has_no_blank_line }
     }
 
     /// Whether each line of a file of this format is a record.
@@ -102,29 +126,46 @@ impl LineIndex {
         self.before.last().unwrap_or(&0) + u64::from(!self.ends_with_line_feed)
     }
 
-    /// The number of line feeds before the start of this block.
-    pub(crate) fn before(&self, block: usize) -> u64 {
-        self.before[block]
+    /// The first block.
+    pub(crate) fn first_block(&self) -> IndexedBlock {
+        self.block(0, 0)
     }
 
-    /// The block that holds the `n`-th line feed, counted from 1; the search starts at the block
+    /// The block with this number, before which there are so many line feeds. Behind the last one
+    /// there are blocks without any.
+    #[inline]
+    fn block(&self, number: usize, before: u64) -> IndexedBlock {
+        let count = self.counts.as_chunks::<4>().0.get(number);
+        let count = count.map_or(0, |count| u64::from(u32::from_le_bytes(*count)));
+        IndexedBlock { number, before, end: before + count }
+    }
+
+    /// The block that holds the `n`-th line feed, counted from 1, which is not before the block
     /// `from`.
     #[inline]
-    pub(crate) fn block_of(&self, n: u64, from: usize) -> usize {
+    pub(crate) fn block_of(&self, n: u64, from: IndexedBlock) -> IndexedBlock {
         // In a dense sample it is this block or the next one.
-        for block in from..from + 2 {
-            if self.before.get(block + 1).is_some_and(|before| n <= *before) {
-                return block;
-            }
+        if n <= from.end {
+            return from;
         }
-        let rest = self.before.get(from..).unwrap_or_default();
-        from + rest.partition_point(|before| *before < n).saturating_sub(1)
+        let next = self.block(from.number + 1, from.end);
+        if n <= next.end { next } else { self.find_block(n) }
+    }
+
+    /// If there are fewer line feeds, it is a block behind the last one.
+    fn find_block(&self, n: u64) -> IndexedBlock {
+        let group = self.before.partition_point(|before| *before < n).saturating_sub(1);
+        let mut block = self.block(group * GROUP, self.before[group]);
+        while n > block.end && block.number < self.counts.len() / 4 {
+            block = self.block(block.number + 1, block.end);
+        }
+        block
     }
 
     /// The stored index of the file, if it matches the file as it is. That of a file of another
     /// machine must be readable if it is there.
     pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<Result<LineIndex>> {
-        let bytes = match file.handle.remote().map(ReadAt::index) {
+        let bytes = match file.handle.remote().map(|remote| remote.index()) {
             Some(Ok(bytes)) => bytes,
             Some(Err(error)) => {
                 return Some(Err(Error::caused(ErrorKind::Io, "reading its index", error)));
@@ -132,13 +173,13 @@ impl LineIndex {
             None => stored(path),
         };
         let content = || content_digest(file).ok();
-        LineIndex::parse(&bytes?, file.size, file.modified_ns, content).map(Ok)
+        LineIndex::parse(bytes?, file.size, file.modified_ns, content).map(Ok)
     }
 
     /// Parses an index, if it is valid and was made for such a file. Without the time of its last
     /// change, the size and the content decide.
     pub(crate) fn parse(
-        bytes: &[u8],
+        mut bytes: Vec<u8>,
         size: u64,
         modified_ns: Option<i128>,
         content: impl Fn() -> Option<u64>,
@@ -153,23 +194,24 @@ impl LineIndex {
         let block = block_bytes(size);
         let flags = number(48).ok()?;
         let is_sound = head.starts_with(MAGIC)
-            && u64::from_le_bytes(*stored) == digest(body)
+            && u64::from_le_bytes(*stored) == index_digest(body)
             && number(8).ok()? == size
             && modified_ns.is_none_or(|modified_ns| modified == modified_ns)
             && number(32).ok()? == block
             && counts.len() as u64 == 4 * size.div_ceil(block)
             && flags <= 3
             && Some(number(40).ok()?) == content();
-        if !is_sound {
+        let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
+        if !is_sound || counts.max().is_some_and(|most| u64::from(most) > block) {
             return None;
         }
-        let counts = counts.as_chunks().0.iter().map(|count| u32::from_le_bytes(*count));
-        let fits = counts.clone().all(|count| u64::from(count) <= block);
-        fits.then(|| LineIndex::new(block, counts, flags & 1 != 0, flags & 2 != 0))
+        bytes.truncate(bytes.len() - 8);
+        bytes.drain(..HEAD_BYTES);
+        Some(LineIndex::new(block, bytes, flags & 1 != 0, flags & 2 != 0))
     }
 
     fn to_bytes(&self, file: &PlainFile) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + 4 * self.before.len() + 8);
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + self.counts.len() + 8);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&file.size.to_le_bytes());
         bytes.extend_from_slice(&file.modified_ns.unwrap_or_default().to_le_bytes());
@@ -177,10 +219,8 @@ impl LineIndex {
         bytes.extend_from_slice(&content_digest(file)?.to_le_bytes());
         let flags = u64::from(self.ends_with_line_feed) | u64::from(self.has_no_blank_line) << 1;
         bytes.extend_from_slice(&flags.to_le_bytes());
-        for pair in self.before.windows(2) {
-            bytes.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes());
-        }
-        bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
+        bytes.extend_from_slice(&self.counts);
+        bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
         Ok(bytes)
     }
 
@@ -294,6 +334,22 @@ fn content_digest(file: &PlainFile) -> Result<u64> {
     Ok(digest(&all))
 }
 
+/// The digest of an index: four of every fourth word each, which do not wait for one another, and
+/// one of these and the rest.
+fn index_digest(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let (groups, rest) = bytes.as_chunks::<32>();
+    let mut lanes = [1u64, 2, 3, 4];
+    for group in groups {
+        for (lane, word) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
+            *lane = (*lane ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
+            *lane ^= *lane >> 29;
+        }
+    }
+    let [a, b, c, d] = lanes.map(u64::to_le_bytes);
+    digest(&[&a[..], &b, &c, &d, rest].concat()) ^ bytes.len() as u64
+}
+
 /// Stores an index of this file with these counts, which may be wrong but are in order.
 #[cfg(fuzzing)]
 pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
@@ -302,12 +358,12 @@ pub fn forge_index(path: &Path, counts: &[u8]) -> Result<()> {
         return Ok(());
     };
     let (access, watch) = (FileAccess::Read(file), ProgressGate::default());
-    let sound = LineIndex::count(access, file.size, Format::Lines, &watch)?;
+    let sound = LineIndex::count(access, &mut AlignedBuffer::default(), Format::Lines, &watch)?;
     let mut bytes = sound.to_bytes(file)?;
     bytes.truncate(bytes.len() - 8);
     for (byte, forged) in bytes[48..].iter_mut().zip(counts) {
         *byte = *forged;
     }
-    bytes.extend_from_slice(&digest(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&index_digest(&bytes).to_le_bytes());
     fs::write(index_path(path), bytes).map_err(|error| Error::caused(ErrorKind::Write, "", error))
 }

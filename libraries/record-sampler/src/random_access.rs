@@ -9,8 +9,8 @@ use crate::fetch::{
 };
 use crate::index::LineIndex;
 use crate::input::{
-    Advice, Density, FileAccess, FileReader, Header, PlainFile, Population, Records, advise,
-    cached_share, fault_bytes, map,
+    Advice, AlignedBuffer, Density, FileAccess, FileReader, Header, PlainFile, Population, Records,
+    advise, cached_share, fault_bytes, map,
 };
 use crate::random::Rng;
 use crate::sampler::{Amount, Sampler, Stats};
@@ -156,6 +156,7 @@ impl IndexedPopulation {
         let format = population.format;
         let files = population.files().unwrap_or_default();
         (self.header, self.header_lines) = headers(population)?;
+        let mut buffer = AlignedBuffer::default();
         for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
             let named = |error: Error| error.with_path(&input.path);
             let is_mapped = sampler.method == FetchMethod::Mmap && file.size > 0;
@@ -173,7 +174,7 @@ impl IndexedPopulation {
                 self.note = String::from("the index is used");
                 index
             } else {
-                let index = LineIndex::count(access, file.size, format, &self.watch);
+                let index = LineIndex::count(access, &mut buffer, format, &self.watch);
                 let index = index.map_err(named)?;
                 self.bytes_read += file.size;
                 if !index.counts_records_of(format) {
@@ -341,13 +342,21 @@ impl IndexedPopulation {
         let files = population.files().unwrap_or_default();
         let mut ranks = ranks.peekable();
         let (mut base, mut start, mut bytes_read) = (0, 0, 0);
+        let mut buffer = AlignedBuffer::default();
         for (number, (file, input)) in files.iter().zip(&population.inputs).enumerate() {
             let index = &self.indexes[number];
             let header_lines = self.header_lines[number].min(index.lines());
             let records = (index.lines() - header_lines) / self.lines_each;
+            let named = |error: Error| error.with_path(&input.path);
+            // A file without a chosen record is not read again.
+            if ranks.peek().is_none_or(|rank| *rank >= base + records) {
+                self.watch.advance(file.size).map_err(named)?;
+                base += records;
+                start += file.size;
+                continue;
+            }
             let share = expected as f64 * records as f64 / self.total.max(1) as f64;
             let is_sparse = share < file.size as f64 / index.block_bytes as f64 / 2.0;
-            let named = |error: Error| error.with_path(&input.path);
             let line_file = LineFile {
                 first: file.bom_bytes(population.format).map_err(named)?,
                 access: advised(file, self.maps[number].as_ref(), is_sparse),
@@ -361,8 +370,10 @@ impl IndexedPopulation {
             };
             let read = match threads_for(&line_file) {
                 1 => {
-                    let mut window = line_file.window();
-                    fetch_lines(&line_file, &mut window, &mut ranks, sink, &self.watch)
+                    let mut window = line_file.window_with(buffer);
+                    let read = fetch_lines(&line_file, &mut window, &mut ranks, sink, &self.watch);
+                    buffer = window.into_buffer();
+                    read
                 }
                 threads => fetch_many(&line_file, threads, &mut ranks, sink, &self.watch),
             };
@@ -386,7 +397,7 @@ fn advised<'a>(file: &'a PlainFile, map: Option<&'a Mmap>, is_sparse: bool) -> F
         let _ = is_sparse.then(|| map.advise(MapAdvice::Random));
         return FileAccess::Map(file, map);
     }
-    if is_sparse {
+    if is_sparse && file.handle.held().is_none() {
         advise(file, 0, None, Advice::Random);
     }
     FileAccess::Read(file)
@@ -400,10 +411,12 @@ fn headers(population: &Population) -> Result<(Vec<u8>, Vec<u64>)> {
     if population.header.is_none() {
         return Ok((header.bytes, vec![0; files.len()]));
     }
-    let mut lines = Vec::new();
+    let (mut lines, mut buffer) = (Vec::new(), Vec::new());
     for (file, input) in files.iter().zip(&population.inputs) {
         let named = |error: Error| error.with_path(&input.path);
-        let found = records(file, population).header(&population.header).map_err(named)?;
+        let mut records = records(file, population, buffer);
+        let found = records.header(&population.header).map_err(named)?;
+        buffer = records.into_buffer();
         lines.push(found.as_ref().map_or(0, |header| count_lines(header)));
         let is_compared = header.bytes.is_empty() || !population.mixed_headers;
         if let Some(found) = found.filter(|_| is_compared) {
@@ -413,13 +426,13 @@ fn headers(population: &Population) -> Result<(Vec<u8>, Vec<u64>)> {
     Ok((header.bytes, lines))
 }
 
-fn records(file: &PlainFile, population: &Population) -> Records<FileReader> {
-    Records::new(FileReader::new(file), population.format, population.max_record)
+fn records(file: &PlainFile, population: &Population, buffer: Vec<u8>) -> Records<FileReader> {
+    Records::new(FileReader::new(file), population.format, population.max_record, buffer)
 }
 
 /// Fails if the first record is none: nearly always it shows that records have more lines.
 fn examine_first(file: &PlainFile, population: &Population) -> Result<()> {
-    let mut records = records(file, population);
+    let mut records = records(file, population, Vec::new());
     records.header(&population.header)?;
     records.find().map(drop)
 }
@@ -427,7 +440,7 @@ fn examine_first(file: &PlainFile, population: &Population) -> Result<()> {
 /// The error for a file that ends within a record of several lines: it has the offset of that
 /// record.
 fn incomplete(file: &PlainFile, population: &Population) -> Error {
-    let mut records = records(file, population);
+    let mut records = records(file, population, Vec::new());
     let skipped = records.header(&population.header).and_then(|_| records.skip(u64::MAX));
     skipped.err().unwrap_or_else(|| {
         Error::new(ErrorKind::Changed, "does not have the lines that were counted: it has changed")
@@ -439,8 +452,11 @@ fn cached(files: &[&PlainFile]) -> Option<f64> {
     let size: u64 = files.iter().map(|file| file.size).sum();
     let mut bytes = 0.0;
     for file in files {
-        let open = file.handle.get().ok()?;
-        bytes += cached_share(open.file().ok()?, file.size)? * file.size as f64;
+        let share = match file.handle.held() {
+            Some(_) => 1.0,
+            None => cached_share(file.handle.get().ok()?.file().ok()?, file.size)?,
+        };
+        bytes += share * file.size as f64;
     }
     Some(if size == 0 { 1.0 } else { (bytes / size as f64).min(1.0) })
 }

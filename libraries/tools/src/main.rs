@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     if let Some(args) = names.and_then(cat::CatArgs::of_names) {
         return cat::run(args);
     }
+    let words_of_sample = words.get(1).filter(|tool| *tool == "sample").and(words.get(1..));
+    if let Some(args) = words_of_sample.and_then(sample::SampleArgs::of_words) {
+        return sample::run(&args);
+    }
     match Cli::parse_from(words).tool {
         Tool::Cat(args) => cat::run(args),
         Tool::Sample(args) => sample::run(&args),

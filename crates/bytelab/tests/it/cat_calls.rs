@@ -1,5 +1,5 @@
-//! How many system calls `bytelab cat` needs for each of many files: exact, as the rest of the
-//! program's calls are the same for any number of files.
+//! How many system calls `bytelab cat` and `bytelab sample` need for each of many files: exact, as
+//! the rest of the program's calls are the same for any number of files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,14 +20,14 @@ fn files(world: &World, n: usize, bytes: usize) -> Vec<String> {
     names
 }
 
-/// The calls of a copy of these files, by name, as strace counts them.
-fn calls(world: &World, files: &[String], output: Stdio) -> Option<Calls> {
+/// The calls of this command with these files, by name, as strace counts them.
+fn calls(world: &World, command: &[&str], files: &[String], output: Stdio) -> Option<Calls> {
     let summary = world.path("summary");
-    let cat = world.command(&["cat"]);
+    let command = world.command(command);
     #[expect(clippy::disallowed_methods, reason = "strace is no method of an experiment")]
     let mut strace = Command::new("strace");
     strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&summary);
-    strace.arg(cat.get_program()).args(cat.get_args()).args(files).stdin(Stdio::null());
+    strace.arg(command.get_program()).args(command.get_args()).args(files).stdin(Stdio::null());
     // The reader of a pipe is this process.
     let ended = strace.stdout(output).spawn().ok()?.wait_with_output().ok()?;
     let text = std::fs::read_to_string(&summary).ok()?;
@@ -41,9 +41,14 @@ fn calls(world: &World, files: &[String], output: Stdio) -> Option<Calls> {
 
 /// How many more calls 20 more files take.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
-fn for_20_more(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
+fn for_20_more(
+    world: &World,
+    command: &[&str],
+    bytes: usize,
+    output: impl Fn() -> Stdio,
+) -> Option<Calls> {
     let (few, many) = (files(world, 10, bytes), files(world, 30, bytes));
-    let counted = |files: &[String]| calls(world, files, output());
+    let counted = |files: &[String]| calls(world, command, files, output());
     let (Some(few), Some(many)) = (counted(&few), counted(&many)) else {
         println!("skipped: strace is not installed, or may not trace");
         return None;
@@ -57,7 +62,7 @@ fn for_20_more(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Optio
 
 /// The calls for each file, where nothing else changes their number.
 fn for_each_file(world: &World, bytes: usize, output: impl Fn() -> Stdio) -> Option<Calls> {
-    let each = for_20_more(world, bytes, output)?.into_iter().map(|(name, more)| {
+    let each = for_20_more(world, &["cat"], bytes, output)?.into_iter().map(|(name, more)| {
         assert_eq!(more % 20, 0, "{more} more {name} for 20 more files");
         (name, more / 20)
     });
@@ -92,7 +97,21 @@ fn a_small_file_takes_five_calls_where_its_size_is_its_end() {
 fn one_pipe_serves_all_files() {
     let world = World::new();
     // The reader decides how much each splice can move, so their number is not asserted.
-    let Some(calls) = for_20_more(&world, 200_000, Stdio::piped) else { return };
+    let Some(calls) = for_20_more(&world, &["cat"], 200_000, Stdio::piped) else { return };
     assert!(calls.contains_key("splice"), "{calls:?}");
     assert!(!calls.contains_key("pipe2") && calls["close"] == 20, "{calls:?}");
+}
+
+#[test]
+fn a_sample_opens_and_reads_each_small_file_once() {
+    let world = World::new();
+    let command = ["sample", "-n", "1", "--seed", "1"];
+    let Some(calls) = for_20_more(&world, &command, 36, Stdio::piped) else { return };
+    let each = |name: &str| calls.get(name).copied().unwrap_or(0);
+    assert_eq!(each("openat"), 20, "{calls:?}");
+    // When it is opened, and when the sample is complete.
+    assert_eq!(each("statx"), 40, "{calls:?}");
+    // Where the file system has no block device, the last byte shows whether the size is believed.
+    assert!([20, 40].contains(&each("pread64")), "{calls:?}");
+    assert_eq!(each("read") + each("lseek") + each("sched_getaffinity"), 0, "{calls:?}");
 }

@@ -6,6 +6,8 @@ use std::io::ErrorKind::{UnexpectedEof, WouldBlock};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::ops::Range;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -34,6 +36,9 @@ pub(crate) struct Connection {
     socket: Socket,
     tls: Option<Box<Tls>>,
 }
+
+/// More than any record of TLS has (RFC 8446, 5.2).
+const RECORD_BYTES: u64 = 32 << 10;
 
 struct Tls {
     state: ClientConnection,
@@ -100,6 +105,13 @@ impl Connection {
             tls.flush(&mut self.socket).await?;
             tls.receive(&mut self.socket).await?;
         }
+    }
+
+    /// At least this many bytes of a body are still to be read.
+    pub(crate) fn expect_body(&mut self, bytes: u64) {
+        // Of TLS, a part of a record may have been received.
+        let held = if self.is_secure() { RECORD_BYTES } else { 0 };
+        self.socket.gathering.expected = bytes.saturating_sub(held);
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -356,6 +368,7 @@ pub(crate) struct Socket {
     pub(crate) timeouts: Timeouts,
     /// The time limit that is set on the socket.
     armed: Option<Duration>,
+    gathering: Gathering,
 }
 
 enum Tcp {
@@ -380,7 +393,7 @@ impl Socket {
                 Tcp::Task(watch(tcp, Interest::READABLE | Interest::WRITABLE).map_err(Error::io)?)
             }
         };
-        Ok(Socket { tcp, timeouts, armed: None })
+        Ok(Socket { tcp, timeouts, armed: None, gathering: Gathering::default() })
     }
 
     /// The connection, for a thread or another task.
@@ -390,7 +403,11 @@ impl Socket {
     )]
     fn into_tcp(self) -> Result<TcpStream> {
         match self.tcp {
-            Tcp::Thread(tcp) => Ok(tcp),
+            Tcp::Thread(tcp) => {
+                let mut gathering = self.gathering;
+                gathering.prepare(&tcp, false);
+                Ok(tcp)
+            }
             #[cfg(feature = "async")]
             Tcp::Task(tcp) => {
                 let tcp = tcp.into_inner();
@@ -416,20 +433,26 @@ impl Socket {
         };
         loop {
             let mut lost = None;
+            self.gathering.prepare(tcp, self.timeouts.cancel.is_none());
             if self.timeouts.cancel.is_some() {
                 self.timeouts.wait(tcp, PollFlags::IN).await?;
             } else {
                 // The socket's own time limit saves a `poll` per read.
                 let left = self.timeouts.left()?;
-                if self.armed != Some(left.time) {
-                    tcp.set_read_timeout(Some(left.time)).map_err(Error::io)?;
-                    self.armed = Some(left.time);
+                let time = self.gathering.limited(left.time);
+                if self.armed != Some(time) {
+                    tcp.set_read_timeout(Some(time)).map_err(Error::io)?;
+                    self.armed = Some(time);
                 }
                 lost = Some(left.lost);
             }
             match (rustix::io::read(tcp, &mut *buffer), lost) {
-                (Ok(n), _) => return Ok(n),
+                (Ok(n), _) => {
+                    self.gathering.took(n);
+                    return Ok(n);
+                }
                 (Err(Errno::INTR), _) | (Err(Errno::AGAIN), None) => {}
+                (Err(Errno::AGAIN), Some(_)) if self.gathering.is_on => self.gathering.took(0),
                 (Err(Errno::AGAIN), Some(lost)) => return Err(lost()),
                 (Err(errno), _) => return Err(Error::io(errno).retryable(true)),
             }
@@ -458,6 +481,72 @@ impl Socket {
         }
         Ok(())
     }
+}
+
+// A reader that is faster than the server is woken for each segment that arrives, which takes the
+// time of the server where both run on one machine, and a system call for each. While many bytes
+// are to come, and come fast, the kernel wakes it for many at once.
+
+/// So many bytes are waited for.
+const GATHERED_BYTES: usize = 128 << 10;
+/// For at most so long: then those that have arrived are returned.
+const GATHER_LIMIT: Duration = Duration::from_millis(10);
+/// So many bytes must have come since a wait of that length.
+const FAST_BYTES: u64 = 4 << 20;
+
+#[derive(Clone, Copy, Default)]
+struct Gathering {
+    /// At least this many bytes are still to be received.
+    expected: u64,
+    /// The bytes since the last long wait.
+    fast_bytes: u64,
+    is_on: bool,
+}
+
+impl Gathering {
+    /// Turns it on or off before a read.
+    fn prepare(&mut self, tcp: &TcpStream, is_allowed: bool) {
+        let is_worth_it =
+            self.fast_bytes >= FAST_BYTES && self.expected >= 2 * GATHERED_BYTES as u64;
+        let is_wanted = is_allowed && is_worth_it;
+        if is_wanted == self.is_on {
+            return;
+        }
+        let is_set = set_low_water(tcp, if is_wanted { GATHERED_BYTES } else { 1 });
+        self.is_on = is_wanted && is_set;
+        if !is_set {
+            self.fast_bytes = 0;
+        }
+    }
+
+    /// The time limit of a read.
+    fn limited(&self, time: Duration) -> Duration {
+        if self.is_on { time.min(GATHER_LIMIT) } else { time }
+    }
+
+    /// Notes what a read has returned.
+    fn took(&mut self, n: usize) {
+        let was_long = self.is_on && n < GATHERED_BYTES;
+        self.fast_bytes = if was_long { 0 } else { self.fast_bytes + n as u64 };
+        self.expected = self.expected.saturating_sub(n as u64);
+    }
+}
+
+/// From now on a read waits for as many bytes (`SO_RCVLOWAT`, socket(7)). Returns whether it does.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "an option of sockets without a wrapper")]
+fn set_low_water(tcp: &TcpStream, bytes: usize) -> bool {
+    let value = bytes as libc::c_int;
+    let (fd, len) = (tcp.as_raw_fd(), size_of_val(&value) as libc::socklen_t);
+    let value = (&raw const value).cast();
+    // SAFETY: the option is an int, which lives as long as the call.
+    unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, value, len) == 0 }
+}
+
+/// Other systems are not asked for it.
+#[cfg(not(target_os = "linux"))]
+fn set_low_water(_: &TcpStream, _: usize) -> bool {
+    false
 }
 
 // A connection to a server is requested from a SOCKS5 proxy (RFC 1928, and 1929 for credentials).

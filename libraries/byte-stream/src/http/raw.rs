@@ -297,6 +297,10 @@ impl Raw {
     async fn receive(&mut self) -> Result<()> {
         self.make_room();
         let Some(answer) = &mut self.answer else { return Err(cut(self.next)) };
+        answer.connection.expect_body(match answer.head.frame {
+            Frame::Length(left) if self.rate.is_none() => left,
+            _ => 0,
+        });
         let mut end = self.buffer.len();
         if let Some(rate) = &self.rate {
             let Client { mode, ref cancel, total, .. } = self.client;

@@ -97,6 +97,21 @@ fn a_chunk_allocates_nothing() {
 }
 
 #[test]
+fn a_buffer_is_not_larger_than_the_file_and_serves_the_next_stream() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![7; 64 << 10]).unwrap();
+    let open = || Stream::options().buffer_bytes(128 << 10).open(file.path()).unwrap();
+    let live = live_bytes();
+    let mut stream = open();
+    assert_eq!(rest(&mut stream), (1, BUFFER));
+    let held = live_bytes() - live;
+    assert!((64 << 10..80 << 10).contains(&held), "{held}");
+    drop(stream);
+    // The counter of references.
+    assert_eq!(rest(&mut open()), (1, 1));
+}
+
+#[test]
 fn a_copy_allocates_nothing_per_step() {
     let file = tempfile::tempfile().unwrap();
     file.set_len(64 << 20).unwrap();

@@ -380,3 +380,27 @@ fn pipes_of_the_default_size_are_made_to_hold_more_and_others_are_left() {
         assert_eq!(size(from, 3 << 20, Some(8192)), 8192, "{from:?}");
     }
 }
+
+#[test]
+fn files_are_copied_by_their_paths_one_after_the_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("copy");
+    let file = File::create(&copy).unwrap();
+    let mut output = byte_stream::Output::new(&file).unwrap();
+    let mut expected = Vec::new();
+    for len in [0, 1, 4096, 131_072, 131_073, 1_000_000, 5] {
+        let (path, data) = (dir.path().join(len.to_string()), bytes(len));
+        std::fs::write(&path, &data).unwrap();
+        assert_eq!(output.copy_path(&path).unwrap(), len as u64);
+        expected.extend(data);
+    }
+    // Its size is 0, and says nothing.
+    assert!(output.copy_path("/proc/self/stat").unwrap() > 0);
+    assert!(std::fs::read(&copy).unwrap().starts_with(&expected));
+    let error = |path, output: &mut byte_stream::Output<'_>| output.copy_path(path).unwrap_err();
+    let missing = error(dir.path().join("missing"), &mut output);
+    assert_eq!(missing.io_error().unwrap().kind(), std::io::ErrorKind::NotFound);
+    assert!(missing.to_string().contains("missing: "), "{missing}");
+    assert_eq!(error(dir.path().to_owned(), &mut output).kind(), ErrorKind::Io);
+    assert_eq!(error(copy.clone(), &mut output).kind(), ErrorKind::SameFile);
+}

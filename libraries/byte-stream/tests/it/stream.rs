@@ -156,6 +156,19 @@ fn the_limit_and_the_digest_are_checked() {
 }
 
 #[test]
+fn a_file_that_grows_after_it_was_opened_is_read_to_its_end() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let data = bytes(300_000);
+    let (before, behind) = data.split_at(10);
+    for options in [Stream::options(), Stream::options().buffer_bytes(128 << 10)] {
+        std::fs::write(file.path(), before).unwrap();
+        let mut stream = options.open(file.path()).unwrap();
+        File::options().append(true).open(file.path()).unwrap().write_all(behind).unwrap();
+        assert!(collect(&mut stream).unwrap() == data);
+    }
+}
+
+#[test]
 fn wrong_options_are_errors() {
     let error = |options: byte_stream::Options| options.open("/dev/null").unwrap_err().kind();
     assert_eq!(error(Stream::options().buffer_bytes(0)), ErrorKind::InvalidUse);
@@ -201,10 +214,11 @@ fn a_thousand_streams_at_once_leave_no_descriptor_and_no_memory_behind() {
     let data = bytes(100_000);
     std::fs::write(file.path(), &data).unwrap();
     let _turn = allow_many_descriptors();
+    let open = || Stream::options().buffer_bytes(4096).open(file.path()).unwrap();
+    // The memory of one buffer is kept for the next one.
+    open().next_chunk().unwrap();
     let live = crate::allocations::live_bytes();
-    let mut streams: Vec<Stream> = (0..1000)
-        .map(|_| Stream::options().buffer_bytes(4096).open(file.path()).unwrap())
-        .collect();
+    let mut streams: Vec<Stream> = (0..1000).map(|_| open()).collect();
     let with = descriptors();
     assert!(with >= 1000);
     let mut sums = vec![Vec::new(); streams.len()];

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use typed::{Borrowed, Owned};
 
 /// The jobs of the first line work with any document, the others with people.
-const JOBS: [&str; 17] = [
+const JOBS: [&str; 18] = [
     "convert",
     "convert, shared keys",
     "check",
@@ -29,6 +29,7 @@ const JOBS: [&str; 17] = [
     "lookup, shared keys",
     "lookup, Key, shared keys",
     "amend one field",
+    "amend one field, no reuse",
     "to JSON",
     "from_slice, owned",
     "from_slice, borrowed",
@@ -132,7 +133,8 @@ impl People {
             "lookup, Key, shared keys" => {
                 names(shared, |person| person.as_dict()?.get_key(short_key))
             }
-            "amend one field" => amend(black_box(&self.base), plain),
+            "amend one field" => amend(black_box(&self.base), true),
+            "amend one field, no reuse" => amend(black_box(&self.base), false),
             "from_slice, owned" => len(from_slice::<Vec<Owned>>(black_box(bytes))),
             "from_slice, borrowed" => len(from_slice::<Vec<Borrowed<'_>>>(black_box(bytes))),
             "serde_json, owned" => len(serde_json::from_str::<Vec<Owned>>(black_box(text))),
@@ -182,11 +184,14 @@ fn names<'d, B: AsRef<[u8]>>(
     people.filter_map(|person| Some(name(person)?.as_str()?.len())).sum()
 }
 
-fn amend(base: &Arc<[u8]>, doc: &Doc<&[u8]>) -> usize {
+/// The size of an amendment, with or without strings of the base.
+fn amend(base: &Arc<[u8]>, reuses: bool) -> usize {
+    let doc = Doc::open(&base[..]).expect("it is a document");
     let people = doc.root().as_array().expect("an array of people");
     let mut edit = Edit::from_dict(people.get(500).and_then(Value::as_dict).expect("a person"));
     edit.set("name", "Ada");
     let mut encoder = Encoder::amend_append(base.clone()).expect("it is a document");
+    encoder.set_reuse_base_strings(reuses);
     encoder.write_edit(&edit).expect("it can be written");
     encoder.finish().expect("it is one value").len()
 }

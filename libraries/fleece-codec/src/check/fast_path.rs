@@ -254,10 +254,53 @@ pub(super) const HIGH_BITS: [u128; 16] = {
     masks
 };
 
-/// Like `from_utf8`, but faster for ASCII.
+/// Like `from_utf8`, but faster for ASCII and for characters of three bytes, which those of East
+/// Asia are.
 #[inline]
 pub(super) fn is_utf8(bytes: &[u8]) -> bool {
-    is_ascii(bytes) || from_utf8(bytes).is_ok()
+    is_ascii(bytes) || is_mixed_utf8(bytes)
+}
+
+#[inline(never)]
+fn is_mixed_utf8(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some(eight) = rest.first_chunk() {
+        let word = u64::from_le_bytes(*eight);
+        // The number of ASCII characters before the first other one.
+        let ascii = (word & HIGH_BIT_OF_ALL as u64).trailing_zeros() as usize / 8;
+        let len = if ascii > 0 { ascii } else { character_bytes(word) };
+        if len == 0 {
+            return false;
+        }
+        rest = &rest[len..];
+    }
+    from_utf8(rest).is_ok()
+}
+
+/// The length of the character in the lowest bytes, which is not ASCII, or that of two of three
+/// bytes each; 0 if it is malformed (RFC 3629, section 4).
+#[inline(always)]
+fn character_bytes(word: u64) -> usize {
+    if is_character_of_three(word) {
+        return if is_character_of_three(word >> 24) { 6 } else { 3 };
+    }
+    if word & 0xC0E0 == 0x80C0 {
+        // Behind C0 and C1 it would be overlong.
+        return if word & 0x1E == 0 { 0 } else { 2 };
+    }
+    if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+        // The code point without its last 12 bits: 10000 to 10FFFF.
+        let plane = (word & 0x07) << 6 | word >> 8 & 0x3F;
+        return if (0x10..0x110).contains(&plane) { 4 } else { 0 };
+    }
+    0
+}
+
+/// Whether the lowest bytes are a character of three bytes. Behind E0 the second byte is from A0
+/// on, otherwise it would be overlong; behind ED it is below A0, otherwise it would be a surrogate.
+#[inline(always)]
+fn is_character_of_three(word: u64) -> bool {
+    word & 0x00C0_C0F0 == 0x0080_80E0 && !matches!(word & 0x200F, 0 | 0x200D)
 }
 
 /// The last block overlaps the one before it, so that most lengths take the same path through the
@@ -294,3 +337,40 @@ fn is_short_ascii(bytes: &[u8]) -> bool {
 }
 
 const HIGH_BIT_OF_ALL: u128 = u128::from_le_bytes([0x80; 16]);
+
+#[cfg(test)]
+mod tests {
+    use super::is_utf8;
+    use alloc::vec::Vec;
+    use core::str::from_utf8;
+
+    /// The first and the last byte of each range that RFC 3629 names.
+    const BORDERS: [u8; 18] = [
+        0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xDF, 0xE0, 0xEC, 0xED, 0xEF,
+        0xF0, 0xF4, 0xF5,
+    ];
+
+    #[test]
+    fn texts_are_utf8_if_the_standard_library_says_so() {
+        // In front of them nothing, ASCII and whole characters; behind them nothing and ASCII.
+        for (before, behind) in [("", ""), ("abc", "abcdefgh"), ("日é😀", "a"), ("日", "日日")]
+        {
+            for number in 0..BORDERS.len().pow(4) {
+                let border = |place| BORDERS[number / BORDERS.len().pow(place) % BORDERS.len()];
+                let mut text: Vec<u8> = before.into();
+                text.extend([border(0), border(1), border(2), border(3)]);
+                text.extend(behind.as_bytes());
+                assert_eq!(is_utf8(&text), from_utf8(&text).is_ok(), "{text:02x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_character_is_utf8() {
+        for character in '\0'..=char::MAX {
+            let mut text = [b' '; 12];
+            character.encode_utf8(&mut text);
+            assert!(is_utf8(&text), "{character:?}");
+        }
+    }
+}

@@ -1,10 +1,13 @@
 //! Complete validation in linear time, without recursion.
 //!
-//! Pointers lead backwards, so a scan from the end to the start reaches each value after all
-//! pointers to it. One bit per collection records that a pointer leads to it, and one bit per
-//! string that it was checked, so each value is checked once, however many pointers lead to it.
+//! What encoders write passes in the order of its bytes: see [`in_order`]. A scan decides about the
+//! rest, what is damaged included. Pointers lead backwards, so a scan from the end to the start
+//! reaches each value after all pointers to it. One bit per collection records that a pointer leads
+//! to it, and one bit per string that it was checked, so each value is checked once, however many
+//! pointers lead to it.
 
 mod fast_path;
+mod in_order;
 pub(crate) mod proof;
 pub(crate) mod scan;
 
@@ -35,7 +38,7 @@ pub struct CheckOptions {
 }
 
 /// Rules that a valid document may break.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rules {
     sorted_keys: bool,
     unique_keys: bool,

@@ -8,9 +8,11 @@
 //!   UTF-8. The [`Context`] of a [`Source`](crate::wire::Source) carries it from the root to each
 //!   value, key and item that is reached like this; a value that is reached otherwise
 //!   ([`Doc::value_at`](crate::Doc::value_at), or in the base of a delta) has a context without it.
-//! * **The check looks at all of them**: each slot of each collection that a slot leads to is
-//!   followed, and each string that a slot leads to is looked at; see
-//!   [`Scan::run`](super::scan::Scan). It follows pointers as reading does: a slot with the top bit
+//! * **The check looks at all of them**: either all values are looked at in the order of the bytes,
+//!   and each slot of each collection leads to one of them
+//!   ([`OrderedPass`](super::in_order::OrderedPass)); or each slot of each collection that a slot
+//!   leads to is followed, and each string that a slot leads to is looked at
+//!   ([`Scan`](super::scan::Scan)). It follows pointers as reading does: a slot with the top bit
 //!   clear is the value, else the distance counts from the slot, and with the extern bit and
 //!   without a base it has 15 bits. The tests and the fuzz target `structure` hold the check
 //!   against plainly written rules and against what reading reaches, and builds with debug

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::fast_path::{HIGH_BITS, Marks, follow_items, follow_pairs, is_utf8, pass_numbers};
+use super::in_order::OrderedPass;
 use super::{CheckOptions, Rules};
 use crate::Result;
 use crate::error::{Error, ErrorKind};
@@ -42,7 +43,7 @@ pub(super) struct Scan<'a> {
     budget: usize,
 }
 
-/// Evidence that a scan finished without an error; only [`Scan::run`] makes one.
+/// Evidence that a document was checked without an error; only [`Scan::run`] makes one.
 pub(super) struct Finished(());
 
 /// Depths from this one on, which are rare, do not fit one byte.
@@ -84,6 +85,9 @@ impl<'a> Scan<'a> {
         if own_len > 2 && self.bytes[trailer] < 0x80 {
             return Err(Error::at(ErrorKind::BadPointer, trailer, "no pointer to the root"));
         }
+        if self.passes_in_order() {
+            return Ok(Finished(()));
+        }
         self.pending = vec![0; len / 128 + 1];
         // If UTF-8 is not required, all strings count as checked.
         self.checked = vec![if self.utf8 { 0 } else { u64::MAX }; len / 128 + 1];
@@ -91,6 +95,17 @@ impl<'a> Scan<'a> {
         self.slot(trailer, false, 0)?;
         self.scan()?;
         Ok(Finished(()))
+    }
+
+    /// Whether the pass from the start to the end accepts the document, without a base and without
+    /// further rules.
+    fn passes_in_order(&self) -> bool {
+        let Self { bytes, utf8, names, .. } = *self;
+        self.start == 0
+            && self.rules == Rules::default()
+            && OrderedPass { bytes, utf8, names }
+                .levels()
+                .is_some_and(|levels| levels <= self.depth_limit)
     }
 
     /// Checks every collection that a pointer leads to, from the end to the start.

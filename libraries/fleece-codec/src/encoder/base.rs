@@ -43,7 +43,8 @@ impl Encoder {
     /// without one, those of the edited dicts and the first key of the base that can be shared.
     ///
     /// Without a table, the cost depends on the changes and not on the base. A string of the base
-    /// is reused if a pointer of two bytes reaches it.
+    /// is reused if a pointer of two bytes reaches it, for which the last 32 KB of the base are
+    /// looked at: see [`set_reuse_base_strings`](Self::set_reuse_base_strings).
     ///
     /// ```
     /// use fleece_codec::{fleece, Doc, Edit, Encoder};
@@ -70,7 +71,7 @@ impl Encoder {
             has_shared_keys: None,
             agreed: None,
         });
-        encoder.load_base();
+        encoder.must_load_base = true;
         Ok(encoder)
     }
 
@@ -86,6 +87,29 @@ impl Encoder {
         let mut encoder = Self::amend_append(base)?;
         encoder.extern_before = encoder.start;
         Ok(encoder)
+    }
+
+    /// Whether short strings near the end of the amended document are referred to, as they are by
+    /// default, and not written again. To find them, the last 32 KB of it are read when the first
+    /// string or dict of each amendment is written: if little is changed, an amendment is made many
+    /// times faster without it. It makes no difference without an amended document, nor where no
+    /// strings are shared ([`set_share_strings`](Self::set_share_strings)).
+    ///
+    /// ```
+    /// use fleece_codec::{fleece, Encoder};
+    /// let base: std::sync::Arc<[u8]> = fleece!(["a text"]).into();
+    /// let amendment = |reuse| {
+    ///     let mut encoder = Encoder::amend_append(base.clone())?;
+    ///     encoder.set_reuse_base_strings(reuse);
+    ///     encoder.write_str("a text");
+    ///     encoder.finish()
+    /// };
+    /// assert_eq!(amendment(true)?.len() + 8, amendment(false)?.len());
+    /// # Ok::<(), fleece_codec::Error>(())
+    /// ```
+    pub fn set_reuse_base_strings(&mut self, reuse: bool) {
+        self.reuse_base_strings = reuse;
+        self.must_load_base = reuse && self.base.is_some();
     }
 
     /// Writes a pointer to `value`, if it belongs to the amended document and does not fit a slot.
@@ -128,6 +152,9 @@ impl Encoder {
     /// The reason why no dict can be written, if the keys of the base do not match the table.
     #[cold]
     pub(super) fn base_mismatch(&mut self) -> Option<&'static str> {
+        if self.must_load_base && self.share_strings {
+            self.load_base();
+        }
         let base = self.base.as_mut()?;
         let table = self.shared_keys.as_ref();
         if !base.is_matched {
@@ -151,7 +178,9 @@ impl Encoder {
 
     /// Adds the short strings of the amended document that a pointer of two bytes reaches to the
     /// string table, so that they are not written again.
+    #[cold]
     pub(super) fn load_base(&mut self) {
+        self.must_load_base = false;
         let Some(mut base) = self.base.take() else { return };
         let from = base.bytes.len().saturating_sub(SHARED_DISTANCE_MAX) & !1;
         let load = |value: Value<'_>| {
@@ -206,9 +235,45 @@ fn mismatch(base: &[u8], table: &SharedKeys) -> Option<&'static str> {
     has_names.then_some(message)
 }
 
-/// Whether the first key that can be shared is shared. An encoder with a table shares all such keys
-/// until the table is full, so the first one shows whether there was a table.
+/// Whether the first key that can be shared is shared; `None` if there is none. An encoder with a
+/// table shares all such keys until the table is full, so the first one shows whether there was a
+/// table. Nearly always it is among the first slots.
 fn first_key(base: &[u8]) -> Option<bool> {
+    const SLOTS: usize = 1000;
+    let mut open = Vec::new();
+    open.extend(stored_frame(crate::doc::root(Source::new(base))?));
+    for _ in 0..SLOTS {
+        let next = match open.last_mut()? {
+            CopyFrame::Array(items) => items.next(),
+            CopyFrame::Dict(pairs) => match pairs.next() {
+                Some((key, value)) => {
+                    let is_number = is_number(key);
+                    if is_number.is_some() {
+                        return is_number;
+                    }
+                    Some(value)
+                }
+                None => None,
+            },
+        };
+        match next {
+            Some(value) => open.extend(stored_frame(value)),
+            None => drop(open.pop()),
+        }
+    }
+    any_key(base)
+}
+
+/// The items or pairs of a collection without those of its parents.
+fn stored_frame(value: Value<'_>) -> Option<CopyFrame<'_>> {
+    match value.as_array() {
+        Some(array) => Some(CopyFrame::Array(array.iter())),
+        None => Some(CopyFrame::Dict(DictIter::stored(value.as_dict()?.slots))),
+    }
+}
+
+/// Like [`first_key`], for the key that is met first in any order.
+fn any_key(base: &[u8]) -> Option<bool> {
     let mut first = None;
     let _ = walk(
         base,
@@ -296,6 +361,7 @@ fn is_inline(value: Value<'_>) -> bool {
     }
 }
 
+/// The rest of a collection.
 enum CopyFrame<'a> {
     Array(ArrayIter<'a>),
     Dict(DictIter<'a>),

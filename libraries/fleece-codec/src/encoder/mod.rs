@@ -82,6 +82,9 @@ pub struct Encoder {
     base: Option<Amended>,
     shared_keys: Option<SharedKeys>,
     share_strings: bool,
+    reuse_base_strings: bool,
+    /// The strings of the base are to be found before the next string is shared.
+    must_load_base: bool,
     duplicate_keys: DuplicateKeys,
     /// The number of the document, so that a `WrittenValue` of an earlier one is detected.
     document: u32,
@@ -115,6 +118,8 @@ impl Encoder {
             base: None,
             shared_keys: None,
             share_strings: true,
+            reuse_base_strings: true,
+            must_load_base: false,
             duplicate_keys: DuplicateKeys::default(),
             document: 0,
             expected_bytes: 0,
@@ -302,7 +307,7 @@ impl Encoder {
         self.strings.clear();
         self.failure = None;
         self.document = self.document.wrapping_add(1);
-        self.load_base();
+        self.must_load_base = self.reuse_base_strings && self.base.is_some();
     }
 }
 

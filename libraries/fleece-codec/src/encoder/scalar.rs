@@ -277,6 +277,9 @@ impl Encoder {
         }
         let at = self.position();
         if self.share_strings {
+            if self.must_load_base {
+                self.load_base();
+            }
             let place = self.strings.place(string, hash);
             let near = at.wrapping_sub(*place as usize) <= SHARED_DISTANCE_MAX || self.frame.wide;
             if *place != NOWHERE && near {

@@ -1,7 +1,7 @@
 //! Amendments: the deltas that the original wrote, appended and extern.
 
 use crate::vector;
-use fleece_codec::{CheckOptions, Doc, Edit, Encoder, json};
+use fleece_codec::{CheckOptions, Doc, Edit, Encoder, fleece, json};
 use std::sync::Arc;
 
 /// Edits the base of a vector and compares both forms of delta with the original's.
@@ -89,4 +89,27 @@ fn an_edit_without_changes_is_one_pointer() {
     let delta = encoder.finish().unwrap();
     assert_eq!(delta.len(), 2);
     assert_eq!(CheckOptions::new().base(base).check(delta).unwrap().root(), doc.root());
+}
+
+#[test]
+fn strings_of_the_base_are_written_again_if_they_are_not_reused() {
+    let base: Arc<[u8]> = fleece!({"age": 7, "name": "a text", "size": 1}).into();
+    let doc = Doc::check(base.clone()).unwrap();
+    let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
+    edit.set("age", "a text");
+    let amendment = |reuse| {
+        let mut encoder = Encoder::amend_append(base.clone()).unwrap();
+        encoder.set_reuse_base_strings(reuse);
+        let [first, second] = [(); 2].map(|()| {
+            encoder.write_edit(&edit).unwrap();
+            encoder.finish().unwrap()
+        });
+        assert_eq!(first, second);
+        let amended = Doc::check([&base, &first[..]].concat()).unwrap();
+        let text = json::to_string(amended.root()).unwrap();
+        assert_eq!(text, r#"{"age":"a text","name":"a text","size":1}"#);
+        first.len()
+    };
+    // The key and the text, each with its header.
+    assert_eq!(amendment(true) + 4 + 8, amendment(false));
 }

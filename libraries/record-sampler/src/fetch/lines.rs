@@ -11,11 +11,11 @@ use memchr::memchr;
 
 use super::next_below;
 use crate::format::{FASTQ_LINES, LineShape, check_fastq, is_blank};
-use crate::index::LineIndex;
-use crate::input::{FileAccess, FileWindow, Population, without_bom};
+use crate::index::{IndexedBlock, LineIndex};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, Population, without_bom};
 use crate::simd::pass_lines;
 use crate::sink::{Place, Sink};
-use crate::work::{ProgressGate, join, start};
+use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result, Rng};
 
 /// A file whose lines are fetched, within the population.
@@ -48,8 +48,13 @@ impl<'a> LineFile<'a> {
     }
 
     /// A window whose reads are as large as the density of the sample justifies.
-    pub(crate) fn window(&self) -> FileWindow<'a> {
-        FileWindow::new(self.access, self.limit())
+    fn window(&self) -> FileWindow<'a> {
+        self.window_with(AlignedBuffer::default())
+    }
+
+    /// The same with the buffer of an earlier one.
+    pub(crate) fn window_with(&self, buffer: AlignedBuffer) -> FileWindow<'a> {
+        FileWindow::with_buffer(self.access, self.limit(), buffer)
     }
 
     fn limit(&self) -> usize {
@@ -70,7 +75,7 @@ pub(crate) fn fetch_lines<I: Iterator<Item = u64>>(
     let end = file.base + file.records();
     let before = window.bytes_read;
     let (index, at, limit) = (file.index, file.first, file.limit());
-    let mut cursor = LineCursor { index, block: 0, at, line: 0, limit };
+    let mut cursor = LineCursor { index, block: index.first_block(), at, line: 0, limit };
     let mut reported = 0;
     while let Some(rank) = next_below(ranks, end) {
         let line = (rank - file.base) * file.lines_each + file.header_lines;
@@ -107,7 +112,7 @@ pub(super) fn is_after_crlf(window: &mut FileWindow<'_>, at: u64) -> Result<bool
 struct LineCursor<'a> {
     index: &'a LineIndex,
     /// The start of the line before.
-    block: usize,
+    block: IndexedBlock,
     at: u64,
     line: u64,
     limit: usize,
@@ -122,9 +127,9 @@ impl LineCursor<'_> {
         }
         let block = self.index.block_of(line, self.block);
         self.block = block;
-        let start = block as u64 * self.index.block_bytes;
+        let start = block.number as u64 * self.index.block_bytes;
         if start > self.at {
-            (self.at, self.line) = (start, self.index.before(block));
+            (self.at, self.line) = (start, block.before);
         }
         while self.line < line {
             let piece = window.at(self.at, self.limit)?;
@@ -215,11 +220,7 @@ const MOST_THREADS: usize = 8;
 /// The number of threads that fetch lines of this file.
 pub(crate) fn threads_for(file: &LineFile<'_>) -> usize {
     let is_worth_it = file.expected >= LEAST && ranks_at_once(file) >= RANKS / 8;
-    if is_worth_it {
-        thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
-    } else {
-        1
-    }
+    if is_worth_it { available(MOST_THREADS) } else { 1 }
 }
 
 /// The number of ranks whose records have half of the bytes, at the average length.

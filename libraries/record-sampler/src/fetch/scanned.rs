@@ -5,7 +5,7 @@
 use super::lines::is_after_crlf;
 use super::{Ranks, copy};
 use crate::Result;
-use crate::input::{Checkpoint, FileAccess, FileWindow, Population, Scan};
+use crate::input::{AlignedBuffer, Checkpoint, FileAccess, FileWindow, Population, Scan};
 use crate::sink::{Place, Sink};
 use crate::work::ProgressGate;
 
@@ -141,15 +141,19 @@ pub(crate) fn fetch_places(
     let longest = places.iter().map(|place| place.len).max().unwrap_or(0);
     let capacity = if is_close { PIECE } else { longest.clamp(2, PIECE) };
     let mut open: Option<(usize, FileWindow<'_>)> = None;
+    let mut buffer = AlignedBuffer::default();
     let mut bytes_read = 0;
     for place in places {
         let number = starts.partition_point(|start| *start <= place.at).saturating_sub(1);
         let Some(file) = files.get(number) else { break };
-        if open.as_ref().is_none_or(|(open, _)| *open != number) {
-            bytes_read += open.take().map_or(0, |(_, window)| window.bytes_read);
+        if let Some((_, window)) = open.take_if(|(open, _)| *open != number) {
+            bytes_read += window.bytes_read;
+            buffer = window.into_buffer();
         }
-        let new = || (number, FileWindow::new(FileAccess::Read(file), capacity as usize));
-        let (_, window) = open.get_or_insert_with(new);
+        let (_, window) = open.get_or_insert_with(|| {
+            let (access, buffer) = (FileAccess::Read(file), std::mem::take(&mut buffer));
+            (number, FileWindow::with_buffer(access, capacity as usize, buffer))
+        });
         let at = place.at - starts[number];
         let limit = if is_close { PIECE } else { place.len.clamp(1, PIECE) } as usize;
         let copied = copy(window, at, place.len, limit, sink).and_then(|()| {

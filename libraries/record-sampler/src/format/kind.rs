@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use memchr::{memchr_iter, memchr2};
+
 use super::Format;
 use super::splitter::SEPARATORS;
 use crate::{Error, ErrorKind};
@@ -53,16 +55,26 @@ const STARTS: [(&[u8], &str); 9] = [
 
 /// The name of the format of a file with this name, without that of its compression.
 pub(crate) fn kind_of_name(path: &Path) -> Option<&'static str> {
-    let name = path.to_string_lossy().to_ascii_lowercase();
+    /// The longest ending, with that of a compression, has 13.
+    const MOST: usize = 16;
+    let name = path.as_os_str().as_encoded_bytes();
     // The query of a URL is no part of the name.
-    let query = if name.contains("://") { name.find(['?', '#']) } else { None };
-    let name = unpacked(&name[..query.unwrap_or(name.len())]);
-    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| *kind)
+    let is_url = memchr_iter(b':', name).any(|at| name[at..].starts_with(b"://"));
+    let query = if is_url { memchr2(b'?', b'#', name) } else { None };
+    let name = &name[..query.unwrap_or(name.len())];
+    let (mut end, len) = ([0; MOST], name.len().min(MOST));
+    end[MOST - len..].copy_from_slice(&name[name.len() - len..]);
+    if !end.contains(&b'.') {
+        return None;
+    }
+    end.make_ascii_lowercase();
+    let end = unpacked(&end);
+    ENDINGS.iter().find(|(ending, _)| end.ends_with(ending.as_bytes())).map(|(_, kind)| *kind)
 }
 
 /// A name without the ending of its compression.
-fn unpacked(name: &str) -> &str {
-    PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+fn unpacked(name: &[u8]) -> &[u8] {
+    PACKED.iter().find_map(|ending| name.strip_suffix(ending.as_bytes())).unwrap_or(name)
 }
 
 /// The path without the ending of its compression.

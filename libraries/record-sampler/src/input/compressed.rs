@@ -1,8 +1,6 @@
 //! Compressed inputs, recognised by their names or first bytes, as streams of the decoded bytes.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 #[cfg(not(feature = "decode"))]
 use std::path::Path;
 
@@ -33,26 +31,15 @@ const BUFFER_BYTES: usize = 1 << 17;
 
 /// The encoding of text that begins with these bytes. It is an error if it cannot be decoded here,
 /// or is not text.
-fn encoding(start: &[u8], format: Format) -> Result<Option<Encoding>> {
+pub(crate) fn encoding(start: &[u8], format: Format) -> Result<Option<Encoding>> {
     if let Some(encoding) = Encoding::from_magic(start) {
         return Ok(Some(encoding));
     }
     refusal(start, format, false).map_or(Ok(None), Err)
 }
 
-/// The encoding of a file of text by its first bytes.
-pub(crate) fn sniff(file: &File, format: Format) -> Result<Option<Encoding>> {
-    let mut start = [0; START_BYTES];
-    // A file that cannot be read is an error when its records are read.
-    let len = file.read_at(&mut start, 0).unwrap_or(0);
-    encoding(&start[..len], format)
-}
-
-/// Fails if a file does not begin as its name says.
-pub(crate) fn check_name(encoding: Encoding, file: &File, format: Format) -> Result<()> {
-    let mut start = [0; START_BYTES];
-    let len = file.read_at(&mut start, 0).unwrap_or(0);
-    let start = &start[..len];
+/// Fails if a file that begins with these bytes does not begin as its name says.
+pub(crate) fn check_name(encoding: Encoding, start: &[u8], format: Format) -> Result<()> {
     let Some(name) = other_than(encoding, start) else { return Ok(()) };
     let text = format!("is named as {name}, and is not");
     Err(refusal(start, format, false).unwrap_or_else(|| Error::new(ErrorKind::Io, text)))

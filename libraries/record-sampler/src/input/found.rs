@@ -298,12 +298,16 @@ impl LayoutChoice {
         let named = kind_of_name(&input.path);
         let is_stream = matches!(input.source, Source::Stream(_));
         if !is_stream && matches!(named, None | Some("bed")) {
-            let start = population.peek(number, &|start| start.len() >= START_BYTES)?;
-            let found = kind_of_start(&start);
+            let (found, is_empty) = if let Source::File(file) = &input.source {
+                (file.start_kind, file.size == 0)
+            } else {
+                let start = population.peek(number, &|start| start.len() >= START_BYTES)?;
+                (kind_of_start(&start), start.is_empty())
+            };
             if let Some(found) = found.filter(|found| named.is_none() || *found == "plink-bed") {
                 return Ok(Some((found, FoundBy::Content)));
             }
-            if named.is_none() && start.is_empty() {
+            if named.is_none() && is_empty {
                 return Ok(None);
             }
         }

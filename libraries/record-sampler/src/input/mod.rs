@@ -14,10 +14,12 @@ mod window;
 use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 #[cfg(target_os = "linux")]
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::format::{START_BYTES, kind_of_start};
 use crate::{Error, ErrorKind, Format, HeaderRule, Result};
 pub use column::Column;
 #[cfg(feature = "parquet")]
@@ -38,7 +40,9 @@ pub(crate) use plain_file::{
 pub(crate) use records::{BufferedRecord, Header, Records};
 pub use remote::ReadAt;
 pub(crate) use scan::{Checkpoint, FileReader, Scan, Scanned};
-pub(crate) use window::{Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map};
+pub(crate) use window::{
+    AlignedBuffer, Density, FileAccess, FileWindow, PAGE_BYTES, fault_bytes, map,
+};
 
 /// The records to choose from: those of all inputs, in order.
 ///
@@ -167,17 +171,27 @@ impl Population {
         let format = self.format;
         let named = Encoding::from_path(path);
         let source = if metadata.is_file() && !has_no_size(&file, &metadata) {
+            let held = self.descriptors.hold(&file, metadata.len());
+            // Records of a fixed size may begin with any bytes.
+            let is_examined = named.is_some() || format.is_text();
+            let mut buffer = [0; START_BYTES];
+            let start: &[u8] = match &held {
+                _ if !is_examined => &[],
+                Some(held) => &held[..held.len().min(START_BYTES)],
+                None => first_bytes(&file, &mut buffer),
+            };
             let encoding = match named {
                 Some(encoding) => {
-                    compressed::check_name(encoding, &file, format)?;
+                    compressed::check_name(encoding, start, format)?;
                     named
                 }
-                // Records of a fixed size may begin with any bytes.
-                None if format.is_text() => compressed::sniff(&file, format)?,
+                None if is_examined => compressed::encoding(start, format)?,
                 None => None,
             };
+            let start_kind = kind_of_start(start);
             let path = (!has_no_path).then_some(path);
-            let file = PlainFile::new(file, path, &metadata, &self.descriptors);
+            let mut file = PlainFile::new(file, path, &metadata, held, &self.descriptors);
+            file.start_kind = start_kind;
             match encoding {
                 Some(encoding) => Source::Compressed(file, encoding),
                 None => Source::File(file),
@@ -380,6 +394,12 @@ impl Population {
         }
         Ok(note)
     }
+}
+
+/// The first bytes of a file. One that cannot be read is an error when its records are read.
+fn first_bytes<'a>(file: &File, buffer: &'a mut [u8]) -> &'a [u8] {
+    let len = file.read_at(buffer, 0).unwrap_or(0);
+    &buffer[..len]
 }
 
 /// Records of a fixed size may begin with any bytes; text may be compressed.

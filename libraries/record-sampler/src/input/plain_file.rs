@@ -1,15 +1,18 @@
-//! A regular file as it was when it was opened, also one of another machine: its descriptor, how
+//! A regular file as it was when it was opened, also one of another machine: its descriptor or, of
+//! a small one, its bytes; how
 //! much of it is in the page cache, and advice about reads to come.
 
 use std::collections::VecDeque;
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::num::NonZero;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "parquet")]
+use rustix::buffer::spare_capacity;
 use rustix::process::{Resource, getrlimit};
 
 use super::remote::ReadAt;
@@ -21,7 +24,9 @@ pub(crate) struct PlainFile {
     pub(crate) size: u64,
     /// Not known of a file of another machine.
     pub(crate) modified_ns: Option<i128>,
-    /// A digest of its first and its last bytes.
+    /// The format that its first bytes show, if they were examined.
+    pub(super) start_kind: Option<&'static str>,
+    /// A digest of its first and its last bytes, unless all of them are held.
     edges: Option<u64>,
 }
 
@@ -36,26 +41,26 @@ pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
 }
 
 impl PlainFile {
-    /// The handle of a file without a path keeps it open.
+    /// The handle of a file without a path keeps it open. `held` are all its bytes, if they are
+    /// held in memory.
     pub(super) fn new(
         file: File,
         path: Option<&Path>,
         metadata: &Metadata,
+        held: Option<Box<[u8]>>,
         descriptors: &Descriptors,
     ) -> PlainFile {
         let size = metadata.len();
-        let edges = edges(&file, size);
-        let handle = Arc::new(match path {
-            Some(path) => descriptors.handle(file, path, metadata),
-            None => descriptors.handle_without_path(file, metadata),
-        });
-        PlainFile { handle, size, modified_ns: Some(modified_ns(metadata)), edges }
+        let edges = if held.is_some() { None } else { edges(&file, size) };
+        let handle = Arc::new(descriptors.handle(file, path, metadata, held));
+        let modified_ns = Some(modified_ns(metadata));
+        PlainFile { handle, size, modified_ns, start_kind: None, edges }
     }
 
     pub(super) fn remote(file: Box<dyn ReadAt>) -> PlainFile {
         let size = file.size_bytes();
         let handle = Arc::new(Handle::Remote(file));
-        PlainFile { handle, size, modified_ns: None, edges: None }
+        PlainFile { handle, size, modified_ns: None, start_kind: None, edges: None }
     }
 
     /// The length of a byte order mark before the first record.
@@ -72,20 +77,28 @@ impl PlainFile {
     /// was truncated, or written to and not appended to.
     pub(crate) fn growth(&self) -> Result<u64> {
         let io = |error| Error::caused(ErrorKind::Io, "", error);
-        let open = self.handle.get().map_err(io)?;
         // Each read of a file of another machine was of the same version.
-        let Ok(file) = open.file() else { return Ok(0) };
-        let metadata = file.metadata().map_err(io)?;
+        let Handle::Local(local) = &*self.handle else { return Ok(0) };
+        let metadata = local.metadata().map_err(io)?;
         match metadata.len().checked_sub(self.size) {
             Some(0) if Some(modified_ns(&metadata)) != self.modified_ns => {
                 Err(self.changed(self.size))
             }
-            // A file that was appended to still has the same bytes at both ends of its former
-            // content.
-            Some(1..) if edges(file, self.size) != self.edges => Err(self.changed(metadata.len())),
+            Some(1..) if !self.has_same_start().map_err(io)? => Err(self.changed(metadata.len())),
             Some(growth) => Ok(growth),
             None => Err(self.changed(metadata.len())),
         }
+    }
+
+    /// Whether a larger file may be this one with bytes appended: then it still has the same bytes
+    /// at both ends of its former content, or everywhere, if they are held.
+    fn has_same_start(&self) -> io::Result<bool> {
+        let open = self.handle.get()?;
+        let file = open.file()?;
+        Ok(match self.handle.held() {
+            Some(held) => read_whole(file, held.len()).is_some_and(|bytes| *bytes == *held),
+            None => edges(file, self.size) == self.edges,
+        })
     }
 
     fn changed(&self, size: u64) -> Error {
@@ -99,8 +112,10 @@ impl PlainFile {
 
     /// The error for a file that ended before its size.
     pub(crate) fn cut(&self) -> Error {
-        let metadata = self.handle.get().and_then(|open| open.file()?.metadata());
-        let size = metadata.map_or(0, |metadata| metadata.len());
+        let size = match &*self.handle {
+            Handle::Local(local) => local.metadata().map_or(0, |metadata| metadata.len()),
+            Handle::Remote(_) => 0,
+        };
         self.changed(size)
     }
 }
@@ -108,12 +123,23 @@ impl PlainFile {
 /// A digest of the first and the last bytes of a file of this size, which distinguishes a file that
 /// was appended to from one that was overwritten by a larger one. `None` if they cannot be read.
 fn edges(file: &File, size: u64) -> Option<u64> {
-    let len = size.min(EDGE_BYTES);
-    let mut bytes = vec![0; 2 * len as usize];
-    let (first, last) = bytes.split_at_mut(len as usize);
+    let mut bytes = [0; 2 * EDGE_BYTES as usize];
+    // Both ends of a small file are read at once.
+    if let Some(all) = bytes.get_mut(..size as usize) {
+        file.read_exact_at(all, 0).ok()?;
+        return Some(digest(all));
+    }
+    let (first, last) = bytes.split_at_mut(EDGE_BYTES as usize);
     file.read_exact_at(first, 0).ok()?;
-    file.read_exact_at(last, size - len).ok()?;
+    file.read_exact_at(last, size - EDGE_BYTES).ok()?;
     Some(digest(&bytes))
+}
+
+/// As many bytes from the start of the file, or `None` if it has fewer or cannot be read.
+fn read_whole(file: &File, len: usize) -> Option<Box<[u8]>> {
+    let mut bytes = vec![0; len].into_boxed_slice();
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    Some(bytes)
 }
 
 fn modified_ns(metadata: &Metadata) -> i128 {
@@ -122,20 +148,22 @@ fn modified_ns(metadata: &Metadata) -> i128 {
 
 /// Reads all bytes at the offset, or returns the error.
 pub(crate) fn read_exactly(file: &PlainFile, buffer: &mut [u8], offset: u64) -> Result<()> {
-    let read = file.handle.get().and_then(|open| open.read_exact_at(buffer, offset));
-    read.map_err(|error| match error.kind() {
+    file.handle.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => file.cut(),
         _ => Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error),
     })
 }
 
 // If there are many files, only some descriptors stay open, and the other files are opened again
-// when they are read.
+// when they are read. Small files are read once, when they are opened, and their bytes are held.
 
 /// The most files that stay open for as long as the population lives.
 const MOST_PINNED: u64 = 256;
 /// The most files that were opened again and are not closed yet.
 const MOST_REOPENED: usize = 4;
+/// The largest file whose bytes are held, and the most bytes of all such files of a population.
+const MOST_HELD_OF_ONE: u64 = 16 << 10;
+const MOST_HELD: u64 = 16 << 20;
 
 /// A file that can be read at any time.
 pub(crate) enum Handle {
@@ -145,6 +173,8 @@ pub(crate) enum Handle {
 
 /// A file of this machine, whether it is open now or not.
 pub(crate) struct LocalHandle {
+    /// All its bytes, if it is small.
+    held: Option<Box<[u8]>>,
     /// It stays open, and has this descriptor.
     pinned: Option<File>,
     path: PathBuf,
@@ -153,16 +183,19 @@ pub(crate) struct LocalHandle {
     reopened: Arc<Reopened>,
 }
 
-/// The descriptors of a population.
-#[derive(Clone)]
+/// The descriptors of a population, and the bytes of files that are held.
 pub(crate) struct Descriptors {
-    pinned: Arc<AtomicUsize>,
+    pinned: AtomicUsize,
     most_pinned: usize,
+    held_bytes: AtomicU64,
     reopened: Arc<Reopened>,
 }
 
+/// The identity of a file that was opened again, and the file.
+type ReopenedFile = ((u64, u64), Arc<File>);
+
 /// Files that were opened again, the last one at the end.
-type Reopened = Mutex<VecDeque<((u64, u64), Arc<File>)>>;
+type Reopened = Mutex<VecDeque<ReopenedFile>>;
 
 /// An open file.
 pub(crate) enum OpenFile<'a> {
@@ -205,33 +238,61 @@ impl OpenFile<'_> {
     }
 }
 
+impl OpenFile<'_> {
+    #[cfg(feature = "parquet")]
+    fn append_at(&self, buffer: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+        if let OpenFile::Remote(file) = self {
+            let before = buffer.len();
+            buffer.resize(buffer.capacity(), 0);
+            let read = file.read_at(&mut buffer[before..], offset);
+            buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+            return read;
+        }
+        Ok(rustix::io::pread(self.file()?, spare_capacity(buffer), offset)?)
+    }
+}
+
 impl Descriptors {
     /// At most a quarter of the descriptors that this process may have is used, because the caller
     /// needs some, too.
     pub(crate) fn new() -> Descriptors {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Descriptors {
-            pinned: Arc::default(),
+            pinned: AtomicUsize::new(0),
             most_pinned: (limit / 4).min(MOST_PINNED) as usize,
+            held_bytes: AtomicU64::new(0),
             reopened: Arc::default(),
         }
     }
 
-    /// A handle of this open file, which is closed if too many are open already.
-    pub(crate) fn handle(&self, file: File, path: &Path, metadata: &Metadata) -> Handle {
-        let is_pinned = self.pinned.fetch_add(1, Ordering::Relaxed) < self.most_pinned;
-        self.new_handle(is_pinned.then_some(file), path, metadata)
+    /// The bytes of a file of this size, if they are to be held. `None` also if they cannot be
+    /// read, which is an error when its records are.
+    pub(super) fn hold(&self, file: &File, size: u64) -> Option<Box<[u8]>> {
+        if size > MOST_HELD_OF_ONE {
+            return None;
+        }
+        let before = self.held_bytes.fetch_add(size, Ordering::Relaxed);
+        let held = if before + size <= MOST_HELD { read_whole(file, size as usize) } else { None };
+        if held.is_none() {
+            self.held_bytes.fetch_sub(size, Ordering::Relaxed);
+        }
+        held
     }
 
-    /// A handle of a file that cannot be opened again, as it has no path.
-    fn handle_without_path(&self, file: File, metadata: &Metadata) -> Handle {
-        self.new_handle(Some(file), Path::new(""), metadata)
-    }
-
-    fn new_handle(&self, pinned: Option<File>, path: &Path, metadata: &Metadata) -> Handle {
-        let (path, identity) = (path.to_owned(), identity(metadata));
+    /// A handle of this open file, which is closed if too many are open already, unless it has no
+    /// path by which it could be opened again.
+    fn handle(
+        &self,
+        file: File,
+        path: Option<&Path>,
+        metadata: &Metadata,
+        held: Option<Box<[u8]>>,
+    ) -> Handle {
+        let may_be_pinned = || self.pinned.fetch_add(1, Ordering::Relaxed) < self.most_pinned;
+        let pinned = (path.is_none() || may_be_pinned()).then_some(file);
+        let path = path.unwrap_or(Path::new("")).to_owned();
         let reopened = Arc::clone(&self.reopened);
-        Handle::Local(LocalHandle { pinned, path, identity, reopened })
+        Handle::Local(LocalHandle { held, pinned, path, identity: identity(metadata), reopened })
     }
 }
 
@@ -249,6 +310,45 @@ impl Handle {
         }
     }
 
+    /// All bytes of a small file, as they were when it was opened.
+    pub(crate) fn held(&self) -> Option<&[u8]> {
+        match self {
+            Handle::Local(local) => local.held.as_deref(),
+            Handle::Remote(_) => None,
+        }
+    }
+
+    /// Reads bytes of the file, as [`FileExt::read_at`] does.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let Some(held) = self.held() else { return self.get()?.read_at(buffer, offset) };
+        let rest = held.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+
+    /// Reads as many bytes as the buffer has, as [`FileExt::read_exact_at`] does.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        if self.held().is_none() {
+            return self.get()?.read_exact_at(buffer, offset);
+        }
+        let is_whole = self.read_at(buffer, offset)? == buffer.len();
+        if is_whole { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    /// Appends bytes of the file from this offset on, up to the capacity of the buffer, whose
+    /// memory need not be cleared before.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn append_at(&self, buffer: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+        let Some(held) = self.held() else {
+            return self.get()?.append_at(buffer, offset);
+        };
+        let rest = held.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(buffer.capacity() - buffer.len());
+        buffer.extend_from_slice(&rest[..n]);
+        Ok(n)
+    }
+
     pub(crate) fn get(&self) -> io::Result<OpenFile<'_>> {
         match self {
             Handle::Local(local) => local.get(),
@@ -258,24 +358,52 @@ impl Handle {
 }
 
 impl LocalHandle {
+    /// The metadata of the file as it is now. A file that is closed is not opened for it.
+    fn metadata(&self) -> io::Result<Metadata> {
+        if let Some(file) = &self.pinned {
+            return file.metadata();
+        }
+        if let Some(file) = self.find(&self.lock_reopened()) {
+            return file.metadata();
+        }
+        let metadata = fs::metadata(&self.path)?;
+        self.check_identity(&metadata)?;
+        Ok(metadata)
+    }
+
     fn get(&self) -> io::Result<OpenFile<'_>> {
         if let Some(file) = &self.pinned {
             return Ok(OpenFile::Pinned(file));
         }
-        let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, file)) = reopened.iter().find(|(identity, _)| *identity == self.identity) {
-            return Ok(OpenFile::Reopened(Arc::clone(file)));
+        let mut reopened = self.lock_reopened();
+        if let Some(file) = self.find(&reopened) {
+            return Ok(OpenFile::Reopened(file));
         }
         let file = File::open(&self.path)?;
-        if identity(&file.metadata()?) != self.identity {
-            return Err(io::Error::other("another file has taken its name while it was read"));
-        }
+        self.check_identity(&file.metadata()?)?;
         let file = Arc::new(file);
         if reopened.len() == MOST_REOPENED {
             reopened.pop_front();
         }
         reopened.push_back((self.identity, Arc::clone(&file)));
         Ok(OpenFile::Reopened(file))
+    }
+
+    fn lock_reopened(&self) -> MutexGuard<'_, VecDeque<ReopenedFile>> {
+        self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file among those that were opened again.
+    fn find(&self, reopened: &VecDeque<ReopenedFile>) -> Option<Arc<File>> {
+        let found = reopened.iter().find(|(identity, _)| *identity == self.identity);
+        found.map(|(_, file)| Arc::clone(file))
+    }
+
+    fn check_identity(&self, metadata: &Metadata) -> io::Result<()> {
+        if identity(metadata) == self.identity {
+            return Ok(());
+        }
+        Err(io::Error::other("another file has taken its name while it was read"))
     }
 }
 

@@ -50,13 +50,16 @@ pub(crate) struct Records<R> {
 }
 
 impl<R: Read> Records<R> {
-    pub(crate) fn new(reader: R, format: Format, max: u64) -> Records<R> {
+    /// The buffer may be that of earlier records, or empty.
+    pub(crate) fn new(reader: R, format: Format, max: u64, buffer: Vec<u8>) -> Records<R> {
+        // One that has grown for a long record is not kept.
+        let buffer = if buffer.len() == BUFFER { buffer } else { vec![0; BUFFER] };
         Records {
             reader,
             format,
             max,
             splitter: Splitter::new(format, max),
-            buffer: vec![0; BUFFER],
+            buffer,
             start: 0,
             end: 0,
             offset: 0,
@@ -65,6 +68,11 @@ impl<R: Read> Records<R> {
             lines_before: 0,
             is_examined: false,
         }
+    }
+
+    /// The buffer, for the records of the next input.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
     }
 
     /// The bytes that were read from the stream.

@@ -1,6 +1,7 @@
 //! All records of a population in one pass, input after input.
 
 use std::io::{self, Read};
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ pub(crate) struct Scan<'a> {
     /// The input that is being read, and the index of the next one.
     current: Option<Records<Box<dyn Read + Send>>>,
     next_input: usize,
+    /// The buffer of the input before it.
+    buffer: Vec<u8>,
     /// The position of the current input among all, if all are files.
     base: u64,
     /// The rank of the next record.
@@ -63,6 +66,7 @@ impl<'a> Scan<'a> {
             watch,
             current: None,
             next_input: 0,
+            buffer: Vec::new(),
             base: 0,
             rank: 0,
             header: Header::default(),
@@ -236,7 +240,10 @@ impl<'a> Scan<'a> {
     }
 
     fn close(&mut self) {
-        self.bytes_before += self.current.take().map_or(0, |records| records.bytes_read());
+        if let Some(records) = self.current.take() {
+            self.bytes_before += records.bytes_read();
+            self.buffer = records.into_buffer();
+        }
         let before = self.next_input.checked_sub(1).map(|i| &self.population.inputs[i].source);
         if let Some(Source::File(file)) = before {
             self.base += file.size;
@@ -259,7 +266,8 @@ impl<'a> Scan<'a> {
         };
         let reader: Box<dyn Read + Send> =
             Box::new(ProgressReader { reader, watch: self.watch.clone() });
-        Ok(Some(Records::new(reader, self.population.format, self.population.max_record)))
+        let Population { format, max_record, .. } = *self.population;
+        Ok(Some(Records::new(reader, format, max_record, mem::take(&mut self.buffer))))
     }
 
     /// Whether the input may have records: one that requires a header and has none is empty.
@@ -294,7 +302,7 @@ impl FileReader {
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = buffer.len().min(self.piece).min((self.end - self.offset) as usize);
-        let n = self.file.get()?.read_at(&mut buffer[..left], self.offset)?;
+        let n = self.file.read_at(&mut buffer[..left], self.offset)?;
         self.offset += n as u64;
         Ok(n)
     }

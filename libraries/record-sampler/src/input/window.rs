@@ -17,7 +17,8 @@ pub(crate) enum FileAccess<'a> {
 pub(crate) struct FileWindow<'a> {
     access: FileAccess<'a>,
     buffer: AlignedBuffer,
-    /// The content of the buffer: its offset and length.
+    capacity: usize,
+    /// The content of the window: its offset and length.
     start: u64,
     len: usize,
     /// Bytes that were read, or returned from a mapping.
@@ -27,8 +28,22 @@ pub(crate) struct FileWindow<'a> {
 impl<'a> FileWindow<'a> {
     /// At most `capacity` bytes are held in memory.
     pub(crate) fn new(access: FileAccess<'a>, capacity: usize) -> FileWindow<'a> {
-        let capacity = if let FileAccess::Read(_) = access { capacity } else { 0 };
-        FileWindow { access, buffer: AlignedBuffer::new(capacity), start: 0, len: 0, bytes_read: 0 }
+        FileWindow::with_buffer(access, capacity, AlignedBuffer::default())
+    }
+
+    /// A window with the buffer of an earlier one. It is allocated when it is needed: neither for
+    /// files that are mapped nor for those whose bytes are held.
+    pub(crate) fn with_buffer(
+        access: FileAccess<'a>,
+        capacity: usize,
+        buffer: AlignedBuffer,
+    ) -> FileWindow<'a> {
+        FileWindow { access, buffer, capacity, start: 0, len: 0, bytes_read: 0 }
+    }
+
+    /// The buffer, for the next window.
+    pub(crate) fn into_buffer(self) -> AlignedBuffer {
+        self.buffer
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -53,18 +68,26 @@ impl<'a> FileWindow<'a> {
                 Ok(if wanted == 0 { &[] } else { &map[start..start + wanted] })
             }
             FileAccess::Read(file) => {
-                let held = offset.checked_sub(self.start).filter(|at| *at < self.len as u64);
-                if let Some(at) = held {
-                    let at = at as usize;
-                    return Ok(&self.buffer.bytes()[at..self.len.min(at + wanted)]);
+                let is_within =
+                    offset.checked_sub(self.start).is_some_and(|at| at < self.len as u64);
+                let held = file.handle.held();
+                if !is_within {
+                    let n = wanted.min(self.capacity);
+                    (self.start, self.len) = (offset, 0);
+                    if held.is_none() {
+                        let most = file.size.min(self.capacity as u64) as usize;
+                        read_exactly(file, &mut self.buffer.reserve(most)[..n], offset)?;
+                    }
+                    self.len = n;
+                    self.bytes_read += n as u64;
                 }
-                let n = wanted.min(self.buffer.capacity);
-                self.start = offset;
-                self.len = 0;
-                read_exactly(file, &mut self.buffer.bytes_mut()[..n], offset)?;
-                self.len = n;
-                self.bytes_read += n as u64;
-                Ok(&self.buffer.bytes()[..n])
+                let at = (offset - self.start) as usize;
+                let end = self.len.min(at + wanted);
+                let bytes = match held {
+                    Some(held) => held.get(self.start as usize..).unwrap_or_default(),
+                    None => self.buffer.bytes(),
+                };
+                Ok(&bytes[at..end])
             }
         }
     }
@@ -73,29 +96,30 @@ impl<'a> FileWindow<'a> {
 /// The alignment of pages.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A page-aligned buffer. Where this was measured (AMD EPYC), the kernel's copy to an address 16
-/// bytes behind a page boundary, where large allocations lie, took three times as long.
-struct AlignedBuffer {
+/// A buffer that is page-aligned if it is not small. Where this was measured (AMD EPYC), the
+/// kernel's copy to an address 16 bytes behind a page boundary, where large allocations lie, took
+/// three times as long.
+#[derive(Default)]
+pub(crate) struct AlignedBuffer {
     buffer: Vec<u8>,
     start: usize,
-    capacity: usize,
 }
 
 impl AlignedBuffer {
-    fn new(capacity: usize) -> AlignedBuffer {
-        let slack = if capacity < PAGE_BYTES { 0 } else { PAGE_BYTES };
-        let buffer = vec![0; capacity + slack];
-        let start =
-            if slack == 0 { 0 } else { buffer.as_ptr().align_offset(PAGE_BYTES).min(slack) };
-        AlignedBuffer { buffer, start, capacity }
+    /// The buffer, with at least as many bytes. A larger one replaces it, without its content.
+    fn reserve(&mut self, len: usize) -> &mut [u8] {
+        if self.bytes().len() < len {
+            let len = len.next_power_of_two();
+            let slack = if len < PAGE_BYTES { 0 } else { PAGE_BYTES };
+            self.buffer = vec![0; len + slack];
+            let offset = self.buffer.as_ptr().align_offset(PAGE_BYTES);
+            self.start = if slack == 0 { 0 } else { offset.min(slack) };
+        }
+        &mut self.buffer[self.start..]
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.start + self.capacity]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..self.start + self.capacity]
+        &self.buffer[self.start..]
     }
 }
 

@@ -1,11 +1,15 @@
 //! Copies chosen rows into row groups of the outputs, as many at once as fit into memory: one
-//! column after the other.
+//! column after the other. The columns of large row groups are read by several threads, and written
+//! in order by one.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::mem;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
@@ -13,7 +17,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
-use super::sources::{ParquetFiles, RowGroup, contained, malformed, too_short};
+use super::sources::{ParquetFile, ParquetFiles, RowGroup, contained, malformed, too_short};
+use crate::work::{available, start};
 use crate::{Error, Result};
 
 /// The number of chosen rows that are gathered; the values of one column at a time are in memory.
@@ -82,7 +87,7 @@ impl GatheredRows<'_, '_> {
             return Ok(());
         }
         let mut due = Vec::new();
-        for ChosenRows { file, group, rows } in std::mem::take(&mut self.chosen) {
+        for ChosenRows { file, group, rows } in mem::take(&mut self.chosen) {
             let (now, later): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_due[row.1]);
             for (rows, list) in [(now, &mut due), (later, &mut self.chosen)] {
                 if !rows.is_empty() {
@@ -123,43 +128,185 @@ fn write_columns(
     let groups = due
         .map(|(writer, is_due)| is_due.then(|| contained(|| writer.next_row_group())).transpose());
     let mut groups = groups.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    for number in 0..sources.schema().num_columns() {
-        let columns = groups.iter_mut().map(|group| match group {
-            Some(group) => contained(|| group.next_column()),
-            None => Ok(None),
+    let (files, number_of_columns) = (sources.files(), sources.schema().num_columns());
+    let read = |task: usize| -> Result<HeldBatches, ParquetError> {
+        let (number, chosen) = (task / chosen.len(), &chosen[task % chosen.len()]);
+        let mut held = HeldBatches::default();
+        let reader = files[chosen.file].reader(chosen.group, number)?;
+        pass_any(reader, &chosen.rows, &mut held)?;
+        Ok(held)
+    };
+    let threads = threads_for(files, chosen);
+    let (jobs, taken) = sync_channel(2 * threads);
+    let taken = Mutex::new(taken);
+    let written: Result<()> = thread::scope(|scope| {
+        let wanted = if threads > 1 { threads } else { 0 };
+        let started = (0..wanted).map_while(|_| start(scope, || work(&taken, &read))).count();
+        let tasks = 0..number_of_columns * chosen.len();
+        let mut queue = (started > 0).then(|| ColumnQueue {
+            jobs,
+            tasks,
+            open: VecDeque::new(),
+            most_open: 2 * started,
         });
-        let mut columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        for chosen in chosen {
-            let reader = sources.reader(chosen.file, chosen.group, number);
-            let copied = reader.and_then(|reader| copy_any(reader, &mut columns, &chosen.rows));
-            copied.map_err(|error| sources.explain(chosen.file, &error))?;
+        for number in 0..number_of_columns {
+            let columns = groups.iter_mut().map(|group| match group {
+                Some(group) => contained(|| group.next_column()),
+                None => Ok(None),
+            });
+            let mut columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            for chosen in chosen {
+                let copied = match &mut queue {
+                    Some(queue) => queue.next().and_then(|held| held.write(&mut columns)),
+                    None => files[chosen.file]
+                        .reader(chosen.group, number)
+                        .and_then(|reader| pass_any(reader, &chosen.rows, &mut columns[..])),
+                };
+                copied.map_err(|error| sources.explain(chosen.file, &error))?;
+            }
+            for column in columns.into_iter().flatten() {
+                contained(|| column.close()).map_err(failed)?;
+            }
         }
-        for column in columns.into_iter().flatten() {
-            contained(|| column.close()).map_err(failed)?;
-        }
-    }
+        Ok(())
+    });
+    written?;
     for group in groups.into_iter().flatten() {
         contained(|| group.close()).map_err(failed)?;
     }
     Ok(())
 }
 
-fn copy_any(
+// Columns that are read by several threads, whose values are held until it is their turn.
+
+/// Fewer bytes are read by one thread, as it takes time to start others.
+const LEAST_SHARED_BYTES: u64 = if cfg!(test) { 0 } else { 8 << 20 };
+/// More values are not held: one thread reads and writes them, some at a time.
+const MOST_HELD_BYTES: u64 = 32 << 20;
+const MOST_THREADS: usize = 8;
+
+/// The number of threads that read the columns of these rows.
+fn threads_for(files: &[ParquetFile], chosen: &[ChosenRows]) -> usize {
+    let (mut stored_bytes, mut held_bytes) = (0u64, 0u64);
+    for ChosenRows { file, group, rows } in chosen {
+        let group = files[*file].metadata.row_group(*group);
+        let [stored, values, all_rows] =
+            [group.compressed_size(), group.total_byte_size(), group.num_rows()]
+                .map(|n| u64::try_from(n).unwrap_or(0));
+        let share = u128::from(values) * rows.len() as u128 / u128::from(all_rows.max(1));
+        stored_bytes = stored_bytes.saturating_add(stored);
+        held_bytes = held_bytes.saturating_add(share.try_into().unwrap_or(u64::MAX));
+    }
+    let is_shared = stored_bytes >= LEAST_SHARED_BYTES && held_bytes <= MOST_HELD_BYTES;
+    if is_shared { available(MOST_THREADS) } else { 1 }
+}
+
+/// The column of chosen rows that is to be read: the columns of all of them are numbered.
+struct ColumnJob {
+    task: usize,
+    done: SyncSender<Result<HeldBatches, ParquetError>>,
+}
+
+/// Distributes the columns, and returns what was read in their order.
+struct ColumnQueue {
+    jobs: SyncSender<ColumnJob>,
+    /// Those that are not distributed yet.
+    tasks: std::ops::Range<usize>,
+    open: VecDeque<Receiver<Result<HeldBatches, ParquetError>>>,
+    most_open: usize,
+}
+
+impl ColumnQueue {
+    fn next(&mut self) -> Result<HeldBatches, ParquetError> {
+        // Only after a panic, which is propagated.
+        let lost = || ParquetError::General("a thread is gone".to_owned());
+        while self.open.len() < self.most_open
+            && let Some(task) = self.tasks.next()
+        {
+            let (done, receiver) = sync_channel(1);
+            self.jobs.send(ColumnJob { task, done }).map_err(|_| lost())?;
+            self.open.push_back(receiver);
+        }
+        let first = self.open.pop_front().ok_or_else(lost)?;
+        first.recv().unwrap_or_else(|_| Err(lost()))
+    }
+}
+
+/// Reads columns until the queue is gone.
+fn work(
+    jobs: &Mutex<Receiver<ColumnJob>>,
+    read: &(dyn Fn(usize) -> Result<HeldBatches, ParquetError> + Sync),
+) {
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(ColumnJob { task, done }) = job else { return };
+        // The receiver is gone if the work was cancelled.
+        let _ = done.send(read(task));
+    }
+}
+
+/// Takes the values of chosen rows, in batches.
+trait BatchSink {
+    /// Takes the values of the output with this index, and may leave them in the batch.
+    fn take<T: DataType>(
+        &mut self,
+        output: usize,
+        batch: &mut ValueBatch<T>,
+    ) -> Result<(), ParquetError>;
+}
+
+/// Writes them.
+impl BatchSink for Columns<'_> {
+    fn take<T: DataType>(
+        &mut self,
+        output: usize,
+        batch: &mut ValueBatch<T>,
+    ) -> Result<(), ParquetError> {
+        batch.write(output, self)
+    }
+}
+
+type HeldBatch = Box<dyn FnOnce(&mut Columns<'_>) -> Result<(), ParquetError> + Send>;
+
+/// Holds them, of whatever type they are.
+#[derive(Default)]
+struct HeldBatches(Vec<HeldBatch>);
+
+impl BatchSink for HeldBatches {
+    fn take<T: DataType>(
+        &mut self,
+        output: usize,
+        batch: &mut ValueBatch<T>,
+    ) -> Result<(), ParquetError> {
+        let batch = mem::take(batch);
+        self.0.push(Box::new(move |columns: &mut Columns<'_>| batch.write(output, columns)));
+        Ok(())
+    }
+}
+
+impl HeldBatches {
+    fn write(self, columns: &mut Columns<'_>) -> Result<(), ParquetError> {
+        self.0.into_iter().try_for_each(|write| write(columns))
+    }
+}
+
+/// Passes on the values of these rows.
+fn pass_any<S: BatchSink + ?Sized>(
     reader: ColumnReader,
-    columns: &mut Columns<'_>,
     rows: &[(u64, usize)],
+    sink: &mut S,
 ) -> Result<(), ParquetError> {
     use ColumnReader as R;
     match reader {
-        R::BoolColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::Int32ColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::Int64ColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::Int96ColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::FloatColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::DoubleColumnReader(reader) => copy_column(reader, columns, rows, |_| {}),
-        R::ByteArrayColumnReader(reader) => copy_column(reader, columns, rows, detach),
+        R::BoolColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::Int32ColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::Int64ColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::Int96ColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::FloatColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::DoubleColumnReader(reader) => pass_column(reader, rows, sink, |_| {}),
+        R::ByteArrayColumnReader(reader) => pass_column(reader, rows, sink, detach),
         R::FixedLenByteArrayColumnReader(reader) => {
-            copy_column(reader, columns, rows, |value| detach(value))
+            pass_column(reader, rows, sink, |value| detach(value))
         }
     }
 }
@@ -171,56 +318,69 @@ fn detach(value: &mut ByteArray) {
 }
 
 /// Passes on the rows with their levels.
-fn copy_column<T: DataType>(
+fn pass_column<T: DataType, S: BatchSink + ?Sized>(
     mut reader: ColumnReaderImpl<T>,
-    columns: &mut Columns<'_>,
     rows: &[(u64, usize)],
+    sink: &mut S,
     detach: fn(&mut T::T),
 ) -> Result<(), ParquetError> {
-    let writers = columns.iter_mut().map(|column| {
-        let writer = T::get_column_writer_mut(column.as_mut()?.untyped())?;
-        Some(PendingValues {
-            writer,
-            values: Vec::new(),
-            definitions: Vec::new(),
-            repetitions: Vec::new(),
-        })
-    });
-    let mut pending: Vec<Option<PendingValues<'_, '_, T>>> = writers.collect();
+    let outputs = rows.iter().map(|(_, output)| output + 1).max().unwrap_or(0);
+    let mut pending: Vec<ValueBatch<T>> = (0..outputs).map(|_| ValueBatch::default()).collect();
     let mut at = 0;
     for run in rows.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
         let (first, output) = run[0];
-        let pending = pending.get_mut(output).and_then(Option::as_mut).ok_or_else(|| {
-            ParquetError::General("a column of another type than its schema".to_owned())
-        })?;
+        let batch = &mut pending[output];
         let gap = (first - at) as usize;
         if contained(|| reader.skip_records(gap))? != gap {
             return Err(too_short(first));
         }
         let mut left = run.len();
         while left > 0 {
-            let read = pending.take(&mut reader, left.min(HELD), detach)?;
+            let read = batch.read(&mut reader, left.min(HELD), detach)?;
             if read == 0 {
                 return Err(too_short(first));
             }
             left -= read;
+            if batch.len() >= HELD {
+                sink.take(output, batch)?;
+                batch.clear();
+            }
         }
         at = first + run.len() as u64;
     }
-    pending.into_iter().flatten().try_for_each(|mut pending| pending.flush())
+    for (output, batch) in pending.iter_mut().enumerate().filter(|(_, batch)| batch.len() > 0) {
+        sink.take(output, batch)?;
+    }
+    Ok(())
 }
 
-/// Values that are not written yet.
-struct PendingValues<'a, 'b, T: DataType> {
-    writer: &'a mut ColumnWriterImpl<'b, T>,
+/// Values of one output that are not written yet.
+struct ValueBatch<T: DataType> {
     values: Vec<T::T>,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
 }
 
-impl<T: DataType> PendingValues<'_, '_, T> {
+impl<T: DataType> Default for ValueBatch<T> {
+    fn default() -> ValueBatch<T> {
+        ValueBatch { values: Vec::new(), definitions: Vec::new(), repetitions: Vec::new() }
+    }
+}
+
+impl<T: DataType> ValueBatch<T> {
+    /// The number of values or levels.
+    fn len(&self) -> usize {
+        self.values.len().max(self.definitions.len())
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.definitions.clear();
+        self.repetitions.clear();
+    }
+
     /// Takes the next rows and returns how many there were.
-    fn take(
+    fn read(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
         rows: usize,
@@ -232,24 +392,22 @@ impl<T: DataType> PendingValues<'_, '_, T> {
             reader.read_records(rows, Some(definitions), Some(repetitions), &mut self.values)
         })?;
         self.values.iter_mut().skip(held).for_each(detach);
-        if self.values.len().max(self.definitions.len()) >= HELD {
-            self.flush()?;
-        }
         Ok(read)
     }
 
-    /// Writes the values that are held.
-    fn flush(&mut self) -> Result<(), ParquetError> {
-        let column = self.writer.get_descriptor();
+    /// Writes the values to the column of the output with this index.
+    fn write(&self, output: usize, columns: &mut Columns<'_>) -> Result<(), ParquetError> {
+        let column = columns.get_mut(output).and_then(Option::as_mut);
+        let writer = column.and_then(|column| T::get_column_writer_mut(column.untyped()));
+        let writer = writer.ok_or_else(|| {
+            ParquetError::General("a column of another type than its schema".to_owned())
+        })?;
+        let column = writer.get_descriptor();
         let (has_definitions, has_repetitions) =
             (column.max_def_level() > 0, column.max_rep_level() > 0);
         let definitions = has_definitions.then_some(self.definitions.as_slice());
         let repetitions = has_repetitions.then_some(self.repetitions.as_slice());
-        contained(|| self.writer.write_batch(&self.values, definitions, repetitions))?;
-        self.values.clear();
-        self.definitions.clear();
-        self.repetitions.clear();
-        Ok(())
+        contained(|| writer.write_batch(&self.values, definitions, repetitions)).map(drop)
     }
 }
 
@@ -319,8 +477,60 @@ impl Destination<'_> {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use parquet::data_type::{ByteArrayType, Int64Type};
+    use parquet::schema::parser::parse_message_type;
 
     use super::*;
+    use crate::Sampler;
+    use crate::work::without_threads;
+
+    /// Three row groups of 5000 rows, with a number and in two of three rows a text.
+    fn file() -> Vec<u8> {
+        let schema = "message row { required int64 id; optional binary name (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut bytes = Vec::new();
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+        for ids in [0..5000, 5000..10_000, 10_000..15_000] {
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let values: Vec<i64> = ids.clone().collect();
+            column.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let levels: Vec<i16> = ids.clone().map(|id| i16::from(id % 3 > 0)).collect();
+            let named = ids.filter(|id| id % 3 > 0).map(|id| format!("the name of {id}"));
+            let names: Vec<ByteArray> = named.map(|name| ByteArray::from(&*name)).collect();
+            column.typed::<ByteArrayType>().write_batch(&names, Some(&levels), None).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn several_threads_write_the_same_bytes_as_one() {
+        let source = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(source.path(), file()).unwrap();
+        let samplers = [Sampler::exactly(500), Sampler::probability(0.9), Sampler::at_most(99_999)];
+        for sampler in samplers {
+            let draw = || {
+                let mut out = Vec::new();
+                sampler.write_parquet([source.path()], &mut out).unwrap();
+                out
+            };
+            assert!(draw() == without_threads(draw));
+        }
+        let sampler = Sampler::probability(1.0);
+        let split = || {
+            let (mut first, mut second) = (Vec::new(), Vec::new());
+            let outs: &mut [&mut (dyn Write + Send)] = &mut [&mut first, &mut second];
+            sampler.split_parquet([source.path()], &[0.8, 0.2], outs).unwrap();
+            (first, second)
+        };
+        assert!(split() == without_threads(split));
+    }
 
     #[test]
     fn a_value_does_not_keep_its_page() {

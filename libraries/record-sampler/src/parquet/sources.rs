@@ -34,9 +34,9 @@ pub(super) struct ParquetFiles<'a> {
     only: Range<u64>,
 }
 
-struct ParquetFile {
+pub(super) struct ParquetFile {
     chunks: Chunks,
-    metadata: ParquetMetaData,
+    pub(super) metadata: ParquetMetaData,
 }
 
 /// A row group, and the position of its rows.
@@ -132,14 +132,25 @@ impl<'a> ParquetFiles<'a> {
         error.with_path(&self.population.inputs[file].path)
     }
 
-    /// The values of a column in a row group; skipped pages are not read.
+    pub(super) fn files(&self) -> &[ParquetFile] {
+        &self.files
+    }
+
+    /// The values of a column in a row group.
     pub(super) fn reader(
         &self,
         file: usize,
         group: usize,
         column: usize,
     ) -> Result<ColumnReader, ParquetError> {
-        let ParquetFile { chunks, metadata } = &self.files[file];
+        self.files[file].reader(group, column)
+    }
+}
+
+impl ParquetFile {
+    /// The values of a column in a row group; skipped pages are not read.
+    pub(super) fn reader(&self, group: usize, column: usize) -> Result<ColumnReader, ParquetError> {
+        let ParquetFile { chunks, metadata } = self;
         let of_group = metadata.row_group(group);
         let chunk = of_group.columns().get(column);
         let chunk = chunk.ok_or(ParquetError::IndexOutOfBound(column, of_group.columns().len()))?;
@@ -246,7 +257,8 @@ struct ChunkFile {
     size: u64,
     watch: ProgressGate,
     bytes_read: AtomicU64,
-    /// The library converts errors to text, so the original is kept here.
+    /// The library converts errors to text, so the original is kept here: the first one, if there
+    /// are several threads.
     error: Mutex<Option<Error>>,
 }
 
@@ -269,23 +281,28 @@ impl Chunks {
 }
 
 impl ChunkFile {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    /// The result of a read at this offset, which is counted and reported.
+    fn read(
+        &self,
+        offset: u64,
+        mut read: impl FnMut(&Handle) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let read = loop {
-            match self.file.get().and_then(|open| open.read_at(buffer, offset)) {
+            match read(&self.file) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result,
             }
         };
         let kind = read.as_ref().map_or_else(io::Error::kind, |_| io::ErrorKind::Other);
-        let text = format!("reading at offset {offset}");
-        let checked =
-            read.map_err(|error| Error::caused(ErrorKind::Io, &text, error)).and_then(|n| {
-                self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
-                self.watch.advance(n as u64)?;
-                Ok(n)
-            });
+        let caused =
+            |error| Error::caused(ErrorKind::Io, &format!("reading at offset {offset}"), error);
+        let checked = read.map_err(caused).and_then(|n| {
+            self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+            self.watch.advance(n as u64)?;
+            Ok(n)
+        });
         checked.map_err(|error| {
-            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             kind.into()
         })
     }
@@ -317,8 +334,14 @@ impl ChunkReader for Chunks {
         buffer.try_reserve_exact(length).map_err(|_| {
             ParquetError::General(format!("no memory for {length} bytes at offset {start}"))
         })?;
-        buffer.resize(length, 0);
-        ChunkReaderAt { chunks: self.clone(), offset: start }.read_exact(&mut buffer)?;
+        while buffer.len() < length {
+            let at = start + buffer.len() as u64;
+            if self.0.read(at, |file| file.append_at(&mut buffer, at))? == 0 {
+                let text = "failed to fill whole buffer";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text).into());
+            }
+        }
+        buffer.truncate(length);
         Ok(buffer.into())
     }
 }
@@ -331,7 +354,8 @@ pub(super) struct ChunkReaderAt {
 
 impl Read for ChunkReaderAt {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.chunks.0.read_at(buffer, self.offset)?;
+        let offset = self.offset;
+        let n = self.chunks.0.read(offset, |file| file.read_at(buffer, offset))?;
         self.offset += n as u64;
         Ok(n)
     }

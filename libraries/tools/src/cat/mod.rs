@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use byte_stream::{Error, ErrorKind, Options, Output, Progress, S3, Stream, parse_bytes};
-use clap::{ArgAction, Args, Command, FromArgMatches};
+use clap::{ArgAction, Args};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
@@ -29,7 +29,8 @@ use crate::escape_controls;
 use crate::remote::{is_object, is_pattern, is_url, matched};
 use crate::standard_streams::{StandardStream, check};
 
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 #[command(version, display_name = "bytelab cat")]
 #[command(disable_version_flag = true, infer_long_args = true)]
 pub struct CatArgs {
@@ -67,16 +68,13 @@ pub struct CatArgs {
 }
 
 impl CatArgs {
-    /// The arguments of a command line that consists of names, without the parser: for thousands of
-    /// small files that takes as long as copying a tenth of them. `None` if there is an option.
+    /// The arguments of a command line that consists of names, without the parser: describing the
+    /// options to it takes longer than copying a small file. `None` if there is an option.
     pub fn of_names(words: &[OsString]) -> Option<CatArgs> {
         if words.iter().any(|word| word.as_bytes().starts_with(b"-")) {
             return None;
         }
-        let command = CatArgs::augment_args(Command::default()).no_binary_name(true);
-        let mut defaults = command.try_get_matches_from([""; 0]).ok()?;
-        let args = CatArgs::from_arg_matches_mut(&mut defaults).ok()?;
-        Some(CatArgs { inputs: words.to_vec(), ..args })
+        Some(CatArgs { inputs: words.to_vec(), ..CatArgs::default() })
     }
 }
 
@@ -211,6 +209,12 @@ impl Cat {
             CopyFailure::Input
         })?;
         let line = self.args.progress.then(|| ProgressLine::new(input));
+        // The name of a file may be a URL only if it has a colon.
+        let may_be_url = || input.as_bytes().contains(&b':');
+        let is_plain = limit.is_none() && digest.is_none() && line.is_none() && shown.is_none();
+        if is_plain && input != "-" && !may_be_url() {
+            return output.copy_path(input).map_err(|error| report(&error, input));
+        }
         let copied = self
             .options(input, limit, line.as_ref())
             .and_then(|options| with_digest(options, digest).open(input.as_os_str()))
@@ -375,5 +379,26 @@ impl ProgressLine {
         if let Some(bytes) = bytes.filter(|_| !io::stderr().is_terminal()) {
             let _ = writeln!(io::stderr(), "bytelab cat: {}: {bytes} bytes", self.name);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn names_alone_are_what_the_parser_returns() {
+        for line in ["", "a", "a http://host/b c"] {
+            let words: Vec<OsString> =
+                line.split(' ').filter(|word| !word.is_empty()).map(OsString::from).collect();
+            let command = CatArgs::augment_args(Command::default()).no_binary_name(true);
+            let mut matches = command.try_get_matches_from(&words).unwrap();
+            let parsed = CatArgs::from_arg_matches_mut(&mut matches).unwrap();
+            let of_names = CatArgs::of_names(&words).unwrap();
+            assert_eq!(format!("{of_names:?}"), format!("{parsed:?}"), "{line}");
+        }
+        assert!(CatArgs::of_names(&["a".into(), "-b".into()]).is_none());
     }
 }

@@ -14,6 +14,7 @@ use super::name::quoted;
 use crate::remote::is_object;
 
 #[derive(Args)]
+#[cfg_attr(test, derive(Debug))]
 #[command(next_help_heading = "URLs")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct HttpArgs {
@@ -33,7 +34,7 @@ pub(super) struct HttpArgs {
     #[arg(long, conflicts_with = "resume")]
     decode: bool,
     /// Download up to N parts of a large resource at once, if the server supports ranges [1 to 16]
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "decode")]
+    #[arg(long, value_name = "N", default_value_t = PARALLEL, conflicts_with = "decode")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=16))]
     parallel: usize,
     /// Receive at most this many bytes per second
@@ -41,7 +42,7 @@ pub(super) struct HttpArgs {
     #[arg(value_parser = |text: &str| parse_bytes(text))]
     limit_rate: Option<u64>,
     /// Number of retries after failures
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = RETRIES)]
     retries: u32,
     /// Time limit for each URL [default: none]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -56,6 +57,27 @@ pub(super) struct HttpArgs {
     /// truncated one looks the same
     #[arg(long)]
     accept_unframed: bool,
+}
+
+const PARALLEL: usize = 1;
+const RETRIES: u32 = 3;
+
+impl Default for HttpArgs {
+    fn default() -> HttpArgs {
+        HttpArgs {
+            headers: Vec::new(),
+            user: None,
+            netrc: false,
+            netrc_file: None,
+            decode: false,
+            parallel: PARALLEL,
+            limit_rate: None,
+            retries: RETRIES,
+            time_limit: None,
+            certificates: None,
+            accept_unframed: false,
+        }
+    }
 }
 
 impl HttpArgs {

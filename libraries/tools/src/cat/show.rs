@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
+#[cfg_attr(test, derive(Debug))]
 #[command(next_help_heading = "Text")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct ShowArgs {

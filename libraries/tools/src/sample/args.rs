@@ -1,16 +1,21 @@
 //! The flags of `bytelab sample` and their values, and the sampler that they describe.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use byte_stream::parse_bytes;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args, Command, FromArgMatches, ValueEnum};
 use record_sampler::{
     Column, FetchMethod, Format, FoundBy, HeaderRule, Layout, LayoutChoice, Sampler,
 };
 
-#[derive(Args)]
+use super::source::url;
+
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 #[command(after_help = AFTER)]
 #[command(group = ArgGroup::new("amount").required(true).multiple(true).args(["count", "probability", "per", "split"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -142,7 +147,7 @@ pub struct SampleArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) method: MethodFlag,
     /// For --method probe: the minimum length of a line, including its line end
-    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value = "1")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = MIN_LENGTH)]
     pub(super) min_length: u32,
     /// Do not sign requests to buckets, and look for no keys: for public objects. Otherwise keys,
     /// region and endpoint are found as by AWS's own programs, by `AWS_ACCESS_KEY_ID`,
@@ -165,9 +170,14 @@ const AFTER: &str = "A column is a name of the header, of a JSON member or of a 
                      Parquet goes with none of --shuffle, --with-replacement and --groups.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
-#[derive(Clone, Copy, ValueEnum)]
+/// The value of `--min-length` that is always valid.
+const MIN_LENGTH: u32 = 1;
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) enum MethodFlag {
     /// The method with the lowest expected cost
+    #[default]
     Auto,
     /// One read for each record
     Pread,
@@ -186,6 +196,46 @@ pub(super) enum MethodFlag {
 }
 
 impl SampleArgs {
+    /// The arguments of a command line that begins with the name of the subcommand; `None` if they
+    /// are not valid. Of files at its end only the first one, which may be the value of an option,
+    /// passes through the parser: for thousands of small files that takes as long as reading a
+    /// tenth of them.
+    pub fn of_words(words: &[OsString]) -> Option<SampleArgs> {
+        if let Some(args) = SampleArgs::of_plain_words(words) {
+            return Some(args);
+        }
+        let may_be_file = |word: &&OsString| !matches!(word.as_bytes(), [] | [b'-', ..]);
+        let last = words.iter().rev().take_while(may_be_file).count();
+        let (parsed, files) = words.split_at(words.len() - last.saturating_sub(1));
+        let command = SampleArgs::augment_args(Command::new("sample"));
+        let mut matches = command.try_get_matches_from(parsed).ok()?;
+        let mut args = SampleArgs::from_arg_matches_mut(&mut matches).ok()?;
+        args.files.extend(files.iter().map(PathBuf::from));
+        Some(args)
+    }
+
+    /// The arguments of the most frequent command lines: describing all options to the parser
+    /// takes longer than such a sample of a small file. `None` if there is another option, or
+    /// something wrong.
+    fn of_plain_words(words: &[OsString]) -> Option<SampleArgs> {
+        let mut args = SampleArgs { min_length: MIN_LENGTH, ..SampleArgs::default() };
+        let mut words = words.iter().skip(1);
+        while let Some(word) = words.next() {
+            match word.as_bytes() {
+                b"-n" if args.count.is_none() => {
+                    args.count = Some(words.next()?.to_str()?.parse().ok()?);
+                }
+                b"--seed" if args.seed.is_none() => {
+                    args.seed = Some(words.next()?.to_str()?.parse().ok()?);
+                }
+                b"--index" if !args.index => args.index = true,
+                [] | [b'-', ..] => return None,
+                _ => args.files.push(word.into()),
+            }
+        }
+        args.count.is_some().then_some(args)
+    }
+
     /// Fails if there is more than one amount.
     pub(super) fn check_amount(&self) -> Result<()> {
         let SampleArgs { count, probability, per, split, .. } = self;
@@ -361,6 +411,7 @@ fn column(text: &str, layout: Option<&Layout>) -> Column {
 
 /// The value `N` or `P%`.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) enum CountFlag {
     Number(u64),
     Share(f64),
@@ -379,6 +430,7 @@ impl FromStr for CountFlag {
 
 /// The value `KEY=N` or `KEY=P%`.
 #[derive(Clone)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct PerKeyFlag {
     pub(super) key: String,
     pub(super) amount: CountFlag,
@@ -398,6 +450,7 @@ pub(super) type SplitPart = (PathBuf, f64);
 
 /// The value `FILE=SHARE,…`.
 #[derive(Clone)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct SplitFlag(Vec<SplitPart>);
 
 const PER_CENT: &str = "a share is a part of 1, or per cent, such as 80%";
@@ -423,6 +476,7 @@ impl FromStr for SplitFlag {
 
 /// A name of `record_sampler::Layout`, or `parquet`, whose records are not byte ranges of the file.
 #[derive(Clone)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct FormatFlag(pub(super) String);
 
 impl FromStr for FormatFlag {
@@ -502,4 +556,53 @@ fn per_cent(text: &str) -> Result<f64> {
 fn non_empty<'a>(name: &'a str, text: &str) -> Result<&'a str> {
     ensure!(!name.is_empty(), "{text}: a name is missing before the =");
     Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    fn parsed(line: &str) -> Option<String> {
+        let command = SampleArgs::augment_args(Command::new("sample"));
+        let mut matches = command.try_get_matches_from(words(line)).ok()?;
+        let args = SampleArgs::from_arg_matches_mut(&mut matches).ok()?;
+        Some(format!("{args:?}"))
+    }
+
+    #[test]
+    fn what_does_not_pass_through_the_parser_is_what_it_would_return() {
+        for (line, is_plain) in [
+            ("sample -n 5", true),
+            ("sample -n 10% a b c", true),
+            ("sample a --seed 7 -n 1e3 --index b", true),
+            ("sample -n 5 --shuffle a b c", false),
+            ("sample --seed=7 -n5 a b c", false),
+            ("sample -p 0.5 a b -- -c", false),
+            ("sample -n 5 - a", false),
+            ("sample --per k=3 a b c --force", false),
+        ] {
+            let shown = |args: SampleArgs| format!("{args:?}");
+            assert_eq!(SampleArgs::of_words(&words(line)).map(shown), parsed(line), "{line}");
+            assert_eq!(SampleArgs::of_plain_words(&words(line)).is_some(), is_plain, "{line}");
+        }
+        for line in [
+            "sample",
+            "sample a b c",
+            "sample -n",
+            "sample -n x a",
+            "sample -n 5 -n 6 a",
+            "sample -n --seed 7",
+            "sample -n 5 --seed -7 a",
+            "sample --index --index -n 5 a",
+            "sample -n 5 a  b",
+            "sample -n 5 --store a b c",
+        ] {
+            assert!(SampleArgs::of_words(&words(line)).is_none(), "{line}");
+            assert!(parsed(line).is_none(), "{line}");
+        }
+    }
 }

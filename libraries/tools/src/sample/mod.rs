@@ -9,7 +9,7 @@ mod source;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
@@ -80,18 +80,22 @@ fn draw(args: &SampleArgs) -> Result<()> {
     if let Some(note) = layout.and_then(|layout| layout.note.as_ref()) {
         print_note(note);
     }
-    let bar = bar(source::progress_total_bytes(paths, layout));
-    let on_progress = bar.clone();
-    let sampler = args.sampler(seed, layout).watched(move |bytes| {
-        on_progress.inc(bytes);
-        true
-    });
+    let bar = bar(|| source::progress_total_bytes(paths, layout));
+    let mut sampler = args.sampler(seed, layout);
+    if let Some(bar) = bar.clone() {
+        sampler = sampler.watched(move |bytes| {
+            bar.inc(bytes);
+            true
+        });
+    }
     let outputs = Outputs { args, parts };
     let stats = match &mut opened {
         Some((population, _)) => records(&sampler, population, &outputs),
         None => rows(&sampler, &inputs, &outputs),
     };
-    bar.finish_and_clear();
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     let stats = stats?;
     if let Some(note) = stats.first().and_then(|stats| stats.note.as_ref()) {
         print_note(note);
@@ -202,8 +206,13 @@ fn split(
     Ok(stats)
 }
 
-/// The progress bar, which is hidden if standard error is not a terminal.
-fn bar(bytes: Option<u64>) -> ProgressBar {
+/// The progress bar, if standard error is a terminal: only then is progress counted, of the sizes of
+/// all files.
+fn bar(bytes: impl FnOnce() -> Option<u64>) -> Option<ProgressBar> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let bytes = bytes();
     let bar = match bytes {
         Some(bytes) => ProgressBar::new(bytes),
         None => ProgressBar::new_spinner(),
@@ -214,7 +223,7 @@ fn bar(bytes: Option<u64>) -> ProgressBar {
     };
     let style = ProgressStyle::with_template(style);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.with_elapsed(Duration::ZERO)
+    Some(bar.with_elapsed(Duration::ZERO))
 }
 
 fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {

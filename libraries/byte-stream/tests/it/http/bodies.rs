@@ -28,6 +28,31 @@ fn bodies_of_all_sizes_arrive_whole() {
     }
 }
 
+/// A fast reader lets bytes gather in the socket, but not for long.
+#[test]
+fn bytes_that_have_come_are_returned_although_many_more_are_expected() {
+    let body = bytes(16 << 20);
+    let first = (12 << 20) + 100;
+    let (go_on, gate) = std::sync::mpsc::channel();
+    let (data, gate) = (body.clone(), std::sync::Mutex::new(gate));
+    let server = Server::new(move |_, s| {
+        head(s, "200 OK", &[&format!("Content-Length: {}", data.len()), CLOSE])?;
+        s.write_all(&data[..first])?;
+        gate.lock().unwrap().recv().unwrap();
+        s.write_all(&data[first..])
+    });
+    let mut stream = once().open(&server.url()).unwrap();
+    let mut got = Vec::new();
+    while got.len() < first {
+        got.extend_from_slice(stream.next_chunk().unwrap().unwrap());
+    }
+    go_on.send(()).unwrap();
+    while let Some(chunk) = stream.next_chunk().unwrap() {
+        got.extend_from_slice(chunk);
+    }
+    assert!(got == body);
+}
+
 const CLOSE: &str = "Connection: close";
 
 const CHUNKED: &str = "Transfer-Encoding: chunked";

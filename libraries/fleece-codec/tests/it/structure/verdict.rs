@@ -17,13 +17,22 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-fn checked(laid: &Laid) -> Result<Doc<&[u8]>, ErrorKind> {
+fn checked(laid: &Laid, options: CheckOptions) -> Result<Doc<&[u8]>, ErrorKind> {
     let (base, delta) = laid.bytes.split_at(laid.start);
-    let mut options = CheckOptions::new().depth_limit(laid.depth_limit);
+    let mut options = options.depth_limit(laid.depth_limit);
     if laid.start > 0 {
         options = options.base(base.into());
     }
     options.check(delta).map_err(|error| error.kind())
+}
+
+/// With a further rule the scan alone decides, and decides the same, unless that rule is broken.
+fn compare_scan(laid: &Laid, oracle: &Oracle<'_>, error: Option<ErrorKind>) {
+    let scanned = checked(laid, CheckOptions::new().unique_keys(true)).err();
+    let is_refused = scanned == Some(ErrorKind::TooDeep) && oracle.shares_depth();
+    if scanned != Some(ErrorKind::DuplicateKey) && !is_refused {
+        assert_eq!(scanned, error, "{laid:02x?}");
+    }
 }
 
 /// Panics if the check does not say what the rules say.
@@ -38,7 +47,9 @@ pub(crate) fn compare(laid: &Laid) -> Verdict {
     }
     let mut oracle = Oracle::new(laid);
     oracle.document();
-    match (oracle.broken.is_empty(), checked(laid)) {
+    let checked = checked(laid, CheckOptions::new());
+    compare_scan(laid, &oracle, checked.as_ref().err().copied());
+    match (oracle.broken.is_empty(), checked) {
         (false, Err(_)) => Verdict::Broken(oracle.broken),
         (true, Ok(doc)) => {
             if laid.start == 0 {
