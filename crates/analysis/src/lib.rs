@@ -67,6 +67,12 @@ pub fn analyze(run: &Run) -> Analysis {
     }
 }
 
+/// The answers of all cells and whether they are right, without any figure.
+pub fn judge_answers(run: &Run) -> Analysis {
+    let cells = values::cell_summaries(&RunFacts::new(run), &[], |_| Vec::new());
+    Analysis { cells, ..Analysis::default() }
+}
+
 /// The measures by which the methods of each point are compared, chosen from the available samples.
 pub fn choose_measures(run: &Run) -> Vec<Measure> {
     family::choose(&RunFacts::new(run))
