@@ -116,13 +116,15 @@ pub(crate) fn cell_summaries(
 /// All metrics of a cell.
 pub(crate) fn summaries(cell: &CellFacts<'_>) -> Vec<Summary> {
     let known = METRICS.iter().map(|metric| metric.name);
-    known.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name)).collect()
+    let measured = known.filter(|name| cell.stored.values.contains_key(*name));
+    measured.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name)).collect()
 }
 
 /// None if no sample that is shown has the metric.
 fn summary(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
-    let samples = cell.shown(metric);
-    let sessions = Sessions::new(samples.iter().map(|(key, value)| (key.session, *value)));
+    let mut ops: Option<u64> = None;
+    let samples = cell.shown(metric).inspect(|(key, _)| ops = ops.max(Some(key.ops)));
+    let sessions = Sessions::new(samples.map(|(key, value)| (key.session, value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let sorted = pooled.sorted();
@@ -132,7 +134,7 @@ fn summary(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n,
         sessions: sessions.len(),
-        ops: samples.iter().map(|(key, _)| key.ops).max().unwrap_or(1),
+        ops: ops.unwrap_or(1),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
         percentiles: percentiles(&pooled)?,
     })

@@ -267,7 +267,6 @@ impl CommandRunner {
         };
         (1..self.expanded.copies).map(start).collect()
     }
-
 }
 
 /// Whether the kernel has kept no account of some of the processes: where a process ignores
