@@ -3,9 +3,9 @@
 //! later step derives it again from the samples.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::OnceLock;
 
 use model::metric::{CPU, CPU_DELAY, KEPT, LEFT, WALL, WALL_LESS_WAIT, is_known};
 use model::param::Point;
@@ -30,6 +30,11 @@ impl<'a> RunFacts<'a> {
             ..CellFacts::new(index, &run.cells[index], answers[index])
         };
         RunFacts { run, cells: (0..run.cells.len()).map(of_cell).collect() }
+    }
+
+    /// The number of all timed samples that count.
+    pub(crate) fn samples(&self) -> usize {
+        self.cells.iter().map(|cell| cell.timing.len()).sum()
     }
 
     /// The cell of a method at the values that it reads.
@@ -64,7 +69,7 @@ pub(crate) struct CellFacts<'a> {
     /// The last sample that warmed it up, where no timed sample counts.
     estimate: Option<SampleKey>,
     /// The values in which verdicts are given, sorted when they are first compared.
-    rounds: [OnceCell<Rounds>; VERDICT_METRICS.len()],
+    rounds: [OnceLock<Rounds>; VERDICT_METRICS.len()],
 }
 
 /// The metrics in which each pair of cells is compared.
@@ -110,7 +115,7 @@ impl<'a> CellFacts<'a> {
             estimate: warm_up.last().copied().filter(|_| timing.is_empty()),
             timing,
             counting,
-            rounds: [const { OnceCell::new() }; VERDICT_METRICS.len()],
+            rounds: [const { OnceLock::new() }; VERDICT_METRICS.len()],
         };
         facts.waits = Waits::new(&facts, &warm_up);
         facts.left_running = LeftRunning::new(&facts, &warm_up);

@@ -119,7 +119,8 @@ pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
         Some(look) => look.families.clone(),
         None => family::families(&facts),
     };
-    let cells = values::cell_summaries(&facts, &families, medians);
+    let metrics = facts.cells.iter().map(medians).collect();
+    let cells = values::cell_summaries(&facts, &families, metrics);
     let comparisons = match look {
         Some(look) => look.comparisons.clone(),
         None => families.iter().flat_map(|family| ratios(&facts, family)).collect(),

@@ -8,6 +8,7 @@ use model::run::{Cell, Cells, Pass, Run, Warning, WarningKind};
 use super::analysis::Family;
 use super::compare::RELEVANT_PERCENT;
 use super::facts::{CellFacts, RunFacts, SampleKey};
+use super::parallel::map_each;
 use crate::stats;
 
 /// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
@@ -192,7 +193,8 @@ pub(crate) fn effects_of_predecessors(
         let name = &run.cells[other].method;
         Some((cell, format!("it takes {more} more time where {name} has run since its last run")))
     };
-    cells.iter().filter_map(|cell| of_cell(*cell)).collect()
+    let samples = series.iter().map(Vec::len).sum();
+    map_each(&cells, samples, |cell| of_cell(*cell)).into_iter().flatten().collect()
 }
 
 /// The rounds in the order in which they were measured, with what all pairs of cells need of them.

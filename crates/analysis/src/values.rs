@@ -94,15 +94,15 @@ impl Sessions {
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
-/// The summaries of all cells, in their order, each with these of its metrics.
+/// The summaries of all cells, in their order, with these of the metrics of each.
 pub(crate) fn cell_summaries(
     facts: &RunFacts<'_>,
     families: &[Family],
-    metrics: impl Fn(&CellFacts<'_>) -> Vec<Summary>,
+    metrics: Vec<Vec<Summary>>,
 ) -> Vec<CellSummary> {
-    let of_cell = |cell: &CellFacts<'_>| CellSummary {
+    let of_cell = |(cell, metrics): (&CellFacts<'_>, Vec<Summary>)| CellSummary {
         cell: cell.index,
-        metrics: metrics(cell),
+        metrics,
         not_counted: cell.not_counted,
         pareto: families.iter().any(|family| family.pareto.contains(&cell.index)),
         answer: cell.answers.single().map(str::to_owned),
@@ -110,7 +110,7 @@ pub(crate) fn cell_summaries(
         left_running: cell.left_running,
         unusable: cell.unusable,
     };
-    facts.cells.iter().map(of_cell).collect()
+    facts.cells.iter().zip(metrics).map(of_cell).collect()
 }
 
 /// All metrics of a cell.
