@@ -243,7 +243,9 @@ impl Session<'_, '_> {
         }
         self.context.push(index, Sample { not_counted, ..sample }, &values)?;
         self.schedule.sampled(wall_ns);
-        self.schedule.budget.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
+        let took_ns = clock::now_ns() - start_ns;
+        self.context.record.took(self.context.run, index, took_ns);
+        self.schedule.budget.between_ns.push(took_ns.saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.context.run.cells[index])) {
             self.end(index, ended)?;
             self.context.changed(index)?;

@@ -72,6 +72,7 @@ impl Session<'_, '_> {
                 let again = !roster.is_process_per_sample(cell) && !roster.digests[cell];
                 self.schedule.budget.set_up(clock::now_ns() - began_ns, again);
             }
+            self.context.record.took(self.context.run, cell, clock::now_ns() - began_ns);
             self.context.changed(cell)?;
             prepared.push(cell);
         }
