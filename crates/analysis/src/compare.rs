@@ -96,7 +96,7 @@ impl<'a> Pair<'a> {
     /// new processes.
     fn doubt(&self, wall: &mut Comparison) {
         let claims = matches!(wall.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same);
-        if !claims || !self.may_have_waited() {
+        if !claims || !(self.knows_waits() || self.may_have_waited()) {
             return;
         }
         let margin = margin_percent(&self.run.plan);

@@ -3,9 +3,9 @@
 //! later step derives it again from the samples.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::OnceLock;
 
 use model::metric::{CPU, CPU_DELAY, KEPT, LEFT, WALL, WALL_LESS_WAIT, is_known};
 use model::param::Point;
@@ -30,6 +30,11 @@ impl<'a> RunFacts<'a> {
             ..CellFacts::new(index, &run.cells[index], answers[index])
         };
         RunFacts { run, cells: (0..run.cells.len()).map(of_cell).collect() }
+    }
+
+    /// The number of all timed samples that count.
+    pub(crate) fn samples(&self) -> usize {
+        self.cells.iter().map(|cell| cell.timing.len()).sum()
     }
 
     /// The cell of a method at the values that it reads.
@@ -64,7 +69,7 @@ pub(crate) struct CellFacts<'a> {
     /// The last sample that warmed it up, where no timed sample counts.
     estimate: Option<SampleKey>,
     /// The values in which verdicts are given, sorted when they are first compared.
-    rounds: [OnceCell<Rounds>; VERDICT_METRICS.len()],
+    rounds: [OnceLock<Rounds>; VERDICT_METRICS.len()],
 }
 
 /// The metrics in which each pair of cells is compared.
@@ -110,7 +115,7 @@ impl<'a> CellFacts<'a> {
             estimate: warm_up.last().copied().filter(|_| timing.is_empty()),
             timing,
             counting,
-            rounds: [const { OnceCell::new() }; VERDICT_METRICS.len()],
+            rounds: [const { OnceLock::new() }; VERDICT_METRICS.len()],
         };
         facts.waits = Waits::new(&facts, &warm_up);
         facts.left_running = LeftRunning::new(&facts, &warm_up);
@@ -171,14 +176,21 @@ impl<'a> CellFacts<'a> {
 
     /// The number of sessions with a sample that counts.
     pub(crate) fn sessions(&self, metric: &str) -> usize {
-        self.counted(metric).map(|(key, _)| key.session).collect::<BTreeSet<u32>>().len()
+        let mut sessions: Vec<u32> = self.counted(metric).map(|(key, _)| key.session).collect();
+        // Nearly always they are sorted.
+        sessions.sort_unstable();
+        sessions.dedup();
+        sessions.len()
     }
 
     /// The samples behind the figures that are shown: those that count, or else the estimate.
-    pub(crate) fn shown(&self, metric: &str) -> Vec<(SampleKey, f64)> {
+    pub(crate) fn shown<'s>(
+        &'s self,
+        metric: &str,
+    ) -> impl Iterator<Item = (SampleKey, f64)> + use<'s, 'a> {
         let estimate = self.estimate.filter(|_| self.pass_of(metric) == Pass::Timing);
         let estimate = estimate.and_then(|key| Some((key, self.column(metric)(key)?)));
-        self.counted(metric).chain(estimate).collect()
+        self.counted(metric).chain(estimate)
     }
 
     /// By session and round, the values that count.
@@ -590,7 +602,7 @@ mod tests {
             let facts = facts_of(cell);
             let counted: Vec<f64> = facts.values(metric).collect();
             assert_eq!(counted, cell.counted(metric).map(|(_, value)| value).collect::<Vec<_>>());
-            let shown: Vec<f64> = facts.shown(metric).into_iter().map(|(_, ns)| ns).collect();
+            let shown: Vec<f64> = facts.shown(metric).map(|(_, ns)| ns).collect();
             assert_eq!(shown, cell.shown(metric).map(|(_, value)| value).collect::<Vec<_>>());
             (counted.len(), shown.len())
         };

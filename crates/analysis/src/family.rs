@@ -11,6 +11,7 @@ use model::run::{Design, Measure, Pass, Plan, Role, Status};
 use super::analysis::{ALPHA, Comparison, Family, Verdict};
 use super::compare::Pair;
 use super::facts::{CellFacts, RunFacts, SampleKey, VERDICT_METRICS};
+use super::parallel::map_each;
 use crate::stats::{self, nearest_rank};
 
 /// The tables of a run, with what is known about the best of each.
@@ -34,16 +35,19 @@ pub(crate) fn compare_all(facts: &RunFacts<'_>) -> Tables {
     let mut comparisons: Vec<Comparison> = Vec::new();
     let mut of_pair: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for family in &mut families {
-        let mut own = Vec::new();
-        for pair in pairs(facts, family) {
-            let cells = (pair.cell.index, pair.reference.index);
-            let indices = of_pair.entry(cells).or_insert_with(|| {
-                let start = comparisons.len();
-                comparisons.extend(compare(&pair, family));
-                (start..comparisons.len()).collect()
-            });
-            own.extend_from_slice(indices);
+        let table: &Family = family;
+        let pairs = pairs(facts, table);
+        let cells = |pair: &Pair<'_>| (pair.cell.index, pair.reference.index);
+        let new = pairs.iter().copied().filter(|pair| !of_pair.contains_key(&cells(pair)));
+        let new: Vec<Pair<'_>> = new.collect();
+        let compared = map_each(&new, facts.samples(), |pair| compare(pair, table));
+        for (pair, compared) in new.iter().zip(compared) {
+            let start = comparisons.len();
+            comparisons.extend(compared);
+            of_pair.insert(cells(pair), (start..comparisons.len()).collect());
         }
+        let own = pairs.iter().flat_map(|pair| &of_pair[&cells(pair)]);
+        let own: Vec<usize> = own.copied().collect();
         correct(&mut comparisons, &own);
         let own = own.iter().map(|i| &comparisons[*i]);
         let best = best(facts, family, &own.collect::<Vec<_>>());
@@ -333,11 +337,15 @@ fn once(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) -> B
     let others = std::iter::once((reference, Some((1.0, 1.0))))
         .chain(decided.map(|c| (c.cell, bounds(c))))
         .filter(|(cell, _)| *cell != winner);
-    let (mut best, mut undecided) = (vec![winner], Vec::new());
-    for (cell, bounds) in others {
+    let others: Vec<(usize, Option<(f64, f64)>)> = others.collect();
+    let verdicts = map_each(&others, facts.samples(), |(cell, bounds)| {
         // By the intervals of both relative to the reference, which hold together.
         let beside_reference = bounds.zip(winner_bounds).map(|(a, b)| (a.0 / b.1, a.1 / b.0));
-        match beside_winner(facts, family, [cell, winner], beside_reference) {
+        beside_winner(facts, family, [*cell, winner], beside_reference)
+    });
+    let (mut best, mut undecided) = (vec![winner], Vec::new());
+    for ((cell, _), verdict) in others.into_iter().zip(verdicts) {
+        match verdict {
             Some(Verdict::Slower) => {}
             Some(_) => best.push(cell),
             None => undecided.push(cell),
@@ -373,7 +381,8 @@ fn at_looks(facts: &RunFacts<'_>, family: &Family, comparisons: &[&Comparison]) 
     let Some(reference) = family.reference else { return Best::default() };
     let cells = &family.compared;
     let pairs = cells.iter().enumerate().flat_map(|(i, a)| cells[..i].iter().map(|b| [*a, *b]));
-    let pairs: Vec<Comparison> = pairs.map(|pair| directly(facts, family, pair)).collect();
+    let pairs: Vec<[usize; 2]> = pairs.collect();
+    let pairs = map_each(&pairs, facts.samples(), |pair| directly(facts, family, *pair));
     let slower_one = |pair: &Comparison| match pair.verdict {
         Verdict::Slower => Some(pair.cell),
         Verdict::Faster => Some(pair.reference_cell),

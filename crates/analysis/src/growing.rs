@@ -2,7 +2,6 @@
 //! and the figures that are shown meanwhile.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use model::metric::{CPU, PEAK_RSS, THROUGHPUT, WALL, WALL_LESS_WAIT, unit};
 use model::run::{Cell, Role, Run, Status};
@@ -47,7 +46,11 @@ impl StoppingDecision {
 pub fn is_look(run: &Run) -> bool {
     let sessions = |cell: &Cell| {
         let sessions = cell.counted(WALL).map(|(sample, _)| sample.session);
-        sessions.collect::<BTreeSet<u32>>().len()
+        // They are sorted, unless the run was resumed.
+        let mut sessions: Vec<u32> = sessions.collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        sessions.len()
     };
     let mut cells = run.cells.iter().zip(sessions_since(run));
     cells.any(|(cell, since)| since == Some(0) && LOOKS.contains(&sessions(cell)))
@@ -116,7 +119,8 @@ pub fn preview(run: &Run, look: Option<&StoppingDecision>) -> Analysis {
         Some(look) => look.families.clone(),
         None => family::families(&facts),
     };
-    let cells = values::cell_summaries(&facts, &families, medians);
+    let metrics = facts.cells.iter().map(medians).collect();
+    let cells = values::cell_summaries(&facts, &families, metrics);
     let comparisons = match look {
         Some(look) => look.comparisons.clone(),
         None => families.iter().flat_map(|family| ratios(&facts, family)).collect(),

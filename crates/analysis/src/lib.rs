@@ -15,6 +15,7 @@ mod growing;
 mod history;
 pub mod latency;
 mod noise;
+mod parallel;
 pub mod size_sweep;
 pub mod stats;
 mod values;
@@ -48,12 +49,14 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
+pub use self::parallel::map_each;
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let facts = RunFacts::new(run);
     let Tables { families, comparisons, .. } = family::compare_all(&facts);
-    let cells = values::cell_summaries(&facts, &families, values::summaries);
+    let metrics = map_each(&facts.cells, facts.samples(), values::summaries);
+    let cells = values::cell_summaries(&facts, &families, metrics);
     let found = diagnostics::warnings(&facts, &families, &comparisons);
     Analysis {
         param_effects: further_comparisons::param_effects(&facts, &families),
@@ -65,6 +68,13 @@ pub fn analyze(run: &Run) -> Analysis {
         families,
         comparisons,
     }
+}
+
+/// The answers of all cells and whether they are right, without any figure.
+pub fn judge_answers(run: &Run) -> Analysis {
+    let metrics = vec![Vec::new(); run.cells.len()];
+    let cells = values::cell_summaries(&RunFacts::new(run), &[], metrics);
+    Analysis { cells, ..Analysis::default() }
 }
 
 /// The measures by which the methods of each point are compared, chosen from the available samples.

@@ -1,8 +1,6 @@
 //! Doubts about the samples themselves: a slow start, a drift, two modes, an effect of the position
 //! in the round or of the method that ran before.
 
-use std::collections::BTreeMap;
-
 use model::metric::{WALL, WALL_LESS_WAIT};
 use model::random::SplitMix64;
 use model::run::{Cell, Cells, Pass, Run, Warning, WarningKind};
@@ -10,6 +8,7 @@ use model::run::{Cell, Cells, Pass, Run, Warning, WarningKind};
 use super::analysis::Family;
 use super::compare::RELEVANT_PERCENT;
 use super::facts::{CellFacts, RunFacts, SampleKey};
+use super::parallel::map_each;
 use crate::stats;
 
 /// A doubt is noted if chance produces it in fewer runs than this: each kind, in any of the methods
@@ -163,9 +162,6 @@ const AS_LARGE: usize = 10;
 /// A pair whose statistic is fewer standard deviations above its mean is not looked at closely.
 const Z_MIN: f64 = 2.5;
 
-/// The slot of each cell in one round; none if it did not run.
-type Slots = Vec<Option<u32>>;
-
 /// The cells that take longer where another one has run since their own last run, each with the
 /// text of the finding. With two methods there is none: each runs after the other one, and the
 /// slot effect says more.
@@ -173,17 +169,22 @@ pub(crate) fn effects_of_predecessors(
     run: &Run,
     series: &[Vec<(SampleKey, f64)>],
 ) -> Vec<(usize, String)> {
-    let rounds = rounds(run);
     let cells: Vec<usize> = (0..series.len()).filter(|i| !series[*i].is_empty()).collect();
     // At more, the level of a pair is so low that drawing takes long.
-    if !(3..=CELLS_MAX).contains(&cells.len()) || rounds.len() < ROUNDS_MIN {
+    if !(3..=CELLS_MAX).contains(&cells.len()) {
+        return Vec::new();
+    }
+    let rounds = RoundOrder::new(run);
+    if rounds.keys.len() < ROUNDS_MIN {
         return Vec::new();
     }
     let alpha = PREDECESSOR_ALPHA / (cells.len() * (cells.len() - 1)) as f64;
     let of_cell = |cell: usize| {
+        let logs =
+            rounds.by_round(series[cell].iter().map(|(key, y)| (key.session, key.round, *y)));
         let others = cells.iter().copied().filter(|other| *other != cell);
         let found = others.filter_map(|other| {
-            let runs = runs(&rounds, &series[cell], cell, other);
+            let runs = rounds.runs(&logs, cell, other);
             let shift = shift(&runs)?;
             is_unlikely(&runs, alpha, run.plan.seed).then_some((other, shift))
         });
@@ -192,25 +193,82 @@ pub(crate) fn effects_of_predecessors(
         let name = &run.cells[other].method;
         Some((cell, format!("it takes {more} more time where {name} has run since its last run")))
     };
-    cells.iter().filter_map(|cell| of_cell(*cell)).collect()
+    let samples = series.iter().map(Vec::len).sum();
+    map_each(&cells, samples, |cell| of_cell(*cell)).into_iter().flatten().collect()
 }
 
-/// The rounds in the order in which they were measured. A session of several rounds begins with new
-/// processes, so that its first round follows no other.
-fn rounds(run: &Run) -> Vec<((u32, u32), Slots)> {
-    let mut rounds: BTreeMap<(u32, u32), Slots> = BTreeMap::new();
-    let timed = |cell: &'_ Cell| -> Vec<(u32, u32, u32)> {
-        let samples = cell.samples.iter().filter(|s| s.pass == Pass::Timing && !s.warm_up);
-        samples.map(|s| (s.session, s.round, s.slot)).collect()
-    };
-    for (i, cell) in run.cells.iter().enumerate() {
-        for (session, round, slot) in timed(cell) {
-            let places =
-                rounds.entry((session, round)).or_insert_with(|| vec![None; run.cells.len()]);
-            places[i] = Some(slot);
-        }
+/// The rounds in the order in which they were measured, with what all pairs of cells need of them.
+struct RoundOrder {
+    /// Session and round.
+    keys: Vec<(u32, u32)>,
+    /// By round, the session of the runs that have an earlier one in the round before; none if it
+    /// does not follow that. A session of several rounds begins with new processes, so that its
+    /// first round follows no other; sessions of one round each are one sequence.
+    sessions: Vec<Option<u32>>,
+    /// By cell and round, the slot; none if the cell did not run.
+    slots: Vec<Vec<Option<u32>>>,
+}
+
+impl RoundOrder {
+    fn new(run: &Run) -> RoundOrder {
+        let timed = |cell: &'_ Cell| -> Vec<(u32, u32, u32)> {
+            let samples = cell.samples.iter().filter(|s| s.pass == Pass::Timing && !s.warm_up);
+            samples.map(|s| (s.session, s.round, s.slot)).collect()
+        };
+        let samples: Vec<Vec<(u32, u32, u32)>> = run.cells.iter().map(timed).collect();
+        let mut keys: Vec<(u32, u32)> =
+            samples.iter().flatten().map(|(session, round, _)| (*session, *round)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let lens = keys.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len);
+        let is_alone: Vec<bool> = lens.flat_map(|len| std::iter::repeat_n(len == 1, len)).collect();
+        let session = |now: usize| {
+            let before = now.checked_sub(1)?;
+            match (keys[before].0 == keys[now].0, is_alone[before] && is_alone[now]) {
+                (true, _) => Some(keys[now].0),
+                (false, true) => Some(0),
+                (false, false) => None,
+            }
+        };
+        let sessions = (0..keys.len()).map(session).collect();
+        let mut rounds = RoundOrder { keys, sessions, slots: Vec::new() };
+        rounds.slots = samples.into_iter().map(|of_cell| rounds.by_round(of_cell)).collect();
+        rounds
     }
-    rounds.into_iter().collect()
+
+    /// By round, these values, each with its session and its round.
+    fn by_round<T: Copy>(&self, values: impl IntoIterator<Item = (u32, u32, T)>) -> Vec<Option<T>> {
+        let mut by_round = vec![None; self.keys.len()];
+        let mut next = 0;
+        for (session, round, value) in values {
+            let key = (session, round);
+            // Nearly always it is that of the round after the last one.
+            let at = match self.keys.get(next) {
+                Some(known) if *known == key => Some(next),
+                _ => self.keys.binary_search(&key).ok(),
+            };
+            if let Some(at) = at {
+                by_round[at] = Some(value);
+                next = at + 1;
+            }
+        }
+        by_round
+    }
+
+    /// The runs of a cell with these logs that have an earlier one in the round before.
+    fn runs(&self, logs: &[Option<f64>], cell: usize, other: usize) -> Vec<RepeatedRun> {
+        let (own, others) = (&self.slots[cell], &self.slots[other]);
+        let is_before = |round: usize| Some(others[round]? < own[round]?);
+        let runs = (1..self.keys.len()).filter_map(|now| {
+            Some(RepeatedRun {
+                session: self.sessions[now]?,
+                log: logs[now]?,
+                was_before: is_before(now - 1)?,
+                is_before: is_before(now)?,
+            })
+        });
+        runs.collect()
+    }
 }
 
 /// A sample of a method that has an earlier one in the round before.
@@ -231,34 +289,6 @@ impl RepeatedRun {
 
 fn exposure(was_before: bool, is_before: bool) -> f64 {
     f64::from(u8::from(!was_before) + u8::from(is_before))
-}
-
-fn runs(
-    rounds: &[((u32, u32), Slots)],
-    series: &[(SampleKey, f64)],
-    cell: usize,
-    other: usize,
-) -> Vec<RepeatedRun> {
-    let logs: BTreeMap<(u32, u32), f64> =
-        series.iter().map(|(key, log)| ((key.session, key.round), *log)).collect();
-    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
-    for ((session, _), _) in rounds {
-        *sizes.entry(*session).or_default() += 1;
-    }
-    let is_alone = |session: u32| sizes.get(&session) == Some(&1);
-    let is_before = |places: &Slots| Some(places[other]? < places[cell]?);
-    let of_two = |two: &[((u32, u32), Slots)]| {
-        let [(earlier, before), (key, now)] = two else { return None };
-        let follows = earlier.0 == key.0 || is_alone(earlier.0) && is_alone(key.0);
-        Some(RepeatedRun {
-            session: if earlier.0 == key.0 { key.0 } else { 0 },
-            log: *logs.get(key)?,
-            was_before: is_before(before)?,
-            is_before: is_before(now)?,
-        })
-        .filter(|_| follows)
-    };
-    rounds.windows(2).filter_map(of_two).collect()
 }
 
 /// The difference of the medians of the logs of those after which the other one ran, and of the
@@ -309,14 +339,23 @@ fn is_unlikely(runs: &[RepeatedRun], alpha: f64, seed: u64) -> bool {
 
 /// The ranks of the logs within each session, less their mean.
 fn ranks(runs: &[RepeatedRun]) -> Vec<f64> {
-    let rank = |one: &RepeatedRun| {
-        let own = || runs.iter().filter(|other| other.session == one.session);
-        let below = own().filter(|other| other.log < one.log).count() as f64;
-        let equal = own().filter(|other| other.log.total_cmp(&one.log).is_eq()).count() as f64;
-        let mean = own().count() as f64 / 2.0;
-        below + equal / 2.0 - mean
-    };
-    runs.iter().map(rank).collect()
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_unstable_by(|a, b| {
+        let (a, b) = (&runs[*a], &runs[*b]);
+        a.session.cmp(&b.session).then(a.log.total_cmp(&b.log))
+    });
+    let mut ranks = vec![0.0; runs.len()];
+    for session in order.chunk_by(|a, b| runs[*a].session == runs[*b].session) {
+        let mean = session.len() as f64 / 2.0;
+        let mut below = 0;
+        for equal in session.chunk_by(|a, b| runs[*a].log.total_cmp(&runs[*b].log).is_eq()) {
+            for at in equal {
+                ranks[*at] = below as f64 + equal.len() as f64 / 2.0 - mean;
+            }
+            below += equal.len();
+        }
+    }
+    ranks
 }
 
 // Converts findings in cells to warnings.
@@ -522,6 +561,37 @@ mod predecessor_tests {
         let (cell, text) = &found[0];
         assert_eq!(*cell, 2);
         assert!(text.ends_with(" more time where dd has run since its last run"), "{text}");
+    }
+
+    #[test]
+    fn the_ranks_are_those_among_the_runs_of_a_session() {
+        let logs = [(1, 3.0), (2, 5.0), (1, 1.0), (2, 4.0), (1, 3.0)];
+        let runs = logs.map(|(session, log)| RepeatedRun {
+            session,
+            log,
+            was_before: false,
+            is_before: false,
+        });
+        assert_eq!(ranks(&runs), [0.5, 0.5, -1.0, -0.5, 0.5]);
+    }
+
+    #[test]
+    fn a_round_follows_another_one_of_its_session_or_where_each_is_one_of_its_own() {
+        let mut cells = ["a", "b"].map(|name| cell(name, [1.0; 6]));
+        for cell in &mut cells {
+            let keys = [(7, 0), (7, 1), (8, 0), (9, 0), (10, 0), (7, 1)];
+            for (sample, (session, round)) in cell.samples.iter_mut().zip(keys) {
+                (sample.session, sample.round) = (session, round);
+            }
+        }
+        cells[0].samples[5].slot = 1;
+        cells[1].samples[3].warm_up = true;
+        let rounds = RoundOrder::new(&run(cells.to_vec()));
+        assert_eq!(rounds.keys, [(7, 0), (7, 1), (8, 0), (9, 0), (10, 0)]);
+        assert_eq!(rounds.sessions, [None, Some(7), None, Some(0), Some(0)]);
+        // A sample that was taken again takes the place of the first one.
+        assert_eq!(rounds.slots[0], [0, 1, 0, 0, 0].map(Some));
+        assert_eq!(rounds.slots[1], [Some(0), Some(0), Some(0), None, Some(0)]);
     }
 
     #[test]

@@ -94,15 +94,15 @@ impl Sessions {
 
 const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 99.0, 100.0];
 
-/// The summaries of all cells, in their order, each with these of its metrics.
+/// The summaries of all cells, in their order, with these of the metrics of each.
 pub(crate) fn cell_summaries(
     facts: &RunFacts<'_>,
     families: &[Family],
-    metrics: impl Fn(&CellFacts<'_>) -> Vec<Summary>,
+    metrics: Vec<Vec<Summary>>,
 ) -> Vec<CellSummary> {
-    let of_cell = |cell: &CellFacts<'_>| CellSummary {
+    let of_cell = |(cell, metrics): (&CellFacts<'_>, Vec<Summary>)| CellSummary {
         cell: cell.index,
-        metrics: metrics(cell),
+        metrics,
         not_counted: cell.not_counted,
         pareto: families.iter().any(|family| family.pareto.contains(&cell.index)),
         answer: cell.answers.single().map(str::to_owned),
@@ -110,19 +110,21 @@ pub(crate) fn cell_summaries(
         left_running: cell.left_running,
         unusable: cell.unusable,
     };
-    facts.cells.iter().map(of_cell).collect()
+    facts.cells.iter().zip(metrics).map(of_cell).collect()
 }
 
 /// All metrics of a cell.
 pub(crate) fn summaries(cell: &CellFacts<'_>) -> Vec<Summary> {
     let known = METRICS.iter().map(|metric| metric.name);
-    known.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name)).collect()
+    let measured = known.filter(|name| cell.stored.values.contains_key(*name));
+    measured.chain(cell.custom_metrics()).filter_map(|name| summary(cell, name)).collect()
 }
 
 /// None if no sample that is shown has the metric.
 fn summary(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
-    let samples = cell.shown(metric);
-    let sessions = Sessions::new(samples.iter().map(|(key, value)| (key.session, *value)));
+    let mut ops: Option<u64> = None;
+    let samples = cell.shown(metric).inspect(|(key, _)| ops = ops.max(Some(key.ops)));
+    let sessions = Sessions::new(samples.map(|(key, value)| (key.session, value)));
     let sessions = sessions.slices();
     let pooled = Pooled::new(&sessions);
     let sorted = pooled.sorted();
@@ -132,7 +134,7 @@ fn summary(cell: &CellFacts<'_>, metric: &str) -> Option<Summary> {
         unit: unit(metric),
         n,
         sessions: sessions.len(),
-        ops: samples.iter().map(|(key, _)| key.ops).max().unwrap_or(1),
+        ops: ops.unwrap_or(1),
         constant: n > 1 && sorted[0] >= sorted[n - 1],
         percentiles: percentiles(&pooled)?,
     })

@@ -224,6 +224,8 @@ pub trait Record {
     fn sample(&mut self, _run: &Run, _cell: usize) -> Result<()> {
         Ok(())
     }
+    /// A preparation or a sample of the cell took this long, with all that belongs to it.
+    fn took(&mut self, _run: &Run, _cell: usize, _ns: u64) {}
     /// The session was interrupted: its samples, which are in the run, no longer count.
     fn discard_session(&mut self, _run: &Run, _session: u32) -> Result<()> {
         Ok(())

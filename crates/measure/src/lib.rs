@@ -205,10 +205,13 @@ pub fn measure(
             }
             break;
         }
-        if is_enough(context.run) {
+        // What goes through all samples would take longer with each session.
+        if context.run.plan.measures.is_empty() && is_enough(context.run) {
             keep_measures(context.run, context.record)?;
         }
-        is_decided = is_look(context.run) && look(&mut context, schedule, running)?;
+        is_decided = !context.run.plan.design.is_fixed()
+            && is_look(context.run)
+            && look(&mut context, schedule, running)?;
     }
     if finished {
         keep_measures(context.run, context.record)?;

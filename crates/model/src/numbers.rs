@@ -9,6 +9,12 @@ pub fn row(name: &str) -> Option<&'static NumbersRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
+/// The name of the fact of a run that has the time of all rows of an experiment: of starting and
+/// preparing their processes, and of their samples with all that belongs to these.
+pub fn took_fact(experiment: &str) -> String {
+    format!("measured_for_{experiment}_ns")
+}
+
 /// Which value of a sample is the latency.
 #[derive(Clone, Copy, Debug)]
 pub enum Quantity {

@@ -18,7 +18,7 @@ pub use noise::{Modes, Start, start};
 pub(crate) use noise::{another_session, half_difference, two_modes};
 pub use paired::Shift;
 pub use paired::{SignedRank, Walsh, hodges_lehmann, pseudomedian};
-pub(crate) use percentile::Pooled;
+pub use percentile::Pooled;
 pub use percentile::{nearest_rank, percentile_interval, rank_interval};
 pub use random_effects::GROUPS_PREDICTED;
 pub(crate) use random_effects::{GroupEffect, RandomEffects, random_effects};

@@ -26,14 +26,14 @@ pub fn percentile_interval(
 }
 
 /// The samples of all sessions, sorted once for all percentiles.
-pub(crate) struct Pooled<'a> {
+pub struct Pooled<'a> {
     /// Those that have samples.
     sessions: Vec<&'a [f64]>,
     sorted: Vec<f64>,
 }
 
 impl<'a> Pooled<'a> {
-    pub(crate) fn new<S: AsRef<[f64]>>(sessions: &'a [S]) -> Pooled<'a> {
+    pub fn new<S: AsRef<[f64]>>(sessions: &'a [S]) -> Pooled<'a> {
         let sessions = sessions.iter().map(AsRef::as_ref).filter(|session| !session.is_empty());
         let sessions: Vec<&[f64]> = sessions.collect();
         let mut sorted = sessions.concat();
@@ -42,17 +42,17 @@ impl<'a> Pooled<'a> {
     }
 
     /// The samples in ascending order.
-    pub(crate) fn sorted(&self) -> &[f64] {
+    pub fn sorted(&self) -> &[f64] {
         &self.sorted
     }
 
     /// The percentile, which is a sample; none if there are none.
-    pub(crate) fn percentile(&self, p: f64) -> Option<f64> {
+    pub fn percentile(&self, p: f64) -> Option<f64> {
         Some(self.sorted[nearest_rank(self.sorted.len(), p)? - 1])
     }
 
     /// The same as [`percentile_interval`].
-    pub(crate) fn interval(&self, p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
+    pub fn interval(&self, p: f64, alpha: f64) -> (Option<f64>, Option<f64>) {
         let Pooled { sessions, sorted } = self;
         let is_middle = p.total_cmp(&50.0).is_eq();
         let single = sessions.iter().all(|session| session.len() == 1);

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analysis::analyze;
+use analysis::{analyze, judge_answers};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
     };
     let run = load_run(store.as_mut(), &args.id)?;
     let run = if args.contribute { contribution(run)? } else { run };
-    let analysis = analyze(&run);
+    let analysis = if format.is_of_samples { judge_answers(&run) } else { analyze(&run) };
     let parameters = parameters(&run);
     let own = own_metrics(&run);
     let table = TableOptions { own: &own, ..TableOptions::default() };

@@ -15,7 +15,7 @@ use measure::experiment::Data;
 use measure::launch::{HOOK, Orphans, Stop};
 use measure::timeline::{Timeline, trace};
 use measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
-use model::numbers;
+use model::numbers::{self, NumbersRow};
 use model::run::{Cell, Design, INTERRUPTED, Pass, Plan, ProjectCommit, Run, Status, Warning};
 use serde_json::Value;
 use store::{LOCK_LIMIT, LocalStore, Locked, Store, TOOK};
@@ -113,6 +113,7 @@ pub(super) fn record(
         started_ns: clock::now_ns(),
         took_before_ns: before.unwrap_or_default(),
         took_ns: None,
+        took_of_rows: took_of_rows(&run),
     };
     if !run.id.is_empty() {
         recorder.set_lock_limit(SHORT)?;
@@ -137,6 +138,7 @@ pub(super) fn record(
     }
     let took = recorder.took_ns.map(|took_ns| (TOOK.to_owned(), took_ns.into()));
     run.environment.facts.extend(took);
+    run.environment.facts.extend(recorder.facts_of_rows());
     run.notes.extend(recorder.is_locked.then(still_locked));
     if measured.is_ok() && run.complete && !recorder.is_locked {
         recorder.push(&run.id);
@@ -189,6 +191,15 @@ pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan, cells: usize) -> String
     format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }
 
+/// How long a run of `numbers` that is resumed has already measured the rows of each experiment.
+fn took_of_rows(run: &Run) -> BTreeMap<&'static str, u64> {
+    let took = |row: &NumbersRow| {
+        let took_ns = run.environment.facts.get(&numbers::took_fact(row.experiment))?.as_u64()?;
+        Some((row.experiment, took_ns))
+    };
+    numbers::ROWS.iter().filter_map(took).collect()
+}
+
 /// The errors of removing the data, each one once.
 fn end(data: Vec<Data>) -> Vec<Warning> {
     let mut left: Vec<Warning> = Vec::new();
@@ -223,6 +234,8 @@ struct Recorder {
     took_before_ns: u64,
     /// How long the run was measured until it was stored last.
     took_ns: Option<u64>,
+    /// In a run of `numbers`, the time of the rows of each experiment.
+    took_of_rows: BTreeMap<&'static str, u64>,
 }
 
 impl Recorder {
@@ -247,6 +260,11 @@ impl Recorder {
         }
     }
 
+    fn facts_of_rows(&self) -> impl Iterator<Item = (String, Value)> {
+        let took = self.took_of_rows.iter();
+        took.map(|(experiment, ns)| (numbers::took_fact(experiment), Value::from(*ns)))
+    }
+
     fn set_lock_limit(&mut self, limit: Duration) -> Result<()> {
         self.store.as_mut().map_or(Ok(()), |store| store.sqlite.set_lock_limit(limit))
     }
@@ -257,6 +275,7 @@ impl Recorder {
         self.took_ns = Some(took_ns);
         let mut environment = run.environment.clone();
         environment.facts.insert(TOOK.to_owned(), took_ns.into());
+        environment.facts.extend(self.facts_of_rows());
         let Some(store) = &mut self.store else { return Ok(()) };
         let ended = store.sqlite.finish(&run.id, run.complete, &environment, &run.notes);
         self.is_locked = ended.as_ref().is_err_and(anyhow::Error::is::<Locked>);
@@ -304,6 +323,16 @@ impl Record for Recorder {
                 store.sqlite.append(&run.id, cell, sample, &values)
             }
             _ => Ok(()),
+        }
+    }
+
+    fn took(&mut self, run: &Run, cell: usize, ns: u64) {
+        if run.experiment != numbers::EXPERIMENT {
+            return;
+        }
+        let row = run.cells[cell].point.text("row").ok().and_then(numbers::row);
+        if let Some(row) = row {
+            *self.took_of_rows.entry(row.experiment).or_default() += ns;
         }
     }
 
@@ -460,6 +489,7 @@ mod tests {
             started_ns: clock::now_ns(),
             took_before_ns: 0,
             took_ns: None,
+            took_of_rows: BTreeMap::new(),
         };
         let mut run = new_run();
         recorder.begin(&mut run).unwrap();

@@ -28,8 +28,9 @@ const ALLOWED: &str = "
     kernel_name kernel_preemption kernel_release kernel_version kptr_restrict ksm_run libc
     limit_address_space_bytes limit_file_bytes limit_locked_memory_bytes limit_open_files
     limit_stack_bytes load_15_min load_1_min load_5_min lockdown lru_gen measured_by_process
-    measured_by_process_start measured_for_ns memory_available_bytes
-    memory_cached_bytes memory_dirty_bytes memory_file_huge_bytes memory_free_bytes memory_gib
+    measured_by_process_start measured_for_files_ns measured_for_memory_ns measured_for_ns
+    measured_for_reading_ns measured_for_threads_ns memory_available_bytes memory_cached_bytes
+    memory_dirty_bytes memory_file_huge_bytes memory_free_bytes memory_gib
     memory_nodes_allowed memory_total_bytes min_free_kbytes mitigations mitigations_digest nice
     nmi_watchdog numa_balancing numa_nodes on_battery os_name overcommit_memory page_bytes
     perf_event_paranoid pipe_max_bytes platform_profile pressure_cpu_60_s_percent

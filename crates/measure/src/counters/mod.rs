@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::no_taskstats::TaskEnds;
@@ -210,6 +211,29 @@ impl Counters {
             }
         }
     }
+}
+
+/// What the kernel still has of a process that has ended and is not reaped, besides its usage,
+/// which `wait4` gives. Each file is opened and read once, because both take microseconds.
+pub(crate) fn read_ended(pid: u32) -> Reading {
+    let open = |name: &str| File::open(proc_fs::path(pid, name).ok()?).ok();
+    let (stat, schedstat) = (open("stat"), open("schedstat"));
+    let mut buffer = [0u8; BUFFER_LEN];
+    let mut reading = Reading::default();
+    if let Some(text) = pread(stat.as_ref(), &mut buffer) {
+        parse_stat(text, NO_CPU, &mut reading);
+    }
+    if let Some(text) = pread(schedstat.as_ref(), &mut buffer) {
+        parse_schedstat(text, &mut reading);
+    }
+    reading
+}
+
+/// Whether the kernel counts what devices deliver and take: where it does not, the usage of a
+/// process has zeros for it.
+pub(crate) fn counts_device_bytes() -> bool {
+    static COUNTS: OnceLock<bool> = OnceLock::new();
+    *COUNTS.get_or_init(|| std::fs::exists("/proc/self/io").unwrap_or(false))
 }
 
 /// How long a thread ran, and how long it waited for a CPU.

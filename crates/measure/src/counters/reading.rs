@@ -99,10 +99,11 @@ impl Reading {
         self
     }
 
-    /// The reading with the usage of the process and of all that it waited for in place of its own.
+    /// The reading with the usage of the process and of all that it waited for in place of its own;
+    /// with that of devices only where the kernel counts it.
     #[must_use]
-    pub(crate) fn of_tree(&self, tree: &TreeUsage) -> Self {
-        self.with([
+    pub(crate) fn of_tree(&self, tree: &TreeUsage, has_device_bytes: bool) -> Self {
+        let reading = self.with([
             (Counter::CpuNs, tree.cpu.all_ns),
             (Counter::UserNs, tree.cpu.user_ns),
             (Counter::SystemNs, tree.cpu.system_ns()),
@@ -110,6 +111,13 @@ impl Reading {
             (Counter::MajorFaults, tree.counts.major_faults),
             (Counter::VoluntarySwitches, tree.counts.voluntary_switches),
             (Counter::InvoluntarySwitches, tree.counts.involuntary_switches),
+        ]);
+        if !has_device_bytes {
+            return reading;
+        }
+        reading.with([
+            (Counter::DeviceReadBytes, tree.counts.device_read_bytes),
+            (Counter::DeviceWriteBytes, tree.counts.device_write_bytes),
         ])
     }
 

@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 
 use super::*;
-use crate::clock::TreeUsage;
+use crate::clock::{TreeUsage, Usage};
 
 /// A process that waits until it is dropped.
 struct Cat(Child);
@@ -97,6 +97,35 @@ fn a_process_that_ended_has_no_counters() {
     assert_eq!(late.read(), Reading::default());
     assert!(late.reset_peak().is_err());
     assert_eq!(late.why().len(), 10, "{:?}", late.why());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_a_process_that_is_not_reaped_the_kernel_still_has_the_same() {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let mut cat = Cat::start();
+    cat.0.kill().unwrap();
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(Pid::from_child(&cat.0)), options).unwrap();
+    let (ended, all) = (read_ended(cat.0.id()), Counters::open(cat.0.id()).read());
+    assert!(ended.at_rest && all.at_rest);
+    for counter in [
+        Counter::MainThreadCpuNs,
+        Counter::RunQueueWaitNs,
+        Counter::MinorFaults,
+        Counter::MinorFaultsOfChildren,
+    ] {
+        assert_eq!(ended[counter], all[counter], "{counter:?}");
+    }
+}
+
+#[test]
+fn of_a_tree_the_bytes_of_devices_are_known_where_the_kernel_counts_them() {
+    let counts = Usage { device_read_bytes: 512, ..Usage::default() };
+    let tree = TreeUsage { counts, ..TreeUsage::default() };
+    let read = |is_counted| Reading::default().of_tree(&tree, is_counted);
+    let bytes = [true, false].map(|is_counted| read(is_counted)[Counter::DeviceReadBytes]);
+    assert_eq!(bytes, [Some(512), None]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Other activity on the machine: load, pressure, and the CPU time that other programs used
 //! meanwhile.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 use model::facts::Facts;
 use serde_json::Value;
 
@@ -11,8 +14,14 @@ use super::tree::Tree;
 pub struct Noise {
     before: Option<MachineTimes>,
     quota: Option<Quota>,
+    /// Stays open where it is read around each sample; none where the hypervisor had taken no time
+    /// at the start.
+    stat: Option<File>,
     tree: Tree,
 }
+
+/// The first line of `/proc/stat`, which is all that is read of it, is shorter.
+const LINE_LEN: usize = 512;
 
 /// Shares of the CPU time that the machine had between two readings, 0 … 1. None: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,13 +54,17 @@ impl Noise {
     /// The time that the hypervisor took for other machines until now, on all CPUs together. None
     /// where it had taken none at the start: to read it takes some time.
     pub fn stolen_ns(&self) -> Option<u64> {
-        self.before.filter(|before| before.steal > 0)?;
-        let (.., steal) = machine(&self.tree.line("proc/stat")?)?;
+        let mut buffer = [0; LINE_LEN];
+        let len = self.stat.as_ref()?.read_at(&mut buffer, 0).ok()?;
+        let (.., steal) = machine(str::from_utf8(&buffer[..len]).ok()?.lines().next()?)?;
         steal.checked_mul(TICK_NS)
     }
 
     fn start_from(tree: Tree) -> Self {
-        Self { before: MachineTimes::read(&tree), quota: Quota::read(&tree), tree }
+        let before = MachineTimes::read(&tree);
+        let has_steal = before.is_some_and(|before| before.steal > 0);
+        let stat = has_steal.then(|| File::open(tree.path("proc/stat")).ok()).flatten();
+        Self { before, quota: Quota::read(&tree), stat, tree }
     }
 }
 

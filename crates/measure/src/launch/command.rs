@@ -17,7 +17,7 @@ use super::{
     Child, CommandWaits, Limits, RawSample, Ready, RunError, Runner, TracedRunner, keeper,
 };
 use crate::clock::{self, TreeUsage};
-use crate::counters::{Counter, Counters, Reading};
+use crate::counters::{self, Counter, Reading};
 use crate::experiment::{Command, ExitCodes, LeftProcesses, PrintedMetric};
 use crate::protocol::Done;
 
@@ -77,8 +77,10 @@ impl CommandRunner {
             return Err(RunError::Skipped(why.to_owned()));
         }
         let taken = self.run_and_wait(n, started, &known);
-        known.end_others();
-        taken
+        if !matches!(taken, Ok((_, true))) {
+            known.end_others();
+        }
+        taken.map(|(taken, _)| taken)
     }
 
     /// Starts it and its copies.
@@ -123,12 +125,13 @@ impl CommandRunner {
         keeper::started(self.command.leaves.are_kept(), spawn)
     }
 
+    /// The sample, and whether all of its processes are known to have ended and to be reaped.
     fn run_and_wait(
         &mut self,
         n: u64,
         started: &mut dyn FnMut(u32),
         known: &EarlierProcesses,
-    ) -> Result<RawSample, RunError> {
+    ) -> Result<(RawSample, bool), RunError> {
         let keeps = self.command.leaves.are_kept();
         let Started { mut process, mut others, start_ns, startup_ns } = self.start(n, started)?;
         let own: Vec<Pid> = iter::once(&process).chain(&others).map(Process::pid).collect();
@@ -140,7 +143,7 @@ impl CommandRunner {
         }
         // The process has ended but is not reaped: the kernel still has its counters, but no longer
         // its memory figures.
-        let mut used = Counters::open(process.child.id()).read();
+        let mut used = counters::read_ended(process.child.id());
         let first_ended = (process.child.id(), used[Counter::RunQueueWaitNs]);
         let waits = process.waits.as_mut().map(|waits| waits.take(start_ns, first_ended));
         let mut waits = waits.unwrap_or_default();
@@ -173,11 +176,12 @@ impl CommandRunner {
         }
         let bytes = self.bytes * copies;
         let done = Done { n, wall_ns, ops: 1, bytes, answer, metrics, totals: None };
-        let used = used.of_tree(&tree);
+        let used = used.of_tree(&tree, counters::counts_device_bytes());
         self.is_serial = self.is_serial.or(is_serial(&waits, tree.cpu.all_ns, wall_ns));
         waits.is_serial = self.is_serial.unwrap_or(false);
         let left_processes = left.running.len() as u64;
-        Ok(RawSample {
+        let none_is_left = left_processes == 0 && left.ended.is_empty();
+        let taken = RawSample {
             done,
             used,
             startup_ns: Some(startup_ns),
@@ -186,7 +190,8 @@ impl CommandRunner {
             kept_processes: if keeps { left_processes } else { 0 },
             forgets_children: forgets_children(&waits, tree.cpu.all_ns),
             ..RawSample::default()
-        })
+        };
+        Ok((taken, none_is_left))
     }
 
     /// How the command ended, or the first of its copies that failed, and what all have used; those
@@ -262,22 +267,6 @@ impl CommandRunner {
         };
         (1..self.expanded.copies).map(start).collect()
     }
-
-    /// The time to start and end a process at this moment.
-    fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
-        if self.no_noop.is_some() {
-            return Ok(None);
-        }
-        let argv = self.expanded.noop();
-        match noop_ns(&argv, &self.limits) {
-            Ok(ns) => Ok(Some(ns)),
-            Err(RunError::Stopped) => Err(RunError::Stopped),
-            Err(RunError::Failed(why) | RunError::Skipped(why)) => {
-                self.no_noop = Some(why);
-                Ok(None)
-            }
-        }
-    }
 }
 
 /// Whether the kernel has kept no account of some of the processes: where a process ignores
@@ -338,9 +327,22 @@ impl Child for CommandRunner {
 
 impl Runner for CommandRunner {
     fn go(&mut self, n: u64, _ops: u64) -> Result<RawSample, RunError> {
-        let taken = self.run(n, &mut |_| {})?;
-        let noop_ns = self.noop_ns()?;
-        Ok(RawSample { noop_ns, ..taken })
+        self.run(n, &mut |_| {})
+    }
+
+    fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
+        if self.no_noop.is_some() {
+            return Ok(None);
+        }
+        let argv = self.expanded.noop();
+        match noop_ns(&argv, &self.limits) {
+            Ok(ns) => Ok(Some(ns)),
+            Err(RunError::Stopped) => Err(RunError::Stopped),
+            Err(RunError::Failed(why) | RunError::Skipped(why)) => {
+                self.no_noop = Some(why);
+                Ok(None)
+            }
+        }
     }
 
     /// Each sample is a process of its own: earlier samples came from other processes.

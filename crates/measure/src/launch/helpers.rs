@@ -184,6 +184,10 @@ impl Runner for WithHooks<dyn Runner> {
         self.concluded(n, taken)
     }
 
+    fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
+        self.inner.noop_ns()
+    }
+
     fn has_died(&self) -> bool {
         self.inner.has_died()
     }

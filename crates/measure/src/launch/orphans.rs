@@ -123,6 +123,8 @@ impl EarlierProcesses {
 #[cfg(target_os = "linux")]
 mod system {
     use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::io::Read;
     use std::sync::PoisonError;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -134,6 +136,8 @@ mod system {
     use crate::{clock, proc_fs};
 
     static ADOPTS: AtomicBool = AtomicBool::new(false);
+    /// The usual length of a list of children is far below it.
+    const TEXT_BYTES: usize = 1 << 10;
     /// A process that cannot be ended within this time is left: it hangs in the kernel, or has the
     /// rights of another user.
     const LIMIT_NS: u64 = 1_000_000_000;
@@ -152,10 +156,16 @@ mod system {
 
     pub(super) fn children() -> BTreeSet<i32> {
         let mut children = BTreeSet::new();
+        // With room for the text nothing but opening, two reads and closing is needed.
+        let mut text = Vec::with_capacity(TEXT_BYTES);
         let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         for thread in threads {
-            let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-            children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            text.clear();
+            if let Ok(file) = File::open(thread.path().join("children")) {
+                let _ = file.take(u64::MAX).read_to_end(&mut text);
+            }
+            let words = text.split(u8::is_ascii_whitespace).map(str::from_utf8);
+            children.extend(words.filter_map(|pid| pid.ok()?.parse::<i32>().ok()));
         }
         if let Some(keeper) = keeper_process() {
             children.remove(&keeper);

@@ -75,6 +75,12 @@ pub trait Runner: Child {
     /// Takes one sample of `ops` operations.
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError>;
 
+    /// The time to start and end a process that does nothing at this moment, of a plain command;
+    /// none where it cannot be had.
+    fn noop_ns(&mut self) -> Result<Option<u64>, RunError> {
+        Ok(None)
+    }
+
     /// After a sample that failed: whether the method died, rather than having reported impossible
     /// values.
     fn has_died(&self) -> bool;
@@ -138,7 +144,8 @@ pub struct RawSample {
     pub used: Reading,
     /// For a plain command: the time until the new program runs.
     pub startup_ns: Option<u64>,
-    /// For a plain command: the whole life of a command that does nothing, started in the same way.
+    /// For a plain command, in some rounds: the whole life of a command that does nothing, started
+    /// in the same way.
     pub noop_ns: Option<u64>,
     /// For a plain command.
     pub waits: CommandWaits,

@@ -41,8 +41,9 @@ pub(crate) struct Budget {
     /// it is announced.
     pub(super) extra_ns: u64,
     pub(super) announce_ns: Option<u64>,
-    /// Whether it was announced that the time is too short.
-    pub(super) announced_short: bool,
+    /// Whether it is settled if the time is too short for a verdict: that was announced, or the run
+    /// has the sessions of one.
+    pub(super) is_short_settled: bool,
     /// A sample of the first session that takes this long ends the run; none: no sample does.
     pub(super) long_sample_ns: Option<u64>,
     /// Whether the limit is one for the whole run, and the share of the counting pass.
@@ -268,10 +269,18 @@ impl Schedule {
     pub(crate) fn will_be_too_short(&mut self, had: u32, now_ns: u64) -> Option<u64> {
         let budget = &self.budget;
         let lacks_time = budget.at_most_left_ns(now_ns) < self.verdict_ns(had);
-        let is_new = !budget.announced_short && (lacks_time || budget.is_too_long());
+        let is_new = !budget.is_short_settled && (lacks_time || budget.is_too_long());
+        self.budget.is_short_settled |= had >= self.sessions_of_verdict();
         let (_, limit_ns) = self.too_short(had, now_ns).filter(|_| is_new)?;
-        self.budget.announced_short |= limit_ns.is_some();
+        self.budget.is_short_settled |= limit_ns.is_some();
         limit_ns
+    }
+
+    /// Whether [`Schedule::will_be_too_short`] may find anything: for it the sessions are counted,
+    /// which takes longer with each of them.
+    fn may_be_too_short(&self) -> bool {
+        let budget = &self.budget;
+        !budget.is_short_settled && (budget.limits_all || budget.is_too_long())
     }
 
     /// Where the time ended the run before a verdict, after only this number of sessions: the
@@ -307,6 +316,9 @@ pub(crate) fn announce_longer(context: &mut MeasureContext<'_>, schedule: &mut S
 /// Announces once, as soon as it is known, that the time is too short for a verdict, and which
 /// limit would suffice.
 pub(crate) fn announce_short(context: &mut MeasureContext<'_>, schedule: &mut Schedule) {
+    if !schedule.may_be_too_short() {
+        return;
+    }
     let had = sessions_of_two(context.run);
     let Some(limit_ns) = schedule.will_be_too_short(had, clock::now_ns()) else { return };
     let short = RunProgress::Short { limit_ns, given_ns: given_ns(context.run) };

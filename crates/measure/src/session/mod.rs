@@ -25,6 +25,10 @@ use crate::{cache, clock};
 /// program, or the machine that a virtual one runs on, may take memory at any moment.
 const RETAKES: u32 = 2;
 
+/// A process that does nothing is timed in one of this many rounds: its time drifts slowly, and
+/// beside a short command it takes as long as the sample itself.
+const NOOP_ROUNDS: u32 = 8;
+
 /// The state of a session, and its processes.
 pub(super) struct Session<'a, 'b> {
     pub(super) context: &'a mut MeasureContext<'b>,
@@ -198,7 +202,13 @@ impl Session<'_, '_> {
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         let stolen_before = self.noise.stolen_ns();
         let pauses = Pauses::begin();
-        let taken = match running.runner.go(running.n, running.ops) {
+        let times_noop =
+            !position.warm_up && (self.number + position.round).is_multiple_of(NOOP_ROUNDS);
+        let taken = running.runner.go(running.n, running.ops).and_then(|taken| {
+            let noop_ns = if times_noop { running.runner.noop_ns()? } else { None };
+            Ok(RawSample { noop_ns, ..taken })
+        });
+        let taken = match taken {
             Ok(taken) => taken,
             Err(ended) => {
                 let has_died = running.runner.has_died();
@@ -233,7 +243,9 @@ impl Session<'_, '_> {
         }
         self.context.push(index, Sample { not_counted, ..sample }, &values)?;
         self.schedule.sampled(wall_ns);
-        self.schedule.budget.between_ns.push((clock::now_ns() - start_ns).saturating_sub(wall_ns));
+        let took_ns = clock::now_ns() - start_ns;
+        self.context.record.took(self.context.run, index, took_ns);
+        self.schedule.budget.between_ns.push(took_ns.saturating_sub(wall_ns));
         if let Some(ended) = wrong.or_else(|| never_proved(&self.context.run.cells[index])) {
             self.end(index, ended)?;
             self.context.changed(index)?;

@@ -72,6 +72,7 @@ impl Session<'_, '_> {
                 let again = !roster.is_process_per_sample(cell) && !roster.digests[cell];
                 self.schedule.budget.set_up(clock::now_ns() - began_ns, again);
             }
+            self.context.record.took(self.context.run, cell, clock::now_ns() - began_ns);
             self.context.changed(cell)?;
             prepared.push(cell);
         }
@@ -126,6 +127,10 @@ impl Session<'_, '_> {
             let is_measured = self.context.run.cells[*cell].status == Status::Measured;
             is_measured && !self.schedule.roster.has_left(*cell) && self.running[*cell].is_none()
         });
+        if starts.is_empty() {
+            // To ask for the number of CPUs takes as long as a short command.
+            return Vec::new();
+        }
         let at_once = available_parallelism().map_or(1, usize::from);
         start_each(starts, at_once, |cell| self.start(cell))
     }

@@ -220,6 +220,20 @@ fn a_command_is_timed_from_outside() {
 }
 
 #[test]
+fn a_process_that_does_nothing_is_timed_in_each_eighth_round() {
+    let argv = ["/bin/cat", "/dev/null"].map(str::to_owned).to_vec();
+    let methods = ["a", "b"]
+        .map(|name| method(name, Execution::Command(Command::plain(argv.clone()))))
+        .to_vec();
+    let run = run(methods, plan(10));
+    for name in ["a", "b"] {
+        let timed = cell(&run, name).counted("noop_ns");
+        let sessions: Vec<u32> = timed.map(|(sample, _)| sample.session).collect();
+        assert_eq!(sessions, [0, 8], "{name}");
+    }
+}
+
+#[test]
 fn a_stop_keeps_what_was_measured_and_leaves_no_child() {
     let with_grandchild = GOOD.replace("while", "sleep 600 & while");
     let say_pid = with_grandchild.replace("own_ns=7", "pid=$$ sleeper=$!");

@@ -82,7 +82,8 @@ const SWIFT: &str = "the account of a worker in Swift: how often its runtime did
 
 const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
 const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
-const DEVICE: &str = "getrusage of a built-in method (ru_inblock, ru_oublock), else /proc/PID/io";
+const DEVICE: &str = "getrusage of a built-in method and wait4 of a plain command (ru_inblock, ru_oublock), else \
+                      /proc/PID/io";
 const PARTS: &str = "getrusage of the method; of a plain command wait4";
 
 /// The metrics of the timing pass, then those of the counting pass, in the order in which reports
@@ -156,7 +157,8 @@ pub const METRICS: &[Metric] = &[
     noisy(
         "noop_ns",
         "ns",
-        "plain command: a process that does nothing, started in the same way after it",
+        "plain command: a process that does nothing, started in the same way after it, in each eighth \
+         round",
     ),
     noisy("prepare_ns", "ns", "fresh process: `prepare` to `ready`"),
     noisy(

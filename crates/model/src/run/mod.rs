@@ -429,11 +429,13 @@ impl Cell {
     /// Of a cell without a timed sample that counts, the index of its last warm-up sample: an
     /// estimate, which is shown and takes no part in any comparison.
     pub fn estimate(&self) -> Option<usize> {
-        let is_warm_up = |sample: &Sample| {
+        // Nearly every cell has one, and early.
+        if self.samples.iter().any(Sample::counts) {
+            return None;
+        }
+        self.samples.iter().rposition(|sample| {
             sample.pass == Pass::Timing && sample.warm_up && sample.not_counted.is_none()
-        };
-        let last = self.samples.iter().rposition(is_warm_up)?;
-        (self.n(Pass::Timing) == 0).then_some(last)
+        })
     }
 
     /// Why a cell without a timed sample that counts is not compared.

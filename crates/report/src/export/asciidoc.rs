@@ -9,6 +9,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "the tables in AsciiDoc",
     extensions: &["adoc", "asciidoc"],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write: |exported, out| markup::write_tables(exported, &ASCIIDOC, out),
 };
 

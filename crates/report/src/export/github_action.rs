@@ -14,6 +14,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "JSON of customSmallerIsBetter",
     extensions: &[],
     kind: FormatKind::Json,
+    is_of_samples: false,
     write: |exported, out| Ok(write(exported, out)?),
 };
 

@@ -16,6 +16,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "text as of go test -bench, for benchstat",
     extensions: &[],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write: |exported, out| Ok(write(exported, out)?),
 };
 

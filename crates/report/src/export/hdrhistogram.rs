@@ -18,6 +18,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "an HdrHistogram log (V2), in ns",
     extensions: &["hlog"],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write: |exported, out| write(exported, out),
 };
 

@@ -16,6 +16,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "JSON as of hyperfine --export-json",
     extensions: &[],
     kind: FormatKind::Json,
+    is_of_samples: false,
     write: |exported, out| Ok(write(exported, out)?),
 };
 

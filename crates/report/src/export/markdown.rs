@@ -19,6 +19,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "the tables as they are shown",
     extensions: &["md", "markdown"],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write,
 };
 

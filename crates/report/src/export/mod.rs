@@ -66,6 +66,7 @@ const JSON_FORMAT: ExportFormat = ExportFormat {
     about: "bytelab's own: the whole run, for `bytelab import`",
     extensions: &[],
     kind: FormatKind::Json,
+    is_of_samples: true,
     write: |exported, out| Ok(write_document(exported.run, out)?),
 };
 

@@ -15,6 +15,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "text that Prometheus reads",
     extensions: &["openmetrics"],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write: |exported, out| Ok(write(exported, out)?),
 };
 

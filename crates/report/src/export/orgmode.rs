@@ -9,6 +9,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "the tables for Emacs Org mode",
     extensions: &["org"],
     kind: FormatKind::Text,
+    is_of_samples: false,
     write: |exported, out| markup::write_tables(exported, &ORGMODE, out),
 };
 

@@ -10,6 +10,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     about: "a row per sample, in typed columns",
     extensions: &["parquet"],
     kind: FormatKind::Binary,
+    is_of_samples: true,
     write: |exported, out| write(exported, out),
 };
 
@@ -48,8 +49,8 @@ mod with_the_library {
         let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
         let mut group: Vec<Column> = columns.kinds.iter().map(|kind| Column::new(*kind)).collect();
         let mut rows = 0;
-        columns.rows(|fields| -> Result<()> {
-            for (column, field) in group.iter_mut().zip(fields) {
+        columns.rows(|row| -> Result<()> {
+            for (column, field) in group.iter_mut().zip(row.of_cell.iter().chain(row.of_sample)) {
                 column.push(field);
             }
             rows += 1;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::format::{Exported, FieldValue, PortableNumber, SampleTable};
+use super::format::{Exported, FieldValue, PortableNumber, SampleTable, append_number};
 use super::{ExportFormat, FormatKind};
 
 pub(super) const CSV_FORMAT: ExportFormat = ExportFormat {
@@ -10,6 +10,7 @@ pub(super) const CSV_FORMAT: ExportFormat = ExportFormat {
     about: "a line per sample",
     extensions: &["csv"],
     kind: FormatKind::Text,
+    is_of_samples: true,
     write: |exported, out| Ok(write(exported, CSV, out)?),
 };
 
@@ -18,13 +19,15 @@ pub(super) const TSV_FORMAT: ExportFormat = ExportFormat {
     about: "a line per sample; \\t, \\n, \\r and \\\\ stand for these",
     extensions: &["tsv"],
     kind: FormatKind::Text,
+    is_of_samples: true,
     write: |exported, out| Ok(write(exported, TSV, out)?),
 };
 
 #[derive(Clone, Copy)]
 pub(super) struct Dialect {
     separator: u8,
-    text: fn(&str, &mut dyn Write) -> io::Result<()>,
+    /// Appends a text to a line.
+    text: fn(&str, &mut Vec<u8>),
 }
 
 /// RFC 4180, except that a line ends with a line feed.
@@ -38,53 +41,70 @@ pub(super) fn write(
     mut out: impl Write,
 ) -> io::Result<Vec<String>> {
     let columns = SampleTable::new(exported);
-    let names: Vec<FieldValue<'_>> =
-        columns.names.iter().map(|name| FieldValue::Text(name)).collect();
-    line(&names, dialect, &mut out)?;
-    columns.rows(|fields| line(fields, dialect, &mut out))?;
+    let mut line = Vec::new();
+    for (at, name) in columns.names.iter().enumerate() {
+        field(&FieldValue::Text(name), at > 0, dialect, &mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)?;
+    let mut of_cell = 0;
+    columns.rows(|row| {
+        if row.is_first {
+            line.clear();
+            for (at, value) in row.of_cell.iter().enumerate() {
+                field(value, at > 0, dialect, &mut line);
+            }
+            of_cell = line.len();
+        }
+        line.truncate(of_cell);
+        row.of_sample.iter().for_each(|value| field(value, true, dialect, &mut line));
+        line.push(b'\n');
+        out.write_all(&line)
+    })?;
     Ok(columns.left_out())
 }
 
-fn line(fields: &[FieldValue<'_>], dialect: Dialect, out: &mut dyn Write) -> io::Result<()> {
-    for (at, field) in fields.iter().enumerate() {
-        if at > 0 {
-            out.write_all(&[dialect.separator])?;
-        }
-        match field {
-            FieldValue::None => {}
-            FieldValue::Text(text) => (dialect.text)(text, out)?,
-            FieldValue::Owned(text) => (dialect.text)(text, out)?,
-            FieldValue::Whole(n) => write!(out, "{n}")?,
-            FieldValue::Number(value) => write!(out, "{}", PortableNumber(*value))?,
-            FieldValue::Flag(flag) => write!(out, "{flag}")?,
-        }
+fn field(value: &FieldValue<'_>, follows: bool, dialect: Dialect, line: &mut Vec<u8>) {
+    if follows {
+        line.push(dialect.separator);
     }
-    out.write_all(b"\n")
+    match value {
+        FieldValue::None => {}
+        FieldValue::Text(text) => (dialect.text)(text, line),
+        FieldValue::Owned(text) => (dialect.text)(text, line),
+        FieldValue::Whole(n) => append_number(n, line),
+        FieldValue::Number(value) => PortableNumber(*value).append_to(line),
+        FieldValue::Flag(true) => line.extend_from_slice(b"true"),
+        FieldValue::Flag(false) => line.extend_from_slice(b"false"),
+    }
 }
 
 /// An empty text is quoted, too, because an unquoted empty field means no text.
-fn quoted(text: &str, out: &mut dyn Write) -> io::Result<()> {
+fn quoted(text: &str, line: &mut Vec<u8>) {
     let plain = !text.is_empty()
         && !text.contains(['"', ',', '\r', '\n'])
         && !text.starts_with(' ')
         && !text.ends_with(' ');
     if plain {
-        return out.write_all(text.as_bytes());
+        line.extend_from_slice(text.as_bytes());
+        return;
     }
-    write!(out, "\"{}\"", text.replace('"', "\"\""))
+    line.push(b'"');
+    line.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+    line.push(b'"');
 }
 
-fn escaped(text: &str, out: &mut dyn Write) -> io::Result<()> {
+fn escaped(text: &str, line: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = rest.find(['\t', '\n', '\r', '\\']) {
-        out.write_all(&rest.as_bytes()[..at])?;
-        out.write_all(match rest.as_bytes()[at] {
+        line.extend_from_slice(&rest.as_bytes()[..at]);
+        line.extend_from_slice(match rest.as_bytes()[at] {
             b'\t' => b"\\t",
             b'\n' => b"\\n",
             b'\r' => b"\\r",
             _ => b"\\\\",
-        })?;
+        });
         rest = &rest[at + 1..];
     }
-    out.write_all(rest.as_bytes())
+    line.extend_from_slice(rest.as_bytes());
 }

@@ -10,7 +10,7 @@ use crate::export::markdown::OWN_CELLS;
 use crate::text::{PageLayout, grid};
 use crate::views::numbers::{
     FOR_MARKDOWN, LAYOUTS, MeasuredNumber, NumbersColumn, all_notes, headlines, legend,
-    measured_on, numbers, own_notes, table,
+    measured_on, numbers, own_notes, table, times,
 };
 use crate::views::table::Style;
 use crate::views::words::{self, rounds_taken};
@@ -69,6 +69,11 @@ pub(super) fn document(
     } else if !is_short {
         let text = "A, B, C: how far a figure can be trusted; --explain says how.";
         page.paragraph(Style::Dim, "", text);
+    }
+    if !is_short {
+        for (experiment, took) in times(run, &numbers) {
+            page.paragraph(Style::Dim, &format!("time of {experiment}: "), &took);
+        }
     }
     page
 }

@@ -1,6 +1,7 @@
 //! The table of `bytelab numbers` in all its forms.
 
 use analysis::Analysis;
+use model::numbers::took_fact;
 use model::run::{Cells, Run, Sample, Status, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
@@ -183,6 +184,16 @@ fn the_table_fits_the_page_and_stands_beside_what_was_published() {
         "█",
     ];
     assert_eq!(words, expected);
+}
+
+#[test]
+fn the_time_of_each_experiment_stands_beside_what_it_gave() {
+    let mut run = run("l1-load", &[1.25; 30], 0.0);
+    let text = |run: &Run| numbers_text(run, &analysis(run), &[], &layout(80));
+    assert!(!text(&run).contains("time of"), "{}", text(&run));
+    run.environment.facts.insert(took_fact("memory"), 8_200_000_000_u64.into());
+    let line = "\ntime of memory: 8.2 s: 1 row, 30 samples in 3 sessions\n";
+    assert!(text(&run).contains(line), "{}", text(&run));
 }
 
 #[test]

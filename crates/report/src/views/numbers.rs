@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::Analysis;
 use analysis::latency::{Figures, MachineLoad, OTHERS, STEAL, figures};
-use model::numbers::{NumbersRow, row};
+use model::numbers::{NumbersRow, row, took_fact};
 use model::run::{self, Run, Warning, WarningKind};
 
 use super::table::{self, CellKind, Style, Table, TableCell};
@@ -118,6 +118,29 @@ pub(crate) fn grades(numbers: &[MeasuredNumber]) -> String {
     });
     let counted: Vec<String> = counted.collect();
     if counted.is_empty() { String::new() } else { format!("Grades: {}.", counted.join(", ")) }
+}
+
+/// By experiment, the time that its rows took and what that gave; of a run that knows the time.
+pub(crate) fn times(run: &Run, numbers: &[MeasuredNumber]) -> Vec<(&'static str, String)> {
+    let mut experiments: Vec<&'static str> = Vec::new();
+    for number in numbers {
+        if !experiments.contains(&number.row.experiment) {
+            experiments.push(number.row.experiment);
+        }
+    }
+    let of_experiment = |experiment: &'static str| {
+        let ns = run.environment.facts.get(&took_fact(experiment))?.as_f64()?;
+        let rows = numbers.iter().filter(|number| number.row.experiment == experiment);
+        let figures = rows.filter_map(|number| number.figures.as_ref().ok());
+        let figures: Vec<&Figures> = figures.collect();
+        let samples: usize = figures.iter().map(|figures| figures.n).sum();
+        let sessions = figures.iter().map(|figures| figures.sessions).max().unwrap_or_default();
+        let of = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+        let bought = [of(figures.len(), "row"), of(samples, "sample"), of(sessions, "session")];
+        let [rows, samples, sessions] = bought;
+        Some((experiment, format!("{}: {rows}, {samples} in {sessions}", amount("ns", ns))))
+    };
+    experiments.into_iter().filter_map(of_experiment).collect()
 }
 
 /// The title of each row without figures, and why it has none.

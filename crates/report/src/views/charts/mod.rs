@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use analysis::size_sweep::announced;
-use analysis::{Analysis, Comparison};
+use analysis::stats::Pooled;
+use analysis::{Analysis, Comparison, map_each};
 use model::metric::{METRICS, title, unit};
 use model::param::{ParamValue, Point};
 use model::run::{self, Role, Run};
@@ -110,19 +111,17 @@ impl Charts {
         let metrics = metrics(shown);
         let all: usize = shown.iter().map(|(run, _)| measured(run).count()).sum();
         let share = VALUES_MAX / (all.min(CELLS_MAX) * metrics.len()).max(1);
-        let mut builder = ChartsBuilder {
-            cells: Vec::new(),
-            methods: Vec::new(),
-            known: BTreeMap::new(),
-            metrics: &metrics,
-            share,
-        };
-        for (number, (run, _)) in shown.iter().enumerate() {
-            for (index, cell) in measured(run) {
-                builder.add(number, index, cell);
-            }
+        let runs = shown.iter().enumerate();
+        let drawn =
+            runs.flat_map(|(run, (of, _))| measured(of).map(move |(i, cell)| (run, i, cell)));
+        let drawn: Vec<(usize, usize, &run::Cell)> = drawn.take(CELLS_MAX).collect();
+        let samples = drawn.iter().map(|(.., cell)| cell.samples.len()).sum();
+        let columns = map_each(&drawn, samples, |(.., cell)| columns(cell, &metrics, share));
+        let (mut cells, mut methods, mut known) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for ((run, index, cell), columns) in drawn.into_iter().zip(columns) {
+            known.insert((run, index), cells.len());
+            cells.push(ChartCell::new(run, cell, columns, &mut methods));
         }
-        let ChartsBuilder { cells, known, .. } = builder;
         let points = chart_points(shown, &varying, &known);
         let sweeps = sweeps(shown, &varying, &known, &cells);
         let runs = shown.iter().map(|(run, _)| name(run)).collect();
@@ -150,59 +149,61 @@ impl Charts {
     }
 }
 
-struct ChartsBuilder<'a> {
-    cells: Vec<ChartCell>,
-    methods: Vec<String>,
-    known: CellIndexes,
-    metrics: &'a [ChartMetric],
-    /// The maximum number of values in a column.
+/// The columns of the cell in each of these metrics, of at most about `share` values each.
+fn columns(
+    cell: &run::Cell,
+    metrics: &[ChartMetric],
     share: usize,
+) -> BTreeMap<String, ChartColumn> {
+    let column = |metric: &ChartMetric| {
+        let shown = cell.shown(&metric.name).filter(|(_, value)| value.is_finite());
+        let mut shown: Vec<(u32, f64)> = shown.map(|(sample, x)| (sample.session, x)).collect();
+        let samples: Vec<f64> = shown.iter().map(|(_, value)| *value).collect();
+        // Nearly always they are in this order.
+        shown.sort_by_key(|(session, _)| *session);
+        let sessions = shown.chunk_by(|a, b| a.0 == b.0);
+        let values = |session: &[(u32, f64)]| session.iter().map(|(_, value)| *value).collect();
+        let sessions: Vec<Vec<f64>> = sessions.map(values).collect();
+        Some((metric.name.clone(), ChartColumn::from_samples(&samples, &sessions, share)?))
+    };
+    metrics.iter().filter_map(column).collect()
 }
 
-impl ChartsBuilder<'_> {
-    fn add(&mut self, run: usize, index: usize, cell: &run::Cell) {
-        if self.cells.len() >= CELLS_MAX {
-            return;
-        }
-        let column = |metric: &ChartMetric| {
-            let mut samples: Vec<f64> = Vec::new();
-            let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-            for (sample, value) in cell.shown(&metric.name).filter(|(_, x)| x.is_finite()) {
-                samples.push(value);
-                sessions.entry(sample.session).or_default().push(value);
-            }
-            let sessions: Vec<Vec<f64>> = sessions.into_values().collect();
-            Some((metric.name.clone(), ChartColumn::from_samples(&samples, &sessions, self.share)?))
-        };
-        let sessions = cell.shown(rows::WALL).enumerate();
+impl ChartCell {
+    /// The method joins the names that are known, if it is new.
+    fn new(
+        run: usize,
+        cell: &run::Cell,
+        columns: BTreeMap<String, ChartColumn>,
+        methods: &mut Vec<String>,
+    ) -> ChartCell {
         let mut session = None;
         let first = |(i, (sample, _)): (usize, (&run::Sample, f64))| {
             (session.replace(sample.session) != Some(sample.session)).then_some(i)
         };
         let method = escape_controls(&cell.method).into_owned();
-        self.known.insert((run, index), self.cells.len());
-        self.cells.push(ChartCell {
+        ChartCell {
             run,
-            number: number_of(&mut self.methods, &method),
+            number: number_of(methods, &method),
             method,
             yardstick: cell.role == Role::Yardstick,
-            sessions: sessions.filter_map(first).collect(),
-            columns: self.metrics.iter().filter_map(column).collect(),
-        });
+            sessions: cell.shown(rows::WALL).enumerate().filter_map(first).collect(),
+            columns,
+        }
     }
 }
 
 impl ChartColumn {
-    /// `None` if there is nothing to draw.
+    /// `None` if there is nothing to draw. `sessions` has the values of the samples by session.
     fn from_samples(samples: &[f64], sessions: &[Vec<f64>], share: usize) -> Option<ChartColumn> {
-        let mut sorted = samples.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let pooled = Pooled::new(sessions);
+        let sorted = pooled.sorted();
         let n = sorted.len();
         let at = |rank: usize| rounded(sorted[rank - 1]);
         analysis::stats::nearest_rank(n, 0.0)?;
         let p = PERCENTILES.map(|p| analysis::stats::nearest_rank(n, p).map_or(f64::NAN, at));
-        let (low, high) = analysis::stats::percentile_interval(sessions, 50.0, 0.05);
-        let drawn = Downsampled::from_samples(samples, &sorted, share);
+        let (low, high) = pooled.interval(50.0, 0.05);
+        let drawn = Downsampled::from_samples(samples, sorted, share);
         Some(ChartColumn { n, p, low: low.map(rounded), high: high.map(rounded), drawn })
     }
 }
