@@ -24,7 +24,8 @@ typedef struct {
 
 #define COUNT(functions) (sizeof(functions) / sizeof *(functions))
 
-static void load(const char *path, const Function *functions, size_t count) {
+/* The library, of which all these functions are there. */
+static void *load(const char *path, const Function *functions, size_t count) {
     /* Lazily: what the library wants of ICU is never called. */
     void *library = dlopen(path, RTLD_LAZY);
     if (!library) {
@@ -39,4 +40,5 @@ static void load(const char *path, const Function *functions, size_t count) {
         }
         *(void **)functions[i].pointer = found;
     }
+    return library;
 }

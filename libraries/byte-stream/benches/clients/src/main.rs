@@ -7,6 +7,9 @@
 //!     [--rounds N] [--mib N] [JOB…]
 //! ```
 //!
+//! With `--serve BYTES` it only serves a resource of this size until its standard input ends, and
+//! prints its URLs by http and https.
+//!
 //! The table shows medians of all rounds, and byte-stream's cost divided by that of the other, as
 //! the median of the quotients within a round.
 
@@ -70,6 +73,9 @@ fn main() -> Result<()> {
     if words.next_if(|word| word == "--client").is_some() {
         return clients::run(&words.collect::<Vec<_>>());
     }
+    if words.next_if(|word| word == "--serve").is_some() {
+        return serve(words.next().context("a number is missing")?.parse()?);
+    }
     let mut arguments = Arguments { rounds: 10, mib: 1024, jobs: Vec::new() };
     while let Some(word) = words.next() {
         let mut number = || words.next().context("a number is missing")?.parse::<u64>().context(word.clone());
@@ -90,6 +96,15 @@ fn main() -> Result<()> {
             compare(job, if job.secure { &secure } else { &plain }, &arguments)?;
         }
     }
+    Ok(())
+}
+
+fn serve(bytes: u64) -> Result<()> {
+    let servers = [Server::start(false)?, Server::start(true)?];
+    for server in &servers {
+        println!("{}", server.url(bytes));
+    }
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     Ok(())
 }
 
