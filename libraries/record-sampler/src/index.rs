@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, digest, without_bom};
 use crate::simd::{count_lines, may_have_blank_line};
 use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result};

@@ -371,7 +371,7 @@ mod filter_tests {
         input.write_all(b"hello").unwrap();
         input.rewind().unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
-        let used = filter(&["cat".to_owned()], input.into(), writer.into()).unwrap();
+        let used = filter(&["cat".to_owned()], &[], input.into(), writer.into()).unwrap();
         assert!(used.all_ns > 0);
         let mut text = String::new();
         // This returns only if no other process has the other end of the pipe.
@@ -385,10 +385,10 @@ mod filter_tests {
         let burn = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
         let script = format!("sh -c '{burn}'; true");
         let argv = ["sh", "-c", &script].map(str::to_owned);
-        let used = filter(&argv, null().into(), null().into()).unwrap();
+        let used = filter(&argv, &[], null().into(), null().into()).unwrap();
         // The shell only starts another shell, which computes for longer than it takes to start
         // both.
-        let nothing = filter(&argv[..1], null().into(), null().into()).unwrap();
+        let nothing = filter(&argv[..1], &[], null().into(), null().into()).unwrap();
         assert!(used.all_ns > 4 * nothing.all_ns, "{used:?} {nothing:?}");
     }
 
@@ -397,7 +397,7 @@ mod filter_tests {
         let run = |argv: &[&str]| {
             let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
             let null = || std::fs::File::open("/dev/null").unwrap().into();
-            filter(&argv, null(), null()).unwrap_err()
+            filter(&argv, &[], null(), null()).unwrap_err()
         };
         assert_eq!(run(&["/no/such"]), RunError::Skipped("/no/such is not installed".to_owned()));
         let failed = run(&["sh", "-c", "echo reason >&2; exit 3"]);

@@ -456,7 +456,7 @@ fn pages(
     cancel: Option<&Cancel>,
 ) -> Result<Vec<S3Object>> {
     let mut objects = Vec::new();
-    let (mut token, mut retries) = (None, 0);
+    let (mut token, mut retries): (Option<String>, _) = (None, 0);
     loop {
         let mut query = query.to_owned();
         if let Some(token) = &token {

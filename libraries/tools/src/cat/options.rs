@@ -75,6 +75,7 @@ impl Default for HttpArgs {
             retries: RETRIES,
             time_limit: None,
             certificates: None,
+            no_sign_request: false,
             accept_unframed: false,
         }
     }

@@ -12,8 +12,6 @@ use record_sampler::{
     Column, FetchMethod, Format, FoundBy, HeaderRule, Layout, LayoutChoice, Sampler,
 };
 
-use super::source::url;
-
 #[derive(Args, Default)]
 #[cfg_attr(test, derive(Debug))]
 #[command(after_help = AFTER)]

@@ -78,19 +78,27 @@ fn main() -> Result<()> {
     }
     let mut arguments = Arguments { rounds: 10, mib: 1024, jobs: Vec::new() };
     while let Some(word) = words.next() {
-        let mut number = || words.next().context("a number is missing")?.parse::<u64>().context(word.clone());
+        let mut number =
+            || words.next().context("a number is missing")?.parse::<u64>().context(word.clone());
         match word.as_str() {
             "--rounds" => arguments.rounds = number()? as usize,
             "--mib" => arguments.mib = number()?,
             name => {
                 let known = JOBS.iter().any(|job| job.name == name);
-                ensure!(known, "{name}: no such job; there are {}", JOBS.map(|job| job.name).join(", "));
+                ensure!(
+                    known,
+                    "{name}: no such job; there are {}",
+                    JOBS.map(|job| job.name).join(", ")
+                );
                 arguments.jobs.push(word);
             }
         }
     }
     let (plain, secure) = (Server::start(false)?, Server::start(true)?);
-    println!("{:<12} {:<18} {:>8} {:>8}  {:>9} {:>9}", "job", "client", "CPU ms", "wall ms", "ours ÷ it", "wall");
+    println!(
+        "{:<12} {:<18} {:>8} {:>8}  {:>9} {:>9}",
+        "job", "client", "CPU ms", "wall ms", "ours ÷ it", "wall"
+    );
     for job in &JOBS {
         if arguments.jobs.is_empty() || arguments.jobs.iter().any(|name| name == job.name) {
             compare(job, if job.secure { &secure } else { &plain }, &arguments)?;
@@ -127,7 +135,8 @@ fn compare(job: &Job, server: &Server, arguments: &Arguments) -> Result<()> {
         let ratio = |of: fn(&Cost) -> f64| {
             median(costs[0].iter().zip(&costs[which]).map(|(ours, it)| of(ours) / of(it)).collect())
         };
-        let (cpu, wall): (fn(&Cost) -> f64, fn(&Cost) -> f64) = (|cost| cost.cpu_ms, |cost| cost.wall_ms);
+        let (cpu, wall): (fn(&Cost) -> f64, fn(&Cost) -> f64) =
+            (|cost| cost.cpu_ms, |cost| cost.wall_ms);
         let name = if which == 0 { job.name } else { "" };
         let (cpu_ms, wall_ms) = (middle(which, cpu), middle(which, wall));
         print!("{name:<12} {client:<18} {cpu_ms:>8.1} {wall_ms:>8.1}");
