@@ -22,10 +22,10 @@ use report::published::{self, Study};
 use tools::cat::CatArgs;
 
 use crate::cli::{Cli, CliCommand, EXAMPLES};
-use crate::commands::bench::is_installed;
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
+use crate::commands::program_file::is_installed;
 use crate::commands::run::{ProgressArgs, RunArgs, StudyRequest};
 use crate::console;
 use crate::measuring::RunRequest;

@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod measure_args;
 pub(crate) mod numbers;
 pub(crate) mod output;
+pub(crate) mod program_file;
 pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod run;
