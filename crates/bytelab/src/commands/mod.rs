@@ -14,6 +14,7 @@ pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
+mod likeness;
 pub(crate) mod list;
 pub(crate) mod measure_args;
 pub(crate) mod numbers;

@@ -11,7 +11,7 @@ use experiments::custom::file::{At, HookScript, HookTable, MethodTable, ShellWor
 use model::template::escape;
 
 use super::args::{BenchArgs, Failures};
-use super::input::absolute_path;
+use super::input::path_of;
 use super::parameters::{Parameter, ParameterValues, combinations, has, substitute};
 use super::programs::{REV, Revision, TREE, of_worktree};
 use crate::commands::note;
@@ -177,7 +177,8 @@ impl MethodBuilder<'_> {
         }
         let around = &self.args.commands_around;
         let HookTable { command, shell } = escaped(command);
-        let output = |text: &str| output_of(text, values).map(|text| At::new(escape(&text)));
+        let args = self.args;
+        let output = |text: &str| output_of(args, text, values).map(|text| At::new(escape(&text)));
         let env = self.env.iter();
         let env = env.map(|(name, text)| (name.clone(), escape(&substitute(text, values))));
         let parameters = shown.iter().map(|(name, text)| (line_of(name), (*text).to_owned()));
@@ -339,11 +340,11 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
 }
 
 /// The destination of the output; the path of a file is relative to the current directory.
-fn output_of(text: &str, values: &ParameterValues<'_>) -> Result<String> {
+fn output_of(args: &BenchArgs, text: &str, values: &ParameterValues<'_>) -> Result<String> {
     match text {
         "null" | "pipe" | "inherit" => Ok(text.to_owned()),
         "" => bail!("--output: name null, pipe, inherit or a file"),
-        file => absolute_path("--output", &substitute(file, values)),
+        file => path_of(args, "--output", &substitute(file, values)),
     }
 }
 

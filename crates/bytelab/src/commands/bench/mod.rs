@@ -60,7 +60,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let custom::LoadedExperiment { experiment, definition, defaults } =
+    let custom::LoadedExperiment { experiment, definition, defaults, .. } =
         context.experiments.read(text)?;
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
@@ -157,13 +157,14 @@ fn file(args: &BenchArgs, commands: &Commands) -> Result<ExperimentFile> {
         1 => "How long does this command take?",
         _ => "Which of these commands is fastest?",
     };
-    let data = args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?;
+    let data = args.runs.data.as_deref();
+    let data = data.map(|file| existing_path(args, "--data", file)).transpose()?;
     let data_file = |path: String| Some(At::new(escape(&path)));
     let from = if args.streams.same_output { AnswerSource::Stdout } else { AnswerSource::None };
     Ok(ExperimentFile {
         name: Some(At::new("bench".to_owned())),
         question: question.to_owned(),
-        dir: Some(At::new(input::working_folder(args.commands_around.cwd.as_deref())?)),
+        dir: input::working_folder(args)?.map(At::new),
         env: commands.env.clone(),
         plan: plan(args),
         data: data.map(|path| DataTable { file: data_file(path), ..DataTable::default() }),
