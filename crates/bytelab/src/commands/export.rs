@@ -101,7 +101,7 @@ fn contribution(run: Run) -> Result<Run> {
 }
 
 /// The format from the extension, if only one format has that extension.
-fn guess(path: &Path) -> Result<&'static ExportFormat> {
+pub(super) fn guess(path: &Path) -> Result<&'static ExportFormat> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let extension = extension.unwrap_or_default();
     let found = FORMATS.into_iter().find(|known| known.extensions.contains(&extension.as_str()));

@@ -13,6 +13,7 @@ use store::Store;
 use tools::atomic_file::{self, AtomicFile};
 
 use super::comparing::{GroupBy, RunGroups, path_params};
+use super::export::guess;
 use super::{Context, load_run, note, path};
 use crate::console;
 
@@ -44,6 +45,9 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+    if let Some(path) = &args.output {
+        ensure_page("-o", path)?;
+    }
     if let Some(by) = args.by {
         return by_groups(by, args, context);
     }
@@ -76,6 +80,25 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
         write_svg(dir, &files).with_context(|| format!("--svg {}", dir.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Pictures that other programs make of SVG.
+const PICTURES: [&str; 7] = ["png", "pdf", "ps", "eps", "jpg", "jpeg", "webp"];
+
+/// Fails if the name of the file says that it is to hold something else than a page.
+pub(super) fn ensure_page(flag: &str, path: &Path) -> Result<()> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let advice = match extension.as_str() {
+        "svg" => "for SVG: --svg DIR",
+        known if PICTURES.contains(&known) => {
+            "for another picture: --svg DIR, then `rsvg-convert -z 2 DIR/ratio.svg -o FILE.png` (for \
+             PDF: -f pdf)"
+        }
+        "json" => "for data: bytelab export ID --format json",
+        _ if guess(path).is_ok() => "for data: bytelab export ID -o FILE",
+        _ => return Ok(()),
+    };
+    bail!("{flag} {}: it writes a page (.html); {advice}", path.display())
 }
 
 /// Writes the page into the file that is named. Where neither a file nor charts are named, it

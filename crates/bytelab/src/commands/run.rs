@@ -18,6 +18,7 @@ use report::study::StudyReport;
 use tools::atomic_file;
 
 use super::output::{OutputArgs, TableArgs, print_measured};
+use super::report::ensure_page;
 use super::{Context, exit, layout, load_run, note, warn_if_unoptimised};
 use crate::console;
 use crate::measuring::{self, ProgressMode, RunOutcome, RunRequest};
@@ -207,6 +208,7 @@ fn note_left_out(request: &StudyRequest) -> io::Result<()> {
 fn run_study(request: &StudyRequest, output: &OutputArgs, context: &Context) -> Result<ExitCode> {
     if let Some(path) = &request.page {
         // Fails early: after the measurement it would be too late.
+        ensure_page("--report", path)?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         ensure!(
             dir.is_none_or(Path::is_dir),
