@@ -73,6 +73,7 @@ impl CheckJudge {
             line.reason = Some(too_few(evidence));
             return;
         };
+        line.of_runs = each.iter().flatten().map(|shift| shift.estimate.exp()).collect();
         let (limit, sign) = (log_limit(&line.metric, line.allowed_percent), sign(&line.metric));
         let bounds = |shift: &Shift| {
             let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
@@ -197,6 +198,9 @@ pub struct CheckLine {
     pub high: Option<f64>,
     /// The level of that interval.
     pub level: Option<f64>,
+    /// The same ratio of each new run alone.
+    #[serde(skip)]
+    pub of_runs: Vec<f64>,
     pub outcome: Outcome,
     /// Why there is no interval, or why the line is undecided.
     pub reason: Option<String>,
@@ -222,6 +226,7 @@ impl CheckLine {
             low: None,
             high: None,
             level: None,
+            of_runs: Vec::new(),
             outcome: Outcome::Missing,
             reason: None,
         }
@@ -301,6 +306,7 @@ mod tests {
             let evidence = Evidence::SameRounds(vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; runs]);
             CheckJudge { alpha: 0.001, runs }.line(&mut line, &evidence);
             close(line.level, 0.999, 1e-12);
+            assert_eq!(line.of_runs, vec![3f64.exp(); runs]);
             (line.outcome, line.reason.unwrap())
         };
         let text = "the interval at the level that all lines together take holds what is allowed \

@@ -362,6 +362,11 @@ fn changes(lines: &[&MetricChange]) -> Table {
             TableCell::number(amount(unit, p50.value), p50.value)
         })
     };
+    let is_less_wait = lines.iter().all(|line| line.metric == WALL_LESS_WAIT);
+    let [a, b] = ["A", "B"].map(|side| {
+        let heading = format!("{side} p50{}", if is_less_wait { " − wait" } else { "" });
+        TableColumn::right(&heading)
+    });
     let value = |effect: Option<&Effect>| match effect.and_then(|effect| effect.ratio) {
         Some(value) => TableCell::number(ratio(value, 3), value),
         None => TableCell::none(),
@@ -393,8 +398,8 @@ fn changes(lines: &[&MetricChange]) -> Table {
             .with_cells(lines.iter(), |line| value(line.relative.as_ref())),
         TableColumn::right("its interval")
             .with_cells(lines.iter(), |line| interval(line.relative.as_ref())),
-        TableColumn::right("A p50").with_cells(lines.iter(), |line| p50(line, &line.a)),
-        TableColumn::right("B p50").with_cells(lines.iter(), |line| p50(line, &line.b)),
+        a.with_cells(lines.iter(), |line| p50(line, &line.a)),
+        b.with_cells(lines.iter(), |line| p50(line, &line.b)),
     ])
 }
 
