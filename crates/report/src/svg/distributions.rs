@@ -176,7 +176,7 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     let title = title(metric, point, what, &series);
     let head = canvas.head(&title, &charts.busy, WIDTH);
     let names: Vec<String> = series.iter().map(|one| one.name.clone()).collect();
-    let (plane, y) = rows(head, &names);
+    let (plane, y) = rows(head, &names, COUNT_WIDTH);
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     for (row, one) in series.iter().enumerate() {
@@ -214,13 +214,15 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
     let reference = &ratios.first()?.reference;
     ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let mut canvas = Canvas::new();
-    let title = format!("time / time of {reference}{}, with 95 % intervals", at(point));
+    let time = point.time();
+    let title = format!("{time} relative to that of {reference}{}, with 95 % intervals", at(point));
     let head = canvas.head(&title, &charts.busy, WIDTH);
     let names: Vec<String> = ratios.iter().map(|ratio| charts.label(ratio.cell)).collect();
-    let (plane, y) = rows(head, &names);
+    let (plane, y) = rows(head, &names, VERDICT_WIDTH);
     let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
     let values: Vec<f64> = bounds.chain([1.0]).collect();
-    let x = Scale::new(Axis::new(&values, true, plane.x()), "time / time of the reference", "");
+    let x_title = format!("{time} relative to {reference}");
+    let x = Scale::new(Axis::new(&values, true, plane.x()), &x_title, "");
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let one = x.axis.position(1.0);
     canvas.line([one, plane.top], [one, plane.bottom], Stroke { dash: "4 3", ..Stroke::thin(INK) });
@@ -238,23 +240,26 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
         if !decided {
             canvas.dot(at, 2.8, "#ffffff", 1.0);
         }
-        let words = format!("{} {}", units::ratio(ratio.ratio, 2), ratio.verdict);
+        let words = format!("× {}, {}", units::ratio(ratio.ratio, 2), ratio.verdict);
         canvas.text([WIDTH - 6.0, middle + FONT * 0.35], Anchor::End, SOFT, &words);
     }
     Some(canvas.into_file([WIDTH, plane.bottom + 48.0 + below], &title))
 }
 
 const ROW: f64 = 24.0;
+/// Right of the plane: the number of samples; or the ratio and the verdict.
+const COUNT_WIDTH: f64 = 110.0;
+const VERDICT_WIDTH: f64 = 128.0;
 
-/// The plane of a row for each name, and the scale of the names.
-fn rows(head: f64, names: &[String]) -> (Plane, Scale) {
+/// The plane of a row for each name, with this much room right of it, and the scale of the names.
+fn rows(head: f64, names: &[String], beside: f64) -> (Plane, Scale) {
     let names = names.iter().map(|name| fitted(name, WIDTH / 2.0 - 16.0));
     let ticks: Vec<(f64, String)> =
         names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
     let widest = ticks.iter().map(|(_, name)| text_width(name)).fold(0.0, f64::max);
     let (top, len) = (head + 8.0, ticks.len());
     let bottom = top + ROW * len as f64;
-    let plane = Plane { left: widest + 16.0, right: WIDTH - 110.0, top, bottom };
+    let plane = Plane { left: widest + 16.0, right: WIDTH - beside, top, bottom };
     let axis = Axis::exact(len as f64, 0.0, [bottom, top]);
     (plane, Scale::with(axis, "", ticks, len.max(1)))
 }
