@@ -19,7 +19,7 @@ use crate::views::table::{
     CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::{joined, measured, minute, noise, revisions, shortened};
+use crate::views::words::{joined, measured, minute, noise_with_advice, revisions, shortened};
 use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
@@ -82,7 +82,7 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
 fn reliability(page: &mut Document, run: &Run) {
     if view(run) == View::Rows {
         page.facts(&numbers::grades(&numbers::numbers(run)));
-    } else if let Some(noise) = noise(run) {
+    } else if let Some(noise) = noise_with_advice(run) {
         page.paragraph(Style::Bold, "Busy: ", &format!("{noise}."));
     }
 }

@@ -238,7 +238,7 @@ pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2
         last,
     ];
     page.facts(&joined(facts));
-    if let Some(noise) = words::noise(run) {
+    if let Some(noise) = words::noise_with_advice(run) {
         page.paragraph(Style::Bold, "busy: ", &noise);
     }
     if !run.complete {
