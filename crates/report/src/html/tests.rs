@@ -149,8 +149,8 @@ fn what_else_the_machine_did_stands_beside_the_answer() {
         markup(&html(&shown(&f), &[]))
     };
     assert!(!of(0.1).contains("Busy: "));
-    let busy = "<p class=\"warning\">Busy: other programs used 92 % of the CPU time; quote only the \
-                ratio, or repeat.</p>";
+    let busy = "<p class=\"warning\">Busy: other programs used 92 % of the CPU time; quote only \
+                the ratio, or repeat.</p>";
     in_this_order(&of(0.92), &["Fastest here: ", busy, "id=\"figures-heading\""]);
 }
 
