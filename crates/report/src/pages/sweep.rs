@@ -192,6 +192,7 @@ fn sign(rows: &Rows<'_>, row: &Row<'_>, role: RowRole) -> &'static str {
         RowRole::Estimate | RowRole::Unusable => NONE,
         // No look has decided anything yet.
         _ if rows.left.is_some() && row.comparison.is_none_or(|c| c.low.is_none()) => "",
+        RowRole::InDoubt => "~",
         RowRole::Compared(verdict) => match verdict {
             Verdict::Faster => "<",
             Verdict::Slower => ">",

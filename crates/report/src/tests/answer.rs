@@ -149,7 +149,7 @@ fn a_difference_without_a_verdict_is_not_denied() {
     f.measured("read", [10.0; 3]);
     f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.1, 51.2]).found(49.0, 270);
     f.comparison().reason = Some(waited.to_owned());
-    let of_sleep = "No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
+    let of_sleep = "In doubt is sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
                     waited for a CPU.";
     assert_eq!(answer(&f), of_sleep);
     f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, 270);
@@ -205,9 +205,12 @@ fn what_a_wait_may_explain_has_its_reason_and_is_not_called_no_difference() {
     f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.0, 51.0]).found(49.0, 2000);
     f.comparison().doubt = Some(Doubt::Wait);
     f.comparison().reason = Some("the waits".to_owned());
-    let expected = "No verdict on sleep, 38.0 times the time (95 % interval 28.0–51.0) beside this \
+    let expected = "In doubt is sleep, 38.0 times the time (95 % interval 28.0–51.0) beside this \
                     load: the waits for a CPU may be the difference; less load would show it.";
     assert_eq!(answer(&f), expected);
+    let text = shown(&f, 100);
+    let row = text.lines().find(|line| line.contains(" sleep ")).unwrap();
+    assert!(row.contains(" in doubt ") && !text.contains("undecided"), "{text}");
     f.comparison().doubt = Some(Doubt::Missing);
     assert!(answer(&f).contains("28.0–51.0): the time without the wait is missing"));
     // One reason for several methods, beside a verdict on another one.
@@ -217,7 +220,7 @@ fn what_a_wait_may_explain_has_its_reason_and_is_not_called_no_difference() {
     f.comparison().doubt = Some(Doubt::UnknownWait);
     f.measured("d", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
     let answer = answer(&f);
-    let expected = " No verdict on b, c: there was a wait for a CPU, and how long is not known.";
+    let expected = " In doubt are b, c: there was a wait for a CPU, and how long is not known.";
     assert!(answer.contains(expected), "{answer}");
 }
 

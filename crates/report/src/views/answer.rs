@@ -7,7 +7,7 @@ use analysis::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
 use model::metric::{CPU, PEAK_RSS, unit};
 
 use super::VaryingParams;
-use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
+use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT, is_kept_back};
 use super::units::{amount, ns, percent, ratio as times};
 
 /// The answer for one family.
@@ -280,14 +280,6 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
 /// From this ratio on, percentages are hard to read.
 const MANIFOLD: f64 = 10.0;
 
-/// Whether a difference was found and is not trusted: the interval excludes 1, or is doubted.
-fn is_kept_back(comparison: &Comparison) -> bool {
-    let excludes_1 = comparison.low.is_some_and(|low| low > 1.0)
-        || comparison.high.is_some_and(|high| high < 1.0);
-    let undecided = comparison.verdict == Verdict::Undecided;
-    comparison.doubt.is_some() || undecided && excludes_1
-}
-
 /// The differences that the undecided comparisons could have detected, or why they decide nothing.
 fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
     let stated =
@@ -300,27 +292,32 @@ fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
     }
 }
 
-/// ` No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for
-/// the differences that were found and are not trusted, and for what was measured and could not be
-/// compared. The methods that share a reason are named together.
+/// Methods of which one thing is said: whether a difference was found, and why it is not trusted, or
+/// was not found.
+type WithoutVerdict<'a> = ((bool, Option<Reason<'a>>), Vec<&'a Row<'a>>);
+
+/// ` In doubt is sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for the
+/// differences that were found and are not trusted; ` No verdict on mmap: …` for what was measured
+/// and could not be compared. The methods that share a reason are named together.
 fn without_verdict(rows: &Rows<'_>) -> String {
-    let mut all: Vec<(Option<Reason<'_>>, Vec<&Row<'_>>)> = Vec::new();
+    let mut all: Vec<WithoutVerdict<'_>> = Vec::new();
     let others = rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row));
     for row in others.filter(|row| row.unusable().is_none()) {
         let Some(comparison) = row.comparison else { continue };
         let missing = comparison.verdict == Verdict::Missing
             && comparison.reason.is_some()
             && row.p50(WALL).is_some();
-        if !missing && !is_kept_back(comparison) {
+        let is_in_doubt = is_kept_back(comparison);
+        if !missing && !is_in_doubt {
             continue;
         }
-        let reason = Reason::from_comparison(comparison);
-        match all.iter_mut().find(|(known, _)| *known == reason) {
+        let why = (is_in_doubt, Reason::from_comparison(comparison));
+        match all.iter_mut().find(|(known, _)| *known == why) {
             Some((_, of)) => of.push(row),
-            None => all.push((reason, vec![row])),
+            None => all.push((why, vec![row])),
         }
     }
-    let sentence = |(reason, of): &(Option<Reason<'_>>, Vec<&Row<'_>>)| {
+    let sentence = |((is_in_doubt, reason), of): &WithoutVerdict<'_>| {
         let names: Vec<&str> = of.iter().map(|row| row.name()).collect();
         let load = match reason {
             Some(Reason::Doubt(Doubt::Wait | Doubt::UnknownWait)) => " beside this load",
@@ -333,7 +330,12 @@ fn without_verdict(rows: &Rows<'_>) -> String {
             _ => None,
         };
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!(" No verdict on {}{}{reason}.", names.join(", "), size.unwrap_or_default())
+        let what = match (*is_in_doubt, of.len()) {
+            (true, 1) => "In doubt is",
+            (true, _) => "In doubt are",
+            (false, _) => "No verdict on",
+        };
+        format!(" {what} {}{}{reason}.", names.join(", "), size.unwrap_or_default())
     };
     all.iter().map(sentence).collect()
 }

@@ -248,6 +248,8 @@ impl<'a> Rows<'a> {
             RowRole::Estimate
         } else if self.is_reference(row) {
             RowRole::Reference
+        } else if row.comparison.is_some_and(is_kept_back) {
+            RowRole::InDoubt
         } else {
             RowRole::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
         }
@@ -326,6 +328,14 @@ impl<'a> Row<'a> {
         [WALL, WALL_LESS_WAIT].into_iter().any(lacks)
             || self.comparison.is_some_and(|c| c.ratio.is_some() && c.low.is_none())
     }
+}
+
+/// Whether a difference was found and is not trusted: the interval excludes 1, or is doubted.
+pub(crate) fn is_kept_back(comparison: &Comparison) -> bool {
+    let excludes_1 = comparison.low.is_some_and(|low| low > 1.0)
+        || comparison.high.is_some_and(|high| high < 1.0);
+    let undecided = comparison.verdict == Verdict::Undecided;
+    comparison.doubt.is_some() || undecided && excludes_1
 }
 
 /// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:

@@ -202,6 +202,8 @@ pub enum RowRole {
     Estimate,
     /// Its figures cannot be compared: it leaves processes running, or has impossible ones.
     Unusable,
+    /// A difference was found, and is not trusted: something else may explain it.
+    InDoubt,
     Compared(Verdict),
 }
 
@@ -212,6 +214,7 @@ impl RowRole {
             RowRole::Reference => "reference",
             RowRole::Estimate => "estimate",
             RowRole::Unusable => "no verdict",
+            RowRole::InDoubt => "in doubt",
             RowRole::Compared(verdict) => verdict.word(),
         }
     }
