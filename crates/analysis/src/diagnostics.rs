@@ -15,9 +15,6 @@ use super::facts::{CellFacts, RunFacts, WAIT_SHARE};
 use super::noise::{self, Findings, percent, warn};
 use crate::stats::{self, LOOKS};
 
-/// The name of the experiment that is made of typed commands.
-const BENCH: &str = "bench";
-
 /// From this number of families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
 /// The quota of the control group is a cause of waits from this share of its periods on in which it
@@ -191,7 +188,7 @@ fn more_sessions(run: &Run) -> String {
     }
     // One more than needed makes the intervals a third shorter.
     let enough = needed.max(LOOKS[0]);
-    let is_of_bench = run.experiment == BENCH;
+    let is_of_bench = run.is_bench();
     match design {
         Design::Fixed if is_of_bench => format!("give -r {enough}"),
         Design::Fixed if rounds == 1 => format!("give --rounds {enough}"),

@@ -46,11 +46,9 @@ pub(crate) const EXAMPLES: &str = "Examples:
   bytelab history                    what was measured; `bytelab show` prints the latest run";
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{GLOSSARY}\n\n{EXIT_STATUS}")
+    let glossary = ::report::GLOSSARY;
+    format!("{EXAMPLES}\n\nThe words are explained at {glossary}\n\n{EXIT_STATUS}")
 }
-
-const GLOSSARY: &str = "The words are explained at \
-                        https://github.com/bytelab/bytelab/blob/main/docs/glossary.md";
 
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
                            disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \

@@ -19,6 +19,7 @@ use crate::views::VaryingParams;
 use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
 use crate::views::table::Style;
 use crate::views::units::{self, NONE};
+use crate::views::words::GLOSSARY;
 
 pub(crate) struct Footnotes<'a> {
     pub run: &'a Run,
@@ -50,7 +51,40 @@ impl Footnotes<'_> {
         }
         let mut hidden = Document::new(Document::UNLIMITED);
         self.explain(&mut hidden);
-        some_notes(page, &self.analysis.notes, self.varying, hidden.blocks.len());
+        self.some_notes(page, hidden.blocks.len());
+    }
+
+    /// Writes those about the run as a whole, or else the most important one, and how many more
+    /// there are, with `hidden` others.
+    fn some_notes(&self, page: &mut Document, hidden: usize) {
+        let Footnotes { run, varying, .. } = *self;
+        let notes = &self.analysis.notes;
+        let all = notes.iter().filter(|note| !stands_above(note)).count();
+        let mut short: Vec<ShortNote> = Vec::new();
+        for new in notes.iter().filter_map(|note| ShortNote::new(run, note, varying)) {
+            match short.iter_mut().find(|old| old.is_like(&new)) {
+                Some(old) => old.add(new),
+                None => short.push(new),
+            }
+        }
+        short.sort_by_key(|short| short.rank);
+        short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
+        let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
+        let how = run.show_command("--notes");
+        let Some(last) = short.pop() else {
+            let plural = if more == 1 { "" } else { "s" };
+            if more > 0 {
+                page.note(Style::Dim, "", &format!("{more} note{plural}: {how}"));
+            }
+            return;
+        };
+        let room = page.width().saturating_sub(MARK.width());
+        for short in short {
+            page.note(Style::Dim, MARK, &short.text(room));
+        }
+        let more = if more > 0 { format!(" ({more} more: {how})") } else { String::new() };
+        let text = last.text(room.saturating_sub(more.width()));
+        page.note(Style::Dim, MARK, &format!("{text}{more}"));
     }
 
     /// Why a ratio is not the quotient of the times beside it, where a reader sees that.
@@ -250,14 +284,15 @@ impl Footnotes<'_> {
         if self.rows().any(Row::lacks_interval) {
             said.push(format!("{TOO_SMALL} no interval: there are too few rounds."));
         }
-        said.push("docs/glossary.md has all words.".to_owned());
+        said.push(format!("All words: {GLOSSARY}"));
         page.note(Style::Plain, "How to read it: ", &said.join(" "));
         let mut columns: Vec<&str> =
             self.fitted.iter().flat_map(|fit| fit.omitted.iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
         if !columns.is_empty() {
-            let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
+            let how = self.run.show_command("--percentiles");
+            let text = format!("{}; {how} shows every metric.", columns.join(", "));
             page.note(Style::Plain, "Not at this width: ", &text);
         }
     }
@@ -296,36 +331,6 @@ fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>
     }
 }
 
-/// Writes those about the run as a whole, or else the most important one, and how many more there
-/// are, with `hidden` others.
-fn some_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>, hidden: usize) {
-    let all = notes.iter().filter(|note| !stands_above(note)).count();
-    let mut short: Vec<ShortNote> = Vec::new();
-    for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
-        match short.iter_mut().find(|old| old.is_like(&new)) {
-            Some(old) => old.add(new),
-            None => short.push(new),
-        }
-    }
-    short.sort_by_key(|short| short.rank);
-    short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
-    let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
-    let Some(last) = short.pop() else {
-        let plural = if more == 1 { "" } else { "s" };
-        if more > 0 {
-            page.note(Style::Dim, "", &format!("{more} note{plural}: --notes"));
-        }
-        return;
-    };
-    let room = page.width().saturating_sub(MARK.width());
-    for short in short {
-        page.note(Style::Dim, MARK, &short.text(room));
-    }
-    let more = if more > 0 { format!(" ({more} more: --notes)") } else { String::new() };
-    let text = last.text(room.saturating_sub(more.width()));
-    page.note(Style::Dim, MARK, &format!("{text}{more}"));
-}
-
 /// The method and the point that it concerns.
 fn about(note: &Warning, varying: &VaryingParams<'_>) -> String {
     let at = note.point.as_ref().map(|point| varying.shown(point)).unwrap_or_default();
@@ -357,11 +362,13 @@ struct ShortNote {
 
 impl ShortNote {
     /// `None` for a note that cannot change a verdict.
-    fn new(note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
+    fn new(run: &Run, note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
         let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
         let advice = format!(": {}", note.advice);
         let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
         let not_counted = format!(" do not count{}", what_to_do.unwrap_or_default());
+        let warm_up = if run.is_bench() { ": add --warmup" } else { ": add --warm-up" };
+        let percentiles = format!(": {}", run.show_command("--percentiles"));
         let (rank, before, after) = match &note.kind {
             WarningKind::Noted if note.method.is_none() => (0, whole(note, varying), ""),
             WarningKind::Imported => {
@@ -380,10 +387,10 @@ impl ShortNote {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
             WarningKind::Steal => (6, detail(" (steal)"), ": measure at another time"),
-            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), ": add --warm-up"),
+            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), warm_up),
             WarningKind::Chance => (8, detail(":"), ": measure a surprising verdict again"),
             WarningKind::Predecessor => (9, whole(note, varying), ""),
-            WarningKind::Modes => (9, "two modes of ".to_owned(), ": look at --percentiles"),
+            WarningKind::Modes => (9, "two modes of ".to_owned(), percentiles.as_str()),
             WarningKind::Noted => (10, whole(note, varying), ""),
             _ => return None,
         };

@@ -168,8 +168,8 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
 fn few_notes(f: &Fixture, width: usize) -> String {
     let text =
         text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
-    let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
-    lines.collect::<Vec<_>>().join("\n")
+    let first = text.lines().skip_while(|line| !line.starts_with("note: "));
+    first.collect::<Vec<_>>().join("\n")
 }
 
 fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
@@ -201,12 +201,18 @@ fn of_many_notes_the_one_that_could_change_the_answer_most_is_shown() {
         warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
         Warning::missing("cpu_ns", "has no line of its own"),
     ];
-    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on mmap, read-4k: give more --time (5 more: --notes)");
+    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on 2 methods: give more --time (5 more: bytelab show 7 --notes)");
     // Several methods are counted where their names would not fit.
     assert_snapshot!(few_notes(&f, 40), @r"
     note: no verdict on 2 methods: give more
-      --time (5 more: --notes)
+      --time (5 more: bytelab show 7
+      --notes)
     ");
+    let mut alone = Fixture::reading();
+    alone.analysis.notes = f.analysis.notes.clone();
+    alone.run.id.clear();
+    let shown = "note: no verdict on mmap, read-4k: give more --time (5 more: --notes)";
+    assert_eq!(few_notes(&alone, 80), shown, "it is not stored");
 }
 
 #[test]

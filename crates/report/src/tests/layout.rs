@@ -140,7 +140,7 @@ fn the_basis_of_the_answer_is_the_last_that_a_narrow_page_gives_up() {
     let explained = text(&f.run, &f.analysis, options, &layout);
     let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
     let omitted = "Not at this width: CPU, calls, interval of the time, memory, min … max, system, \
-                   throughput, user; --percentiles shows every metric.";
+                   throughput, user; bytelab show 7 --percentiles shows every metric.";
     assert!(words.contains(omitted), "{explained}");
 }
 

@@ -292,8 +292,8 @@ fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
     }
 }
 
-/// Methods of which one thing is said: whether a difference was found, and why it is not trusted, or
-/// was not found.
+/// Methods of which one thing is said: whether a difference was found; and why it is not trusted,
+/// or why there is none.
 type WithoutVerdict<'a> = ((bool, Option<Reason<'a>>), Vec<&'a Row<'a>>);
 
 /// ` In doubt is sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for the

@@ -203,13 +203,14 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
 
 /// Which runs ended because of their results, which makes small differences larger than they are.
 fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
+    let flag = if a.runs[0].is_bench() { "--runs" } else { "--rounds" };
     let runs = a.runs.iter().chain(&b.runs).filter(|run| !run.plan.design.is_fixed());
     let ids: Vec<&str> = runs.map(|run| run.id.as_str()).collect();
     let runs = if ids.len() == 1 { "run" } else { "runs" };
     (!ids.is_empty()).then(|| {
         format!(
             "{runs} {} ended when all was decided, where a small difference that is found early is \
-             shown larger than it is: measure the runs of both sides with --rounds",
+             shown larger than it is: measure the runs of both sides with {flag}",
             ids.join(", ")
         )
     })

@@ -15,7 +15,6 @@ use model::run::{Cell, Design, Role, Run};
 use super::VaryingParams;
 use super::table::{self, CellKind, RowRole};
 use super::units::Unit;
-use super::words::is_bench;
 
 pub(crate) struct Rows<'a> {
     pub family: &'a Family,
@@ -371,7 +370,7 @@ fn rows<'a>(
     let margin_percent = margin_percent(&run.plan);
     let (counts, about, left) = (Vec::new(), Vec::new(), None);
     let options = TableOptions::default();
-    let is_bench = is_bench(run);
+    let is_bench = run.is_bench();
     Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent, is_bench }
 }
 

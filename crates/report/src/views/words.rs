@@ -131,13 +131,8 @@ pub(crate) fn revisions(run: &Run) -> String {
 /// The width of the subject of a commit beside others.
 const SUBJECT_WIDTH: usize = 50;
 
-/// Whether its methods are commands that a user typed.
-pub(crate) fn is_bench(run: &Run) -> bool {
-    run.experiment == BENCH
-}
-
-/// The experiment of `bytelab bench`.
-const BENCH: &str = "bench";
+/// Where all words are explained.
+pub const GLOSSARY: &str = "https://github.com/bytelab/bytelab/blob/main/docs/glossary.md";
 
 /// `AMD EPYC 7763, 2 CPUs`: the machine, in the words that distinguish it.
 pub(crate) fn machine(run: &Run) -> String {

@@ -20,7 +20,7 @@ use experiments::custom::file::{
 use experiments::{Catalogue, custom};
 use measure::launch::Stop;
 use model::param::Point;
-use model::run::{REVISIONS, Run, Warning};
+use model::run::{BENCH, REVISIONS, Run, Warning};
 use model::template::escape;
 
 pub(crate) use self::args::BenchArgs;
@@ -162,7 +162,7 @@ fn file(args: &BenchArgs, commands: &Commands) -> Result<ExperimentFile> {
     let data_file = |path: String| Some(At::new(escape(&path)));
     let from = if args.streams.same_output { AnswerSource::Stdout } else { AnswerSource::None };
     Ok(ExperimentFile {
-        name: Some(At::new("bench".to_owned())),
+        name: Some(At::new(BENCH.to_owned())),
         question: question.to_owned(),
         dir: input::working_folder(args)?.map(At::new),
         env: commands.env.clone(),
