@@ -22,8 +22,8 @@ mod values;
 use model::run::{Measure, Run};
 
 pub use self::analysis::{
-    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
-    ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
+    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, LongerRun,
+    Overall, ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
 pub use self::between_runs::{
     Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
@@ -35,7 +35,6 @@ pub use self::check::{
 };
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim};
 pub use self::compare::margin_percent;
-pub use self::diagnostics::SESSIONS_MAX;
 use self::facts::RunFacts;
 pub use self::facts::{LeftRunning, Unusable};
 use self::family::Tables;
@@ -52,9 +51,10 @@ pub use self::history::{
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let facts = RunFacts::new(run);
-    let Tables { families, comparisons, .. } = family::compare_all(&facts);
+    let Tables { families, mut comparisons, .. } = family::compare_all(&facts);
     let cells = values::cell_summaries(&facts, &families, values::summaries);
     let found = diagnostics::warnings(&facts, &families, &comparisons);
+    diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use analysis::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
+use analysis::{Comparison, Doubt, Family, LongerRun, Overall, Verdict};
 use model::metric::{CPU, PEAK_RSS, unit};
 
 use super::VaryingParams;
@@ -397,12 +397,12 @@ fn alone(rows: &Rows<'_>) -> String {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Reason<'a> {
     /// The interval includes 1: the smallest difference that would have been found, with the
-    /// method, of the comparisons with the least and the most noise; and of the latter the sessions
-    /// that one of 1 % takes, and those that were taken.
+    /// method, of the comparisons with the least and the most noise; and a run that would find one
+    /// of 1 % in the latter.
     NotFound {
         least: (f64, &'a str),
         most: (f64, &'a str),
-        sessions: Option<[u64; 2]>,
+        longer_run: Option<&'a LongerRun>,
     },
     /// The interval would decide.
     Doubt(Doubt),
@@ -421,16 +421,15 @@ impl<'a> Reason<'a> {
     pub(super) fn not_found(
         undecided: impl Iterator<Item = (&'a str, &'a Comparison)>,
     ) -> Option<Reason<'a>> {
-        let sessions = |c: &Comparison| Some([c.sessions_for_1_percent?, c.sessions as u64]);
-        let mut found: Vec<(f64, &str, Option<[u64; 2]>)> = undecided
+        let mut found: Vec<(f64, &str, Option<&LongerRun>)> = undecided
             .filter(|(_, comparison)| comparison.reason.is_none())
-            .filter_map(|(name, c)| Some((c.found_percent?, name, sessions(c))))
+            .filter_map(|(name, c)| Some((c.found_percent?, name, c.longer_run.as_ref())))
             .filter(|(percent, ..)| percent.is_finite())
             .collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (least, most) = (found.first()?, found.last()?);
         let [least, most] = [least, most].map(|(percent, name, _)| (*percent, *name));
-        Some(Reason::NotFound { least, most, sessions: found.last()?.2 })
+        Some(Reason::NotFound { least, most, longer_run: found.last()?.2 })
     }
 
     pub(super) fn from_comparison(comparison: &'a Comparison) -> Option<Reason<'a>> {
@@ -443,21 +442,21 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
         match self {
-            Reason::NotFound { least, most, .. } if most.0 > 2.0 * least.0 => {
-                let with_method = |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
-                write!(f, "{} to {} would have been found 4 times out of 5", with_method(least), with_method(most))
-            }
-            Reason::NotFound { most, sessions, .. } => {
-                write!(f, "{} would have been found 4 times out of 5", percent(most.0))?;
-                match sessions {
-                    Some([n, _]) if *n > SESSIONS_MAX => {
-                        write!(f, " (one of 1 % not on this machine)")
+            Reason::NotFound { least, most, longer_run } => {
+                if most.0 > 2.0 * least.0 {
+                    let with_method =
+                        |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
+                    write!(f, "{} to {}", with_method(least), with_method(most))?;
+                } else {
+                    f.write_str(&percent(most.0))?;
+                }
+                f.write_str(" would have been found 4 times out of 5")?;
+                match longer_run {
+                    Some(LongerRun::Flag(flag)) => {
+                        write!(f, "; for 1 %: {flag}, or a quieter machine")
                     }
-                    Some([n, taken]) if n > taken => {
-                        let times = n.div_ceil((*taken).max(1));
-                        write!(f, " (one of 1 % would take {times} times as long)")
-                    }
-                    _ => Ok(()),
+                    Some(LongerRun::NotHere) => f.write_str("; for 1 %: a quieter machine"),
+                    None => Ok(()),
                 }
             }
             Reason::Doubt(Doubt::Wait) => f.write_str(
