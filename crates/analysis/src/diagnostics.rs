@@ -186,15 +186,13 @@ fn more_sessions(run: &Run) -> String {
     if sessions as usize >= needed {
         return "give more --time".to_owned();
     }
-    // One more than needed makes the intervals a third shorter.
-    let enough = needed.max(LOOKS[0]);
     let is_of_bench = run.is_bench();
     match design {
-        Design::Fixed if is_of_bench => format!("give -r {enough}"),
-        Design::Fixed if rounds == 1 => format!("give --rounds {enough}"),
-        Design::Fixed => format!("give --sessions {enough}"),
-        Design::Sequential if is_of_bench => format!("give --max-runs {enough}"),
-        Design::Sequential => format!("give --max-sessions {enough}"),
+        Design::Fixed if is_of_bench => format!("give -r {needed}"),
+        Design::Fixed if rounds == 1 => format!("give --rounds {needed}"),
+        Design::Fixed => format!("give --sessions {needed}"),
+        Design::Sequential if is_of_bench => format!("give --max-runs {needed}"),
+        Design::Sequential => format!("give --max-sessions {needed}"),
     }
 }
 

@@ -110,9 +110,9 @@ fn the_advice_for_a_verdict_is_what_limited_the_sessions() {
         })
     };
     assert_eq!(of(10, 10, Design::Fixed, "test"), "give more --time");
-    assert_eq!(of(3, 1, Design::Fixed, "bench"), "give -r 6");
-    assert_eq!(of(3, 1, Design::Fixed, "test"), "give --rounds 6");
-    assert_eq!(of(2, 10, Design::Fixed, "test"), "give --sessions 6");
+    assert_eq!(of(3, 1, Design::Fixed, "bench"), "give -r 5");
+    assert_eq!(of(3, 1, Design::Fixed, "test"), "give --rounds 5");
+    assert_eq!(of(2, 10, Design::Fixed, "test"), "give --sessions 5");
     assert_eq!(of(4, 1, Design::Sequential, "bench"), "give --max-runs 6");
     assert_eq!(of(4, 5, Design::Sequential, "test"), "give --max-sessions 6");
     assert_eq!(advised(|run| run.complete = false), "the run was stopped: resume it");

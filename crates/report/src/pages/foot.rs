@@ -16,8 +16,10 @@ use super::results::{self, TOO_SMALL, TableFit};
 use super::run::TextOptions;
 use crate::document::Document;
 use crate::views::VaryingParams;
-use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
-use crate::views::table::Style;
+use crate::views::rows::{
+    self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing, word,
+};
+use crate::views::table::{RowRole, Style};
 use crate::views::units::{self, NONE};
 use crate::views::words::GLOSSARY;
 
@@ -274,12 +276,20 @@ impl Footnotes<'_> {
         }
         if self.rows().any(|row| row.comparison.is_some()) {
             said.push(self.about_ratios());
-            let verdicts = "undecided: more rounds may show a difference.";
-            said.push(format!("* not shown slower than the fastest. {verdicts}"));
         }
-        said.push("CPU: the time of all threads. memory: the most at one time (RSS).".to_owned());
+        if !self.fitted.is_empty() && self.all.iter().any(results::has_stars) {
+            said.push("*: not shown slower than the fastest.".to_owned());
+        }
+        said.extend(self.about_verdicts());
+        for (column, text) in [(word(CPU), "the time of all threads"), (word(PEAK_RSS), PEAK)] {
+            if self.shows(column) {
+                said.push(format!("{column}: {text}."));
+            }
+        }
         for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
-            said.push(format!("{}: {}.", short_heading(name), heading(name)));
+            if self.shows(short_heading(name)) {
+                said.push(format!("{}: {}.", short_heading(name), heading(name)));
+            }
         }
         if self.rows().any(Row::lacks_interval) {
             said.push(format!("{TOO_SMALL} no interval: there are too few rounds."));
@@ -297,6 +307,25 @@ impl Footnotes<'_> {
         }
     }
 
+    /// Whether a table has room for a column.
+    fn shows(&self, column: &str) -> bool {
+        self.fitted.iter().any(|fit| !fit.omitted.contains(&column))
+    }
+
+    /// The words of the tables that are no verdicts.
+    fn about_verdicts(&self) -> impl Iterator<Item = String> {
+        let has = |role: RowRole| {
+            self.all.iter().any(|rows| rows.iter().any(|row| rows.role(row) == role))
+        };
+        let words = [
+            (RowRole::Compared(Verdict::Undecided), "more rounds may show a difference"),
+            (RowRole::NoInterval, "there is no interval to decide by"),
+            (RowRole::InDoubt, "a wait for a CPU may be the difference"),
+        ];
+        let shown = words.into_iter().filter(move |(role, _)| has(*role));
+        shown.map(|(role, text)| format!("{}: {text}.", role.word()))
+    }
+
     fn about_ratios(&self) -> String {
         let less_wait = self.all.iter().filter(|rows| rows.less_wait()).count();
         let metric = match self.all.len() - less_wait {
@@ -310,6 +339,9 @@ impl Footnotes<'_> {
         )
     }
 }
+
+/// What `memory` is.
+const PEAK: &str = "the most at one time (RSS)";
 
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];

@@ -192,6 +192,11 @@ fn shows_verdicts(rows: &Rows<'_>) -> bool {
     rows.iter().count() > 1 || !rows.iter().all(is_plain)
 }
 
+/// Whether a table has stars: nothing has one where no method is shown to be the fastest.
+pub(super) fn has_stars(rows: &Rows<'_>) -> bool {
+    rows.left.is_none() && answer::fastest(rows).is_some()
+}
+
 /// The star of what is not shown slower than the fastest, and the name.
 fn name(rows: &Rows<'_>, names: &RowNames) -> Vec<ColumnWithCells> {
     let fastest = answer::fastest(rows).filter(|_| rows.left.is_none());

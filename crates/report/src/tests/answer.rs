@@ -137,8 +137,7 @@ fn too_few_sessions_are_the_reason() {
     f.measured("read", [10.0; 3]);
     f.measured("mmap", [5.0; 3]).versus(Undecided, [0.5, NAN, NAN]);
     f.comparison().reason = Some("3 sessions are too few, at least 5 are needed".to_owned());
-    let expected =
-        "No difference to read can be shown: 3 sessions are too few, at least 5 are needed.";
+    let expected = "No verdict: 3 sessions are too few, at least 5 are needed.";
     assert_eq!(answer(&f), expected);
 }
 

@@ -77,20 +77,25 @@ fn too_few_samples_say_so() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.35 s of
     samples · size=128Mi
 
-                 time p50   × the time of read              CPU  memory  throughput
-      method       ms 95 %  by round, 95 %      verdict      ms     MiB        GB/s
-    ───────────────────────────────────────────────────────────────────────────────
-      mmap       9.70 ?     0.70 ?              undecided  9.70     130        13.8
-      read       13.8 ?     1.00                reference  13.7    2.10        9.73
-      uncounted     —          —                missing       —       —           —
-      empty         —                           missing       —       —           —
+                 time p50   × the time of read               CPU  memory  throughput
+      method       ms 95 %  by round, 95 %      verdict       ms     MiB        GB/s
+    ────────────────────────────────────────────────────────────────────────────────
+      mmap       9.70 ?     0.70 ?              no verdict  9.70     130        13.8
+      read       13.8 ?     1.00                reference   13.7    2.10        9.73
+      uncounted     —          —                missing        —       —           —
+      empty         —                           missing        —       —           —
 
-    No difference to read can be shown: 1 round, an interval needs 6.
+    No verdict: 1 round, an interval needs 6.
 
     — time, throughput, CPU, memory of uncounted: no sample counts (not cached)
     — time, throughput, CPU, memory of empty: no sample was taken
     — ratio of uncounted: no rounds in common
     ");
+    let options = TextOptions { explain: true, ..TextOptions::default() };
+    let text = text(&f.run, &f.analysis, options, &PageLayout { width: 80, colour: false });
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no verdict: there is no interval to decide by."), "{text}");
+    assert!(!words.contains("*: ") && !words.contains("undecided: "), "{text}");
 }
 
 #[test]

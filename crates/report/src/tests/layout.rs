@@ -142,6 +142,11 @@ fn the_basis_of_the_answer_is_the_last_that_a_narrow_page_gives_up() {
     let omitted = "Not at this width: CPU, calls, interval of the time, memory, min … max, system, \
                    throughput, user; bytelab show 7 --percentiles shows every metric.";
     assert!(words.contains(omitted), "{explained}");
+    // What the table does not show needs no explanation.
+    for hidden in ["calls: ", "CPU: the time", "memory: the most"] {
+        assert!(!words.contains(hidden), "{hidden}: {explained}");
+    }
+    assert!(words.contains("*: not shown slower than the fastest. undecided: more"), "{explained}");
 }
 
 /// Whoever typed two commands reads at most twelve lines, none of which explains a mark.
@@ -185,6 +190,11 @@ fn two_commands_are_answered_in_twelve_lines() {
     assert!(text.contains(&quiet) && quiet.starts_with("Fastest here: gzip -c"), "{quiet}");
     let explained = page(&f, TextOptions { explain: true, ..default });
     assert!(explained.contains("\nHow to read it: time: the median (p50)"), "{explained}");
+    let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in ["undecided", "in doubt", "no verdict", "calls: "] {
+        assert!(!words.contains(word), "{word}: {explained}");
+    }
+    assert!(words.contains("memory: the most at one time (RSS)."), "{explained}");
 }
 
 /// The deciding metric and its reason are among the notes; the first column is always the time.

@@ -209,6 +209,7 @@ fn style_of(role: RowRole) -> Style {
         RowRole::Yardstick
         | RowRole::Estimate
         | RowRole::Unusable
+        | RowRole::NoInterval
         | RowRole::InDoubt
         | RowRole::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
         _ => Style::Plain,

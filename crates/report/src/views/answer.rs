@@ -7,7 +7,7 @@ use analysis::{Comparison, Doubt, Family, LongerRun, Overall, Verdict};
 use model::metric::{CPU, PEAK_RSS, unit};
 
 use super::VaryingParams;
-use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT, is_kept_back};
+use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT, is_kept_back, is_without_interval};
 use super::units::{amount, ns, percent, ratio as times};
 
 /// The answer for one family.
@@ -204,6 +204,11 @@ fn compared(rows: &Rows<'_>) -> String {
     }
     if ranking.all(Verdict::Undecided) {
         let open: Vec<&str> = ranking.open().map(|(row, ..)| row.name()).collect();
+        if !open.is_empty() && ranking.open().all(|(_, one, _)| is_without_interval(one)) {
+            let all = open.len() == ranking.others.len();
+            let of = if all { String::new() } else { format!(" on {}", open.join(", ")) };
+            return format!("No verdict{of}{}.", why_undecided(&ranking, "one"));
+        }
         let of = match (open.len(), ranking.others.len()) {
             (0, 1) => return String::new(),
             (0, _) => return format!("No method is shown to be faster or slower than {name}."),

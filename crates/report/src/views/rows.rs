@@ -247,10 +247,15 @@ impl<'a> Rows<'a> {
             RowRole::Estimate
         } else if self.is_reference(row) {
             RowRole::Reference
-        } else if row.comparison.is_some_and(is_kept_back) {
-            RowRole::InDoubt
         } else {
-            RowRole::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+            match row.comparison {
+                None => RowRole::Compared(Verdict::Missing),
+                // No look has decided anything yet.
+                Some(one) if self.left.is_some() && is_without_interval(one) => {
+                    RowRole::Compared(one.verdict)
+                }
+                Some(one) => role_of(one),
+            }
         }
     }
 
@@ -335,6 +340,20 @@ pub(crate) fn is_kept_back(comparison: &Comparison) -> bool {
         || comparison.high.is_some_and(|high| high < 1.0);
     let undecided = comparison.verdict == Verdict::Undecided;
     comparison.doubt.is_some() || undecided && excludes_1
+}
+
+/// Whether nothing can be decided for want of an interval.
+pub(crate) fn is_without_interval(comparison: &Comparison) -> bool {
+    comparison.verdict == Verdict::Undecided && comparison.low.is_none()
+}
+
+/// What is said of a method that was compared with the reference.
+pub(crate) fn role_of(comparison: &Comparison) -> RowRole {
+    match comparison.verdict {
+        _ if is_kept_back(comparison) => RowRole::InDoubt,
+        _ if is_without_interval(comparison) => RowRole::NoInterval,
+        verdict => RowRole::Compared(verdict),
+    }
 }
 
 /// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:

@@ -202,6 +202,8 @@ pub enum RowRole {
     Estimate,
     /// Its figures cannot be compared: it leaves processes running, or has impossible ones.
     Unusable,
+    /// There is a ratio, and no interval: it was measured too few times, or not in rounds.
+    NoInterval,
     /// A difference was found, and is not trusted: something else may explain it.
     InDoubt,
     Compared(Verdict),
@@ -213,7 +215,7 @@ impl RowRole {
             RowRole::Yardstick => "yardstick",
             RowRole::Reference => "reference",
             RowRole::Estimate => "estimate",
-            RowRole::Unusable => "no verdict",
+            RowRole::Unusable | RowRole::NoInterval => "no verdict",
             RowRole::InDoubt => "in doubt",
             RowRole::Compared(verdict) => verdict.word(),
         }

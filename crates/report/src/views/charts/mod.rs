@@ -11,7 +11,6 @@ use model::param::{ParamValue, Point};
 use model::run::{self, Role, Run};
 use serde::Serialize;
 
-use crate::views::table::RowRole;
 use crate::views::units::{self, Unit};
 use crate::views::words::{escape_controls, noise};
 use crate::views::{VaryingParams, rows};
@@ -304,11 +303,7 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<ChartRatio> {
         ratio,
         low: comparison.low,
         high: comparison.high,
-        verdict: if rows::is_kept_back(comparison) {
-            RowRole::InDoubt.word()
-        } else {
-            comparison.verdict.word()
-        },
+        verdict: rows::role_of(comparison).word(),
         less_wait: comparison.metric == WALL_LESS_WAIT,
     })
 }
