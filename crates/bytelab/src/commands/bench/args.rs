@@ -75,10 +75,11 @@ pub(super) struct RunsArgs {
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
-    /// Time for all of it [default: 30s; 3s for one command; no limit with --runs]
+    /// Time for all of it [default: 30s of rounds, 90s in all; no limit with --runs]
     ///
-    /// It does not include --setup. Each command is run once, whatever the time is. Without it, six
-    /// runs are made of commands that take longer, and one of those that take a minute or more.
+    /// It does not include --setup. Each command is run once, whatever the time is. Without it, one
+    /// command alone has 3s of rounds; six runs are made of commands that take longer, and one of
+    /// those that take a minute or more.
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: none]
