@@ -45,9 +45,16 @@ pub(crate) const EXAMPLES: &str = "Examples:
   bytelab numbers                    what memory, threads, calls and files cost on this machine
   bytelab history                    what was measured; `bytelab show` prints the latest run";
 
+const MORE_EXAMPLES: &str = "
+  bytelab bench --rev HEAD~1,HEAD --build 'make' './work x'
+      which of two commits is faster
+  bytelab bench './work x' --toml > bench.toml
+  bytelab check bench.toml --against ../main/bench.toml --allow wall=5%
+      a gate: whether the program here is slower than that of another checkout";
+
 fn after_help() -> String {
     let glossary = ::report::GLOSSARY;
-    format!("{EXAMPLES}\n\nThe words are explained at {glossary}\n\n{EXIT_STATUS}")
+    format!("{EXAMPLES}\n{MORE_EXAMPLES}\n\nThe words are explained at {glossary}\n\n{EXIT_STATUS}")
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \

@@ -29,7 +29,7 @@ pub(crate) struct OutputArgs {
     /// Print all tables of a run that has many, and not only what they say
     #[arg(long, conflicts_with_all = ["json", "quiet"], hide_short_help = true)]
     pub(crate) all: bool,
-    /// Print all notes, and not only the one that could change the answer most
+    /// Print all notes, and not only the most important one
     #[arg(long, conflicts_with = "json")]
     pub(crate) notes: bool,
     /// Print how the table is read; the first run in a store does

@@ -83,7 +83,9 @@ fn without_arguments_there_are_examples() {
     let shown = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("  bytelab ")).count(), 3, "{shown}");
-    assert!(world.run(&["--help"]).stdout.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "));
+    let help = world.run(&["--help"]).stdout;
+    assert!(help.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "), "{help}");
+    assert!(help.contains("\n  bytelab bench --rev HEAD~1,HEAD --build 'make' "), "{help}");
     assert!(!store.exists());
 }
 
@@ -93,9 +95,12 @@ fn help_is_short_unless_all_of_it_is_wanted() {
     let bench = world.run(&["bench", "-h"]).stdout;
     let flags = bench.lines().filter(|line| line.trim_start().starts_with('-')).count();
     assert!(flags < 36, "{flags}: {bench}");
-    for heading in ["Runs:", "Commands:", "Before and after:", "Parameters:", "Results:"] {
+    let headings =
+        ["Runs:", "Commands:", "Before and after:", "Parameters:", "Two builds:", "Results:"];
+    for heading in headings {
         assert!(bench.lines().any(|line| line == heading), "{heading} {bench}");
     }
+    assert!(bench.contains("\n      --build <COMMAND> "), "{bench}");
     let reading = world.run(&["run", "reading", "--help"]).stdout;
     assert!(reading.lines().count() < 320, "{}: {reading}", reading.lines().count());
     assert!(reading.starts_with("What is the fastest way"), "{reading}");

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         ensure!(least <= most, "--min-runs {least} is more than --max-runs {most}");
     }
     let stop = Stop::on_signals()?;
+    programs::ensure_revisions(args, &stop)?;
     let revisions = match (Revisions::build(&args.revisions, &stop), exit::of_signal(&stop)) {
         (Ok(revisions), _) => revisions,
         (Err(_), Some(stopped)) => return Ok(stopped),
@@ -56,6 +57,8 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let commands = Commands::new(args, input.path.as_deref(), revisions)?;
     let file = file(args, &commands)?;
     let text = file.to_toml()?;
+    let is_built = args.revisions.build.is_some();
+    programs::ensure_built(&commands.methods, &file, revisions, is_built)?;
     if args.results.toml {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);

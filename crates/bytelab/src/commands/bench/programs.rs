@@ -13,10 +13,10 @@ use model::path_text::to_path;
 use model::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
 use model::template::fill;
 
-use super::args::RevisionArgs;
+use super::args::{BenchArgs, RevisionArgs};
 use super::commands::{AtRevision, BenchMethod};
-use crate::commands::program_file::{Digests, ProgramFile};
-use crate::git::describe;
+use crate::commands::program_file::{Digests, ProgramFile, is_installed};
+use crate::git::{describe, has_commit};
 
 /// Further commands of one program are counted instead of named.
 const NAMED_MAX: usize = 4;
@@ -269,6 +269,58 @@ impl Drop for Revisions {
         }
         let _ = git(&["worktree", "prune"], &stop);
     }
+}
+
+/// Fails if a program that is to be in a worktree is not: before anything is measured.
+pub(super) fn ensure_built(
+    methods: &[BenchMethod],
+    file: &ExperimentFile,
+    revisions: &[Revision],
+    is_built: bool,
+) -> Result<()> {
+    // Hooks may make it.
+    let is_made =
+        |method: &BenchMethod| file.hooks.setup.is_some() || method.table.prepare.is_some();
+    for method in methods.iter().filter(|method| !is_made(method)) {
+        let Some(at) = &method.revision else { continue };
+        let Revision { measured, tree } = &revisions[at.index];
+        let ProgramFile { word, .. } = CommandProgram::of_method(method, file, revisions).program;
+        let below = word.strip_prefix(tree.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        let Some(path) = below.filter(|_| !to_path(&word).exists()) else { continue };
+        let why = match (is_built, to_path(path).exists()) {
+            (true, _) => "--build has not made it",
+            (false, true) => "git does not track it there; say how to build it: --build 'make'",
+            (false, false) => {
+                "nor is there one here; is the path right? What is built needs --build 'make'"
+            }
+        };
+        bail!("--rev: {} has no file {path}: {why}", measured.label());
+    }
+    Ok(())
+}
+
+/// Fails if what was typed as revisions is written otherwise.
+pub(super) fn ensure_revisions(args: &BenchArgs, stop: &Stop) -> Result<()> {
+    let names = &args.revisions.rev;
+    for name in names {
+        ensure!(
+            name != ".",
+            "--rev: there is no revision for uncommitted changes: commit them first"
+        );
+        if let Some((first, last)) = name.split_once("..") {
+            let both = [first, last.trim_start_matches('.')];
+            let both = both.map(|name| if name.is_empty() { "HEAD" } else { name });
+            bail!("--rev {name}: write revisions with a comma: --rev {}", both.join(","));
+        }
+    }
+    let may_be_one = |text: &&String| {
+        !text.contains(' ') && !is_installed(text) && !to_path(text).exists()
+    };
+    let mut others = args.commands.iter().filter(|_| !names.is_empty()).filter(may_be_one);
+    if let Some(name) = others.find(|name| has_commit(name, GIT_LIMIT_NS, stop)) {
+        bail!("--rev: write revisions with a comma: --rev {},{name}", names.join(","));
+    }
+    Ok(())
 }
 
 /// The command with a program of the worktree in place of one with a relative path; none where its
