@@ -461,8 +461,10 @@ fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
 #[expect(clippy::exit, reason = "as clap itself does")]
 pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(tip) = tip(&error, &command, &as_text(&words)) {
-        let tips = vec![StyledStr::from(report::escape_controls(&tip).into_owned())];
+    let tips = tips(&error, &command, &as_text(&words));
+    let shown = |tip: String| StyledStr::from(report::escape_controls(&tip).into_owned());
+    let tips: Vec<StyledStr> = tips.into_iter().map(shown).collect();
+    if !tips.is_empty() {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     if error.get(ContextKind::Usage).is_some() {
@@ -477,6 +479,27 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// Words that other programs have for a subcommand, and what is looked for, with what to type.
+const OTHER_WORDS: [(&[&str], &str); 2] = [
+    (&["runs", "ls", "log", "logs"], "to list the stored runs: bytelab history"),
+    (&["explain", "glossary", "legend"], "to read how a table is read: bytelab show --explain"),
+];
+
+/// Advice on a word that is no subcommand.
+fn tips(error: &clap::Error, command: &Command, words: &[OsString]) -> Vec<String> {
+    let tip = tip(error, command, words);
+    let first = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let is_wrong = error.kind() == ErrorKind::InvalidSubcommand;
+    let other = OTHER_WORDS.iter().find(|(known, _)| is_wrong && known.contains(&first));
+    match other {
+        None => tip.into_iter().collect(),
+        Some((_, other)) => {
+            let as_command = tip.filter(|_| is_installed(first));
+            std::iter::once((*other).to_owned()).chain(as_command).collect()
+        }
+    }
 }
 
 /// Advice on a word that is no subcommand: it may be a command, or an experiment in a file.

@@ -22,6 +22,7 @@ use report::{PageLayout, View, fleet, published_pages, view};
 use store::{Store, is_machine};
 
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
+use super::history::labels;
 use super::import::read_marked;
 use super::run::{absent, published_results};
 use super::{Context, layout};
@@ -271,7 +272,13 @@ fn ids(
                     .filter(|run| side.matches(run))
                     .filter(is_of_experiment)
                     .collect();
-                ensure!(!fit.is_empty(), "no run of {}; `bytelab history` lists all", side.name());
+                let labels = labels(&listed).filter(|_| matches!(side, RequestedSide::Label(_)));
+                let labels = labels.map_or(String::new(), |all| format!("; the labels: {all}"));
+                ensure!(
+                    !fit.is_empty(),
+                    "no run of {}{labels}; `bytelab history` lists all",
+                    side.name()
+                );
                 Ok(fit)
             }
         }

@@ -66,6 +66,11 @@ fn a_command_without_quotes_is_shown_with_them() {
     refused(&["gzip", "-c", "x y"], tip);
     refused(&["sort", "x"], "tip: to measure a command, quote it: bytelab 'sort x'");
     refused(&["gzip"], "tip: to measure a command: bytelab bench gzip");
+    refused(&["runs"], "tip: to list the stored runs: bytelab history");
+    refused(&["glossary"], "tip: to read how a table is read: bytelab show --explain");
+    for tip in ["tip: to list the stored runs:", "tip: to measure a command: bytelab bench ls"] {
+        refused(&["ls"], tip);
+    }
     refused(&["lines.toml"], "tip: to measure an experiment in a file: bytelab run lines.toml");
     let near = World::new().refused(&["histroy", "--json"], "'history'");
     assert!(!near.stderr.contains("quote"), "{}", near.stderr);

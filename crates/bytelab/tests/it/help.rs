@@ -116,7 +116,7 @@ fn an_error_shows_the_whole_usage() {
     let world = World::new();
     for (args, usage) in [
         (&["run", "reading", "--size", "1MiB", "--nonsense"][..], "run reading [OPTIONS]"),
-        (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS]"),
+        (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS] [TEXT]"),
         (&["bench", "-w", "1", "--nonsense"], "bench [OPTIONS] [COMMAND]... [-- <WORD>...]"),
         (&["export", "1", "--nonsense"], "export [OPTIONS] [ID]"),
         (&["baseline", "set", "--nonsense"], "baseline set [OPTIONS] <NAME> <ID>"),

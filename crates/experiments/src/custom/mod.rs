@@ -98,6 +98,20 @@ pub fn parameters(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     methods.into_iter().map(|method| (method.name.value, method.parameters)).collect()
 }
 
+/// The names and the commands of the methods of a definition.
+pub fn commands(text: &str) -> Vec<String> {
+    let methods =
+        toml::from_str::<file::ExperimentFile>(text).map(|file| file.method).unwrap_or_default();
+    let of_method = |method: file::MethodTable| {
+        let words = method.command.or(method.worker).map(|words| match words.value {
+            file::Words::Text(text) => text,
+            file::Words::List(words) => words.join(" "),
+        });
+        std::iter::once(method.name.value).chain(words)
+    };
+    methods.into_iter().flat_map(of_method).collect()
+}
+
 /// The metrics that only the definition gives: those that commands print, and that of copies.
 pub fn own_metrics(text: &str) -> Vec<String> {
     let Ok(file) = toml::from_str::<file::ExperimentFile>(text) else { return Vec::new() };

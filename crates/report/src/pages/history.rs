@@ -21,7 +21,7 @@ pub fn table(lines: &[HistoryLine], layout: &PageLayout) -> String {
     let Some(first) = lines.first() else { return "no runs yet".to_owned() };
     let is_named = |line: &HistoryLine| line.run.label.is_some();
     let is_elsewhere = |line: &HistoryLine| line.run.machine != first.run.machine;
-    let wrapped = |name| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(name) };
+    let wrapped = |name| TableColumn { too_wide: TooWide::Cut, ..TableColumn::left(name) };
     let all: [(TableColumn, bool); 8] = [
         (TableColumn::left("id"), true),
         (TableColumn::left("started (UTC)"), true),
@@ -472,6 +472,17 @@ id started (UTC)    label  measured                 took fastest
 13 2026-01-02 03:04 before reading size=64Ki:     54.2 s mmap; 41 % less than
                            read, mmap                    read";
         assert_eq!(shown(&two(), 80), expected.trim_start_matches('\n'));
+    }
+
+    #[test]
+    fn a_run_has_two_lines_at_most() {
+        let names = "./work big.txt, ./work big.txt@old, ./work small.txt and 1 more";
+        let fastest = "./work big.txt@old; 41 % less than ./work big.txt, the reference";
+        let run = listed("7", Some("check against ../main/bench.toml"), None);
+        let text = shown(&[line(run, 1_000_000, names, fastest)], 80);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.contains("…"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub(crate) enum TooWide {
     Shorten,
     /// Its cells become several lines.
     Wrap,
+    /// Its cells become two lines at most.
+    Cut,
 }
 
 #[derive(Clone)]
