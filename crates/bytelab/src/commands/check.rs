@@ -20,7 +20,7 @@ use measure::experiment::{BaselineSide, Data, Ending, Execution, Experiment, Mak
 use measure::launch::{Launch, Launcher, RunError, Stop};
 use model::param::Point;
 use model::path_text::{from_path, to_path};
-use model::run::{OLD_SUFFIX, Plan, Role, Run};
+use model::run::{MeasuredRevision, OLD_SUFFIX, Plan, Role, Run};
 use store::Store;
 
 use super::comparing::{allowed, ensure_once};
@@ -141,6 +141,11 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
             by.tool.escape_debug()
         );
     }
+    ensure!(
+        MeasuredRevision::from_facts(&run.environment.facts).is_empty(),
+        "run {} measured revisions by --rev, which cannot be measured again: use bench --rev",
+        run.id
+    );
     ensure!(
         run.complete,
         "run {} is not complete and cannot be a baseline; go on with: bytelab run --resume {}",
