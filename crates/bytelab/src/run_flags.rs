@@ -245,6 +245,13 @@ fn parse_study(
 /// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment)> {
     let path = &to_path(file);
+    if file.contains(' ') && !is_toml(file) && !path.exists() {
+        let quoted = shlex::try_quote(file).unwrap_or_default();
+        match task {
+            "check" => bail!("{file:?} is a command, and {}", gate_advice(file)),
+            _ => bail!("{file:?} is a command: bytelab bench {quoted}"),
+        }
+    }
     if !path.exists()
         && let Some(near) = near_file(path)
     {
@@ -465,6 +472,8 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let shown = |tip: String| StyledStr::from(report::escape_controls(&tip).into_owned());
     let tips: Vec<StyledStr> = tips.into_iter().map(shown).collect();
     if !tips.is_empty() {
+        // A flag that looks alike is none that does this.
+        error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     if error.get(ContextKind::Usage).is_some() {
@@ -487,9 +496,32 @@ const OTHER_WORDS: [(&[&str], &str); 2] = [
     (&["explain", "glossary", "legend"], "to read how a table is read: bytelab show --explain"),
 ];
 
-/// Advice on a word that is no subcommand.
+/// Flags of a gate, by the subcommand that lacks them.
+const OF_GATE: [(&str, &[&str]); 2] =
+    [("check", &["--rev", "--build", "--against"]), ("bench", &["--fail", "--allow", "--against"])];
+
+/// How the commands that are typed are checked.
+fn gate_advice(command: &str) -> String {
+    let command = shlex::try_quote(command).unwrap_or_default();
+    format!(
+        "check needs a file: bytelab bench {command} --toml > bench.toml; then, with another \
+         checkout: bytelab check bench.toml --against ../main/bench.toml --allow wall=5%"
+    )
+}
+
+/// Advice on a flag that the subcommand lacks, because it is one of a gate.
+fn gate_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let typed: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let (_, flags) = OF_GATE.iter().find(|(task, _)| typed.contains(task))?;
+    let ContextValue::String(wrong) = error.get(ContextKind::InvalidArg)? else { return None };
+    let is_of_gate = error.kind() == ErrorKind::UnknownArgument && flags.contains(&wrong.as_str());
+    let command = typed.iter().find(|word| word.contains(' ')).unwrap_or(&"./work big.txt");
+    is_of_gate.then(|| gate_advice(command))
+}
+
+/// Advice on a word that is no subcommand, or on a flag of a gate.
 fn tips(error: &clap::Error, command: &Command, words: &[OsString]) -> Vec<String> {
-    let tip = tip(error, command, words);
+    let tip = tip(error, command, words).or_else(|| gate_tip(error, words));
     let first = words.first().and_then(|word| word.to_str()).unwrap_or_default();
     let is_wrong = error.kind() == ErrorKind::InvalidSubcommand;
     let other = OTHER_WORDS.iter().find(|(known, _)| is_wrong && known.contains(&first));
@@ -530,6 +562,7 @@ fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Str
                 format!("to measure a command: bytelab bench {text}")
             })
         }
+        Some("check") if wrong.contains(' ') => Some(gate_advice(wrong)),
         Some(task) if TASKS.contains(&task) => Some(match near_file(Path::new(wrong)) {
             Some(near) => format!("there is a file {0}: bytelab {task} {0}", near.display()),
             None => "`bytelab list` shows the experiments; the name of a file ends with .toml"

@@ -446,7 +446,8 @@ impl<'a> Counterpart<'a> {
         if !text.starts_with("old=") && !text.starts_with("new=") {
             ensure!(
                 custom::is_file_name(text),
-                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH"
+                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH; a revision is a \
+                 checkout of its own: git worktree add ../old {text}"
             );
             return Ok(Counterpart::File(text));
         }

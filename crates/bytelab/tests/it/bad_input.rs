@@ -77,6 +77,24 @@ fn a_command_without_quotes_is_shown_with_them() {
 }
 
 #[test]
+fn a_gate_without_a_file_says_how_one_is_made() {
+    let toml = "bytelab bench './work big.txt' --toml > bench.toml; then, with another checkout: \
+                bytelab check bench.toml --against ../main/bench.toml --allow wall=5%";
+    for args in [
+        &["check", "--rev", "main,pr", "--allow", "wall=5%", "./work big.txt"][..],
+        &["bench", "./work big.txt", "--fail", "wall=5%"],
+        &["check", "--against", "main", "--allow", "wall=5%"],
+        &["check", "./work big.txt", "--allow", "wall=5%"],
+    ] {
+        refused(args, &format!("check needs a file: {toml}"));
+    }
+    refused(&["run", "./work big.txt"], "is a command: bytelab bench './work big.txt'");
+    refused(&["check", "gzip -c x"], "bytelab bench 'gzip -c x' --toml > bench.toml");
+    let ran = World::new().refused(&["bench", "a b", "--fail", "wall=5%"], "--fail");
+    assert!(!ran.stderr.contains("similar argument"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_file_that_is_nearly_another_is_named() {
     let world = World::new();
     world.write("lines.toml", "");

@@ -222,7 +222,8 @@ fn a_run_keeps_what_its_revisions_were() {
     assert!([0, 1].iter().all(|at| digest(*at).as_str().is_some_and(|hex| hex.len() == 64)));
     assert_eq!((&facts["project_commit"], &facts["project_dirty"]), (&json!(two), &json!(false)));
     // Its worktrees are gone.
-    let refused = "run 1 measured revisions by --rev, which cannot be measured again: use bench --rev";
+    let refused = "run 1 measured revisions by --rev, which cannot be measured again: use bench \
+                   --rev";
     world.refused(&["baseline", "set", "main", "latest"], refused);
     world.refused(&["check", "--baseline", "latest", "--allow", "wall=5%"], refused);
 }
