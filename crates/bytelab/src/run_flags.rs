@@ -519,9 +519,19 @@ fn gate_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
     is_of_gate.then(|| gate_advice(command))
 }
 
-/// Advice on a word that is no subcommand, or on a flag of a gate.
+/// Advice on a flag of `export` that is the name of a format.
+fn format_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let ContextValue::String(wrong) = error.get(ContextKind::InvalidArg)? else { return None };
+    let name = wrong.strip_prefix("--")?;
+    let is_format = report::export::FORMATS.iter().any(|format| format.name == name);
+    let is_export = words.iter().any(|word| word == "export");
+    (is_format && is_export).then(|| format!("write it as a format: --format {name}"))
+}
+
+/// Advice on a word that is no subcommand, or on a flag of a gate or a format.
 fn tips(error: &clap::Error, command: &Command, words: &[OsString]) -> Vec<String> {
     let tip = tip(error, command, words).or_else(|| gate_tip(error, words));
+    let tip = tip.or_else(|| format_tip(error, words));
     let first = words.first().and_then(|word| word.to_str()).unwrap_or_default();
     let is_wrong = error.kind() == ErrorKind::InvalidSubcommand;
     let other = OTHER_WORDS.iter().find(|(known, _)| is_wrong && known.contains(&first));

@@ -17,7 +17,12 @@ use super::export::guess;
 use super::{Context, load_run, note, path};
 use crate::console;
 
+/// How a picture becomes one of another kind.
+const PNG: &str = "A PNG of a chart, or with -f pdf a PDF (Debian: librsvg2-bin):
+  rsvg-convert -z 2 DIR/ratio.svg -o ratio.png";
+
 #[derive(Args)]
+#[command(after_help = PNG)]
 pub(crate) struct ReportArgs {
     /// Stored runs of one experiment, each by its id or its label; several runs are drawn in the
     /// same charts
@@ -175,14 +180,68 @@ fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
     }
-    let files = match files.len() {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
-    note(&format!("{files} in {}", dir.display()))?;
+    note(&listed(dir, files))?;
     Ok(())
+}
+
+/// What the files show, by the start of their names.
+const KINDS: [(&str, &str); 6] = [
+    ("ratio", "the comparison"),
+    ("box", "quartiles"),
+    ("ecdf", "distribution"),
+    ("order", "over time"),
+    ("line", "by param"),
+    ("numbers", "all rows"),
+];
+
+/// `fig/ratio.svg (the comparison), box.svg (quartiles) and 3 more`.
+fn listed(dir: &Path, files: &[(String, String)]) -> String {
+    let kind = |name: &str| {
+        let known = |(start, _): &(&str, &str)| {
+            name.strip_prefix(*start).is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        KINDS.iter().position(known).unwrap_or(KINDS.len())
+    };
+    let mut names: Vec<(usize, &str)> = Vec::new();
+    for (name, _) in files {
+        let kind = kind(name);
+        if names.iter().all(|(known, _)| *known != kind) {
+            names.push((kind, name));
+        }
+    }
+    names.sort_by_key(|(kind, _)| *kind);
+    let text = |(kind, name): &(usize, &str)| {
+        let about = KINDS.get(*kind).map_or(String::new(), |(_, about)| format!(" ({about})"));
+        format!("{name}{about}")
+    };
+    let shown = names.iter().map(text).collect::<Vec<_>>().join(", ");
+    let more = match files.len() - names.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}/{shown}{more}", dir.display())
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
     atomic_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_are_listed_with_what_they_show() {
+        let check = |names: &[&str], expected: &str| {
+            let files = names.iter().map(|name| ((*name).to_owned(), String::new()));
+            assert_eq!(listed(Path::new("fig"), &files.collect::<Vec<_>>()), expected);
+        };
+        check(
+            &["ecdf.svg", "box.svg", "order.svg", "ratio.svg"],
+            "fig/ratio.svg (the comparison), box.svg (quartiles), ecdf.svg (distribution), \
+             order.svg (over time)",
+        );
+        check(&["ratio-a.svg", "ratio-b.svg"], "fig/ratio-a.svg (the comparison) and 1 more");
+        check(&["cpu-1.svg"], "fig/cpu-1.svg");
+    }
 }

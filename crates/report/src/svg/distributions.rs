@@ -22,6 +22,8 @@ const BOXES_MAX: usize = 40;
 
 /// More samples than these are not drawn individually.
 const DOTS_MAX: usize = 500;
+/// The starts of more sessions are not marked.
+const SESSIONS_MAX: usize = 60;
 
 struct DrawnSeries<'a> {
     name: String,
@@ -69,6 +71,15 @@ fn samples(series: &[DrawnSeries<'_>]) -> String {
     let [least, most] =
         [all().min(), all().max()].map(|n| units::count(n.unwrap_or_default() as f64));
     if least == most { format!("n = {most}") } else { format!("n = {least} to {most}") }
+}
+
+fn has_dots(one: &DrawnSeries<'_>) -> bool {
+    one.column.drawn.of == 1 && one.column.n <= DOTS_MAX
+}
+
+/// What stands below the title: the load of the machine, and what marks mean.
+fn remarks(charts: &Charts, about_marks: Option<&str>) -> Vec<String> {
+    charts.busy.iter().cloned().chain(about_marks.map(str::to_owned)).collect()
 }
 
 fn lines_plane(head: f64, left: f64) -> Plane {
@@ -128,16 +139,20 @@ pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     let longest = series.iter().max_by_key(|one| one.column.n)?;
     let mut canvas = Canvas::new();
     let title = title(metric, point, "samples in their order", &series);
-    let plane = lines_plane(canvas.head(&title, &charts.busy, WIDTH), 90.0);
+    let starts = longest.cell.sessions.iter().skip(1);
+    let starts: Vec<usize> =
+        starts.filter(|_| longest.cell.sessions.len() <= SESSIONS_MAX).copied().collect();
+    let dotted = (!starts.is_empty()).then_some("Dotted: a new session, with fresh processes.");
+    let remarks = remarks(charts, dotted);
+    let plane = lines_plane(canvas.head(&title, &remarks, WIDTH), 90.0);
     let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
     let n = longest.column.n as f64;
     let axis = Axis::exact(0.0, n + 1.0, plane.x());
     let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
     let x = Scale::with(axis, "sample, in the order in which they were taken", ticks, 12);
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
-    let starts = longest.cell.sessions.iter().skip(1);
-    for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
-        let at = x.axis.position(*start as f64 + 0.5);
+    for start in starts {
+        let at = x.axis.position(start as f64 + 0.5);
         canvas.line(
             [at, plane.top],
             [at, plane.bottom],
@@ -174,7 +189,8 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     let mut canvas = Canvas::new();
     let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
     let title = title(metric, point, what, &series);
-    let head = canvas.head(&title, &charts.busy, WIDTH);
+    let dots = series.iter().any(has_dots).then_some("Dots: every sample.");
+    let head = canvas.head(&title, &remarks(charts, dots), WIDTH);
     let names: Vec<String> = series.iter().map(|one| one.name.clone()).collect();
     let (plane, y) = rows(head, &names, COUNT_WIDTH);
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
@@ -183,7 +199,7 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
         let (middle, p) = (row_middle(&plane, row), one.column.p);
         let at = |i: usize| x.axis.position(p[i]);
         let stroke = Stroke { dash: "none", width: 1.0, ..one.stroke };
-        if one.column.drawn.of == 1 && one.column.n <= DOTS_MAX {
+        if has_dots(one) {
             for (i, value) in one.column.drawn.middle.iter().enumerate() {
                 // Spread by the golden ratio: evenly, and the same each time.
                 let spread = (i as f64 * 0.618_034).fract() - 0.5;

@@ -134,6 +134,23 @@ fn a_figure_has_its_title_and_the_number_of_samples() {
         fits(svg);
     }
     assert_eq!(files[1].1.matches(">n = 100</text>").count(), 7);
+    assert!(files[1].1.contains(">Dots: every sample.</text>"), "{}", files[1].1);
+    assert!(!files[2].1.contains("Dotted: "), "{}", files[2].1);
+}
+
+#[test]
+fn what_marks_mean_stands_below_the_title() {
+    let mut f = Fixture::reading();
+    for cell in &mut f.run.cells {
+        let n = cell.samples.len() as u32;
+        for (i, sample) in (0..).zip(&mut cell.samples) {
+            sample.session = 2 * i / n.max(1);
+        }
+    }
+    let files = files_of(&f);
+    let order = &files[2].1;
+    fits(order);
+    assert!(order.contains(">Dotted: a new session, with fresh processes.</text>"), "{order}");
 }
 
 #[test]
