@@ -12,8 +12,8 @@ use crate::commands::{
     init, list, numbers, output, push, report, run, self_test, serve,
 };
 
-/// What does it cost to get bytes into a program, and which way is best — on this machine, with
-/// this data — and is that proved?
+/// Measures which of several ways to do the same job is best — commands, builds, or methods that
+/// get bytes into a program — on this machine, with this data, and with what certainty
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = after_help())]
 pub(crate) struct Cli {

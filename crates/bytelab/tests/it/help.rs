@@ -84,6 +84,7 @@ fn without_arguments_there_are_examples() {
     assert_eq!(output.status.code(), Some(2), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("  bytelab ")).count(), 3, "{shown}");
     let help = world.run(&["--help"]).stdout;
+    assert!(help.starts_with("Measures which of several ways to do the same job"), "{help}");
     assert!(help.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "), "{help}");
     assert!(help.contains("\n  bytelab bench --rev HEAD~1,HEAD --build 'make' "), "{help}");
     assert!(!store.exists());
@@ -101,6 +102,10 @@ fn help_is_short_unless_all_of_it_is_wanted() {
         assert!(bench.lines().any(|line| line == heading), "{heading} {bench}");
     }
     assert!(bench.contains("\n      --build <COMMAND> "), "{bench}");
+    for flag in ["--all ", "--explain ", "--notes "] {
+        let show = world.run(&["show", "-h"]).stdout;
+        assert!(bench.contains(flag) && show.contains(flag), "{flag}: {bench}{show}");
+    }
     let reading = world.run(&["run", "reading", "--help"]).stdout;
     assert!(reading.lines().count() < 320, "{}: {reading}", reading.lines().count());
     assert!(reading.starts_with("What is the fastest way"), "{reading}");

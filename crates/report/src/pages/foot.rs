@@ -91,15 +91,14 @@ impl Footnotes<'_> {
 
     /// Why a ratio is not the quotient of the times beside it, where a reader sees that.
     fn ratios(&self, page: &mut Document) {
-        if self.fitted.is_empty() || !self.all.iter().any(results::ratios_differ) {
-            return;
-        }
-        let text = if self.all.iter().any(Rows::less_wait) {
-            "Ratios leave out the wait for a CPU: they are not quotients of the times."
+        let quotient = self.all.iter().find_map(results::other_quotient);
+        let Some(quotient) = quotient.filter(|_| !self.fitted.is_empty()) else { return };
+        let what = if self.all.iter().any(Rows::less_wait) {
+            "of the time minus the wait for a CPU"
         } else {
-            "Ratios are medians of those of each round: not quotients of the times."
+            "medians of those of each round"
         };
-        page.note(Style::Dim, "", text);
+        page.note(Style::Dim, "", &format!("Ratios are {what}, so they are not {quotient}."));
     }
 
     /// Why figures are missing, and what some of them stand for.

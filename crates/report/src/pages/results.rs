@@ -300,15 +300,18 @@ fn decimals(rows: &Rows<'_>) -> usize {
 /// From this difference on, a reader sees that a ratio is not the quotient of two times.
 const SEEN: f64 = 0.02;
 
-/// Whether a ratio of the table is visibly not the quotient of its times.
-pub(super) fn ratios_differ(rows: &Rows<'_>) -> bool {
-    let Some(reference) = rows.reference().and_then(|row| row.p50(WALL)) else { return false };
+/// The first quotient of two times of the table that is visibly not the ratio beside it.
+pub(super) fn other_quotient(rows: &Rows<'_>) -> Option<String> {
+    let reference = rows.reference().and_then(|row| row.p50(WALL))?.value;
+    let unit = unit(rows, WALL);
+    let text = |time: f64| unit.map_or_else(|| amount("ns", time), |unit| unit.number(time));
     let differs = |row: &Row<'_>| {
-        let ratio = row.comparison.and_then(|comparison| comparison.ratio);
-        let (Some(ratio), Some(time)) = (ratio, row.p50(WALL)) else { return false };
-        (time.value / reference.value / ratio).ln().abs() > SEEN
+        let ratio = row.comparison.and_then(|comparison| comparison.ratio)?;
+        let time = row.p50(WALL)?.value;
+        let is_seen = (time / reference / ratio).ln().abs() > SEEN;
+        is_seen.then(|| format!("{} / {}", text(time), text(reference)))
     };
-    rows.contenders.iter().filter(|row| !row.wrong()).any(differs)
+    rows.contenders.iter().filter(|row| !row.wrong()).find_map(differs)
 }
 
 /// The unit of a metric's column; none if each value has its own.

@@ -225,7 +225,7 @@ fn what_decides_is_said_with_its_reason() {
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.0–12.0 %, without the wait for a CPU), in 133 MiB of
     memory. Less memory: read, 2.1 MiB.
 
-    Ratios leave out the wait for a CPU: they are not quotients of the times.
+    Ratios are of the time minus the wait for a CPU, so they are not 14.9 / 13.8.
     ");
     f.family().by_wall = vec![1];
     let by_wall = "are known and taken out. By the whole time, as that without the wait is not known or \
