@@ -271,7 +271,7 @@ impl Footnotes<'_> {
         let time = "time: the median (p50) of all rounds, with an interval that holds it at 95 %.";
         let mut said = vec![time.to_owned()];
         if self.fitted.iter().any(|fit| fit.half_widths) {
-            said.push("±: the longer half of that interval.".to_owned());
+            said.push("±: the longer half of that interval, or its bounds.".to_owned());
         }
         if self.rows().any(|row| row.comparison.is_some()) {
             said.push(self.about_ratios());

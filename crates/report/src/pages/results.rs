@@ -227,7 +227,7 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
             (Some(low), Some(high), Some(unit)) if bounds => {
                 format!("{}–{}", unit.number(low), unit.number(high))
             }
-            (Some(low), Some(high), _) => half_width((p.value - low).max(high - p.value), p.value),
+            (Some(low), Some(high), _) => half_width([low, high], p.value, unit),
             _ => TOO_SMALL.to_owned(),
         }
     };
@@ -237,10 +237,18 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
     vec![figures(rows, WALL, "time"), column.with_cells(rows.iter(), interval)]
 }
 
-fn half_width(half_width: f64, of: f64) -> String {
-    let percent = 100.0 * half_width / of;
+/// From this many percent on, the bounds of an interval say more than its width.
+const HALF_WIDTH_MAX: f64 = 50.0;
+
+/// The longer half of an interval, in percent of the value; the bounds of a wide one.
+fn half_width([low, high]: [f64; 2], of: f64, unit: Option<Unit>) -> String {
+    let percent = 100.0 * (of - low).max(high - of) / of;
     match percent {
         p if !p.is_finite() => TOO_SMALL.to_owned(),
+        p if p >= HALF_WIDTH_MAX => {
+            let unit = unit.unwrap_or_else(|| Unit::for_values(metric::unit(WALL), [of]));
+            format!("{}–{}", unit.number(low), unit.number(high))
+        }
         p if p >= 9.95 => format!("±{p:.0}%"),
         p => format!("±{p:.1}%"),
     }

@@ -343,6 +343,20 @@ fn very_different_times_have_a_unit_each() {
 }
 
 #[test]
+fn an_interval_of_more_than_half_of_a_time_is_shown_by_its_bounds() {
+    let mut f = Fixture::new();
+    f.measured("register", [0.000_000_3, 0.000_000_3, 2.0]);
+    f.measured("disk", [8.1, 0.1, 2.0]).versus(Verdict::Slower, [2.7e7, 2.6e7, 2.8e7]);
+    let (_, disk) = f.last();
+    let wall = disk.metrics.iter_mut().find(|metric| metric.metric == "wall_ns").unwrap();
+    // The third is p50.
+    wall.percentiles[2].high = Some(47e6);
+    let page = shown(&f, 80);
+    assert!(page.contains("disk      8.1 ms 8.02–47.0"), "{page}");
+    assert!(page.contains("register  0.3 ns ±1.2%"), "{page}");
+}
+
+#[test]
 fn commands_whose_names_have_no_room_are_numbered() {
     let mut f = Fixture::new();
     f.measured("read-into-a-reused-buffer-64ki", [13.8, 13.7, 2.1]);
