@@ -69,7 +69,7 @@ pub(super) fn document(
         page.paragraph(Style::Plain, "", &legend(columns));
     } else if !is_short {
         let how = run.show_command("--explain");
-        let text = format!("A, B, C: how far a figure can be trusted; {how} says how.");
+        let text = format!("A, B, C: how well the sessions agree; {how} says how.");
         page.paragraph(Style::Dim, "", &text);
     }
     page
