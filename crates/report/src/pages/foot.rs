@@ -293,6 +293,10 @@ impl Footnotes<'_> {
         if self.rows().any(Row::lacks_interval) {
             said.push(format!("{TOO_SMALL} no interval: there are too few rounds."));
         }
+        let is_own = self.run.plan.definition.is_some() || self.run.plan.imported.is_some();
+        if !is_own && !self.run.is_bench() {
+            said.push(format!("Methods: bytelab list {} --readme.", self.run.experiment));
+        }
         said.push(format!("All words: {GLOSSARY}"));
         page.note(Style::Plain, "How to read it: ", &said.join(" "));
         let mut columns: Vec<&str> =

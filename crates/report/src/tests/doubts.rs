@@ -95,6 +95,7 @@ fn too_few_samples_say_so() {
     let text = text(&f.run, &f.analysis, options, &PageLayout { width: 80, colour: false });
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("no verdict: there is no interval to decide by."), "{text}");
+    assert!(words.contains("Methods: bytelab list reading --readme."), "{text}");
     assert!(!words.contains("*: ") && !words.contains("undecided: "), "{text}");
 }
 
