@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use self::detectable_effect::{
     DetectableEffect, ROUNDS, SESSIONS, detectable_effects, detectable_effects_of_pairs,
 };
-pub(super) use self::judge::log_limit;
+pub(super) use self::judge::{log_limit, neither_proved};
 use self::judge::{ALPHA, CheckJudge, Evidence};
 pub use self::judge::{CheckLine, Outcome};
 use super::facts::{CellFacts, RunFacts};

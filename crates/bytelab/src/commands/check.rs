@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{
-    Allowed, Check, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check, check_pairs,
-    detectable_effects, detectable_effects_of_pairs,
+    Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, detectable_effects, detectable_effects_of_pairs,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -221,9 +221,17 @@ fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
     let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
     let enough = now.len() > 1 || settled.contains(&checked.outcome);
     if !enough {
-        writeln!(console::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+        writeln!(console::stderr(), "bytelab: {}", why_again(checked))?;
     }
     Ok(enough)
+}
+
+fn why_again(checked: &Checked) -> &'static str {
+    if checked.lines.iter().any(CheckLine::is_unconfirmed) {
+        "slower in one run; a second must confirm it"
+    } else {
+        "undecided in one run; a second may decide it"
+    }
 }
 
 /// Prints the result and returns the exit status.

@@ -55,7 +55,9 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
     let ran = world.against(&much, &little, &["--json"]);
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
     // For commands, each round is a session.
-    assert!(ran.stderr.contains("50 sessions of a round"), "{}", ran.stderr);
+    for said in ["50 sessions of a round", "slower in one run; a second must confirm it"] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
     let found = ran.json();
     assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
     assert_eq!(found["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
