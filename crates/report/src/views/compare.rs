@@ -238,7 +238,7 @@ pub(crate) fn outcome_word(outcome: Outcome) -> (&'static str, Style) {
         Outcome::Faster => ("faster", Style::Green),
         Outcome::Slower => ("slower", Style::Red),
         Outcome::Undecided => ("undecided", Style::Plain),
-        Outcome::Missing => ("missing", Style::Red),
+        Outcome::Missing => ("failed", Style::Red),
         Outcome::Reference => ("reference", Style::Dim),
     }
 }
