@@ -316,7 +316,7 @@ fn write_changes(page: &mut Document, series: &Series) {
         String::new()
     };
     let chance = 100.0 * CHANGE_ALPHA;
-    let text = format!("{found}{looked}; by chance alone, one is shown in {chance:.0} % of series");
+    let text = format!("{found}{looked}; expect a false change in {chance:.0} of 100 such charts");
     page.paragraph(Style::Dim, "changes: ", &text);
 }
 
@@ -347,8 +347,8 @@ pub fn alert(found: &Alert, layout: &PageLayout) -> String {
         ),
     };
     let text = format!(
-        "{slower} in the last {} days, in {} (a method at a point on a machine){short}. By \
-         chance alone, a change is shown in {:.0} % of series.",
+        "{slower} in the last {} days, in {} (a method at a point on a machine){short}. \
+         Expect a false change in {:.0} of 100 such series.",
         found.days,
         series(found.series_examined),
         100.0 * CHANGE_ALPHA,
@@ -668,8 +668,8 @@ mod over_time_tests {
           10 ms ┤•──•─────•──•│
                  2026-01-01 10:00 UTC 2026-01-10 10:00 UTC
         change: from run 6 (2026-01-06 10:00 UTC) on: 20.0 % more
-        changes: 1 in 10 runs; by chance alone, one is shown in 2 %
-          of series
+        changes: 1 in 10 runs; expect a false change in 2 of 100
+          such charts
         ");
     }
 
