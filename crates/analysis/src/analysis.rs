@@ -177,6 +177,18 @@ pub struct Comparison {
     pub found_percent: Option<f64>,
     /// The sessions in which a difference of 1 % would be found 4 times out of 5.
     pub sessions_for_1_percent: Option<u64>,
+    /// A run that has them, if this comparison is undecided and has fewer.
+    #[serde(skip)]
+    pub longer_run: Option<LongerRun>,
+}
+
+/// A run in which a difference of 1 % would be found 4 times out of 5.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LongerRun {
+    /// By a flag with its value, such as `--time 10m`.
+    Flag(String),
+    /// It takes more sessions than anybody waits for.
+    NotHere,
 }
 
 /// Why a comparison whose interval would decide has no verdict.

@@ -182,6 +182,7 @@ impl<'a> Pair<'a> {
             below_relevance: false,
             found_percent: None,
             sessions_for_1_percent: None,
+            longer_run: None,
         }
     }
 

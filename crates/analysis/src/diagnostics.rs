@@ -9,14 +9,11 @@ use model::run::{
     Status, Warning, WarningKind,
 };
 
-use super::analysis::{Comparison, Family, Verdict};
+use super::analysis::{Comparison, Family, LongerRun, Verdict};
 use super::compare::sessions_needed;
 use super::facts::{CellFacts, RunFacts, WAIT_SHARE};
 use super::noise::{self, Findings, percent, warn};
 use crate::stats::{self, LOOKS};
-
-/// The name of the experiment that is made of typed commands.
-const BENCH: &str = "bench";
 
 /// From this number of families on, chance alone is likely to give a false verdict.
 const FAMILIES_MANY: usize = 10;
@@ -189,15 +186,13 @@ fn more_sessions(run: &Run) -> String {
     if sessions as usize >= needed {
         return "give more --time".to_owned();
     }
-    // One more than needed makes the intervals a third shorter.
-    let enough = needed.max(LOOKS[0]);
-    let is_of_bench = run.experiment == BENCH;
+    let is_of_bench = run.is_bench();
     match design {
-        Design::Fixed if is_of_bench => format!("give -r {enough}"),
-        Design::Fixed if rounds == 1 => format!("give --rounds {enough}"),
-        Design::Fixed => format!("give --sessions {enough}"),
-        Design::Sequential if is_of_bench => format!("give --max-runs {enough}"),
-        Design::Sequential => format!("give --max-sessions {enough}"),
+        Design::Fixed if is_of_bench => format!("give -r {needed}"),
+        Design::Fixed if rounds == 1 => format!("give --rounds {needed}"),
+        Design::Fixed => format!("give --sessions {needed}"),
+        Design::Sequential if is_of_bench => format!("give --max-runs {needed}"),
+        Design::Sequential => format!("give --max-sessions {needed}"),
     }
 }
 
@@ -295,7 +290,7 @@ fn chance(families: &[Family], notes: &mut Vec<Warning>) {
 const NAMED_MAX: usize = 6;
 
 /// A run of more sessions than these is not proposed.
-pub const SESSIONS_MAX: u64 = 1000;
+const SESSIONS_MAX: u64 = 1000;
 
 /// One warning about all comparisons that have an interval and decide nothing.
 fn undecided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Option<Warning> {
@@ -329,6 +324,32 @@ fn undecided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Option<Warning
         said.join(", ")
     );
     Some(Warning::new(WarningKind::Undecided, text))
+}
+
+/// Finds the runs that would decide what is undecided.
+pub(crate) fn find_longer_runs(facts: &RunFacts<'_>, comparisons: &mut [Comparison]) {
+    let session_ns = session_ns(facts);
+    for comparison in comparisons.iter_mut().filter(|c| c.verdict == Verdict::Undecided) {
+        let needed = comparison.sessions_for_1_percent;
+        let needed = needed.filter(|needed| *needed > comparison.sessions as u64);
+        comparison.longer_run = needed.map(|needed| longer_run(facts.run, needed, session_ns));
+    }
+}
+
+fn longer_run(run: &Run, sessions: u64, session_ns: Option<f64>) -> LongerRun {
+    if sessions > SESSIONS_MAX {
+        return LongerRun::NotHere;
+    }
+    let Plan { sessions: most, rounds, design, .. } = run.plan;
+    let look = LOOKS.iter().map(|look| *look as u64).find(|look| *look >= sessions);
+    LongerRun::Flag(match (look.filter(|_| !design.is_fixed()), session_ns, run.is_bench()) {
+        (Some(look), _, true) if look > u64::from(most) => format!("--max-runs {look}"),
+        (Some(look), _, false) if look > u64::from(most) => format!("--max-sessions {look}"),
+        (Some(look), Some(ns), _) => format!("--time {}", duration(ns * look as f64 / 1e9)),
+        (_, _, true) => format!("-r {sessions}"),
+        (_, _, false) if rounds == 1 => format!("--rounds {sessions}"),
+        (_, _, false) => format!("--sessions {sessions}"),
+    })
 }
 
 /// What finding 1 % takes.
@@ -445,6 +466,28 @@ mod tests {
         found[0].low = None;
         found[1].reason = Some("a method waited".to_owned());
         assert_eq!(said(&run, &found), None);
+    }
+
+    #[test]
+    fn a_longer_run_is_named_by_the_flag_of_its_command() {
+        let of = |experiment: &str, design, rounds, most, sessions| {
+            let mut run = run(Vec::new());
+            run.experiment = experiment.to_owned();
+            run.plan = Plan { design, rounds, sessions: most, ..run.plan.clone() };
+            match longer_run(&run, sessions, Some(1e9)) {
+                LongerRun::Flag(flag) => flag,
+                LongerRun::NotHere => "not here".to_owned(),
+            }
+        };
+        let (fixed, sequential) = (Design::Fixed, Design::Sequential);
+        assert_eq!(of("bench", sequential, 1, 240, 100), "--time 2m");
+        assert_eq!(of("bench", sequential, 1, 10, 100), "--max-runs 120");
+        assert_eq!(of("reading", sequential, 5, 10, 100), "--max-sessions 120");
+        assert_eq!(of("bench", sequential, 1, 240, 500), "-r 500");
+        assert_eq!(of("bench", fixed, 1, 60, 500), "-r 500");
+        assert_eq!(of("reading", fixed, 1, 60, 500), "--rounds 500");
+        assert_eq!(of("reading", fixed, 5, 60, 1000), "--sessions 1000");
+        assert_eq!(of("reading", fixed, 5, 60, 1001), "not here");
     }
 
     #[test]

@@ -23,8 +23,8 @@ mod values;
 use model::run::{Measure, Run};
 
 pub use self::analysis::{
-    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, Overall,
-    ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
+    Analysis, CellSummary, Change, Comparison, CustomMetricComparison, Doubt, Family, LongerRun,
+    Overall, ParamComparison, Percentile, Summary, ThresholdOutcome, ThresholdVerdict, Verdict,
 };
 pub use self::between_runs::{
     Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Unmatched,
@@ -36,7 +36,6 @@ pub use self::check::{
 };
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim, judge_difference};
 pub use self::compare::margin_percent;
-pub use self::diagnostics::SESSIONS_MAX;
 use self::facts::RunFacts;
 pub use self::facts::{LeftRunning, Unusable};
 use self::family::Tables;
@@ -54,10 +53,11 @@ pub use self::parallel::map_each;
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let facts = RunFacts::new(run);
-    let Tables { families, comparisons, .. } = family::compare_all(&facts);
+    let Tables { families, mut comparisons, .. } = family::compare_all(&facts);
     let metrics = map_each(&facts.cells, facts.samples(), values::summaries);
     let cells = values::cell_summaries(&facts, &families, metrics);
     let found = diagnostics::warnings(&facts, &families, &comparisons);
+    diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),

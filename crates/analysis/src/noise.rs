@@ -33,21 +33,25 @@ pub(crate) fn warnings(facts: &RunFacts<'_>, families: &[Family], notes: &mut Ve
         let found = series.iter().enumerate();
         found.filter_map(|(i, logs)| Some((i, doubt(logs, alpha)?))).collect()
     };
+    let warm_up_flag = if run.is_bench() { "--warmup" } else { "--warm-up" };
     let advice = if run.in_rounds() {
-        "its first samples count; mark more rounds with --warm-up"
+        format!("its first samples count; mark more of them with {warm_up_flag}")
     } else {
-        "its first samples count; have it measured with more warm-up"
+        "its first samples count; have it measured with more warm-up".to_owned()
     };
-    warn(run, &WarningKind::WarmUp, advice, look(warm_up), notes);
+    warn(run, &WarningKind::WarmUp, &advice, look(warm_up), notes);
     let advice = if run.in_rounds() {
-        "ratios are taken within rounds and hold, percentiles mix what changed; measure longer, or \
-         with more --warm-up"
+        format!(
+            "ratios are taken within rounds and hold, percentiles mix what changed; measure \
+             longer, or with more {warm_up_flag}"
+        )
     } else {
-        "percentiles and ratios mix what changed; measure longer, or with more warm-up"
+        "percentiles and ratios mix what changed; measure longer, or with more warm-up".to_owned()
     };
-    warn(run, &WarningKind::Drift, advice, look(drift), notes);
-    let advice = "p50 can jump from one to the other; read all --percentiles, compare --sessions";
-    warn(run, &WarningKind::Modes, advice, look(modes), notes);
+    warn(run, &WarningKind::Drift, &advice, look(drift), notes);
+    let percentiles = run.show_command("--percentiles");
+    let advice = format!("p50 can jump from one to the other; {percentiles} shows both");
+    warn(run, &WarningKind::Modes, &advice, look(modes), notes);
     slot_effect(&series, notes);
     let advice = "the figures are of this mix of methods; measure the two in runs of their own";
     warn(run, &WarningKind::Predecessor, advice, effects_of_predecessors(run, &series), notes);

@@ -12,8 +12,8 @@ use crate::commands::{
     init, list, numbers, output, push, report, run, self_test, serve,
 };
 
-/// What does it cost to get bytes into a program, and which way is best — on this machine, with
-/// this data — and is that proved?
+/// Measures which of several ways to do the same job is best — commands, builds, or methods that
+/// get bytes into a program — on this machine, with this data, and with what certainty
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = after_help())]
 pub(crate) struct Cli {
@@ -45,12 +45,17 @@ pub(crate) const EXAMPLES: &str = "Examples:
   bytelab numbers                    what memory, threads, calls and files cost on this machine
   bytelab history                    what was measured; `bytelab show` prints the latest run";
 
-fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{GLOSSARY}\n\n{EXIT_STATUS}")
-}
+const MORE_EXAMPLES: &str = "
+  bytelab bench --rev HEAD~1,HEAD --build 'make' './work x'
+      which of two commits is faster
+  bytelab bench './work x' --toml > bench.toml
+  bytelab check bench.toml --against ../main/bench.toml --allow wall=5%
+      a gate: whether the program here is slower than that of another checkout";
 
-const GLOSSARY: &str = "The words are explained at \
-                        https://github.com/bytelab/bytelab/blob/main/docs/glossary.md";
+fn after_help() -> String {
+    let glossary = ::report::GLOSSARY;
+    format!("{EXAMPLES}\n{MORE_EXAMPLES}\n\nThe words are explained at {glossary}\n\n{EXIT_STATUS}")
+}
 
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
                            disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \

@@ -42,6 +42,13 @@ fn git_in(folder: &str, words: &[&str], limit_ns: u64, stop: &Stop) -> Result<St
     launch::output(&argv, limit_ns, stop)
 }
 
+/// Whether the repository here has a commit of this name.
+pub(crate) fn has_commit(name: &str, limit_ns: u64, stop: &Stop) -> bool {
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+    let commit = format!("{name}^{{commit}}");
+    git(&[&verify[..], &[&commit]].concat(), limit_ns, stop).is_ok()
+}
+
 /// The commit that is checked out in this folder, and its branch.
 pub(crate) fn head(folder: &str, limit_ns: u64, stop: &Stop) -> Option<ProjectCommit> {
     let ask = |words: &[&str]| git_in(folder, words, limit_ns, stop).ok();

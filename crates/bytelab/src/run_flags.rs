@@ -23,10 +23,10 @@ use tools::cat::CatArgs;
 use tools::sample::SampleArgs;
 
 use crate::cli::{Cli, CliCommand, EXAMPLES};
-use crate::commands::bench::is_installed;
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
+use crate::commands::program_file::is_installed;
 use crate::commands::run::{ProgressArgs, RunArgs, StudyRequest};
 use crate::commands::study_files::StudyFilesArgs;
 use crate::console;
@@ -247,6 +247,13 @@ fn parse_study(
 /// The experiment that a file declares, and its params as flags of the subcommand.
 fn declared(task: &str, file: &str) -> Result<(Command, custom::LoadedExperiment)> {
     let path = &to_path(file);
+    if file.contains(' ') && !is_toml(file) && !path.exists() {
+        let quoted = shlex::try_quote(file).unwrap_or_default();
+        match task {
+            "check" => bail!("{file:?} is a command, and {}", gate_advice(file)),
+            _ => bail!("{file:?} is a command: bytelab bench {quoted}"),
+        }
+    }
     if !path.exists()
         && let Some(near) = near_file(path)
     {
@@ -463,8 +470,12 @@ fn points(experiment: &Experiment, matches: &ArgMatches) -> Result<Vec<Point>> {
 #[expect(clippy::exit, reason = "as clap itself does")]
 pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(tip) = tip(&error, &command, &as_text(&words)) {
-        let tips = vec![StyledStr::from(report::escape_controls(&tip).into_owned())];
+    let tips = tips(&error, &command, &as_text(&words));
+    let shown = |tip: String| StyledStr::from(report::escape_controls(&tip).into_owned());
+    let tips: Vec<StyledStr> = tips.into_iter().map(shown).collect();
+    if !tips.is_empty() {
+        // A flag that looks alike is none that does this.
+        error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     if error.get(ContextKind::Usage).is_some() {
@@ -479,6 +490,60 @@ pub(crate) fn refuse(mut error: clap::Error, mut command: Command) -> ! {
     let is_cat = known.is_ok_and(|matches| matches.subcommand_name() == Some("cat"));
     let wrong_use = if is_cat { 1 } else { 2 };
     std::process::exit(if error.use_stderr() { wrong_use } else { i32::from(is_lost) })
+}
+
+/// Words that other programs have for a subcommand, and what is looked for, with what to type.
+const OTHER_WORDS: [(&[&str], &str); 2] = [
+    (&["runs", "ls", "log", "logs"], "to list the stored runs: bytelab history"),
+    (&["explain", "glossary", "legend"], "to read how a table is read: bytelab show --explain"),
+];
+
+/// Flags of a gate, by the subcommand that lacks them.
+const OF_GATE: [(&str, &[&str]); 2] =
+    [("check", &["--rev", "--build", "--against"]), ("bench", &["--fail", "--allow", "--against"])];
+
+/// How the commands that are typed are checked.
+fn gate_advice(command: &str) -> String {
+    let command = shlex::try_quote(command).unwrap_or_default();
+    format!(
+        "check needs a file: bytelab bench {command} --toml > bench.toml; then, with another \
+         checkout: bytelab check bench.toml --against ../main/bench.toml --allow wall=5%"
+    )
+}
+
+/// Advice on a flag that the subcommand lacks, because it is one of a gate.
+fn gate_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let typed: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let (_, flags) = OF_GATE.iter().find(|(task, _)| typed.contains(task))?;
+    let ContextValue::String(wrong) = error.get(ContextKind::InvalidArg)? else { return None };
+    let is_of_gate = error.kind() == ErrorKind::UnknownArgument && flags.contains(&wrong.as_str());
+    let command = typed.iter().find(|word| word.contains(' ')).unwrap_or(&"./work big.txt");
+    is_of_gate.then(|| gate_advice(command))
+}
+
+/// Advice on a flag of `export` that is the name of a format.
+fn format_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let ContextValue::String(wrong) = error.get(ContextKind::InvalidArg)? else { return None };
+    let name = wrong.strip_prefix("--")?;
+    let is_format = report::export::FORMATS.iter().any(|format| format.name == name);
+    let is_export = words.iter().any(|word| word == "export");
+    (is_format && is_export).then(|| format!("write it as a format: --format {name}"))
+}
+
+/// Advice on a word that is no subcommand, or on a flag of a gate or a format.
+fn tips(error: &clap::Error, command: &Command, words: &[OsString]) -> Vec<String> {
+    let tip = tip(error, command, words).or_else(|| gate_tip(error, words));
+    let tip = tip.or_else(|| format_tip(error, words));
+    let first = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let is_wrong = error.kind() == ErrorKind::InvalidSubcommand;
+    let other = OTHER_WORDS.iter().find(|(known, _)| is_wrong && known.contains(&first));
+    match other {
+        None => tip.into_iter().collect(),
+        Some((_, other)) => {
+            let as_command = tip.filter(|_| is_installed(first));
+            std::iter::once((*other).to_owned()).chain(as_command).collect()
+        }
+    }
 }
 
 /// Advice on a word that is no subcommand: it may be a command, or an experiment in a file.
@@ -509,6 +574,7 @@ fn tip(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Str
                 format!("to measure a command: bytelab bench {text}")
             })
         }
+        Some("check") if wrong.contains(' ') => Some(gate_advice(wrong)),
         Some(task) if TASKS.contains(&task) => Some(match near_file(Path::new(wrong)) {
             Some(near) => format!("there is a file {0}: bytelab {task} {0}", near.display()),
             None => "`bytelab list` shows the experiments; the name of a file ends with .toml"

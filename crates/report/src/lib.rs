@@ -22,7 +22,7 @@ pub use self::pages::run::{PageExtent, TextOptions, text};
 pub use self::svg::files as svg;
 pub use self::text::{PageLayout, wrap};
 pub use self::views::rows::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
-pub use self::views::words::{escape_controls, escape_controls_in_lines, noise};
+pub use self::views::words::{GLOSSARY, escape_controls, escape_controls_in_lines, noise};
 pub use self::views::{View, view};
 
 pub mod alert {

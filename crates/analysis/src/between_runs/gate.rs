@@ -7,7 +7,9 @@ use model::run::Role;
 
 use super::{Effect, MetricChange, RunComparison, sign};
 use crate::analysis::Verdict;
-use crate::check::{Allowed, CheckLine, Checked, Outcome, is_time, log_limit, outcome};
+use crate::check::{
+    Allowed, CheckLine, Checked, Outcome, is_time, log_limit, neither_proved, outcome,
+};
 
 /// Checks every contender that side a has with the right answer, in every metric that has a limit.
 /// Times are compared relative to the reference; those of the reference are compared absolutely,
@@ -107,7 +109,7 @@ fn decided(change: &Effect, metric: &str, percent: f64) -> (Outcome, Option<Stri
     } else if least > limit {
         (Outcome::Slower, None)
     } else {
-        (Outcome::Undecided, Some("the interval holds what is allowed and more".to_owned()))
+        (Outcome::Undecided, Some(neither_proved([low, high], metric, percent)))
     }
 }
 
@@ -200,6 +202,8 @@ mod tests {
         assert_eq!(without(Verdict::Same), (Outcome::Ok, None));
         assert_eq!(without(Verdict::Slower), (Outcome::Slower, why()));
         assert_eq!(without(Verdict::Undecided), (Outcome::Undecided, why()));
+        let (_, why) = decided(&effect(Some((1.0, 1.1)), Verdict::Same), WALL, 5.0);
+        assert!(why.unwrap().starts_with("the interval (0 to +10 %) contains the allowed +5 %"));
         let by = |low, high| decided(&effect(Some((low, high)), Verdict::Same), WALL, 0.0).0;
         assert_eq!([by(0.9, 0.99), by(0.9, 1.0)], [Outcome::Faster, Outcome::Ok]);
         assert_eq!([by(1.0, 1.1), by(1.01, 1.1)], [Outcome::Undecided, Outcome::Slower]);

@@ -15,6 +15,9 @@ pub(super) const ALPHA: f64 = 0.05;
 /// The number of runs that must each show that something is slower.
 const CONFIRMED: usize = 2;
 
+/// Why what one run shows is undecided.
+const UNCONFIRMED: &str = "slower in one run; a second must confirm it";
+
 /// In logs: one value per session.
 pub(super) enum Evidence {
     /// Of an earlier run and of each new run, which have no round in common; and how much runs are
@@ -73,6 +76,7 @@ impl CheckJudge {
             line.reason = Some(too_few(evidence));
             return;
         };
+        line.of_runs = each.iter().flatten().map(|shift| shift.estimate.exp()).collect();
         let (limit, sign) = (log_limit(&line.metric, line.allowed_percent), sign(&line.metric));
         let bounds = |shift: &Shift| {
             let (low, high) = shift.interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
@@ -91,7 +95,7 @@ impl CheckJudge {
         }
         line.outcome = Outcome::Undecided;
         if least <= limit {
-            line.reason = Some("the interval holds what is allowed and more".to_owned());
+            line.reason = Some(line.neither_proved());
             return;
         }
         // Each of the runs must show it, at the level of all lines; the run with the smallest shift
@@ -100,10 +104,9 @@ impl CheckJudge {
         let Some(one) = least else { return };
         show(line, one, self.alpha);
         if bounds(one).0 <= limit {
-            let of = if self.runs > 1 { "in one of the runs " } else { "" };
-            line.reason = Some(format!(
-                "{of}the interval at the level that all lines together take holds what is allowed and more"
-            ));
+            let of = if self.runs > 1 { "in one of the runs, " } else { "" };
+            let why = line.neither_proved();
+            line.reason = Some(format!("{of}at the level that all lines take together, {why}"));
         } else {
             line.outcome = self.slower(line);
         }
@@ -128,7 +131,7 @@ impl CheckJudge {
         if self.runs >= CONFIRMED {
             return Outcome::Slower;
         }
-        line.reason = Some("slower in one run, which a second one has to confirm".to_owned());
+        line.reason = Some(UNCONFIRMED.to_owned());
         Outcome::Undecided
     }
 }
@@ -150,6 +153,27 @@ fn too_few(evidence: &Evidence) -> String {
 pub(crate) fn log_limit(metric: &str, percent: f64) -> f64 {
     let share = percent / 100.0;
     if sign(metric) < 0.0 { -(-share.min(1.0)).ln_1p() } else { share.ln_1p() }
+}
+
+/// Why an interval of ratios decides nothing.
+pub(crate) fn neither_proved([low, high]: [f64; 2], metric: &str, percent: f64) -> String {
+    let [from, to] = [low, high].map(|ratio| 100.0 * (ratio - 1.0));
+    let decimals = match to - from {
+        width if width >= 5.0 => 0,
+        width if width >= 0.5 => 1,
+        _ => 2,
+    };
+    let signed = |change: f64| {
+        let text = format!("{change:+.decimals$}");
+        let is_zero = text.chars().all(|c| "+-0.".contains(c));
+        if is_zero { "0".to_owned() } else { text.replace('-', "−").replace("inf", "∞") }
+    };
+    let worse = if sign(metric) < 0.0 { '−' } else { '+' };
+    let interval = format!("{} to {} %", signed(from), signed(to));
+    format!(
+        "the interval ({interval}) contains the allowed {worse}{percent} %: neither ok nor slower \
+         is proved"
+    )
 }
 
 fn show(line: &mut CheckLine, shift: &Shift, alpha: f64) {
@@ -197,6 +221,9 @@ pub struct CheckLine {
     pub high: Option<f64>,
     /// The level of that interval.
     pub level: Option<f64>,
+    /// The same ratio of each new run alone.
+    #[serde(skip)]
+    pub of_runs: Vec<f64>,
     pub outcome: Outcome,
     /// Why there is no interval, or why the line is undecided.
     pub reason: Option<String>,
@@ -222,9 +249,20 @@ impl CheckLine {
             low: None,
             high: None,
             level: None,
+            of_runs: Vec::new(),
             outcome: Outcome::Missing,
             reason: None,
         }
+    }
+
+    /// Whether it is slower in one run, and there is no second one yet.
+    pub fn is_unconfirmed(&self) -> bool {
+        self.reason.as_deref() == Some(UNCONFIRMED)
+    }
+
+    fn neither_proved(&self) -> String {
+        let bounds = [self.low, self.high].map(|bound| bound.unwrap_or(f64::NAN));
+        neither_proved(bounds, &self.metric, self.allowed_percent)
     }
 
     /// A line that is not decided yet.
@@ -301,12 +339,30 @@ mod tests {
             let evidence = Evidence::SameRounds(vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; runs]);
             CheckJudge { alpha: 0.001, runs }.line(&mut line, &evidence);
             close(line.level, 0.999, 1e-12);
+            assert_eq!(line.of_runs, vec![3f64.exp(); runs]);
             (line.outcome, line.reason.unwrap())
         };
-        let text = "the interval at the level that all lines together take holds what is allowed \
-                    and more";
-        assert_eq!(of(1), (Outcome::Undecided, text.to_owned()));
-        assert_eq!(of(2), (Outcome::Undecided, format!("in one of the runs {text}")));
+        let [(outcome, of_one), (again, of_two)] = [of(1), of(2)];
+        assert_eq!([outcome, again], [Outcome::Undecided; 2]);
+        let text = "at the level that all lines take together, the interval (";
+        assert!(of_one.starts_with(text), "{of_one}");
+        assert_eq!(of_two, format!("in one of the runs, {of_one}"));
+    }
+
+    #[test]
+    fn an_interval_that_decides_nothing_says_what_it_contains() {
+        let text = |bounds, metric, percent| {
+            let text = neither_proved(bounds, metric, percent);
+            text.strip_suffix(": neither ok nor slower is proved").unwrap().to_owned()
+        };
+        let found = text([1.4, 1.49], "wall_ns", 45.0);
+        assert_eq!(found, "the interval (+40 to +49 %) contains the allowed +45 %");
+        let found = text([0.997, 1.013], "wall_ns", 0.5);
+        assert_eq!(found, "the interval (−0.3 to +1.3 %) contains the allowed +0.5 %");
+        let found = text([0.9, 1.004], "throughput_bytes_per_s", 5.0);
+        assert_eq!(found, "the interval (−10 to 0 %) contains the allowed −5 %");
+        let found = text([0.0, f64::INFINITY], "wall_ns", 5.0);
+        assert_eq!(found, "the interval (−100 to +∞ %) contains the allowed +5 %");
     }
 
     #[test]

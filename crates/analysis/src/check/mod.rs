@@ -13,9 +13,9 @@ use serde::Serialize;
 pub use self::detectable_effect::{
     DetectableEffect, ROUNDS, SESSIONS, detectable_effects, detectable_effects_of_pairs,
 };
-pub(super) use self::judge::log_limit;
 use self::judge::{ALPHA, CheckJudge, Evidence};
 pub use self::judge::{CheckLine, Outcome};
+pub(super) use self::judge::{log_limit, neither_proved};
 use super::facts::{CellFacts, RunFacts};
 use super::family::measure;
 use super::{compare, values};

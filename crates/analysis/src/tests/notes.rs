@@ -110,9 +110,9 @@ fn the_advice_for_a_verdict_is_what_limited_the_sessions() {
         })
     };
     assert_eq!(of(10, 10, Design::Fixed, "test"), "give more --time");
-    assert_eq!(of(3, 1, Design::Fixed, "bench"), "give -r 6");
-    assert_eq!(of(3, 1, Design::Fixed, "test"), "give --rounds 6");
-    assert_eq!(of(2, 10, Design::Fixed, "test"), "give --sessions 6");
+    assert_eq!(of(3, 1, Design::Fixed, "bench"), "give -r 5");
+    assert_eq!(of(3, 1, Design::Fixed, "test"), "give --rounds 5");
+    assert_eq!(of(2, 10, Design::Fixed, "test"), "give --sessions 5");
     assert_eq!(of(4, 1, Design::Sequential, "bench"), "give --max-runs 6");
     assert_eq!(of(4, 5, Design::Sequential, "test"), "give --max-sessions 6");
     assert_eq!(advised(|run| run.complete = false), "the run was stopped: resume it");
@@ -125,7 +125,12 @@ fn a_start_that_is_slow_is_noted() {
         column.iter_mut().step_by(10).for_each(|y| *y *= 1.1);
     }
     let text = "m2: warm-up not finished: the first samples of its processes take ";
-    check(&run(cells), &[text]);
+    let mut slow = run(cells);
+    check(&slow, &[text]);
+    // Each command has the flag under its own name.
+    assert!(notes(&slow)[0].ends_with("mark more of them with --warm-up"), "{:?}", notes(&slow));
+    slow.experiment = "bench".to_owned();
+    assert!(notes(&slow)[0].ends_with("mark more of them with --warmup"), "{:?}", notes(&slow));
     // One slow sample is not a slow start.
     let mut cells = calm();
     for column in cells[2].values.values_mut() {
@@ -140,7 +145,11 @@ fn two_modes_are_noted() {
     for column in cells[2].values.values_mut() {
         (0..100).filter(|i| (i * i * 17 + 5 * i) % 101 < 30).for_each(|i: usize| column[i] *= 1.4);
     }
-    check(&run(cells), &["m2: two modes: 28 % of the samples take 1.40 times as long"]);
+    let mut run = run(cells);
+    check(&run, &["m2: two modes: 28 % of the samples take 1.40 times as long"]);
+    run.id = "7".to_owned();
+    let end = "; bytelab show 7 --percentiles shows both";
+    assert!(notes(&run)[0].ends_with(end), "{:?}", notes(&run));
 }
 
 #[test]

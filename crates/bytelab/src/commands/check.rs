@@ -1,30 +1,34 @@
 //! `bytelab check`: measures a baseline's methods again, or a method and its old side in the same
 //! rounds. The check fails if a method got slower than allowed and a second run confirms it.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{
-    Allowed, Check, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check, check_pairs,
-    detectable_effects, detectable_effects_of_pairs,
+    Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
+    check_pairs, detectable_effects, detectable_effects_of_pairs,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use experiments::custom::LoadedExperiment;
 use experiments::{Catalogue, custom};
 use measure::MeasureJob;
 use measure::experiment::{BaselineSide, Data, Ending, Execution, Experiment, MakeData, Method};
 use measure::launch::{Launch, Launcher, RunError, Stop};
 use model::param::Point;
 use model::path_text::{from_path, to_path};
-use model::run::{OLD_SUFFIX, Plan, Role, Run};
+use model::run::{MeasuredRevision, OLD_SUFFIX, Plan, Role, Run};
 use store::Store;
 
 use super::comparing::{allowed, ensure_once};
+use super::likeness::{self, DeclaredMethod, Likeness};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
+use super::program_file::Digests;
 use super::warn_if_unoptimised;
-use super::{Context, exit, layout, readable, run_id};
+use super::{Context, exit, layout, note, readable, run_id};
 use crate::console;
 use crate::measuring::{self, RunRequest, TimeLimit, choose, launcher, measure_new, plan};
 
@@ -138,6 +142,11 @@ pub(super) fn ensure_repeatable(run: &Run) -> Result<()> {
         );
     }
     ensure!(
+        MeasuredRevision::from_facts(&run.environment.facts).is_empty(),
+        "run {} measured revisions by --rev, which cannot be measured again: use bench --rev",
+        run.id
+    );
+    ensure!(
         run.complete,
         "run {} is not complete and cannot be a baseline; go on with: bytelab run --resume {}",
         run.id,
@@ -204,17 +213,25 @@ enum Undecided {
 }
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 nothing is slower than allowed; 1 something did not run, or answers differ; 3 slower;
-4 undecided, unless --undecided ok is given.";
+Exit status: 0 nothing is slower than allowed; 1 something did not run, answers differ, or both
+sides are one program; 2 wrong use; 3 slower; 4 undecided, unless --undecided ok is given.";
 
 /// Whether no second run is needed; prints a message if one is.
 fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
     let settled = [Outcome::Ok, Outcome::Faster, Outcome::Missing];
     let enough = now.len() > 1 || settled.contains(&checked.outcome);
     if !enough {
-        writeln!(console::stderr(), "bytelab: not ok in one run: measuring a second one")?;
+        writeln!(console::stderr(), "bytelab: {}", why_again(checked))?;
     }
     Ok(enough)
+}
+
+fn why_again(checked: &Checked) -> &'static str {
+    if checked.lines.iter().any(CheckLine::is_unconfirmed) {
+        "slower in one run; a second must confirm it"
+    } else {
+        "undecided in one run; a second may decide it"
+    }
 }
 
 /// Prints the result and returns the exit status.
@@ -300,6 +317,9 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
     }
     let sides = sides?;
     let methods = both(&sides, &request)?;
+    if let Err(error) = sides.ensure_different(&methods) {
+        return Ok(exit::of_failure(&error));
+    }
     let experiment = sides.experiment;
     // A `{program}` that is replaced by a path is no longer a param.
     let declared = |name: &str| experiment.params.iter().any(|param| param.name == name);
@@ -345,7 +365,7 @@ fn two_sides(
     let against = Counterpart::parse(&args.against, file.is_some())?;
     match (&against, file) {
         (Counterpart::Bytelab(program), _) => of_bytelab(&request.experiment, program, stop),
-        (against, file) => of_files(file.context("a file is needed")?, against, known),
+        (against, file) => of_files(file.context("a file is needed")?, against, known, stop),
     }
 }
 
@@ -434,7 +454,8 @@ impl<'a> Counterpart<'a> {
         if !text.starts_with("old=") && !text.starts_with("new=") {
             ensure!(
                 custom::is_file_name(text),
-                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH"
+                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH; a revision is a \
+                 checkout of its own: git worktree add ../old {text}"
             );
             return Ok(Counterpart::File(text));
         }
@@ -462,10 +483,79 @@ struct TwoSides {
     experiment: Experiment,
     /// New methods without an old side.
     without_old: Vec<String>,
+    /// How much the sides of the new methods are alike.
+    likeness: BTreeMap<String, Likeness>,
+    /// What both sides have if they are the same, and what to do then.
+    same: String,
+}
+
+impl TwoSides {
+    /// Fails if both sides of all of these methods are one file; notes those that are equal.
+    fn ensure_different(&self, methods: &[Method]) -> Result<()> {
+        let new = methods.iter().map(|method| method.name.as_str());
+        let new: Vec<&str> = new.filter(|name| !name.ends_with(OLD_SUFFIX)).collect();
+        let of = |likeness: Likeness| -> Vec<&str> {
+            let is_like = |name: &&str| self.likeness.get(*name) == Some(&likeness);
+            new.iter().copied().filter(is_like).collect()
+        };
+        let (same, equal) = (of(Likeness::Same), of(Likeness::Equal));
+        ensure!(same.len() < new.len(), "old and new are {}", self.same);
+        if !same.is_empty() {
+            note(&format!(
+                "{}: old and new are the same, and what they differ by is chance",
+                same.join(", ")
+            ))?;
+        }
+        if !equal.is_empty() {
+            note(&format!(
+                "{}: the programs of old and new have equal bytes, and the same arguments",
+                equal.join(", ")
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// How to measure one program on both sides on purpose.
+const COPY: &str = "name another one (a copy of it is measured, too)";
+
+/// How much the sides of each method are alike, and what both have if they are the same.
+fn likenesses(
+    new: &LoadedExperiment,
+    old: &LoadedExperiment,
+    against: &Counterpart<'_>,
+    stop: &Stop,
+) -> (BTreeMap<String, Likeness>, String) {
+    let mut digests = Digests::new(stop);
+    let names = new.experiment.methods.iter().map(|method| method.name.clone());
+    if let Counterpart::Programs { old, new } = against {
+        let likeness = likeness::of_programs([new, old], &mut digests);
+        let same = format!("the same file, {}: nothing is compared; {COPY}", new.display());
+        return (names.map(|name| (name, likeness)).collect(), same);
+    }
+    let of_method = |method: &Method| {
+        let found = old.experiment.methods.iter().find(|old| old.name == method.name)?;
+        let [new, old] =
+            [(method, new), (found, old)].map(|(method, file)| DeclaredMethod { method, file });
+        Some((method.name.clone(), likeness::of_method(&new, &old, &mut digests)))
+    };
+    let all = new.experiment.methods.iter().filter_map(of_method).collect();
+    let dir = new.experiment.dir.clone().unwrap_or_default();
+    let same = format!(
+        "the same file in the same folder, {}: nothing is compared; without `dir` in the files \
+         each side works in the folder of its own, or name two programs: --against old=PATH,new=PATH",
+        dir.display()
+    );
+    (all, same)
 }
 
 /// The two sides from two files, or from one file with two programs.
-fn of_files(file: &str, against: &Counterpart<'_>, known: &Catalogue) -> Result<TwoSides> {
+fn of_files(
+    file: &str,
+    against: &Counterpart<'_>,
+    known: &Catalogue,
+    stop: &Stop,
+) -> Result<TwoSides> {
     let load = |path: &str, program: Option<&PathBuf>| match program {
         None => known.load(&to_path(path)),
         Some(program) => {
@@ -496,6 +586,7 @@ fn of_files(file: &str, against: &Counterpart<'_>, known: &Catalogue) -> Result<
             param.name
         );
     }
+    let (likeness, same) = likenesses(&new, &old, against, stop);
     let Experiment { methods, data, dir, .. } = old.experiment;
     let of_method = |method: &Method| {
         let found = methods.iter().find(|old| old.name == method.name)?;
@@ -505,13 +596,15 @@ fn of_files(file: &str, against: &Counterpart<'_>, known: &Catalogue) -> Result<
     let (both, without_old) = with_old_sides(new.experiment.methods, of_method);
     let data = both_data(new.experiment.data, data);
     let experiment = Experiment { methods: both, data, ..new.experiment };
-    Ok(TwoSides { experiment, without_old })
+    Ok(TwoSides { experiment, without_old, likeness, same })
 }
 
 /// The two sides of a built-in experiment, whose built-in methods another bytelab also has.
 fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
     let experiment = experiments::by_name(name)?;
-    let mut launcher = Launcher { program: program.to_owned(), ..launcher(60_000_000_000, stop)? };
+    let own = launcher(60_000_000_000, stop)?;
+    let likeness = likeness::of_programs([&own.program, program], &mut Digests::new(stop));
+    let mut launcher = Launcher { program: program.to_owned(), ..own };
     let mut broken = None;
     let of_method = |method: &Method| {
         let there = broken.is_none() && {
@@ -539,8 +632,10 @@ fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
         "--against {}: it has none of the methods of {name}",
         program.display()
     );
+    let likeness = methods.iter().map(|method| (method.name.clone(), likeness)).collect();
+    let same = format!("the same file, {}: nothing is compared; {COPY}", program.display());
     let experiment = Experiment { methods, ..experiment };
-    Ok(TwoSides { experiment, without_old })
+    Ok(TwoSides { experiment, without_old, likeness, same })
 }
 
 /// Whether the launcher's program has the method.

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use analysis::{Allowed, Analysis, Checked, analyze, compare_sides, gate, refusal};
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use measure::experiment::Experiment;
+use measure::launch::Stop;
 use model::metric;
 use model::numbers;
 use model::path_text::to_path;
@@ -21,12 +22,14 @@ use report::{PageLayout, View, fleet, published_pages, view};
 use store::{Store, is_machine};
 
 use super::comparing::{GroupBy, RunGroups, allowed, ensure_different, ensure_once, path_params};
+use super::history::labels;
 use super::import::read_marked;
 use super::run::{absent, published_results};
 use super::study_files::StudyFilesArgs;
 use super::{Context, layout};
 use super::{exit, readable, run_id};
 use crate::console;
+use crate::git::has_commit;
 
 #[derive(Args)]
 #[command(
@@ -71,7 +74,8 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
     }
     ensure_once("--fail", &args.fail)?;
     let sides = args.sides.iter().map(|text| with_ids(text, context));
-    let sides: Vec<String> = sides.collect::<Result<_>>()?;
+    let sides: Result<Vec<String>> = sides.collect();
+    let sides = sides.map_err(|error| with_advice(error, &args.sides))?;
     let mut requested: Vec<RequestedSide<'_>> =
         sides.iter().map(|text| requested(text)).collect::<Result<_>>()?;
     requested.extend(args.label.iter().map(|label| RequestedSide::Label(label)));
@@ -169,6 +173,22 @@ enum RequestedSide<'a> {
     },
 }
 
+/// How long git is asked.
+const GIT_LIMIT_NS: u64 = 1_000_000_000;
+
+/// The error, with advice where both sides are commits.
+fn with_advice(error: anyhow::Error, sides: &[String]) -> anyhow::Error {
+    let stop = Stop::default();
+    let [a, b] = sides else { return error };
+    if ![a, b].iter().all(|name| has_commit(name, GIT_LIMIT_NS, &stop)) {
+        return error;
+    }
+    anyhow!(
+        "{error:#}; to measure two commits: bytelab bench --rev {a},{b} --build 'make' \
+         './program …'"
+    )
+}
+
 /// The text of a side with the ids of runs in place of `latest`, of labels and of the starts of
 /// UUIDs.
 fn with_ids(text: &str, context: &Context) -> Result<String> {
@@ -257,7 +277,13 @@ fn ids(
                     .filter(|run| side.matches(run))
                     .filter(is_of_experiment)
                     .collect();
-                ensure!(!fit.is_empty(), "no run of {}; `bytelab history` lists all", side.name());
+                let labels = labels(&listed).filter(|_| matches!(side, RequestedSide::Label(_)));
+                let labels = labels.map_or(String::new(), |all| format!("; the labels: {all}"));
+                ensure!(
+                    !fit.is_empty(),
+                    "no run of {}{labels}; `bytelab history` lists all",
+                    side.name()
+                );
                 Ok(fit)
             }
         }

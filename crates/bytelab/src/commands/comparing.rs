@@ -38,7 +38,12 @@ pub(crate) fn allowed(text: &str) -> Result<Allowed, String> {
     if !(0.0..=1e6).contains(&percent) {
         return Err(format!("{percent} % cannot be allowed: 0 or more"));
     }
-    let metric = metric_named(name);
+    // The tables have these words.
+    let metric = match name {
+        "time" => metric::WALL,
+        "memory" => metric::PEAK_RSS,
+        name => metric_named(name),
+    };
     if !metric::is_known(metric) && !metric.ends_with("_ns") && !metric.ends_with("_bytes") {
         let short = SHORT.map(|(short, _)| short).join(", ");
         return Err(format!(
@@ -232,7 +237,9 @@ mod tests {
             }
         };
         check("wall=5%", Ok(("wall_ns", 5.0)));
+        check("time=5%", Ok(("wall_ns", 5.0)));
         check("rss=0.5%", Ok(("peak_rss_bytes", 0.5)));
+        check("memory=2%", Ok(("peak_rss_bytes", 2.0)));
         check("peak_rss_bytes=10 %", Ok(("peak_rss_bytes", 10.0)));
         check("switch_ns=1%", Ok(("switch_ns", 1.0)));
         check("wall=5", Err("wall=5%"));

@@ -1,5 +1,6 @@
 //! `bytelab export`: writes a stored run in a format that other programs read.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,13 +10,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use experiments::custom;
-use model::run::{Cell, Run};
+use model::run::{Cell, Pass, Run};
 use report::TableOptions;
 use report::export::{self, ExportFormat, ExportOptions, FORMATS, FormatKind, Parameters};
 use tools::atomic_file;
 
 use super::output::own_metrics;
-use super::{Context, load_run, path};
+use super::{Context, load_run, note, path};
 use crate::redaction::Redaction;
 use crate::{console, measuring};
 
@@ -85,7 +86,31 @@ pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<ExitCode> {
         None => export::write(format, &run, &analysis, options, console::stdout())?,
     };
     print_notes(&run, &left_out)?;
+    if let Some(path) = path {
+        note(&written(&run, format, path))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The formats with a line for each sample.
+const OF_SAMPLES: [&str; 3] = ["csv", "tsv", "parquet"];
+
+/// What is in the file.
+fn written(run: &Run, format: &ExportFormat, path: &Path) -> String {
+    let (name, path) = (format.name, path.display());
+    if !OF_SAMPLES.contains(&name) {
+        return format!("run {} as {name} in {path}", run.id);
+    }
+    let of_pass = |pass| run.cells.iter().map(|cell| cell.n(pass)).sum::<usize>();
+    let methods: BTreeSet<&str> = run.cells.iter().map(|cell| cell.method.as_str()).collect();
+    let noun = if run.is_bench() { "command" } else { "method" };
+    let plural = if methods.len() == 1 { "" } else { "s" };
+    let counting = match of_pass(Pass::Counting) {
+        0 => String::new(),
+        n => format!(" (+ {n} counting)"),
+    };
+    let (samples, methods) = (of_pass(Pass::Timing), methods.len());
+    format!("{samples} samples of {methods} {noun}{plural}{counting} in {path}")
 }
 
 /// The run as it may be given to others.
@@ -101,7 +126,7 @@ fn contribution(run: Run) -> Result<Run> {
 }
 
 /// The format from the extension, if only one format has that extension.
-fn guess(path: &Path) -> Result<&'static ExportFormat> {
+pub(super) fn guess(path: &Path) -> Result<&'static ExportFormat> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let extension = extension.unwrap_or_default();
     let found = FORMATS.into_iter().find(|known| known.extensions.contains(&extension.as_str()));

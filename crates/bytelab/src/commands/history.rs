@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use analysis::{AtCommit, NEWEST, analyze, commits_of, series, series_by_commit, slowdowns};
 use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
+use experiments::custom;
 use measure::clock;
 use measure::experiment::Experiment;
 use model::param::Param;
@@ -23,6 +24,9 @@ use crate::console;
 #[derive(Args)]
 #[command(after_help = "Exit status: 0, and with --alert 3 if something got slower.")]
 pub(crate) struct HistoryArgs {
+    /// Only runs whose commands, label or experiment contain this text
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
     /// Only runs of this experiment
     #[arg(long, value_name = "NAME")]
     experiment: Option<String>,
@@ -32,8 +36,8 @@ pub(crate) struct HistoryArgs {
     /// Only runs of this machine: the start of its fingerprint, or words of its CPU's name
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Only runs that started at or after this time: 2026-01-31, 2026-01-31T12:00 (UTC), or an age:
-    /// 7d, 12h
+    /// Only runs that started at or after this time: 2026-01-31, 2026-01-31T12:00 (UTC), today,
+    /// yesterday, or an age: 7d, 12h
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
     /// Only runs that started at or before this time; a date includes the whole day
@@ -90,7 +94,11 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     // An imported run may have started before the runs stored earlier.
     listed.sort_by(|a, b| a.started.cmp(&b.started));
     let is_empty = listed.is_empty();
+    let labels = labels(&listed);
     listed.retain(|run| args.wants(run));
+    if let Some(text) = &args.text {
+        listed.retain(|run| has_text(run, text, store.as_mut()));
+    }
     if let Some(limit) = limit.filter(|limit| listed.len() > *limit) {
         listed.drain(..listed.len() - limit);
         if args.limit.is_none() {
@@ -103,7 +111,9 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
         return alert(days, &since, args.json, &listed, store.as_mut());
     }
     if listed.is_empty() && !is_empty && !args.json && args.plot.is_none() {
-        writeln!(console::stdout(), "no run matches; `bytelab history` lists all")?;
+        let labels = labels.filter(|_| args.label.is_some());
+        let labels = labels.map_or(String::new(), |labels| format!("; the labels: {labels}"));
+        writeln!(console::stdout(), "no run matches{labels}; `bytelab history` lists all")?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(method) = &args.plot else {
@@ -129,6 +139,33 @@ pub(crate) fn run(args: &HistoryArgs, context: &Context) -> Result<ExitCode> {
     };
     console::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// More labels are counted instead of named.
+const LABELS_MAX: usize = 10;
+
+/// The labels of these runs, the newest first; none if they have none.
+pub(super) fn labels(listed: &[Listed]) -> Option<String> {
+    let mut known = BTreeSet::new();
+    let all = listed.iter().rev().filter_map(|run| run.label.as_deref());
+    let all: Vec<&str> = all.filter(|label| known.insert(*label)).collect();
+    let shown = all[..all.len().min(LABELS_MAX)].join(", ");
+    match all.len().saturating_sub(LABELS_MAX) {
+        0 => Some(shown).filter(|shown| !shown.is_empty()),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}
+
+/// Whether the experiment, the label or a command of the run contains the text.
+fn has_text(run: &Listed, text: &str, store: &mut dyn Store) -> bool {
+    let text = text.to_lowercase();
+    let has = |own: &str| own.to_lowercase().contains(&text);
+    if has(&run.experiment) || run.label.as_deref().is_some_and(has) {
+        return true;
+    }
+    let plan = store.load_plan(&run.id).map(|stored| stored.plan);
+    let definition = plan.ok().and_then(|plan| plan.definition);
+    definition.is_some_and(|own| custom::commands(&own.text).iter().any(|command| has(command)))
 }
 
 /// The runs for a program, with their plans, and how many of these cannot be read.
@@ -244,8 +281,8 @@ impl HistoryArgs {
 
     /// Whether no flag leaves out a run.
     fn wants_all(&self) -> bool {
-        let HistoryArgs { experiment, label, machine, since, until, .. } = self;
-        [experiment, label, machine, since, until].iter().all(|filter| filter.is_none())
+        let HistoryArgs { text, experiment, label, machine, since, until, .. } = self;
+        [text, experiment, label, machine, since, until].iter().all(|filter| filter.is_none())
     }
 
     fn wants(&self, run: &Listed) -> bool {
@@ -272,12 +309,22 @@ fn with_short_ids(mut lines: Vec<HistoryLine>) -> Vec<HistoryLine> {
     lines
 }
 
-/// Parses a prefix of an RFC 3339 time in UTC, or an age.
+/// The letters of `2026-01-31`.
+const DAY: usize = 10;
+
+/// Parses a prefix of an RFC 3339 time in UTC, a day, or an age.
 pub(super) fn date(text: &str) -> Result<String, String> {
     let wrong = || {
-        "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, or how long ago: 7d or 12h"
+        "write a day or a time in UTC, 2026-01-31 or 2026-01-31T12:00, today, yesterday, or how \
+         long ago: 7d or 12h"
             .to_owned()
     };
+    let day = |ago: &str| date(ago).map(|then| then[..DAY].to_owned());
+    match text {
+        "today" => return day("0s"),
+        "yesterday" => return day("1d"),
+        _ => {}
+    }
     if let Ok(ago) = humantime::parse_duration(text) {
         let now = humantime::parse_rfc3339(&clock::utc_rfc3339()).map_err(|_| wrong())?;
         let then = now.checked_sub(ago).filter(|then| *then >= UNIX_EPOCH).unwrap_or(UNIX_EPOCH);
@@ -347,7 +394,7 @@ mod tests {
             ("2026-01-31T12:00:05Z", Some("2026-01-31T12:00:05")),
             ("2026-02-30", None),
             ("2026-01", None),
-            ("yesterday", None),
+            ("tomorrow", None),
             ("", None),
             ("2026-01-31T12:00:05.123456789+00:00", None),
             ("é", None),
@@ -363,6 +410,8 @@ mod tests {
         assert!(week < hour && hour < now, "{week} {hour} {now}");
         assert_eq!(now.len(), "2026-01-31T12:00:05".len());
         assert_eq!(date("1000y").as_deref(), Ok("1970-01-01T00:00:00"));
+        let (today, yesterday) = (date("today").unwrap(), date("yesterday").unwrap());
+        assert!(yesterday < today && now.starts_with(&today), "{yesterday} {today} {now}");
     }
 
     #[test]
@@ -382,6 +431,7 @@ mod tests {
             samples: 1,
         };
         let none = || HistoryArgs {
+            text: None,
             experiment: None,
             label: None,
             machine: None,

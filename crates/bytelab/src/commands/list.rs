@@ -8,6 +8,7 @@ use clap::Args;
 use experiments::custom;
 use experiments::workers::{self, Language};
 use measure::experiment::{Execution, Experiment, Method};
+use model::numbers::{self, NumbersRow};
 use model::param::Param;
 use model::path_text::to_path;
 use model::run::Role;
@@ -88,6 +89,8 @@ fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
     let param = |param: &Param| {
         let default = match param.default {
             "" => String::new(),
+            // Its help says it in fewer words.
+            _ if param.help.contains("[default: ") => String::new(),
             default => format!(" [default: {default}]"),
         };
         [format!("--{}", param.name), format!("{}{default}", param.help)]
@@ -99,13 +102,17 @@ fn methods(experiment: &Experiment, languages: &[(&str, String)]) -> String {
         let is_reference = first.is_some_and(|first| first.name == method.name);
         [method.name.clone(), about(method, is_reference)]
     };
+    let rows = if experiment.name == numbers::EXPERIMENT { numbers::ROWS } else { &[] };
+    let row = |row: &NumbersRow| [row.name.to_owned(), row.title.trim().to_owned()];
     let language = |(name, whether): &(&str, String)| [(*name).to_owned(), whether.clone()];
     report::methods(report::ListedExperiment {
         name: experiment.name,
         question: experiment.question,
         params: experiment.params.iter().map(param).collect(),
         methods: experiment.methods.iter().map(method).collect(),
+        rows: rows.iter().map(row).collect(),
         languages: languages.iter().map(language).collect(),
+        has_readme: !experiment.readme.is_empty(),
     })
 }
 
@@ -190,6 +197,24 @@ mod tests {
           c         here: /usr/bin/cc
           go        not here: install Go
         ");
+    }
+
+    #[test]
+    fn each_row_of_numbers_has_a_line() {
+        let mut experiment = experiment();
+        (experiment.name, experiment.readme) = (numbers::EXPERIMENT, "# numbers");
+        let rows = Param::new("row", ParamKind::Word(&["add", "fsync"]), "add,fsync");
+        experiment.params.push(rows.help("the rows [default: all]"));
+        let text = methods(&experiment, &[]);
+        for part in [
+            "\n  --row             the rows [default: all]\n",
+            "\nRows (--row NAME,… measures these alone):\n",
+            "\n  system-call       a system call (getppid)\n",
+            "\n  thread-end        from its end to the join\n",
+            "\n\nWhat is timed, and what is known against it: bytelab list numbers --readme\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]

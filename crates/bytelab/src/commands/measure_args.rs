@@ -76,7 +76,7 @@ pub(crate) struct MeasureArgs {
     /// --trace or thresholds there are 100 rounds.
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
-    /// Time limit for the whole run [default: 30s for the rounds]
+    /// Time limit for the whole run [default: 30s of rounds, 90s in all]
     ///
     /// It includes warming up methods, all points, and counting, and not what sets up the first
     /// session. Each method is run once, whatever the time is. Fewer than six sessions give no

@@ -26,14 +26,14 @@ pub(crate) struct OutputArgs {
     /// Print the answer alone, in a sentence
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
-    /// Print all tables of a run that has many, and not only what they say
-    #[arg(long, conflicts_with_all = ["json", "quiet"], hide_short_help = true)]
+    /// Print all tables of a run that has many
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(crate) all: bool,
-    /// Print all notes, and not only the one that could change the answer most
+    /// Print all notes, and not only the most important one
     #[arg(long, conflicts_with = "json")]
     pub(crate) notes: bool,
     /// Print how the table is read; the first run in a store does
-    #[arg(long, conflicts_with = "json", hide_short_help = true)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) explain: bool,
     /// Also show these columns
     #[arg(

@@ -13,10 +13,16 @@ use store::Store;
 use tools::atomic_file::{self, AtomicFile};
 
 use super::comparing::{GroupBy, RunGroups, path_params};
+use super::export::guess;
 use super::{Context, load_run, note, path};
 use crate::console;
 
+/// How a picture becomes one of another kind.
+const PNG: &str = "A PNG of a chart, or with -f pdf a PDF (Debian: librsvg2-bin):
+  rsvg-convert -z 2 DIR/ratio.svg -o ratio.png";
+
 #[derive(Args)]
+#[command(after_help = PNG)]
 pub(crate) struct ReportArgs {
     /// Stored runs of one experiment, each by its id or its label; several runs are drawn in the
     /// same charts
@@ -44,6 +50,9 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs, context: &Context) -> Result<ExitCode> {
+    if let Some(path) = &args.output {
+        ensure_page("-o", path)?;
+    }
     if let Some(by) = args.by {
         return by_groups(by, args, context);
     }
@@ -76,6 +85,25 @@ fn by_groups(by: GroupBy, args: &ReportArgs, context: &Context) -> Result<ExitCo
         write_svg(dir, &files).with_context(|| format!("--svg {}", dir.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Pictures that other programs make of SVG.
+const PICTURES: [&str; 7] = ["png", "pdf", "ps", "eps", "jpg", "jpeg", "webp"];
+
+/// Fails if the name of the file says that it is to hold something else than a page.
+pub(super) fn ensure_page(flag: &str, path: &Path) -> Result<()> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let advice = match extension.as_str() {
+        "svg" => "for SVG: --svg DIR",
+        known if PICTURES.contains(&known) => {
+            "for another picture: --svg DIR, then `rsvg-convert -z 2 DIR/ratio.svg -o FILE.png` (for \
+             PDF: -f pdf)"
+        }
+        "json" => "for data: bytelab export ID --format json",
+        _ if guess(path).is_ok() => "for data: bytelab export ID -o FILE",
+        _ => return Ok(()),
+    };
+    bail!("{flag} {}: it writes a page (.html); {advice}", path.display())
 }
 
 /// Writes the page into the file that is named. Where neither a file nor charts are named, it
@@ -152,14 +180,68 @@ pub(super) fn write_svg(dir: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, svg) in files {
         write(&dir.join(name), svg).context(name.clone())?;
     }
-    let files = match files.len() {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
-    note(&format!("{files} in {}", dir.display()))?;
+    note(&listed(dir, files))?;
     Ok(())
+}
+
+/// What the files show, by the start of their names.
+const KINDS: [(&str, &str); 6] = [
+    ("ratio", "the comparison"),
+    ("box", "quartiles"),
+    ("ecdf", "distribution"),
+    ("order", "over time"),
+    ("line", "by param"),
+    ("numbers", "all rows"),
+];
+
+/// `fig/ratio.svg (the comparison), box.svg (quartiles) and 3 more`.
+fn listed(dir: &Path, files: &[(String, String)]) -> String {
+    let kind = |name: &str| {
+        let known = |(start, _): &(&str, &str)| {
+            name.strip_prefix(*start).is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        KINDS.iter().position(known).unwrap_or(KINDS.len())
+    };
+    let mut names: Vec<(usize, &str)> = Vec::new();
+    for (name, _) in files {
+        let kind = kind(name);
+        if names.iter().all(|(known, _)| *known != kind) {
+            names.push((kind, name));
+        }
+    }
+    names.sort_by_key(|(kind, _)| *kind);
+    let text = |(kind, name): &(usize, &str)| {
+        let about = KINDS.get(*kind).map_or(String::new(), |(_, about)| format!(" ({about})"));
+        format!("{name}{about}")
+    };
+    let shown = names.iter().map(text).collect::<Vec<_>>().join(", ");
+    let more = match files.len() - names.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}/{shown}{more}", dir.display())
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     atomic_file::write(path, |mut file| Ok(file.write_all(text.as_bytes())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_are_listed_with_what_they_show() {
+        let check = |names: &[&str], expected: &str| {
+            let files = names.iter().map(|name| ((*name).to_owned(), String::new()));
+            assert_eq!(listed(Path::new("fig"), &files.collect::<Vec<_>>()), expected);
+        };
+        check(
+            &["ecdf.svg", "box.svg", "order.svg", "ratio.svg"],
+            "fig/ratio.svg (the comparison), box.svg (quartiles), ecdf.svg (distribution), \
+             order.svg (over time)",
+        );
+        check(&["ratio-a.svg", "ratio-b.svg"], "fig/ratio-a.svg (the comparison) and 1 more");
+        check(&["cpu-1.svg"], "fig/cpu-1.svg");
+    }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use report::study::{self, DrawnFigure, StudyReport};
 
 use super::path;
-use super::report::{write, write_svg};
+use super::report::{ensure_page, write, write_svg};
 
 #[derive(Args)]
 pub(crate) struct StudyFilesArgs {
@@ -33,6 +33,9 @@ impl StudyFilesArgs {
 
     /// Fails early: after a measurement it would be too late.
     pub(crate) fn ensure_directories(&self) -> Result<()> {
+        if let Some(page) = &self.report {
+            ensure_page("--report", page)?;
+        }
         for (flag, path, _) in self.files() {
             let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
             ensure!(

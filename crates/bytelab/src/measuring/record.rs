@@ -169,7 +169,8 @@ pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan, cells: usize) -> String
         _ => (job.methods.len(), "method"),
     };
     let methods = format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
-    let seconds = at_most_ns(plan).div_ceil(1_000_000_000);
+    let [seconds, in_all] =
+        [plan.time_limit_ns, at_most_ns(plan)].map(|ns| ns.div_ceil(1_000_000_000));
     let experiment = job.experiment.name;
     if plan.time_limit_ns == Plan::NO_TIME_LIMIT_NS {
         let Plan { sessions, rounds, .. } = plan;
@@ -184,9 +185,9 @@ pub(super) fn at_most(job: &MeasureJob<'_>, plan: &Plan, cells: usize) -> String
     let longer = match plan {
         Plan { limits_all: true, .. } => String::new(),
         Plan { design: Design::Fixed, sessions, .. } if (*sessions as usize) < LOOKS[0] => {
-            ", or its first rounds if these take longer".to_owned()
+            format!(" of rounds ({in_all} s in all), or its first rounds if these take longer")
         }
-        _ => ", or as long as a first verdict takes".to_owned(),
+        _ => format!(" of rounds ({in_all} s in all), or as long as a first verdict takes"),
     };
     format!("measuring {methods} of {experiment}: {until}at most {seconds} s{longer}")
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use measure::count;
 use measure::experiment::Experiment;
 use model::run::{
-    Cell, Definition, Imported, Measure, Plan, Run, Sample, Status, Threshold, Warning,
+    BENCH, Cell, Definition, Imported, Measure, Plan, Run, Sample, Status, Threshold, Warning,
 };
 use uuid::Uuid;
 
@@ -30,9 +30,6 @@ impl Redaction {
 // A run taken apart: each field is sent unchanged or replaced. No pattern here has `..`, so that a
 // new field does not compile before somebody has decided whether others may see it.
 
-/// The name of each experiment of commands that are typed.
-const TYPED: &str = "bench";
-
 impl Redactor<'_> {
     /// The run as others get it.
     fn run(&self, run: Run) -> Run {
@@ -52,7 +49,7 @@ impl Redactor<'_> {
             notes,
         } = run;
         let is_contribution = self.redaction.is_contribution;
-        let is_own = self.own.is_some() || experiment == TYPED;
+        let is_own = self.own.is_some() || experiment == BENCH;
         Run {
             schema,
             id: if is_contribution { String::new() } else { id },

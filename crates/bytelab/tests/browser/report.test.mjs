@@ -90,7 +90,7 @@ test('the page draws its charts, and names cannot do anything', async () => {
   }
   assert.ok((await page.locator('.facts').textContent()).includes(HOSTILE));
   for (const id of ['ecdf', 'box', 'order']) assert.match(await page.locator(`#${id}-title`).textContent(), /wall time.*, n = \d+/);
-  assert.match(await page.locator('#ratio-title').textContent(), /that of read$/);
+  assert.match(await page.locator('#ratio-title').textContent(), /^Time( without the wait for a CPU)? relative to that of read$/);
   assert.equal(await page.locator('#ecdf .scatterlayer .trace').count(), 5);
   await picture(page, 'light');
   await done(opened);

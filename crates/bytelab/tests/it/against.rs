@@ -55,7 +55,9 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
     let ran = world.against(&much, &little, &["--json"]);
     assert_eq!(ran.code, 3, "{}{}", ran.stdout, ran.stderr);
     // For commands, each round is a session.
-    assert!(ran.stderr.contains("50 sessions of a round"), "{}", ran.stderr);
+    for said in ["50 sessions of a round", "slower in one run; a second must confirm it"] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
     let found = ran.json();
     assert_eq!((&found["outcome"], &found["against"]), (&"slower".into(), &little.as_str().into()));
     assert_eq!(found["runs"].as_array().unwrap().len(), 2, "a second run confirms it");
@@ -114,6 +116,54 @@ fn the_same_program_on_both_sides_is_never_slower() {
     refused(&["--absolute", &file, "--against", sides], "write the options of `check ");
     let plain = world.folder("plain", 300, FILE);
     refused(&[&plain, "--against", sides], "no command has {program}");
+}
+
+#[test]
+fn one_file_on_both_sides_is_no_comparison() {
+    let world = World::new();
+    let (new, old) = (world.folder("new", 300, FILE), world.folder("old", 300, FILE));
+    let dir = format!("dir = '{}'\n{FILE}", world.path("new").display());
+    for file in [&new, &old] {
+        std::fs::write(file, &dir).unwrap();
+    }
+    let check = |checked: &str, against: &str, expected: &str| {
+        for more in [&[][..], &["--dry-run"]] {
+            let ran = world.against(checked, against, more);
+            assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+            let last = ran.stderr.lines().last().unwrap_or_default();
+            assert!(last.contains(expected) && last.contains("nothing is compared"), "{last}");
+        }
+    };
+    check(&new, &old, "old and new are the same file in the same folder, ");
+    check(&new, &new, "old and new are the same file in the same folder, ");
+    std::fs::write(&new, FILE.replace("./work.sh", "{program}")).unwrap();
+    let program = world.path("new/work.sh");
+    let program = program.to_str().unwrap();
+    check(&new, &format!("old={program},new={program}"), "old and new are the same file, ");
+    std::fs::create_dir(world.path("link")).unwrap();
+    let link = world.path("link/work.sh");
+    std::os::unix::fs::symlink(program, &link).unwrap();
+    let sides = format!("old={},new={program}", link.display());
+    check(&new, &sides, "old and new are the same file, ");
+    check("reading", env!("CARGO_BIN_EXE_bytelab"), "old and new are the same file, ");
+    assert_eq!(world.stored(), 0);
+    // Of several methods, one that did not change is measured.
+    let two = format!("{dir}[[method]]\nname = 'echo'\ncommand = 'echo 7'\n");
+    std::fs::write(&new, &two).unwrap();
+    std::fs::write(&old, two.replace("'./work.sh'", "'./work.sh 1'")).unwrap();
+    let ran = world.against(&new, &old, &["--dry-run"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("echo: old and new are the same, and what"), "{}", ran.stderr);
+}
+
+#[test]
+fn equal_programs_are_named_and_measured() {
+    let world = World::new();
+    let (new, old) = (world.folder("new", 10, FILE), world.folder("old", 10, FILE));
+    let ran = world.against(&new, &old, &["--dry-run"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected = "work: the programs of old and new have equal bytes, and the same arguments";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 #[test]

@@ -66,9 +66,32 @@ fn a_command_without_quotes_is_shown_with_them() {
     refused(&["gzip", "-c", "x y"], tip);
     refused(&["sort", "x"], "tip: to measure a command, quote it: bytelab 'sort x'");
     refused(&["gzip"], "tip: to measure a command: bytelab bench gzip");
+    refused(&["runs"], "tip: to list the stored runs: bytelab history");
+    refused(&["glossary"], "tip: to read how a table is read: bytelab show --explain");
+    for tip in ["tip: to list the stored runs:", "tip: to measure a command: bytelab bench ls"] {
+        refused(&["ls"], tip);
+    }
     refused(&["lines.toml"], "tip: to measure an experiment in a file: bytelab run lines.toml");
     let near = World::new().refused(&["histroy", "--json"], "'history'");
     assert!(!near.stderr.contains("quote"), "{}", near.stderr);
+}
+
+#[test]
+fn a_gate_without_a_file_says_how_one_is_made() {
+    let toml = "bytelab bench './work big.txt' --toml > bench.toml; then, with another checkout: \
+                bytelab check bench.toml --against ../main/bench.toml --allow wall=5%";
+    for args in [
+        &["check", "--rev", "main,pr", "--allow", "wall=5%", "./work big.txt"][..],
+        &["bench", "./work big.txt", "--fail", "wall=5%"],
+        &["check", "--against", "main", "--allow", "wall=5%"],
+        &["check", "./work big.txt", "--allow", "wall=5%"],
+    ] {
+        refused(args, &format!("check needs a file: {toml}"));
+    }
+    refused(&["run", "./work big.txt"], "is a command: bytelab bench './work big.txt'");
+    refused(&["check", "gzip -c x"], "bytelab bench 'gzip -c x' --toml > bench.toml");
+    let ran = World::new().refused(&["bench", "a b", "--fail", "wall=5%"], "--fail");
+    assert!(!ran.stderr.contains("similar argument"), "{}", ran.stderr);
 }
 
 #[test]

@@ -284,6 +284,33 @@ fn what_is_typed_is_an_experiment_that_a_file_may_hold() {
 }
 
 #[test]
+fn a_printed_experiment_works_where_its_file_is() {
+    let world = World::new();
+    std::fs::write(world.path("in"), "x\n").unwrap();
+    std::fs::create_dir(world.path("sub")).unwrap();
+    let printed = |args: &[&str]| {
+        let ran = world.bench(&[args, &["--toml"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let text = printed(&["--input", "in", "--output", "out", "--data", "in", "cat"]);
+    let home = world.dir.path().to_str().unwrap();
+    assert!(!text.contains(home) && !text.contains("\ndir = "), "{text}");
+    // In another folder it reads and writes the files of that one.
+    std::fs::write(world.path("sub/in"), "y\n").unwrap();
+    let file = world.write("sub/typed.toml", &text);
+    let ran = world.run(&["run", &file, "--rounds", "1", "--sessions", "1", "--counting", "0"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(std::fs::read_to_string(world.path("sub/out")).unwrap(), "y\n");
+    assert!(!world.path("out").exists());
+    // A folder that is named stays as it was typed, and files are found from anywhere.
+    let text = printed(&["--cwd", "sub", "--input", "in", "cat"]);
+    assert!(text.contains("\ndir = \"sub\"\n"), "{text}");
+    assert!(text.contains(&format!("\ninput = \"{home}/in\"\n")), "{text}");
+    world.refused(&["bench", "--toml", "--cwd", "nowhere", "true"], "--cwd nowhere");
+}
+
+#[test]
 fn one_command_is_measured_for_a_while() {
     let world = World::new();
     let plan = |args: &[&str]| world.bench(&[args, &["--toml"]].concat()).stdout;

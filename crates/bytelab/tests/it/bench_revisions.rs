@@ -115,6 +115,13 @@ fn what_cannot_be_built_is_said_and_removed() {
             "--build of v1: /bin/sh ended with exit status 1; stderr of /bin/sh: why",
         ),
         (&["--rev", "v1", "tool"], "--rev: no command has a program with a relative path"),
+        (&["--rev", "v1", "tool 1"], "or {tree} or {rev}: write \"./tool 1\"\n"),
+        (&["--rev", "v1", "main", "./tool"], "--rev: write revisions with a comma: --rev v1,main"),
+        (&["--rev", "v1..v2", "./tool"], "--rev v1..v2: write revisions with a comma: --rev v1,v2"),
+        (&["--rev", "v1...", "./tool"], "write revisions with a comma: --rev v1,HEAD"),
+        (&["--rev", "v1,.", "./tool"], "there is no revision for uncommitted changes: commit"),
+        (&["--rev", "v1", "./nosuch"], "has no file nosuch: nor is there one here; is the path"),
+        (&["--rev", "v1", "--build", "true", "./nosuch"], "nosuch: --build has not made it"),
         (&["--rev", "v1", "sh -e tool 1"], "as in \"sh -e {tree}/tool 1\""),
         (&["--rev", "v1", "-L", "rev", "a", "./tool {rev}"], "--rev gives the parameters rev and"),
         (&["--build", "true", "./tool"], "--rev <A,B,…>"),
@@ -129,6 +136,37 @@ fn what_cannot_be_built_is_said_and_removed() {
     let outside = World::new();
     let ran = outside.bench(&["--rev", "v1", "./tool"]);
     assert!(ran.code == 2 && ran.stderr.contains("not a git repository"), "{}", outcome(&ran));
+}
+
+#[test]
+fn a_program_that_git_does_not_track_is_missed_before_anything_is_measured() {
+    let Some(world) = repository() else { return };
+    script(&world.path("built"), "#!/bin/sh\n");
+    let (_, short) = commit(&world, "v1");
+    let ran = world.bench(&["--rev", "v1", "./built"]);
+    assert_eq!(ran.code, 2, "{}", outcome(&ran));
+    let expected = format!(
+        "bytelab: --rev: v1 {short} has no file built: git does not track it there; say how to \
+         build it: --build 'make'\n"
+    );
+    assert!(ran.stderr.ends_with(&expected), "{}", outcome(&ran));
+    assert!(!ran.stderr.contains("measuring"), "{}", outcome(&ran));
+    assert!(is_tidy(&world));
+    // A hook may make it.
+    let made = ["-r", "1", "--rev", "v1", "-p", "cp {tree}/tool {tree}/made", "./made"];
+    let ran = world.bench(&made);
+    assert_eq!(ran.code, 0, "{}", outcome(&ran));
+}
+
+#[test]
+fn two_commits_are_no_runs_but_can_be_measured() {
+    let Some(world) = repository() else { return };
+    let ran = world.run_in_home(&["compare", "v1", "HEAD"]);
+    let advice = "to measure two commits: bytelab bench --rev v1,HEAD --build 'make' './program …'";
+    assert!(ran.code == 2 && ran.stderr.contains("no run \"v1\""), "{}", outcome(&ran));
+    assert!(ran.stderr.contains(advice), "{}", outcome(&ran));
+    let ran = world.run_in_home(&["compare", "v1", "nosuch"]);
+    assert!(ran.code == 2 && !ran.stderr.contains("two commits"), "{}", outcome(&ran));
 }
 
 #[test]
@@ -183,6 +221,11 @@ fn a_run_keeps_what_its_revisions_were() {
     assert_ne!(digest(0), digest(1));
     assert!([0, 1].iter().all(|at| digest(*at).as_str().is_some_and(|hex| hex.len() == 64)));
     assert_eq!((&facts["project_commit"], &facts["project_dirty"]), (&json!(two), &json!(false)));
+    // Its worktrees are gone.
+    let refused = "run 1 measured revisions by --rev, which cannot be measured again: use bench \
+                   --rev";
+    world.refused(&["baseline", "set", "main", "latest"], refused);
+    world.refused(&["check", "--baseline", "latest", "--allow", "wall=5%"], refused);
 }
 
 #[test]

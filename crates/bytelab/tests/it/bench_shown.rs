@@ -134,6 +134,17 @@ fn a_figure_that_commands_print_is_a_metric() {
 }
 
 #[test]
+fn memory_that_was_not_read_names_the_flag_that_reads_it() {
+    let world = World::new();
+    let ran = world.bench(&["-r", "5", "true"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let shown = world.run(&["show", "--notes"]).stdout;
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "memory: that of a plain command is gone when it has ended; runs of --counting 5";
+    assert!(words.contains(why), "{shown}");
+}
+
+#[test]
 fn copies_run_at_the_same_time() {
     let world = World::new();
     // Each copy waits until all three are there.

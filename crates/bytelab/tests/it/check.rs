@@ -69,7 +69,7 @@ fn another_answer_or_a_dead_method_is_no_success() {
     std::fs::write(world.path("answer"), "8\n").unwrap();
     let (code, text) = check(&world, &["--baseline", &id]);
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("missing   mine"), "{text}");
+    assert!(text.contains("failed    mine"), "{text}");
     std::fs::remove_file(world.path("answer")).unwrap();
     assert_eq!(check(&world, &["--baseline", &id]).0, 1);
 }

@@ -83,7 +83,10 @@ fn without_arguments_there_are_examples() {
     let shown = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("  bytelab ")).count(), 3, "{shown}");
-    assert!(world.run(&["--help"]).stdout.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "));
+    let help = world.run(&["--help"]).stdout;
+    assert!(help.starts_with("Measures which of several ways to do the same job"), "{help}");
+    assert!(help.contains("\n  bytelab 'gzip -c x' 'gzip -9c x' "), "{help}");
+    assert!(help.contains("\n  bytelab bench --rev HEAD~1,HEAD --build 'make' "), "{help}");
     assert!(!store.exists());
 }
 
@@ -93,8 +96,15 @@ fn help_is_short_unless_all_of_it_is_wanted() {
     let bench = world.run(&["bench", "-h"]).stdout;
     let flags = bench.lines().filter(|line| line.trim_start().starts_with('-')).count();
     assert!(flags < 36, "{flags}: {bench}");
-    for heading in ["Runs:", "Commands:", "Before and after:", "Parameters:", "Results:"] {
+    let headings =
+        ["Runs:", "Commands:", "Before and after:", "Parameters:", "Two builds:", "Results:"];
+    for heading in headings {
         assert!(bench.lines().any(|line| line == heading), "{heading} {bench}");
+    }
+    assert!(bench.contains("\n      --build <COMMAND> "), "{bench}");
+    for flag in ["--all ", "--explain ", "--notes "] {
+        let show = world.run(&["show", "-h"]).stdout;
+        assert!(bench.contains(flag) && show.contains(flag), "{flag}: {bench}{show}");
     }
     let reading = world.run(&["run", "reading", "--help"]).stdout;
     assert!(reading.lines().count() < 320, "{}: {reading}", reading.lines().count());
@@ -111,7 +121,7 @@ fn an_error_shows_the_whole_usage() {
     let world = World::new();
     for (args, usage) in [
         (&["run", "reading", "--size", "1MiB", "--nonsense"][..], "run reading [OPTIONS]"),
-        (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS]"),
+        (&["history", "--plot", "x", "--nonsense"], "history [OPTIONS] [TEXT]"),
         (&["bench", "-w", "1", "--nonsense"], "bench [OPTIONS] [COMMAND]... [-- <WORD>...]"),
         (&["export", "1", "--nonsense"], "export [OPTIONS] [ID]"),
         (&["baseline", "set", "--nonsense"], "baseline set [OPTIONS] <NAME> <ID>"),

@@ -75,7 +75,7 @@ fn markdown_names_the_machine_the_version_and_how_to_read_it() {
         fact("kernel_release"),
         format!("bytelab {}", fact("bytelab_version")),
         date,
-        "A, B, C:".to_owned(),
+        "A: half of the sessions".to_owned(),
         "p10–p90".to_owned(),
     ] {
         assert!(ran.stdout.contains(&expected), "{expected}: {}", ran.stdout);

@@ -174,8 +174,10 @@ fn a_dry_run_says_how_long_it_takes_by_the_last_run_and_measures_nothing() {
     let dry = |args: &[&str]| world.run(&[&of[..], args, &["--dry-run"]].concat());
     let ran = dry(&[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let first = "measuring 3 methods of reading: until all is decided, at most 90 s, or as long as \
-                 a first verdict takes\n";
+    let first = "measuring 3 methods of reading: until all is decided, at most 30 s of rounds (90 \
+                 s in all), or as long as a first verdict takes\n";
+    let help = world.run(&["run", "reading", "-h"]).stdout;
+    assert!(help.contains("[default: 30s of rounds, 90s in all]"), "{help}");
     let rest = ran.stdout.strip_prefix(first).unwrap_or_else(|| panic!("{}", ran.stdout));
     assert!(rest.starts_with("how long its samples take is not known"), "{rest}");
     world.run(&["run", "reading", "--size", "4KiB", "-m", "read,mmap", "--rounds", "2"]);

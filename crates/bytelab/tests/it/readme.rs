@@ -21,6 +21,33 @@ fn commands() -> Vec<String> {
     commands
 }
 
+/// Words of notes and headings, none of which explains itself.
+#[test]
+fn the_glossary_has_the_words_of_the_notes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/glossary.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let words: Vec<&str> = rows.flat_map(|(words, _)| words.split(", ")).collect();
+    for word in [
+        "session",
+        "drift",
+        "τ",
+        "steady",
+        "two modes",
+        "noop",
+        "`wall_less_wait_ns`",
+        "throughput",
+        "`#2`",
+        "`k`",
+        "`?`",
+        "`—`",
+        "`±`",
+        "busy",
+    ] {
+        assert!(words.contains(&word), "{word}: {words:?}");
+    }
+}
+
 /// Several packages have programs, and cargo runs one only if a single manifest names it.
 #[test]
 fn cargo_run_without_a_name_runs_bytelab() {

@@ -74,6 +74,30 @@ fn a_report_that_cannot_be_made_is_refused_in_one_line() {
 }
 
 #[test]
+fn a_file_that_is_to_hold_something_else_is_no_page() {
+    let world = World::new();
+    stored(&world, &[]);
+    for (name, advice) in [
+        ("fig.svg", "it writes a page (.html); for SVG: --svg DIR"),
+        ("fig.PNG", "it writes a page (.html); for another picture: --svg DIR, then `rsvg-convert"),
+        ("fig.pdf", "-f pdf"),
+        ("run.csv", "it writes a page (.html); for data: bytelab export ID -o FILE"),
+        ("run.json", "for data: bytelab export ID --format json"),
+    ] {
+        let path = world.path(name);
+        world.refused(&["report", "1", "-o", path.to_str().unwrap()], advice);
+        assert!(!path.exists(), "{name}");
+    }
+    let study = ["run", "published:fleece", "--report", "fig.svg"];
+    world.refused(&study, "--report fig.svg: it writes a page (.html); for SVG");
+    for name in ["page.html", "page.htm", "page", "v1.2"] {
+        let path = world.path(name);
+        let ran = world.run(&["report", "1", "-o", path.to_str().unwrap()]);
+        assert!(ran.code == 0 && path.exists(), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn runs_of_two_experiments_are_no_report() {
     let world = World::new();
     let id = stored(&world, &[]);

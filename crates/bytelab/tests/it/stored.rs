@@ -44,6 +44,15 @@ fn the_list_says_what_was_measured() {
     }
     let narrow = world.run(&["history"]).stdout;
     assert!(narrow.lines().all(|line| line.chars().count() < 80), "{narrow}");
+    for (text, expected) in [("TRUE B", 1), ("reading", 1), ("min", 1), ("true", 2), ("none", 0)] {
+        let found = world.run(&["history", text, "--json"]).json();
+        assert_eq!(found.as_array().unwrap().len(), expected, "{text}: {found}");
+    }
+    let none = world.run(&["history", "--label", "before"]).stdout;
+    assert_eq!(none, "no run matches; the labels: mine; `bytelab history` lists all\n");
+    let ran = world.run(&["compare", "--label", "before", "--label", "mine"]);
+    assert!(ran.stderr.contains("no run of label before; the labels: mine; "), "{}", ran.stderr);
+    assert!(world.run(&["history", "--since", "yesterday"]).stdout.contains("true c"));
     let newest = world.run(&["history", "--limit", "1"]).stdout;
     assert!(newest.contains("true c") && !newest.contains("reading"), "{newest}");
 }

@@ -25,6 +25,7 @@ pub(super) struct Checked {
     pub(super) primary_metrics: Vec<String>,
     pub(super) view: View,
     pub(super) defaults: Vec<(&'static str, String)>,
+    pub(super) has_setup: bool,
 }
 
 pub(super) fn check(
@@ -39,6 +40,7 @@ pub(super) fn check(
     let answer = answer(&file.answer.from, file.answer.file.as_ref(), &known)?;
     let source = file.data.as_ref().map(|data| source(data, file_origin, &known)).transpose()?;
     let around = around(&file, &known, file_origin, source)?;
+    let has_setup = file.hooks.setup.is_some();
     let common = common(&file);
     let methods = methods::methods(&file, &known, &params, &common, &answer, file_origin)?;
     for (param, table) in params.iter().zip(&file.param) {
@@ -70,7 +72,7 @@ pub(super) fn check(
         dir: Some(file_origin.dir.clone()),
         data: Box::new(move |point, dir, stop| DataHooks::data(&around, point, dir, stop)),
     };
-    Ok(Checked { experiment, thresholds, primary_metrics, view, defaults })
+    Ok(Checked { experiment, thresholds, primary_metrics, view, defaults, has_setup })
 }
 
 /// The metrics that have a column.

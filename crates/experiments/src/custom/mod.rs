@@ -18,7 +18,7 @@ use model::run::Definition;
 
 use self::check::Checked;
 use self::names::FileOrigin;
-pub use self::names::{PROGRAM, ReservedNames};
+pub use self::names::{DIR, FILE, HERE, PROGRAM, ReservedNames};
 
 /// The file that `bytelab init` writes.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -38,6 +38,8 @@ pub struct LoadedExperiment {
     pub definition: Definition,
     /// Values of the measuring flags, by their id.
     pub defaults: Vec<(&'static str, String)>,
+    /// Whether a command is run before the first sample, which may make the programs.
+    pub has_setup: bool,
 }
 
 impl LoadedExperiment {
@@ -96,6 +98,20 @@ pub fn parameters(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     methods.into_iter().map(|method| (method.name.value, method.parameters)).collect()
 }
 
+/// The names and the commands of the methods of a definition.
+pub fn commands(text: &str) -> Vec<String> {
+    let methods =
+        toml::from_str::<file::ExperimentFile>(text).map(|file| file.method).unwrap_or_default();
+    let of_method = |method: file::MethodTable| {
+        let words = method.command.or(method.worker).map(|words| match words.value {
+            file::Words::Text(text) => text,
+            file::Words::List(words) => words.join(" "),
+        });
+        std::iter::once(method.name.value).chain(words)
+    };
+    methods.into_iter().flat_map(of_method).collect()
+}
+
 /// The metrics that only the definition gives: those that commands print, and that of copies.
 pub fn own_metrics(text: &str) -> Vec<String> {
     let Ok(file) = toml::from_str::<file::ExperimentFile>(text) else { return Vec::new() };
@@ -115,9 +131,9 @@ fn declared(
     let understood = content(&text).and_then(|file| check::check(file, file_origin, taken));
     let checked = understood.map_err(|mistake| anyhow!(mistake.located(name, &text)))?;
     let file = file_origin.file.clone();
-    let Checked { experiment, thresholds, primary_metrics, view, defaults } = checked;
+    let Checked { experiment, thresholds, primary_metrics, view, defaults, has_setup } = checked;
     let definition = Definition { file, text, thresholds, primary_metrics, view };
-    Ok(LoadedExperiment { experiment, definition, defaults })
+    Ok(LoadedExperiment { experiment, definition, defaults, has_setup })
 }
 
 /// The content of the text. Its tables are read in the order of their names: of several mistakes,

@@ -13,10 +13,14 @@ use model::template::{self, is_name};
 use super::file::{At, KindWord, ParamTable, Scalar};
 use super::location::{Mistake, suggestion};
 
-/// `{file}`, `{dir}` and so on: names besides the params.
-pub(super) const DIR: &str = "dir";
-pub(super) const FILE: &str = "file";
-pub(super) const HERE: &str = "here";
+// `{file}`, `{dir}` and so on: names besides the params.
+
+/// The folder of the combination of values.
+pub const DIR: &str = "dir";
+/// The data.
+pub const FILE: &str = "file";
+/// The folder of the file.
+pub const HERE: &str = "here";
 pub(super) const METHOD: &str = "method";
 /// From `check --against old=PATH,new=PATH`: the program of the side.
 pub const PROGRAM: &str = "program";

@@ -315,8 +315,7 @@ impl Child for CommandRunner {
     }
 
     fn missing(&self) -> Vec<(&'static str, String)> {
-        let why =
-            "the memory of a plain command is gone when it has ended: the counting pass reads it";
+        let why = "that of a plain command is gone when it has ended; runs of --counting 5 read it";
         let of_all = [(PEAK_RSS, why.to_owned())];
         let noop = self.no_noop.iter().map(|why| ("noop_ns", why.clone()));
         let why = "a plain command is not prepared; its wall is its total, with its start-up";

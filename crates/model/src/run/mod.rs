@@ -336,7 +336,23 @@ pub struct Machine {
     pub cpu_model: Option<String>,
 }
 
+/// The experiment of `bytelab bench`.
+pub const BENCH: &str = "bench";
+
 impl Run {
+    /// Whether its methods are commands that a user typed.
+    pub fn is_bench(&self) -> bool {
+        self.experiment == BENCH
+    }
+
+    /// What shows more of it: the command with this flag, or the flag of a run that is not stored.
+    pub fn show_command(&self, flag: &str) -> String {
+        match self.id.as_str() {
+            "" => flag.to_owned(),
+            id => format!("bytelab show {id} {flag}"),
+        }
+    }
+
     /// Whether the methods took turns. If they did not, every difference between them includes what
     /// changed in the meantime.
     pub fn in_rounds(&self) -> bool {

@@ -125,9 +125,12 @@ const distributions = context => {
     if (!rows.length) return;
     const decided = ratio => ratio.verdict === 'faster' || ratio.verdict === 'slower';
     const values = rows.flatMap(ratio => [ratio.low ?? ratio.ratio, ratio.high ?? ratio.ratio, 1]);
-    const { axis } = shapes.axis({ title: 'time / time of the reference', units: [['', 1]] }, values, true);
+    const less = rows.filter(ratio => ratio.less_wait).length;
+    const time = ['time', less ? ' without the wait for a CPU' : '', less && less < rows.length ? ', where that is known,' : ''].join('');
+    const references = [...new Set(rows.map(ratio => ratio.reference))].join(', ');
+    const { axis } = shapes.axis({ title: `${time} relative to ${references}`, units: [['', 1]] }, values, true);
     const marks = rows.map(ratio => shapes.style(data, data.cells[ratio.cell]).colour);
-    const words = rows.map(ratio => `${shapes.ratio(ratio.ratio)} ${ratio.verdict}`);
+    const words = rows.map(ratio => `× ${shapes.ratio(ratio.ratio)}, ${ratio.verdict}`);
     const trace = {
       type: 'scatter', mode: 'markers', x: rows.map(r => r.ratio), y: rows.map((_, i) => i),
       error_x: { type: 'data', symmetric: false, array: rows.map(r => (r.high ?? r.ratio) - r.ratio), arrayminus: rows.map(r => r.ratio - (r.low ?? r.ratio)), color: shapes.colour('--soft'), thickness: 1.5, width: 4 },
@@ -141,8 +144,8 @@ const distributions = context => {
     const one = { type: 'line', x0: 1, x1: 1, yref: 'paper', y0: 0, y1: 1, line: { color: shapes.colour('--soft'), width: 1.5, dash: 'dash' } };
     const annotations = phone() ? [] : words.map((text, row) => beside(row, text));
     const left = shapes.wide(phone() ? [...names, ...words] : names);
-    title('ratio', `Time as a share of that of ${[...new Set(rows.map(ratio => ratio.reference))].join(', ')}`, []);
-    draw('ratio', [trace], shapes.layout(width('ratio'), { height: 70 + rows.length * (phone() ? 44 : 26), margin: { l: left, r: phone() ? 16 : 120, t: 8 }, xaxis: axis, yaxis: y, shapes: [one], annotations }));
+    title('ratio', `T${time.slice(1)} relative to that of ${references}`, []);
+    draw('ratio', [trace], shapes.layout(width('ratio'), { height: 70 + rows.length * (phone() ? 44 : 26), margin: { l: left, r: phone() ? 16 : 132, t: 8 }, xaxis: axis, yaxis: y, shapes: [one], annotations }));
   }
 
   function notes(list, divided) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::{CheckLine, Checked, DetectableEffect};
+use analysis::{CheckLine, Checked, DetectableEffect, Outcome};
 use model::metric;
 use model::param::Point;
 
@@ -16,7 +16,7 @@ use crate::views::units::{amount, point as shown, ratio};
 /// The result of a check: a line per method and metric.
 pub fn text(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String {
     let mut page = Document::new(layout.width);
-    check_lines(&mut page, checked);
+    check_lines(&mut page, checked, &sides.now);
     for busy in &sides.busy {
         page.paragraph(Style::Plain, "busy: ", busy);
     }
@@ -52,11 +52,7 @@ pub fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
             line.ratio.map_or(String::new(), |value| ratio(value, 3)),
             interval(line).unwrap_or_default(),
             format!("{} %", line.allowed_percent),
-            match (&line.reason, &line.reference) {
-                (Some(reason), _) => reason.clone(),
-                (None, Some(reference)) => format!("beside {reference}"),
-                (None, None) => String::new(),
-            },
+            remarks(line, &sides.now),
         ];
         table.row(Style::Plain, cells);
     }
@@ -64,12 +60,13 @@ pub fn markdown(sides: &Sides<'_>, checked: &Checked) -> String {
     STEP_SUMMARY.render(&page) + "\n"
 }
 
-/// A line per method and metric.
-pub(crate) fn check_lines(page: &mut Document, checked: &Checked) {
+/// A line per method and metric; the runs are those whose ratios a line may have.
+pub(crate) fn check_lines(page: &mut Document, checked: &Checked, runs: &[&str]) {
     let points = points(checked);
     for line in &checked.lines {
         let (word, style) = outcome_word(line.outcome);
-        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &outcome(line, points > 1))]);
+        let text = outcome(line, points > 1, runs);
+        page.line(&[(style, &format!("{word:<10}")), (Style::Plain, &text)]);
     }
 }
 
@@ -80,23 +77,60 @@ fn points(checked: &Checked) -> usize {
     points.len()
 }
 
-/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 of read's (0.995–1.030; allowed 1.05)`
-fn outcome(line: &CheckLine, several: bool) -> String {
+/// The last cell of a line of a table.
+fn remarks(line: &CheckLine, runs: &[&str]) -> String {
+    let beside = match (&line.reason, &line.reference) {
+        (Some(reason), _) => Some(reason.clone()),
+        (None, Some(reference)) => Some(format!("beside {reference}")),
+        (None, None) => None,
+    };
+    beside.into_iter().chain(of_runs(line, runs)).collect::<Vec<_>>().join("; ")
+}
+
+/// `run 11: +61 %, run 12: +40 %`, where there are several runs.
+fn of_runs(line: &CheckLine, runs: &[&str]) -> Option<String> {
+    let own = runs.iter().zip(&line.of_runs);
+    let own = own.map(|(id, ratio)| format!("run {id}: {:+.*} %", digits(*ratio), change(*ratio)));
+    (runs.len() > 1 && line.of_runs.len() == runs.len()).then(|| own.collect::<Vec<_>>().join(", "))
+}
+
+/// In percent.
+fn change(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
+
+fn digits(ratio: f64) -> usize {
+    usize::from(change(ratio).abs() < 9.5)
+}
+
+/// `mmap wall_ns: 6.1 ms → 6.2 ms, 1.012 beside read (0.995–1.030 at 95 %; allowed 5 %)`. Where
+/// there are several runs, the times are those of all, and the ratio of what is slower is that of
+/// the run that shows the least.
+fn outcome(line: &CheckLine, several: bool, runs: &[&str]) -> String {
     let at = if several { format!(" ({})", shown(&line.point)) } else { String::new() };
     let unit = metric::unit(&line.metric);
     let mut text = format!("{}{at} {}", line.method, line.metric);
+    let of_runs = of_runs(line, runs);
     if let (Some(baseline), Some(now)) = (line.baseline, line.now) {
         let _ = write!(text, ": {} → {}", amount(unit, baseline), amount(unit, now));
+        text += if of_runs.is_some() { " over all runs" } else { "" };
     }
-    if let Some(value) = line.ratio {
-        let _ = write!(text, ", {}", ratio(value, 3));
+    match line.ratio {
+        Some(value) if of_runs.is_some() && line.outcome == Outcome::Slower => {
+            let change = change(value).abs();
+            let _ = write!(text, ", slower by {change:.*} % or more", digits(value));
+        }
+        Some(value) => {
+            let _ = write!(text, ", {}", ratio(value, 3));
+        }
+        None => {}
     }
     if let Some(reference) = &line.reference {
         let _ = write!(text, " beside {reference}");
     }
     let bounds = interval(line);
     let allowed = format!("allowed {} %", line.allowed_percent);
-    let inside: Vec<String> = bounds.into_iter().chain([allowed]).collect();
+    let inside: Vec<String> = of_runs.into_iter().chain(bounds).chain([allowed]).collect();
     let _ = write!(text, " ({})", inside.join("; "));
     if let Some(reason) = &line.reason {
         let _ = write!(text, ": {reason}");

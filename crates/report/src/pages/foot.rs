@@ -16,9 +16,12 @@ use super::results::{self, TOO_SMALL, TableFit};
 use super::run::TextOptions;
 use crate::document::Document;
 use crate::views::VaryingParams;
-use crate::views::rows::{self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing};
-use crate::views::table::Style;
+use crate::views::rows::{
+    self, CPU, PEAK_RSS, Row, Rows, THROUGHPUT, WALL, measured_for, missing, word,
+};
+use crate::views::table::{RowRole, Style};
 use crate::views::units::{self, NONE};
+use crate::views::words::GLOSSARY;
 
 pub(crate) struct Footnotes<'a> {
     pub run: &'a Run,
@@ -50,20 +53,52 @@ impl Footnotes<'_> {
         }
         let mut hidden = Document::new(Document::UNLIMITED);
         self.explain(&mut hidden);
-        some_notes(page, &self.analysis.notes, self.varying, hidden.blocks.len());
+        self.some_notes(page, hidden.blocks.len());
+    }
+
+    /// Writes those about the run as a whole, or else the most important one, and how many more
+    /// there are, with `hidden` others.
+    fn some_notes(&self, page: &mut Document, hidden: usize) {
+        let Footnotes { run, varying, .. } = *self;
+        let notes = &self.analysis.notes;
+        let all = notes.iter().filter(|note| !stands_above(note)).count();
+        let mut short: Vec<ShortNote> = Vec::new();
+        for new in notes.iter().filter_map(|note| ShortNote::new(run, note, varying)) {
+            match short.iter_mut().find(|old| old.is_like(&new)) {
+                Some(old) => old.add(new),
+                None => short.push(new),
+            }
+        }
+        short.sort_by_key(|short| short.rank);
+        short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
+        let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
+        let how = run.show_command("--notes");
+        let Some(last) = short.pop() else {
+            let plural = if more == 1 { "" } else { "s" };
+            if more > 0 {
+                page.note(Style::Dim, "", &format!("{more} note{plural}: {how}"));
+            }
+            return;
+        };
+        let room = page.width().saturating_sub(MARK.width());
+        for short in short {
+            page.note(Style::Dim, MARK, &short.text(room));
+        }
+        let more = if more > 0 { format!(" ({more} more: {how})") } else { String::new() };
+        let text = last.text(room.saturating_sub(more.width()));
+        page.note(Style::Dim, MARK, &format!("{text}{more}"));
     }
 
     /// Why a ratio is not the quotient of the times beside it, where a reader sees that.
     fn ratios(&self, page: &mut Document) {
-        if self.fitted.is_empty() || !self.all.iter().any(results::ratios_differ) {
-            return;
-        }
-        let text = if self.all.iter().any(Rows::less_wait) {
-            "Ratios leave out the wait for a CPU: they are not quotients of the times."
+        let quotient = self.all.iter().find_map(results::other_quotient);
+        let Some(quotient) = quotient.filter(|_| !self.fitted.is_empty()) else { return };
+        let what = if self.all.iter().any(Rows::less_wait) {
+            "of the time minus the wait for a CPU"
         } else {
-            "Ratios are medians of those of each round: not quotients of the times."
+            "medians of those of each round"
         };
-        page.note(Style::Dim, "", text);
+        page.note(Style::Dim, "", &format!("Ratios are {what}, so they are not {quotient}."));
     }
 
     /// Why figures are missing, and what some of them stand for.
@@ -236,30 +271,62 @@ impl Footnotes<'_> {
         let time = "time: the median (p50) of all rounds, with an interval that holds it at 95 %.";
         let mut said = vec![time.to_owned()];
         if self.fitted.iter().any(|fit| fit.half_widths) {
-            said.push("±: the longer half of that interval.".to_owned());
+            said.push("±: the longer half of that interval, or its bounds.".to_owned());
         }
         if self.rows().any(|row| row.comparison.is_some()) {
             said.push(self.about_ratios());
-            let verdicts = "undecided: more rounds may show a difference.";
-            said.push(format!("* not shown slower than the fastest. {verdicts}"));
         }
-        said.push("CPU: the time of all threads. memory: the most at one time (RSS).".to_owned());
+        if !self.fitted.is_empty() && self.all.iter().any(results::has_stars) {
+            said.push("*: not shown slower than the fastest.".to_owned());
+        }
+        said.extend(self.about_verdicts());
+        for (column, text) in [(word(CPU), "the time of all threads"), (word(PEAK_RSS), PEAK)] {
+            if self.shows(column) {
+                said.push(format!("{column}: {text}."));
+            }
+        }
         for name in self.all.first().into_iter().flat_map(|rows| &rows.counts) {
-            said.push(format!("{}: {}.", short_heading(name), heading(name)));
+            if self.shows(short_heading(name)) {
+                said.push(format!("{}: {}.", short_heading(name), heading(name)));
+            }
         }
         if self.rows().any(Row::lacks_interval) {
             said.push(format!("{TOO_SMALL} no interval: there are too few rounds."));
         }
-        said.push("docs/glossary.md has all words.".to_owned());
+        let is_own = self.run.plan.definition.is_some() || self.run.plan.imported.is_some();
+        if !is_own && !self.run.is_bench() {
+            said.push(format!("Methods: bytelab list {} --readme.", self.run.experiment));
+        }
+        said.push(format!("All words: {GLOSSARY}"));
         page.note(Style::Plain, "How to read it: ", &said.join(" "));
         let mut columns: Vec<&str> =
             self.fitted.iter().flat_map(|fit| fit.omitted.iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
         if !columns.is_empty() {
-            let text = format!("{}; --percentiles shows every metric.", columns.join(", "));
+            let how = self.run.show_command("--percentiles");
+            let text = format!("{}; {how} shows every metric.", columns.join(", "));
             page.note(Style::Plain, "Not at this width: ", &text);
         }
+    }
+
+    /// Whether a table has room for a column.
+    fn shows(&self, column: &str) -> bool {
+        self.fitted.iter().any(|fit| !fit.omitted.contains(&column))
+    }
+
+    /// The words of the tables that are no verdicts.
+    fn about_verdicts(&self) -> impl Iterator<Item = String> {
+        let has = |role: RowRole| {
+            self.all.iter().any(|rows| rows.iter().any(|row| rows.role(row) == role))
+        };
+        let words = [
+            (RowRole::Compared(Verdict::Undecided), "more rounds may show a difference"),
+            (RowRole::NoInterval, "there is no interval to decide by"),
+            (RowRole::InDoubt, "a wait for a CPU may be the difference"),
+        ];
+        let shown = words.into_iter().filter(move |(role, _)| has(*role));
+        shown.map(|(role, text)| format!("{}: {text}.", role.word()))
     }
 
     fn about_ratios(&self) -> String {
@@ -275,6 +342,9 @@ impl Footnotes<'_> {
         )
     }
 }
+
+/// What `memory` is.
+const PEAK: &str = "the most at one time (RSS)";
 
 /// The metrics that a table always has columns of.
 const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
@@ -294,36 +364,6 @@ fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>
         };
         page.note(Style::Dim, MARK, &format!("{about}{note}"));
     }
-}
-
-/// Writes those about the run as a whole, or else the most important one, and how many more there
-/// are, with `hidden` others.
-fn some_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>, hidden: usize) {
-    let all = notes.iter().filter(|note| !stands_above(note)).count();
-    let mut short: Vec<ShortNote> = Vec::new();
-    for new in notes.iter().filter_map(|note| ShortNote::new(note, varying)) {
-        match short.iter_mut().find(|old| old.is_like(&new)) {
-            Some(old) => old.add(new),
-            None => short.push(new),
-        }
-    }
-    short.sort_by_key(|short| short.rank);
-    short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
-    let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
-    let Some(last) = short.pop() else {
-        let plural = if more == 1 { "" } else { "s" };
-        if more > 0 {
-            page.note(Style::Dim, "", &format!("{more} note{plural}: --notes"));
-        }
-        return;
-    };
-    let room = page.width().saturating_sub(MARK.width());
-    for short in short {
-        page.note(Style::Dim, MARK, &short.text(room));
-    }
-    let more = if more > 0 { format!(" ({more} more: --notes)") } else { String::new() };
-    let text = last.text(room.saturating_sub(more.width()));
-    page.note(Style::Dim, MARK, &format!("{text}{more}"));
 }
 
 /// The method and the point that it concerns.
@@ -357,11 +397,13 @@ struct ShortNote {
 
 impl ShortNote {
     /// `None` for a note that cannot change a verdict.
-    fn new(note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
+    fn new(run: &Run, note: &Warning, varying: &VaryingParams<'_>) -> Option<ShortNote> {
         let detail = |end: &str| note.detail.split(end).next().unwrap_or_default().to_owned();
         let advice = format!(": {}", note.advice);
         let what_to_do = note.advice.split_once("; ").map(|(_, advice)| format!(": {advice}"));
         let not_counted = format!(" do not count{}", what_to_do.unwrap_or_default());
+        let warm_up = if run.is_bench() { ": add --warmup" } else { ": add --warm-up" };
+        let percentiles = format!(": {}", run.show_command("--percentiles"));
         let (rank, before, after) = match &note.kind {
             WarningKind::Noted if note.method.is_none() => (0, whole(note, varying), ""),
             WarningKind::Imported => {
@@ -380,10 +422,10 @@ impl ShortNote {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
             WarningKind::Steal => (6, detail(" (steal)"), ": measure at another time"),
-            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), ": add --warm-up"),
+            WarningKind::WarmUp => (7, "slow first samples of ".to_owned(), warm_up),
             WarningKind::Chance => (8, detail(":"), ": measure a surprising verdict again"),
             WarningKind::Predecessor => (9, whole(note, varying), ""),
-            WarningKind::Modes => (9, "two modes of ".to_owned(), ": look at --percentiles"),
+            WarningKind::Modes => (9, "two modes of ".to_owned(), percentiles.as_str()),
             WarningKind::Noted => (10, whole(note, varying), ""),
             _ => return None,
         };

@@ -21,7 +21,7 @@ pub fn table(lines: &[HistoryLine], layout: &PageLayout) -> String {
     let Some(first) = lines.first() else { return "no runs yet".to_owned() };
     let is_named = |line: &HistoryLine| line.run.label.is_some();
     let is_elsewhere = |line: &HistoryLine| line.run.machine != first.run.machine;
-    let wrapped = |name| TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left(name) };
+    let wrapped = |name| TableColumn { too_wide: TooWide::Cut, ..TableColumn::left(name) };
     let all: [(TableColumn, bool); 8] = [
         (TableColumn::left("id"), true),
         (TableColumn::left("started (UTC)"), true),
@@ -316,7 +316,7 @@ fn write_changes(page: &mut Document, series: &Series) {
         String::new()
     };
     let chance = 100.0 * CHANGE_ALPHA;
-    let text = format!("{found}{looked}; by chance alone, one is shown in {chance:.0} % of series");
+    let text = format!("{found}{looked}; expect a false change in {chance:.0} of 100 such charts");
     page.paragraph(Style::Dim, "changes: ", &text);
 }
 
@@ -347,8 +347,8 @@ pub fn alert(found: &Alert, layout: &PageLayout) -> String {
         ),
     };
     let text = format!(
-        "{slower} in the last {} days, in {} (a method at a point on a machine){short}. By \
-         chance alone, a change is shown in {:.0} % of series.",
+        "{slower} in the last {} days, in {} (a method at a point on a machine){short}. \
+         Expect a false change in {:.0} of 100 such series.",
         found.days,
         series(found.series_examined),
         100.0 * CHANGE_ALPHA,
@@ -472,6 +472,17 @@ id started (UTC)    label  measured                 took fastest
 13 2026-01-02 03:04 before reading size=64Ki:     54.2 s mmap; 41 % less than
                            read, mmap                    read";
         assert_eq!(shown(&two(), 80), expected.trim_start_matches('\n'));
+    }
+
+    #[test]
+    fn a_run_has_two_lines_at_most() {
+        let names = "./work big.txt, ./work big.txt@old, ./work small.txt and 1 more";
+        let fastest = "./work big.txt@old; 41 % less than ./work big.txt, the reference";
+        let run = listed("7", Some("check against ../main/bench.toml"), None);
+        let text = shown(&[line(run, 1_000_000, names, fastest)], 80);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.contains("…"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
     }
 
     #[test]
@@ -657,8 +668,8 @@ mod over_time_tests {
           10 ms ┤•──•─────•──•│
                  2026-01-01 10:00 UTC 2026-01-10 10:00 UTC
         change: from run 6 (2026-01-06 10:00 UTC) on: 20.0 % more
-        changes: 1 in 10 runs; by chance alone, one is shown in 2 %
-          of series
+        changes: 1 in 10 runs; expect a false change in 2 of 100
+          such charts
         ");
     }
 

@@ -20,25 +20,35 @@ pub fn experiments(entries: Vec<[String; 2]>) -> String {
     page.text(&LAYOUT)
 }
 
-/// An experiment with its params, methods and languages, each with what it is.
+/// An experiment with its params, methods, rows and languages, each with what it is.
 pub struct ListedExperiment<'a> {
     pub name: &'a str,
     pub question: &'a str,
     pub params: Vec<[String; 2]>,
     pub methods: Vec<[String; 2]>,
+    /// Of an experiment with one method, whose param `row` chooses what is measured.
+    pub rows: Vec<[String; 2]>,
     pub languages: Vec<[String; 2]>,
+    pub has_readme: bool,
 }
 
 pub fn methods(entries: ListedExperiment<'_>) -> String {
-    let ListedExperiment { name, question, params, methods, languages } = entries;
+    let ListedExperiment { name, question, params, methods, rows, languages, has_readme } = entries;
     let mut page = Document::new(LAYOUT.width);
     page.paragraph(Style::Plain, &format!("{name}: "), question);
-    let names = params.iter().chain(&methods).map(|[name, _]| escape_controls(name).width());
+    let names = params.iter().chain(&methods).chain(&rows);
+    let names = names.map(|[name, _]| escape_controls(name).width());
     let width = names.max().unwrap_or_default();
     section(&mut page, "Params:", width, params);
     section(&mut page, "Methods:", width, methods);
+    section(&mut page, "Rows (--row NAME,… measures these alone):", width, rows);
     let heading = "Other languages (--language NAME,… takes all methods in these):";
     section(&mut page, heading, width, languages);
+    if has_readme {
+        page.gap();
+        let about = "What is timed, and what is known against it: ";
+        page.hanging(about, &format!("bytelab list {name} --readme"));
+    }
     page.text(&LAYOUT)
 }
 

@@ -50,7 +50,8 @@ pub(super) fn document(
     let is_short = shown.extent == PageExtent::Summary && numbers.len() > ROWS_MAX;
     let columns = if columns.is_empty() { fitting(&numbers, page.width()) } else { columns };
     if is_short {
-        let text = format!("--all shows the table of {} rows.", numbers.len());
+        let how = run.show_command("--all");
+        let text = format!("{how} shows the table of {} rows.", numbers.len());
         page.paragraph(Style::Dim, "", &text);
     } else {
         page.table(table(&numbers, columns));
@@ -67,8 +68,9 @@ pub(super) fn document(
     if shown.explain {
         page.paragraph(Style::Plain, "", &legend(columns));
     } else if !is_short {
-        let text = "A, B, C: how far a figure can be trusted; --explain says how.";
-        page.paragraph(Style::Dim, "", text);
+        let how = run.show_command("--explain");
+        let text = format!("A, B, C: how well the sessions agree; {how} says how.");
+        page.paragraph(Style::Dim, "", &text);
     }
     if !is_short {
         for (experiment, took) in times(run, &numbers) {

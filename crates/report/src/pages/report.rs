@@ -19,7 +19,7 @@ use crate::views::table::{
     CellKind, ColumnWithCells, RowRole, Style, Table, TableCell, TableColumn,
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
-use crate::views::words::{joined, measured, minute, noise, revisions, shortened};
+use crate::views::words::{joined, measured, minute, noise_with_advice, revisions, shortened};
 use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
@@ -82,7 +82,7 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
 fn reliability(page: &mut Document, run: &Run) {
     if view(run) == View::Rows {
         page.facts(&numbers::grades(&numbers::numbers(run)));
-    } else if let Some(noise) = noise(run) {
+    } else if let Some(noise) = noise_with_advice(run) {
         page.paragraph(Style::Bold, "Busy: ", &format!("{noise}."));
     }
 }
@@ -362,6 +362,11 @@ fn changes(lines: &[&MetricChange]) -> Table {
             TableCell::number(amount(unit, p50.value), p50.value)
         })
     };
+    let is_less_wait = lines.iter().all(|line| line.metric == WALL_LESS_WAIT);
+    let [a, b] = ["A", "B"].map(|side| {
+        let heading = format!("{side} p50{}", if is_less_wait { " − wait" } else { "" });
+        TableColumn::right(&heading)
+    });
     let value = |effect: Option<&Effect>| match effect.and_then(|effect| effect.ratio) {
         Some(value) => TableCell::number(ratio(value, 3), value),
         None => TableCell::none(),
@@ -393,8 +398,8 @@ fn changes(lines: &[&MetricChange]) -> Table {
             .with_cells(lines.iter(), |line| value(line.relative.as_ref())),
         TableColumn::right("its interval")
             .with_cells(lines.iter(), |line| interval(line.relative.as_ref())),
-        TableColumn::right("A p50").with_cells(lines.iter(), |line| p50(line, &line.a)),
-        TableColumn::right("B p50").with_cells(lines.iter(), |line| p50(line, &line.b)),
+        a.with_cells(lines.iter(), |line| p50(line, &line.a)),
+        b.with_cells(lines.iter(), |line| p50(line, &line.b)),
     ])
 }
 

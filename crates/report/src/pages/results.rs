@@ -192,6 +192,11 @@ fn shows_verdicts(rows: &Rows<'_>) -> bool {
     rows.iter().count() > 1 || !rows.iter().all(is_plain)
 }
 
+/// Whether a table has stars: nothing has one where no method is shown to be the fastest.
+pub(super) fn has_stars(rows: &Rows<'_>) -> bool {
+    rows.left.is_none() && answer::fastest(rows).is_some()
+}
+
 /// The star of what is not shown slower than the fastest, and the name.
 fn name(rows: &Rows<'_>, names: &RowNames) -> Vec<ColumnWithCells> {
     let fastest = answer::fastest(rows).filter(|_| rows.left.is_none());
@@ -222,7 +227,7 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
             (Some(low), Some(high), Some(unit)) if bounds => {
                 format!("{}–{}", unit.number(low), unit.number(high))
             }
-            (Some(low), Some(high), _) => half_width((p.value - low).max(high - p.value), p.value),
+            (Some(low), Some(high), _) => half_width([low, high], p.value, unit),
             _ => TOO_SMALL.to_owned(),
         }
     };
@@ -232,10 +237,18 @@ fn time(rows: &Rows<'_>, shape: Shape) -> Vec<ColumnWithCells> {
     vec![figures(rows, WALL, "time"), column.with_cells(rows.iter(), interval)]
 }
 
-fn half_width(half_width: f64, of: f64) -> String {
-    let percent = 100.0 * half_width / of;
+/// From this many percent on, the bounds of an interval say more than its width.
+const HALF_WIDTH_MAX: f64 = 50.0;
+
+/// The longer half of an interval, in percent of the value; the bounds of a wide one.
+fn half_width([low, high]: [f64; 2], of: f64, unit: Option<Unit>) -> String {
+    let percent = 100.0 * (of - low).max(high - of) / of;
     match percent {
         p if !p.is_finite() => TOO_SMALL.to_owned(),
+        p if p >= HALF_WIDTH_MAX => {
+            let unit = unit.unwrap_or_else(|| Unit::for_values(metric::unit(WALL), [of]));
+            format!("{}–{}", unit.number(low), unit.number(high))
+        }
         p if p >= 9.95 => format!("±{p:.0}%"),
         p => format!("±{p:.1}%"),
     }
@@ -295,15 +308,18 @@ fn decimals(rows: &Rows<'_>) -> usize {
 /// From this difference on, a reader sees that a ratio is not the quotient of two times.
 const SEEN: f64 = 0.02;
 
-/// Whether a ratio of the table is visibly not the quotient of its times.
-pub(super) fn ratios_differ(rows: &Rows<'_>) -> bool {
-    let Some(reference) = rows.reference().and_then(|row| row.p50(WALL)) else { return false };
+/// The first quotient of two times of the table that is visibly not the ratio beside it.
+pub(super) fn other_quotient(rows: &Rows<'_>) -> Option<String> {
+    let reference = rows.reference().and_then(|row| row.p50(WALL))?.value;
+    let unit = unit(rows, WALL);
+    let text = |time: f64| unit.map_or_else(|| amount("ns", time), |unit| unit.number(time));
     let differs = |row: &Row<'_>| {
-        let ratio = row.comparison.and_then(|comparison| comparison.ratio);
-        let (Some(ratio), Some(time)) = (ratio, row.p50(WALL)) else { return false };
-        (time.value / reference.value / ratio).ln().abs() > SEEN
+        let ratio = row.comparison.and_then(|comparison| comparison.ratio)?;
+        let time = row.p50(WALL)?.value;
+        let is_seen = (time / reference / ratio).ln().abs() > SEEN;
+        is_seen.then(|| format!("{} / {}", text(time), text(reference)))
     };
-    rows.contenders.iter().filter(|row| !row.wrong()).any(differs)
+    rows.contenders.iter().filter(|row| !row.wrong()).find_map(differs)
 }
 
 /// The unit of a metric's column; none if each value has its own.

@@ -13,8 +13,7 @@ use crate::views::rows::{self, Rows, TableOptions};
 use crate::views::sweep::{self, PointOrSweep};
 use crate::views::table::Style;
 use crate::views::words::{
-    self, cache, is_bench, joined, machine, margin, measured, minute, revisions, rounds_taken,
-    taken,
+    self, cache, joined, machine, margin, measured, minute, revisions, rounds_taken, taken,
 };
 use crate::views::{VaryingParams, View, answer, view};
 
@@ -153,7 +152,8 @@ fn body(
     }
     if hidden > 0 {
         let tables = if hidden == 1 { "a table".to_owned() } else { format!("{hidden} tables") };
-        page.paragraph(Style::Dim, "", &format!("--all shows {tables}."));
+        let how = run.show_command("--all");
+        page.paragraph(Style::Dim, "", &format!("{how} shows {tables}."));
     }
     page.columns(|page| foot::custom_metrics(page, analysis, shown.table.own, varying));
     page.columns(|page| foot::param_effects(page, analysis, varying));
@@ -226,7 +226,7 @@ pub(super) fn heading(page: &mut Document, run: &Run) {
 /// The head of the page, with two more facts about the run. The question of typed commands is
 /// always the same, and needs no line.
 pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2]) {
-    if !is_bench(run) {
+    if !run.is_bench() {
         heading(page, run);
     }
     let facts = [
@@ -238,7 +238,7 @@ pub(super) fn head_with(page: &mut Document, run: &Run, [fact, last]: [String; 2
         last,
     ];
     page.facts(&joined(facts));
-    if let Some(noise) = words::noise(run) {
+    if let Some(noise) = words::noise_with_advice(run) {
         page.paragraph(Style::Bold, "busy: ", &noise);
     }
     if !run.complete {

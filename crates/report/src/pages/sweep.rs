@@ -189,9 +189,10 @@ fn times(heading: &str, items: &[MethodCell<'_, '_>]) -> [ColumnWithCells; 2] {
 fn sign(rows: &Rows<'_>, row: &Row<'_>, role: RowRole) -> &'static str {
     match role {
         RowRole::Yardstick | RowRole::Reference => "",
-        RowRole::Estimate | RowRole::Unusable => NONE,
+        RowRole::Estimate | RowRole::Unusable | RowRole::NoInterval => NONE,
         // No look has decided anything yet.
         _ if rows.left.is_some() && row.comparison.is_none_or(|c| c.low.is_none()) => "",
+        RowRole::InDoubt => "~",
         RowRole::Compared(verdict) => match verdict {
             Verdict::Faster => "<",
             Verdict::Slower => ">",

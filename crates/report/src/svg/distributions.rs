@@ -22,6 +22,8 @@ const BOXES_MAX: usize = 40;
 
 /// More samples than these are not drawn individually.
 const DOTS_MAX: usize = 500;
+/// The starts of more sessions are not marked.
+const SESSIONS_MAX: usize = 60;
 
 struct DrawnSeries<'a> {
     name: String,
@@ -69,6 +71,15 @@ fn samples(series: &[DrawnSeries<'_>]) -> String {
     let [least, most] =
         [all().min(), all().max()].map(|n| units::count(n.unwrap_or_default() as f64));
     if least == most { format!("n = {most}") } else { format!("n = {least} to {most}") }
+}
+
+fn has_dots(one: &DrawnSeries<'_>) -> bool {
+    one.column.drawn.of == 1 && one.column.n <= DOTS_MAX
+}
+
+/// What stands below the title: the load of the machine, and what marks mean.
+fn remarks(charts: &Charts, about_marks: Option<&str>) -> Vec<String> {
+    charts.busy.iter().cloned().chain(about_marks.map(str::to_owned)).collect()
 }
 
 fn lines_plane(head: f64, left: f64) -> Plane {
@@ -128,16 +139,20 @@ pub(super) fn order(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     let longest = series.iter().max_by_key(|one| one.column.n)?;
     let mut canvas = Canvas::new();
     let title = title(metric, point, "samples in their order", &series);
-    let plane = lines_plane(canvas.head(&title, &charts.busy, WIDTH), 90.0);
+    let starts = longest.cell.sessions.iter().skip(1);
+    let starts: Vec<usize> =
+        starts.filter(|_| longest.cell.sessions.len() <= SESSIONS_MAX).copied().collect();
+    let dotted = (!starts.is_empty()).then_some("Dotted: a new session, with fresh processes.");
+    let remarks = remarks(charts, dotted);
+    let plane = lines_plane(canvas.head(&title, &remarks, WIDTH), 90.0);
     let y = Scale::new(axis(&series, plane.y()), &metric.title, unit(&metric.name));
     let n = longest.column.n as f64;
     let axis = Axis::exact(0.0, n + 1.0, plane.x());
     let ticks = axis.ticks(false).into_iter().map(|tick| (tick, units::count(tick))).collect();
     let x = Scale::with(axis, "sample, in the order in which they were taken", ticks, 12);
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
-    let starts = longest.cell.sessions.iter().skip(1);
-    for start in starts.filter(|_| longest.cell.sessions.len() <= 60) {
-        let at = x.axis.position(*start as f64 + 0.5);
+    for start in starts {
+        let at = x.axis.position(start as f64 + 0.5);
         canvas.line(
             [at, plane.top],
             [at, plane.bottom],
@@ -174,16 +189,17 @@ pub(super) fn boxes(charts: &Charts, point: &ChartPoint, metric: &ChartMetric) -
     let mut canvas = Canvas::new();
     let what = "boxes from p25 over p50 to p75, whiskers from p0 to p100";
     let title = title(metric, point, what, &series);
-    let head = canvas.head(&title, &charts.busy, WIDTH);
+    let dots = series.iter().any(has_dots).then_some("Dots: every sample.");
+    let head = canvas.head(&title, &remarks(charts, dots), WIDTH);
     let names: Vec<String> = series.iter().map(|one| one.name.clone()).collect();
-    let (plane, y) = rows(head, &names);
+    let (plane, y) = rows(head, &names, COUNT_WIDTH);
     let x = Scale::new(axis(&series, plane.x()), &metric.title, unit(&metric.name));
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     for (row, one) in series.iter().enumerate() {
         let (middle, p) = (row_middle(&plane, row), one.column.p);
         let at = |i: usize| x.axis.position(p[i]);
         let stroke = Stroke { dash: "none", width: 1.0, ..one.stroke };
-        if one.column.drawn.of == 1 && one.column.n <= DOTS_MAX {
+        if has_dots(one) {
             for (i, value) in one.column.drawn.middle.iter().enumerate() {
                 // Spread by the golden ratio: evenly, and the same each time.
                 let spread = (i as f64 * 0.618_034).fract() - 0.5;
@@ -214,13 +230,15 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
     let reference = &ratios.first()?.reference;
     ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let mut canvas = Canvas::new();
-    let title = format!("time / time of {reference}{}, with 95 % intervals", at(point));
+    let time = point.time();
+    let title = format!("{time} relative to that of {reference}{}, with 95 % intervals", at(point));
     let head = canvas.head(&title, &charts.busy, WIDTH);
     let names: Vec<String> = ratios.iter().map(|ratio| charts.label(ratio.cell)).collect();
-    let (plane, y) = rows(head, &names);
+    let (plane, y) = rows(head, &names, VERDICT_WIDTH);
     let bounds = ratios.iter().flat_map(|r| [r.low.unwrap_or(r.ratio), r.high.unwrap_or(r.ratio)]);
     let values: Vec<f64> = bounds.chain([1.0]).collect();
-    let x = Scale::new(Axis::new(&values, true, plane.x()), "time / time of the reference", "");
+    let x_title = format!("{time} relative to {reference}");
+    let x = Scale::new(Axis::new(&values, true, plane.x()), &x_title, "");
     let below = canvas::draw_frame(&mut canvas, &plane, &x, &y);
     let one = x.axis.position(1.0);
     canvas.line([one, plane.top], [one, plane.bottom], Stroke { dash: "4 3", ..Stroke::thin(INK) });
@@ -238,23 +256,26 @@ pub(super) fn ratios(charts: &Charts, point: &ChartPoint) -> Option<String> {
         if !decided {
             canvas.dot(at, 2.8, "#ffffff", 1.0);
         }
-        let words = format!("{} {}", units::ratio(ratio.ratio, 2), ratio.verdict);
+        let words = format!("× {}, {}", units::ratio(ratio.ratio, 2), ratio.verdict);
         canvas.text([WIDTH - 6.0, middle + FONT * 0.35], Anchor::End, SOFT, &words);
     }
     Some(canvas.into_file([WIDTH, plane.bottom + 48.0 + below], &title))
 }
 
 const ROW: f64 = 24.0;
+/// Right of the plane: the number of samples; or the ratio and the verdict.
+const COUNT_WIDTH: f64 = 110.0;
+const VERDICT_WIDTH: f64 = 128.0;
 
-/// The plane of a row for each name, and the scale of the names.
-fn rows(head: f64, names: &[String]) -> (Plane, Scale) {
+/// The plane of a row for each name, with this much room right of it, and the scale of the names.
+fn rows(head: f64, names: &[String], beside: f64) -> (Plane, Scale) {
     let names = names.iter().map(|name| fitted(name, WIDTH / 2.0 - 16.0));
     let ticks: Vec<(f64, String)> =
         names.enumerate().map(|(i, name)| (i as f64 + 0.5, name)).collect();
     let widest = ticks.iter().map(|(_, name)| text_width(name)).fold(0.0, f64::max);
     let (top, len) = (head + 8.0, ticks.len());
     let bottom = top + ROW * len as f64;
-    let plane = Plane { left: widest + 16.0, right: WIDTH - 110.0, top, bottom };
+    let plane = Plane { left: widest + 16.0, right: WIDTH - beside, top, bottom };
     let axis = Axis::exact(len as f64, 0.0, [bottom, top]);
     (plane, Scale::with(axis, "", ticks, len.max(1)))
 }

@@ -39,7 +39,9 @@ fn a_point_has_four_charts() {
         check(svg);
         assert!(svg.contains(">mmap-window</text>"), "{svg}");
     }
-    assert!(files[3].1.contains(">0.69 faster</text>"), "{}", files[3].1);
+    let ratios = &files[3].1;
+    assert!(ratios.contains(">× 0.69, faster</text>"), "{ratios}");
+    assert!(ratios.contains(">time relative to read [logarithmic]</text>"), "{ratios}");
 }
 
 /// The colour of the method in the legend of a file, where the name follows its line.
@@ -124,7 +126,7 @@ fn a_figure_has_its_title_and_the_number_of_samples() {
         (&files[0], "wall time: share of the samples that are no greater; n = 100"),
         (&files[1], "wall time: boxes from p25 over p50 to p75, whiskers from p0 to p100; n = 100"),
         (&files[2], "wall time: samples in their order; n = 100"),
-        (&files[3], "time / time of read, with 95 % intervals"),
+        (&files[3], "time relative to that of read, with 95 % intervals"),
     ] {
         let (name, svg) = file;
         assert!(svg.contains(&format!(">{words}</text>")), "{name}: {svg}");
@@ -132,6 +134,42 @@ fn a_figure_has_its_title_and_the_number_of_samples() {
         fits(svg);
     }
     assert_eq!(files[1].1.matches(">n = 100</text>").count(), 7);
+    assert!(files[1].1.contains(">Dots: every sample.</text>"), "{}", files[1].1);
+    assert!(!files[2].1.contains("Dotted: "), "{}", files[2].1);
+}
+
+#[test]
+fn what_marks_mean_stands_below_the_title() {
+    let mut f = Fixture::reading();
+    for cell in &mut f.run.cells {
+        let n = cell.samples.len() as u32;
+        for (i, sample) in (0..).zip(&mut cell.samples) {
+            sample.session = 2 * i / n.max(1);
+        }
+    }
+    let files = files_of(&f);
+    let order = &files[2].1;
+    fits(order);
+    assert!(order.contains(">Dotted: a new session, with fresh processes.</text>"), "{order}");
+}
+
+#[test]
+fn ratios_without_the_wait_for_a_cpu_are_named_so() {
+    let mut f = Fixture::new();
+    f.measured("read", [13.8, 9.0, 2.1]);
+    f.measured("mmap", [14.9, 8.0, 130.0]).versus(Verdict::Slower, [1.47, 1.4, 1.5]);
+    f.comparison().metric = "wall_less_wait_ns".to_owned();
+    let files = files_of(&f);
+    let (name, svg) = files.last().unwrap();
+    assert_eq!(name, "ratio.svg");
+    fits(svg);
+    for words in [
+        "time without the wait for a CPU relative to that of read, with 95 % intervals",
+        "time without the wait for a CPU relative to read [logarithmic]",
+        "× 1.47, slower",
+    ] {
+        assert!(svg.contains(&format!(">{words}</text>")), "{words}: {svg}");
+    }
 }
 
 #[test]

@@ -76,7 +76,8 @@ fn what_is_not_known_beside_the_winner_is_not_called_as_fast() {
         &[0],
         &[1],
         "No method is shown faster than read, the reference; undecided beside it: m1; a difference \
-         of ≥ 3.0 % would have been found 4 times out of 5 (one of 1 % would take 27 times as long).",
+         of ≥ 3.0 % would have been found 4 times out of 5; for 1 %: --time 270s, or a quieter \
+         machine.",
     );
 }
 
@@ -102,7 +103,7 @@ fn where_nothing_is_shown_the_sentence_says_what_would_have_been() {
         &[(Undecided, [0.99, 0.9, 1.1]), (Undecided, [1.01, 0.9, 1.1])],
         &[1, 0, 2],
         "No difference to read can be shown; one of ≥ 4.0 % would have been found 4 times out \
-         of 5 (one of 1 % would take 27 times as long).",
+         of 5; for 1 %: --time 270s, or a quieter machine.",
     );
     check(&[(Same, [1.0, 0.999, 1.001])], &[0, 1], "m1 takes the same time as read, within 1 %.");
     check(
@@ -114,8 +115,8 @@ fn where_nothing_is_shown_the_sentence_says_what_would_have_been() {
         &[(Same, [1.0, 0.999, 1.001]), (Undecided, [1.1, 0.9, 1.2]), (Slower, [2.0, 1.9, 2.1])],
         &[0, 1, 2],
         "No method is shown faster than read, the reference; not shown slower: m1, m2; a \
-         difference of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take \
-         27 times as long).",
+         difference of ≥ 4.0 % would have been found 4 times out of 5; for 1 %: --time 270s, or a \
+         quieter machine.",
     );
 }
 
@@ -126,7 +127,7 @@ fn unlike_noise_is_reported_for_both_ends() {
     f.measured("mmap", [9.9; 3]).versus(Undecided, [0.99, 0.97, 1.01]).found(2.1, 400);
     f.measured("noisy", [10.0; 3]).versus(Undecided, [1.0, 0.6, 1.9]).found(97.0, 200_000);
     let expected = "No difference to read can be shown; one of ≥ 2.1 % (mmap) to ≥ 97 % (noisy) \
-                    would have been found 4 times out of 5.";
+                    would have been found 4 times out of 5; for 1 %: a quieter machine.";
     assert_eq!(answer(&f), expected);
 }
 
@@ -136,8 +137,7 @@ fn too_few_sessions_are_the_reason() {
     f.measured("read", [10.0; 3]);
     f.measured("mmap", [5.0; 3]).versus(Undecided, [0.5, NAN, NAN]);
     f.comparison().reason = Some("3 sessions are too few, at least 5 are needed".to_owned());
-    let expected =
-        "No difference to read can be shown: 3 sessions are too few, at least 5 are needed.";
+    let expected = "No verdict: 3 sessions are too few, at least 5 are needed.";
     assert_eq!(answer(&f), expected);
 }
 
@@ -149,17 +149,18 @@ fn a_difference_without_a_verdict_is_not_denied() {
     f.measured("read", [10.0; 3]);
     f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.1, 51.2]).found(49.0, 270);
     f.comparison().reason = Some(waited.to_owned());
-    let of_sleep = "No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
+    let of_sleep = "In doubt is sleep, 38.0 times the time (95 % interval 28.1–51.2): a method \
                     waited for a CPU.";
     assert_eq!(answer(&f), of_sleep);
     f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, 270);
-    let found = "one of ≥ 4.0 % would have been found 4 times out of 5 (one of 1 % would take 27 times as \
-                 long)";
+    let found = "one of ≥ 4.0 % would have been found 4 times out of 5; for 1 %: --time 270s, or a \
+                 quieter machine";
     let denied = "No difference of mmap to read can be shown";
     assert_eq!(answer(&f), format!("{denied}; {found}. {of_sleep}"));
     f.measured("slow", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
     let expected = "No method is shown faster than read, the reference; a difference of ≥ 4.0 % \
-                    would have been found 4 times out of 5 (one of 1 % would take 27 times as long)";
+                    would have been found 4 times out of 5; for 1 %: --time 270s, or a quieter \
+                    machine";
     assert_eq!(answer(&f), format!("{expected}. {of_sleep}"));
 }
 
@@ -169,10 +170,10 @@ fn what_would_take_over_a_thousand_sessions_is_not_for_this_machine() {
         let mut f = Fixture::new();
         f.measured("read", [10.0; 3]);
         f.measured("mmap", [10.0; 3]).versus(Undecided, [1.0, 0.9, 1.1]).found(4.0, sessions);
-        answer(&f).split_once("5 (").unwrap().1.to_owned()
+        answer(&f).split_once("out of 5; ").unwrap().1.to_owned()
     };
-    assert_eq!(takes(1000), "one of 1 % would take 100 times as long).");
-    assert_eq!(takes(1001), "one of 1 % not on this machine).");
+    assert_eq!(takes(1000), "for 1 %: --time 1000s, or a quieter machine.");
+    assert_eq!(takes(1001), "for 1 %: a quieter machine.");
 }
 
 #[test]
@@ -205,9 +206,12 @@ fn what_a_wait_may_explain_has_its_reason_and_is_not_called_no_difference() {
     f.measured("sleep", [380.0; 3]).versus(Undecided, [38.0, 28.0, 51.0]).found(49.0, 2000);
     f.comparison().doubt = Some(Doubt::Wait);
     f.comparison().reason = Some("the waits".to_owned());
-    let expected = "No verdict on sleep, 38.0 times the time (95 % interval 28.0–51.0) beside this \
+    let expected = "In doubt is sleep, 38.0 times the time (95 % interval 28.0–51.0) beside this \
                     load: the waits for a CPU may be the difference; less load would show it.";
     assert_eq!(answer(&f), expected);
+    let text = shown(&f, 100);
+    let row = text.lines().find(|line| line.contains(" sleep ")).unwrap();
+    assert!(row.contains(" in doubt ") && !text.contains("undecided"), "{text}");
     f.comparison().doubt = Some(Doubt::Missing);
     assert!(answer(&f).contains("28.0–51.0): the time without the wait is missing"));
     // One reason for several methods, beside a verdict on another one.
@@ -217,7 +221,7 @@ fn what_a_wait_may_explain_has_its_reason_and_is_not_called_no_difference() {
     f.comparison().doubt = Some(Doubt::UnknownWait);
     f.measured("d", [20.0; 3]).versus(Slower, [2.0, 1.9, 2.1]);
     let answer = answer(&f);
-    let expected = " No verdict on b, c: there was a wait for a CPU, and how long is not known.";
+    let expected = " In doubt are b, c: there was a wait for a CPU, and how long is not known.";
     assert!(answer.contains(expected), "{answer}");
 }
 
@@ -314,6 +318,6 @@ fn what_another_one_beats_is_not_the_fastest() {
         &[0, 2],
         "No method is shown to be the fastest: m1 is faster than read, the reference, and slower \
          than another one; not shown slower: m2; a difference of ≥ 4.0 % would have been found 4 \
-         times out of 5 (one of 1 % would take 27 times as long).",
+         times out of 5; for 1 %: --time 270s, or a quieter machine.",
     );
 }

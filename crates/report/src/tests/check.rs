@@ -19,6 +19,7 @@ fn line(method: &str, outcome: Outcome) -> CheckLine {
         low: Some(0.995),
         high: Some(1.0304),
         level: Some(0.95),
+        of_runs: Vec::new(),
         outcome,
         reason: None,
     }
@@ -52,4 +53,23 @@ fn a_line_per_metric_and_the_outcome_last() {
     let json: serde_json::Value = serde_json::from_str(&json(&sides(), &checked).unwrap()).unwrap();
     assert_eq!(json["outcome"], "undecided");
     assert_eq!(json["lines"][0]["ratio"], 1.012);
+}
+
+#[test]
+fn what_is_slower_in_both_runs_has_the_change_of_each() {
+    let (ratio, low, high) = (Some(1.4), Some(1.366), Some(1.435));
+    let slower = CheckLine { ratio, low, high, level: Some(0.975), ..line("a", Outcome::Slower) };
+    let slower = CheckLine { of_runs: vec![1.61, 1.4], ..slower };
+    let ok = CheckLine { of_runs: vec![1.042, 0.98], ..line("b", Outcome::Ok) };
+    let checked = Checked { outcome: Outcome::Slower, lines: vec![slower, ok] };
+    let layout = PageLayout { width: 80, colour: false };
+    insta::assert_snapshot!(text(&sides(), &checked, &layout), @r"
+    slower    a wall_ns: 6.1 ms → 6.2 ms over all runs, slower by 40 % or more beside read (run 8: +61 %, run 9: +40 %; 1.366–1.435 at 97.5 %; allowed 5 %)
+    ok        b wall_ns: 6.1 ms → 6.2 ms over all runs, 1.012 beside read (run 8: +4.2 %, run 9: -2.0 %; 0.995–1.030 at 95 %; allowed 5 %)
+    check: slower (runs 8 and 9 against main, run 7)
+    ");
+    let markdown = markdown(&sides(), &checked);
+    assert!(markdown.contains("beside read; run 8: +61 %, run 9: +40 %"), "{markdown}");
+    let json: serde_json::Value = serde_json::from_str(&json(&sides(), &checked).unwrap()).unwrap();
+    assert_eq!(json["lines"][0].get("of_runs"), None);
 }

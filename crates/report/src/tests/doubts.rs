@@ -77,20 +77,26 @@ fn too_few_samples_say_so() {
     run 7 · 2026-01-02 03:04 UTC · warm cache · 100 rounds in 1 session, 2.35 s of
     samples · size=128Mi
 
-                 time p50   × the time of read              CPU  memory  throughput
-      method       ms 95 %  by round, 95 %      verdict      ms     MiB        GB/s
-    ───────────────────────────────────────────────────────────────────────────────
-      mmap       9.70 ?     0.70 ?              undecided  9.70     130        13.8
-      read       13.8 ?     1.00                reference  13.7    2.10        9.73
-      uncounted     —          —                missing       —       —           —
-      empty         —                           missing       —       —           —
+                 time p50   × the time of read               CPU  memory  throughput
+      method       ms 95 %  by round, 95 %      verdict       ms     MiB        GB/s
+    ────────────────────────────────────────────────────────────────────────────────
+      mmap       9.70 ?     0.70 ?              no verdict  9.70     130        13.8
+      read       13.8 ?     1.00                reference   13.7    2.10        9.73
+      uncounted     —          —                missing        —       —           —
+      empty         —                           missing        —       —           —
 
-    No difference to read can be shown: 1 round, an interval needs 6.
+    No verdict: 1 round, an interval needs 6.
 
     — time, throughput, CPU, memory of uncounted: no sample counts (not cached)
     — time, throughput, CPU, memory of empty: no sample was taken
     — ratio of uncounted: no rounds in common
     ");
+    let options = TextOptions { explain: true, ..TextOptions::default() };
+    let text = text(&f.run, &f.analysis, options, &PageLayout { width: 80, colour: false });
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no verdict: there is no interval to decide by."), "{text}");
+    assert!(words.contains("Methods: bytelab list reading --readme."), "{text}");
+    assert!(!words.contains("*: ") && !words.contains("undecided: "), "{text}");
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.5–11.5 %,
     without the wait for a CPU), in 130 MiB of memory. Less memory: read, 2.1 MiB.
 
-    Ratios leave out the wait for a CPU: they are not quotients of the times.
+    Ratios are of the time minus the wait for a CPU, so they are not 14.9 / 13.8.
     ");
 }
 
@@ -168,8 +174,8 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
 fn few_notes(f: &Fixture, width: usize) -> String {
     let text =
         text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
-    let lines = text.lines().filter(|line| line.starts_with("note: ") || line.contains("--notes"));
-    lines.collect::<Vec<_>>().join("\n")
+    let first = text.lines().skip_while(|line| !line.starts_with("note: "));
+    first.collect::<Vec<_>>().join("\n")
 }
 
 fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
@@ -201,12 +207,18 @@ fn of_many_notes_the_one_that_could_change_the_answer_most_is_shown() {
         warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
         Warning::missing("cpu_ns", "has no line of its own"),
     ];
-    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on mmap, read-4k: give more --time (5 more: --notes)");
+    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on 2 methods: give more --time (5 more: bytelab show 7 --notes)");
     // Several methods are counted where their names would not fit.
     assert_snapshot!(few_notes(&f, 40), @r"
     note: no verdict on 2 methods: give more
-      --time (5 more: --notes)
+      --time (5 more: bytelab show 7
+      --notes)
     ");
+    let mut alone = Fixture::reading();
+    alone.analysis.notes = f.analysis.notes.clone();
+    alone.run.id.clear();
+    let shown = "note: no verdict on mmap, read-4k: give more --time (5 more: --notes)";
+    assert_eq!(few_notes(&alone, 80), shown, "it is not stored");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Analysis, CellSummary, Comparison, Family, Percentile, Summary, Verdict};
+use analysis::{
+    Analysis, CellSummary, Comparison, Family, LongerRun, Percentile, Summary, Verdict,
+};
 use model::metric;
 use model::param::Point;
 use model::run::{CacheState, Cell, Plan, Role, Run, Sample, Status};
@@ -195,6 +197,7 @@ impl Fixture {
             below_relevance: false,
             found_percent: None,
             sessions_for_1_percent: None,
+            longer_run: None,
         });
         self
     }
@@ -202,6 +205,10 @@ impl Fixture {
     pub(crate) fn found(&mut self, percent: f64, sessions: u64) -> &mut Fixture {
         let last = self.comparison();
         (last.found_percent, last.sessions_for_1_percent) = (Some(percent), Some(sessions));
+        last.longer_run = Some(match sessions {
+            0..=1000 => LongerRun::Flag(format!("--time {sessions}s")),
+            _ => LongerRun::NotHere,
+        });
         self
     }
 

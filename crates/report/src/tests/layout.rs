@@ -140,8 +140,13 @@ fn the_basis_of_the_answer_is_the_last_that_a_narrow_page_gives_up() {
     let explained = text(&f.run, &f.analysis, options, &layout);
     let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
     let omitted = "Not at this width: CPU, calls, interval of the time, memory, min … max, system, \
-                   throughput, user; --percentiles shows every metric.";
+                   throughput, user; bytelab show 7 --percentiles shows every metric.";
     assert!(words.contains(omitted), "{explained}");
+    // What the table does not show needs no explanation.
+    for hidden in ["calls: ", "CPU: the time", "memory: the most"] {
+        assert!(!words.contains(hidden), "{hidden}: {explained}");
+    }
+    assert!(words.contains("*: not shown slower than the fastest. undecided: more"), "{explained}");
 }
 
 /// Whoever typed two commands reads at most twelve lines, none of which explains a mark.
@@ -185,6 +190,11 @@ fn two_commands_are_answered_in_twelve_lines() {
     assert!(text.contains(&quiet) && quiet.starts_with("Fastest here: gzip -c"), "{quiet}");
     let explained = page(&f, TextOptions { explain: true, ..default });
     assert!(explained.contains("\nHow to read it: time: the median (p50)"), "{explained}");
+    let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in ["undecided", "in doubt", "no verdict", "calls: "] {
+        assert!(!words.contains(word), "{word}: {explained}");
+    }
+    assert!(words.contains("memory: the most at one time (RSS)."), "{explained}");
 }
 
 /// The deciding metric and its reason are among the notes; the first column is always the time.
@@ -215,7 +225,7 @@ fn what_decides_is_said_with_its_reason() {
     Fastest here: mmap — 11.0 % less time than read (95 % interval 10.0–12.0 %, without the wait for a CPU), in 133 MiB of
     memory. Less memory: read, 2.1 MiB.
 
-    Ratios leave out the wait for a CPU: they are not quotients of the times.
+    Ratios are of the time minus the wait for a CPU, so they are not 14.9 / 13.8.
     ");
     f.family().by_wall = vec![1];
     let by_wall = "are known and taken out. By the whole time, as that without the wait is not known or \
@@ -330,6 +340,20 @@ fn very_different_times_have_a_unit_each() {
     Fastest here: register, the reference; the next, disk, takes 2.70e7 times the
     time (95 % interval 2.60e7–2.80e7).
     ");
+}
+
+#[test]
+fn an_interval_of_more_than_half_of_a_time_is_shown_by_its_bounds() {
+    let mut f = Fixture::new();
+    f.measured("register", [0.000_000_3, 0.000_000_3, 2.0]);
+    f.measured("disk", [8.1, 0.1, 2.0]).versus(Verdict::Slower, [2.7e7, 2.6e7, 2.8e7]);
+    let (_, disk) = f.last();
+    let wall = disk.metrics.iter_mut().find(|metric| metric.metric == "wall_ns").unwrap();
+    // The third is p50.
+    wall.percentiles[2].high = Some(47e6);
+    let page = shown(&f, 80);
+    assert!(page.contains("disk      8.1 ms 8.02–47.0"), "{page}");
+    assert!(page.contains("register  0.3 ns ±1.2%"), "{page}");
 }
 
 #[test]

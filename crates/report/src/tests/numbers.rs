@@ -9,7 +9,7 @@ use super::fixture::Fixture;
 use crate::PageLayout;
 use crate::json::{number_rows, row_notes};
 use crate::pages::numbers::{markdown as numbers_table, text as numbers_text};
-use crate::views::numbers::{NumbersColumn, numbers};
+use crate::views::numbers::{NumbersColumn, headlines, numbers};
 
 /// A run of `numbers` with one row, with these wall times in sessions of ten, and the waits for a
 /// CPU.
@@ -194,6 +194,28 @@ fn the_time_of_each_experiment_stands_beside_what_it_gave() {
     run.environment.facts.insert(took_fact("memory"), 8_200_000_000_u64.into());
     let line = "\ntime of memory: 8.2 s: 1 row, 30 samples in 3 sessions\n";
     assert!(text(&run).contains(line), "{}", text(&run));
+}
+
+#[test]
+fn the_short_lines_say_what_each_figure_is_of() {
+    let mut run = run("l1-load", &[1.5; 30], 0.0);
+    for (row, factor) in [("memory-load", 80), ("system-call", 100), ("page-fault", 400)] {
+        let mut cell = run.cells[0].clone();
+        cell.point.set("row", row);
+        cell.values.insert("wall_ns".to_owned(), vec![1.5 * f64::from(factor); 30]);
+        run.cells.push(cell);
+    }
+    assert_eq!(
+        headlines(&numbers(&run)),
+        [
+            ("memory", "L1 1.5 ns, memory 120 ns".to_owned()),
+            ("kernel", "a syscall 150 ns, a new page 600 ns".to_owned()),
+            ("as many L1 loads fit into", "a memory load 80, a syscall 100".to_owned()),
+        ]
+    );
+    let text = numbers_text(&run, &analysis(&run), &[], &layout(80));
+    let legend = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(legend.contains("B: within 20 %; C: not. They say how well"), "{text}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn many_tables_are_shown_on_request() {
         "It costs: job=wake 2 ms (other); job=join 3 ms (other); job=end 7 ms (other); job=start 9 ms \
          (other).\n",
         "The choice matters most at job=join: join-thread takes 4.0 times the time of other.\n",
-        "--all shows 4 tables.\n",
+        "bytelab show 7 --all shows 4 tables.\n",
     ] {
         assert!(summary.contains(line), "{line}: {summary}");
     }

@@ -51,8 +51,11 @@ fn what_else_the_machine_did_stands_above_the_table() {
     assert!(!of(0.1, Some(0.05)).contains("busy: "));
     let busy = of(0.66, None);
     let at = |words: &str| busy.find(words).unwrap_or_else(|| panic!("no {words}: {busy}"));
-    assert!(at("busy: other programs used 66 % of the CPU time\n") < at("Verdicts are by the "));
+    let advice = "; quote only the ratio, or repeat\n";
+    let line = format!("busy: other programs used 66 % of the CPU time{advice}");
+    assert!(at(&line) < at("Verdicts are by the "));
     assert_eq!(busy.matches("66 %").count(), 1, "{busy}");
+    assert!(of(0.2, None).contains("busy: other programs used 20 % of the CPU time\n"));
     let quota =
         "busy: the quota of its control group stopped this run in 91 % of the quota's periods\n";
     assert!(of(0.0, Some(21.0 / 23.0)).contains(quota));

@@ -10,7 +10,7 @@ use super::{Page, wrapped};
 use crate::views::table::{
     CellKind, HeadingStyle, RowRole, Style, Table, TableColumn, TableRow, TooWide,
 };
-use crate::views::words::{escape_controls, shortened};
+use crate::views::words::{escape_controls, fitting, shortened};
 
 /// Writes a table that is as wide as its widest cells. If the page is narrower, the columns that
 /// allow it become narrower.
@@ -93,7 +93,8 @@ fn fitted(table: &Table, page: usize) -> Vec<usize> {
         let all = differ(&widths[at]);
         widths[at] = (least..widths[at]).find(|width| differ(width) == all).unwrap_or(widths[at]);
     }
-    let wraps = columns().filter(|(_, column)| column.too_wide == TooWide::Wrap);
+    let is_wrapped = |column: &TableColumn| matches!(column.too_wide, TooWide::Wrap | TooWide::Cut);
+    let wraps = columns().filter(|(_, column)| is_wrapped(column));
     share(table, wraps.map(|(at, _)| at).collect(), excess, &mut widths);
     widths
 }
@@ -147,8 +148,11 @@ fn lines(page: &mut Page, row: &TableRow, columns: &[TableColumn], widths: &[usi
     let cell = |(at, text): (usize, &str)| match columns[at].too_wide {
         // A long word of the last column moves no other column. It may be a path to copy.
         TooWide::Wrap if text.width() > widths[at] => wrapped_cell(text, widths[at], at < last),
+        TooWide::Cut if text.width() > widths[at] => {
+            cut(wrapped_cell(text, widths[at], true), widths[at])
+        }
         TooWide::Shorten => vec![shortened(text, widths[at])],
-        TooWide::Stay | TooWide::Wrap => vec![text.to_owned()],
+        TooWide::Stay | TooWide::Wrap | TooWide::Cut => vec![text.to_owned()],
     };
     let cleaned: Vec<Cow<'_, str>> =
         row.cells.iter().map(|cell| escape_controls(&cell.text)).collect();
@@ -161,6 +165,15 @@ fn lines(page: &mut Page, row: &TableRow, columns: &[TableColumn], widths: &[usi
         });
         line(page, row.style, text.zip(own).collect(), columns, widths);
     }
+}
+
+/// The first two of these lines of this width; of more, the rest is left out.
+fn cut(mut lines: Vec<String>, width: usize) -> Vec<String> {
+    if lines.len() > 2 {
+        lines.truncate(2);
+        lines[1] = fitting(lines[1].chars(), width.saturating_sub(1)) + "…";
+    }
+    lines
 }
 
 /// Its lines are all indented as the text is.
@@ -209,6 +222,8 @@ fn style_of(role: RowRole) -> Style {
         RowRole::Yardstick
         | RowRole::Estimate
         | RowRole::Unusable
+        | RowRole::NoInterval
+        | RowRole::InDoubt
         | RowRole::Compared(Verdict::Undecided | Verdict::Missing) => Style::Dim,
         _ => Style::Plain,
     }
@@ -259,6 +274,22 @@ mod tests {
             here:         12
             a-long-name
             here: b        3
+        ");
+    }
+
+    #[test]
+    fn a_text_is_cut_after_two_lines() {
+        let cuts = |heading| TableColumn { too_wide: TooWide::Cut, ..TableColumn::left(heading) };
+        let mut table = Table::new(vec![cuts("a"), cuts("b")]);
+        table.row(Style::Plain, ["some words and more words", "short"]);
+        table.row(Style::Plain, ["two lines are all", "b"]);
+        insta::assert_snapshot!(rendered(&table, 20), @r"
+          a            b
+        ────────────────────
+          some words   short
+          and more…
+          two lines    b
+          are all
         ");
     }
 

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use analysis::{Comparison, Doubt, Family, Overall, SESSIONS_MAX, Verdict};
+use analysis::{Comparison, Doubt, Family, LongerRun, Overall, Verdict};
 use model::metric::{CPU, PEAK_RSS, unit};
 
 use super::VaryingParams;
-use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT};
+use super::rows::{Row, Rows, WALL, WALL_LESS_WAIT, is_kept_back, is_without_interval};
 use super::units::{amount, ns, percent, ratio as times};
 
 /// The answer for one family.
@@ -204,6 +204,11 @@ fn compared(rows: &Rows<'_>) -> String {
     }
     if ranking.all(Verdict::Undecided) {
         let open: Vec<&str> = ranking.open().map(|(row, ..)| row.name()).collect();
+        if !open.is_empty() && ranking.open().all(|(_, one, _)| is_without_interval(one)) {
+            let all = open.len() == ranking.others.len();
+            let of = if all { String::new() } else { format!(" on {}", open.join(", ")) };
+            return format!("No verdict{of}{}.", why_undecided(&ranking, "one"));
+        }
         let of = match (open.len(), ranking.others.len()) {
             (0, 1) => return String::new(),
             (0, _) => return format!("No method is shown to be faster or slower than {name}."),
@@ -280,14 +285,6 @@ fn difference(comparison: &Comparison, ratio: f64, than: &str) -> String {
 /// From this ratio on, percentages are hard to read.
 const MANIFOLD: f64 = 10.0;
 
-/// Whether a difference was found and is not trusted: the interval excludes 1, or is doubted.
-fn is_kept_back(comparison: &Comparison) -> bool {
-    let excludes_1 = comparison.low.is_some_and(|low| low > 1.0)
-        || comparison.high.is_some_and(|high| high < 1.0);
-    let undecided = comparison.verdict == Verdict::Undecided;
-    comparison.doubt.is_some() || undecided && excludes_1
-}
-
 /// The differences that the undecided comparisons could have detected, or why they decide nothing.
 fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
     let stated =
@@ -300,27 +297,32 @@ fn why_undecided(ranking: &Ranking<'_, '_>, what: &str) -> String {
     }
 }
 
-/// ` No verdict on sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for
-/// the differences that were found and are not trusted, and for what was measured and could not be
-/// compared. The methods that share a reason are named together.
+/// Methods of which one thing is said: whether a difference was found; and why it is not trusted,
+/// or why there is none.
+type WithoutVerdict<'a> = ((bool, Option<Reason<'a>>), Vec<&'a Row<'a>>);
+
+/// ` In doubt is sleep, 38.0 times the time (95 % interval 28.1–51.2) beside this load: …`, for the
+/// differences that were found and are not trusted; ` No verdict on mmap: …` for what was measured
+/// and could not be compared. The methods that share a reason are named together.
 fn without_verdict(rows: &Rows<'_>) -> String {
-    let mut all: Vec<(Option<Reason<'_>>, Vec<&Row<'_>>)> = Vec::new();
+    let mut all: Vec<WithoutVerdict<'_>> = Vec::new();
     let others = rows.contenders.iter().filter(|row| !row.wrong() && !rows.is_reference(row));
     for row in others.filter(|row| row.unusable().is_none()) {
         let Some(comparison) = row.comparison else { continue };
         let missing = comparison.verdict == Verdict::Missing
             && comparison.reason.is_some()
             && row.p50(WALL).is_some();
-        if !missing && !is_kept_back(comparison) {
+        let is_in_doubt = is_kept_back(comparison);
+        if !missing && !is_in_doubt {
             continue;
         }
-        let reason = Reason::from_comparison(comparison);
-        match all.iter_mut().find(|(known, _)| *known == reason) {
+        let why = (is_in_doubt, Reason::from_comparison(comparison));
+        match all.iter_mut().find(|(known, _)| *known == why) {
             Some((_, of)) => of.push(row),
-            None => all.push((reason, vec![row])),
+            None => all.push((why, vec![row])),
         }
     }
-    let sentence = |(reason, of): &(Option<Reason<'_>>, Vec<&Row<'_>>)| {
+    let sentence = |((is_in_doubt, reason), of): &WithoutVerdict<'_>| {
         let names: Vec<&str> = of.iter().map(|row| row.name()).collect();
         let load = match reason {
             Some(Reason::Doubt(Doubt::Wait | Doubt::UnknownWait)) => " beside this load",
@@ -333,7 +335,12 @@ fn without_verdict(rows: &Rows<'_>) -> String {
             _ => None,
         };
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!(" No verdict on {}{}{reason}.", names.join(", "), size.unwrap_or_default())
+        let what = match (*is_in_doubt, of.len()) {
+            (true, 1) => "In doubt is",
+            (true, _) => "In doubt are",
+            (false, _) => "No verdict on",
+        };
+        format!(" {what} {}{}{reason}.", names.join(", "), size.unwrap_or_default())
     };
     all.iter().map(sentence).collect()
 }
@@ -395,12 +402,12 @@ fn alone(rows: &Rows<'_>) -> String {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Reason<'a> {
     /// The interval includes 1: the smallest difference that would have been found, with the
-    /// method, of the comparisons with the least and the most noise; and of the latter the sessions
-    /// that one of 1 % takes, and those that were taken.
+    /// method, of the comparisons with the least and the most noise; and a run that would find one
+    /// of 1 % in the latter.
     NotFound {
         least: (f64, &'a str),
         most: (f64, &'a str),
-        sessions: Option<[u64; 2]>,
+        longer_run: Option<&'a LongerRun>,
     },
     /// The interval would decide.
     Doubt(Doubt),
@@ -419,16 +426,15 @@ impl<'a> Reason<'a> {
     pub(super) fn not_found(
         undecided: impl Iterator<Item = (&'a str, &'a Comparison)>,
     ) -> Option<Reason<'a>> {
-        let sessions = |c: &Comparison| Some([c.sessions_for_1_percent?, c.sessions as u64]);
-        let mut found: Vec<(f64, &str, Option<[u64; 2]>)> = undecided
+        let mut found: Vec<(f64, &str, Option<&LongerRun>)> = undecided
             .filter(|(_, comparison)| comparison.reason.is_none())
-            .filter_map(|(name, c)| Some((c.found_percent?, name, sessions(c))))
+            .filter_map(|(name, c)| Some((c.found_percent?, name, c.longer_run.as_ref())))
             .filter(|(percent, ..)| percent.is_finite())
             .collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (least, most) = (found.first()?, found.last()?);
         let [least, most] = [least, most].map(|(percent, name, _)| (*percent, *name));
-        Some(Reason::NotFound { least, most, sessions: found.last()?.2 })
+        Some(Reason::NotFound { least, most, longer_run: found.last()?.2 })
     }
 
     pub(super) fn from_comparison(comparison: &'a Comparison) -> Option<Reason<'a>> {
@@ -441,21 +447,21 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |percent: f64| format!("≥ {percent:.*} %", usize::from(percent < 9.5));
         match self {
-            Reason::NotFound { least, most, .. } if most.0 > 2.0 * least.0 => {
-                let with_method = |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
-                write!(f, "{} to {} would have been found 4 times out of 5", with_method(least), with_method(most))
-            }
-            Reason::NotFound { most, sessions, .. } => {
-                write!(f, "{} would have been found 4 times out of 5", percent(most.0))?;
-                match sessions {
-                    Some([n, _]) if *n > SESSIONS_MAX => {
-                        write!(f, " (one of 1 % not on this machine)")
+            Reason::NotFound { least, most, longer_run } => {
+                if most.0 > 2.0 * least.0 {
+                    let with_method =
+                        |(found, name): &(f64, &str)| format!("{} ({name})", percent(*found));
+                    write!(f, "{} to {}", with_method(least), with_method(most))?;
+                } else {
+                    f.write_str(&percent(most.0))?;
+                }
+                f.write_str(" would have been found 4 times out of 5")?;
+                match longer_run {
+                    Some(LongerRun::Flag(flag)) => {
+                        write!(f, "; for 1 %: {flag}, or a quieter machine")
                     }
-                    Some([n, taken]) if n > taken => {
-                        let times = n.div_ceil((*taken).max(1));
-                        write!(f, " (one of 1 % would take {times} times as long)")
-                    }
-                    _ => Ok(()),
+                    Some(LongerRun::NotHere) => f.write_str("; for 1 %: a quieter machine"),
+                    None => Ok(()),
                 }
             }
             Reason::Doubt(Doubt::Wait) => f.write_str(

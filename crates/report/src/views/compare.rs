@@ -121,9 +121,10 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     if a.runs.len().min(b.runs.len()) < RUNS_A_SIDE {
         let more = |side: &Side| RUNS_A_SIDE.saturating_sub(side.runs.len());
         notes.push(format!(
-            "no verdict: what two runs differ by is in none of their rounds or sessions, so that a \
-             run is one value, and a verdict takes {RUNS_A_SIDE} a side; run {} more of A and {} more \
-             of B, minutes or days apart, each side with its --label, and compare the labels",
+            "no verdict: what two runs at different times differ by cannot be told from the \
+             machine's state at those times, so that a verdict takes {RUNS_A_SIDE} a side; run {} \
+             more of A and {} more of B, minutes or days apart, each side with its --label, and \
+             compare the labels",
             more(a),
             more(b)
         ));
@@ -203,13 +204,14 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
 
 /// Which runs ended because of their results, which makes small differences larger than they are.
 fn ended_when_decided(a: &Side, b: &Side) -> Option<String> {
+    let flag = if a.runs[0].is_bench() { "--runs" } else { "--rounds" };
     let runs = a.runs.iter().chain(&b.runs).filter(|run| !run.plan.design.is_fixed());
     let ids: Vec<&str> = runs.map(|run| run.id.as_str()).collect();
     let runs = if ids.len() == 1 { "run" } else { "runs" };
     (!ids.is_empty()).then(|| {
         format!(
             "{runs} {} ended when all was decided, where a small difference that is found early is \
-             shown larger than it is: measure the runs of both sides with --rounds",
+             shown larger than it is: measure the runs of both sides with {flag}",
             ids.join(", ")
         )
     })
@@ -237,7 +239,7 @@ pub(crate) fn outcome_word(outcome: Outcome) -> (&'static str, Style) {
         Outcome::Faster => ("faster", Style::Green),
         Outcome::Slower => ("slower", Style::Red),
         Outcome::Undecided => ("undecided", Style::Plain),
-        Outcome::Missing => ("missing", Style::Red),
+        Outcome::Missing => ("failed", Style::Red),
         Outcome::Reference => ("reference", Style::Dim),
     }
 }

@@ -46,9 +46,9 @@ const HEADLINES: [(&str, &[(&str, &str)]); 4] = [
     (
         "kernel",
         &[
-            ("system-call", "a call"),
+            ("system-call", "a syscall"),
             ("switch-threads", "a switch"),
-            ("page-fault", "a page"),
+            ("page-fault", "a new page"),
             ("fork-exec", "a process"),
         ],
     ),
@@ -82,11 +82,11 @@ pub(crate) fn headlines(numbers: &[MeasuredNumber]) -> Vec<(&'static str, String
     }
     let loads = |name: &str| Some(amount("count", (p50(name)? / p50("l1-load")?).round()));
     let named =
-        [("memory-load", "one from memory"), ("system-call", "a call"), ("fsync", "an fsync")];
+        [("memory-load", "a memory load"), ("system-call", "a syscall"), ("fsync", "an fsync")];
     let of_row = |(name, word): (&str, &str)| Some(format!("{word} {}", loads(name)?));
     let surprises: Vec<String> = named.into_iter().filter_map(of_row).collect();
     if surprises.len() > 1 {
-        lines.push(("in loads from L1", surprises.join(", ")));
+        lines.push(("as many L1 loads fit into", surprises.join(", ")));
     }
     lines
 }
@@ -330,11 +330,12 @@ impl NumbersColumn {
             }
             Frame => "/frame: how many fit into one frame of 16.7 ms.",
             Grade => {
-                "A, B, C: half of the sessions, and a quarter of the samples, come down to the lowest within 5 %, \
-                 within 20 %, not. No A where more than 10 % of a row's samples waited for a CPU, where other \
-                 programs used more than 10 % of the CPU time meanwhile or the hypervisor took more than 1 %, or \
-                 where that is not known; C where it was more than 50, 50 and 10 %. p10 varies least from run to \
-                 run."
+                "A: half of the sessions, and a quarter of the samples, are within 5 % of the \
+                 lowest; B: within 20 %; C: not. They say how well the sessions of this run agree, \
+                 not whether another run will. No A where more than 10 % of a row's samples waited \
+                 for a CPU, where other programs used more than 10 % of the CPU time meanwhile or \
+                 the hypervisor took more than 1 %, or where that is not known; C where it was \
+                 more than 50, 50 and 10 %. p10 varies least from run to run."
             }
             Y2012 => {
                 "2012: latency numbers every programmer should know; its semaphore is an uncontended \

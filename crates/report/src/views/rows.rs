@@ -15,7 +15,6 @@ use model::run::{Cell, Design, Role, Run};
 use super::VaryingParams;
 use super::table::{self, CellKind, RowRole};
 use super::units::Unit;
-use super::words::is_bench;
 
 pub(crate) struct Rows<'a> {
     pub family: &'a Family,
@@ -249,7 +248,14 @@ impl<'a> Rows<'a> {
         } else if self.is_reference(row) {
             RowRole::Reference
         } else {
-            RowRole::Compared(row.comparison.map_or(Verdict::Missing, |c| c.verdict))
+            match row.comparison {
+                None => RowRole::Compared(Verdict::Missing),
+                // No look has decided anything yet.
+                Some(one) if self.left.is_some() && is_without_interval(one) => {
+                    RowRole::Compared(one.verdict)
+                }
+                Some(one) => role_of(one),
+            }
         }
     }
 
@@ -328,6 +334,28 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Whether a difference was found and is not trusted: the interval excludes 1, or is doubted.
+pub(crate) fn is_kept_back(comparison: &Comparison) -> bool {
+    let excludes_1 = comparison.low.is_some_and(|low| low > 1.0)
+        || comparison.high.is_some_and(|high| high < 1.0);
+    let undecided = comparison.verdict == Verdict::Undecided;
+    comparison.doubt.is_some() || undecided && excludes_1
+}
+
+/// Whether nothing can be decided for want of an interval.
+pub(crate) fn is_without_interval(comparison: &Comparison) -> bool {
+    comparison.verdict == Verdict::Undecided && comparison.low.is_none()
+}
+
+/// What is said of a method that was compared with the reference.
+pub(crate) fn role_of(comparison: &Comparison) -> RowRole {
+    match comparison.verdict {
+        _ if is_kept_back(comparison) => RowRole::InDoubt,
+        _ if is_without_interval(comparison) => RowRole::NoInterval,
+        verdict => RowRole::Compared(verdict),
+    }
+}
+
 /// The deciding comparison of each cell with each reference. A sweep has thousands of comparisons:
 /// they are searched once.
 type Decisions<'a> = BTreeMap<(usize, usize), &'a Comparison>;
@@ -361,7 +389,7 @@ fn rows<'a>(
     let margin_percent = margin_percent(&run.plan);
     let (counts, about, left) = (Vec::new(), Vec::new(), None);
     let options = TableOptions::default();
-    let is_bench = is_bench(run);
+    let is_bench = run.is_bench();
     Rows { family, contenders, yardsticks, counts, options, about, left, margin_percent, is_bench }
 }
 

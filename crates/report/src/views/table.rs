@@ -60,6 +60,8 @@ pub(crate) enum TooWide {
     Shorten,
     /// Its cells become several lines.
     Wrap,
+    /// Its cells become two lines at most.
+    Cut,
 }
 
 #[derive(Clone)]
@@ -202,6 +204,10 @@ pub enum RowRole {
     Estimate,
     /// Its figures cannot be compared: it leaves processes running, or has impossible ones.
     Unusable,
+    /// There is a ratio, and no interval: it was measured too few times, or not in rounds.
+    NoInterval,
+    /// A difference was found, and is not trusted: something else may explain it.
+    InDoubt,
     Compared(Verdict),
 }
 
@@ -211,7 +217,8 @@ impl RowRole {
             RowRole::Yardstick => "yardstick",
             RowRole::Reference => "reference",
             RowRole::Estimate => "estimate",
-            RowRole::Unusable => "no verdict",
+            RowRole::Unusable | RowRole::NoInterval => "no verdict",
+            RowRole::InDoubt => "in doubt",
             RowRole::Compared(verdict) => verdict.word(),
         }
     }

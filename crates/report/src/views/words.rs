@@ -9,6 +9,7 @@ use model::run::{CacheState, Cell, Imported, MeasuredRevision, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::units::ns;
+use super::{View, view};
 
 /// The text with every character escaped that would move the cursor, start an escape sequence or
 /// change the direction of writing; white space of any kind becomes a space.
@@ -130,13 +131,8 @@ pub(crate) fn revisions(run: &Run) -> String {
 /// The width of the subject of a commit beside others.
 const SUBJECT_WIDTH: usize = 50;
 
-/// Whether its methods are commands that a user typed.
-pub(crate) fn is_bench(run: &Run) -> bool {
-    run.experiment == BENCH
-}
-
-/// The experiment of `bytelab bench`.
-const BENCH: &str = "bench";
+/// Where all words are explained.
+pub const GLOSSARY: &str = "https://github.com/bytelab/bytelab/blob/main/docs/glossary.md";
 
 /// `AMD EPYC 7763, 2 CPUs`: the machine, in the words that distinguish it.
 pub(crate) fn machine(run: &Run) -> String {
@@ -219,6 +215,26 @@ pub fn noise(run: &Run) -> Option<String> {
     });
     let said: Vec<String> = quota.into_iter().chain(others).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// From this share on, another run is likely to have other times.
+const REPEAT_SHARE: f64 = 0.2;
+
+/// The same, with what follows for whoever quotes the figures of a table.
+pub(crate) fn noise_with_advice(run: &Run) -> Option<String> {
+    let noise = noise(run)?;
+    let share = run.environment.facts.get("busy_share_of_others");
+    let share = share.and_then(serde_json::Value::as_f64).unwrap_or_default();
+    if share <= REPEAT_SHARE || view(run) == View::Rows {
+        return Some(noise);
+    }
+    let contenders = run.cells.iter().filter(|cell| cell.role == Role::Contender);
+    let methods: BTreeSet<&str> = contenders.map(|cell| cell.method.as_str()).collect();
+    let advice = match methods.len() {
+        0 | 1 => "repeat before you quote a time",
+        _ => "quote only the ratio, or repeat",
+    };
+    Some(format!("{noise}; {advice}"))
 }
 
 #[cfg(test)]

@@ -75,10 +75,11 @@ pub(super) struct RunsArgs {
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
-    /// Time for all of it [default: 30s; 3s for one command; no limit with --runs]
+    /// Time for all of it [default: 30s of rounds, 90s in all; none with --runs]
     ///
-    /// It does not include --setup. Each command is run once, whatever the time is. Without it, six
-    /// runs are made of commands that take longer, and one of those that take a minute or more.
+    /// It does not include --setup. Each command is run once, whatever the time is. Without it, one
+    /// command alone has 3s of rounds; six runs are made of commands that take longer, and one of
+    /// those that take a minute or more.
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: none]
@@ -235,9 +236,9 @@ pub(super) struct ParametersArgs {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Parameters")]
+#[command(next_help_heading = "Two builds")]
 pub(super) struct RevisionArgs {
-    /// Measure these revisions of the git repository here
+    /// Measure these revisions of the git repository here, such as HEAD~1,HEAD
     ///
     /// Each gets a worktree of its own, which is removed afterwards. In commands, a program with a
     /// relative path is that of the worktree; {tree} is its folder, and {rev} the revision. The
@@ -245,7 +246,7 @@ pub(super) struct RevisionArgs {
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with = "toml")]
     pub(super) rev: Vec<String>,
     /// Run this in each worktree before anything is measured
-    #[arg(long, value_name = "COMMAND", requires = "rev", hide_short_help = true)]
+    #[arg(long, value_name = "COMMAND", requires = "rev")]
     pub(super) build: Option<String>,
 }
 

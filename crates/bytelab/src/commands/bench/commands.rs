@@ -11,7 +11,7 @@ use experiments::custom::file::{At, HookScript, HookTable, MethodTable, ShellWor
 use model::template::escape;
 
 use super::args::{BenchArgs, Failures};
-use super::input::absolute_path;
+use super::input::path_of;
 use super::parameters::{Parameter, ParameterValues, combinations, has, substitute};
 use super::programs::{REV, Revision, TREE, of_worktree};
 use crate::commands::note;
@@ -86,8 +86,8 @@ impl Commands {
         };
         ensure!(
             revisions.is_empty() || typed.iter().any(|one| builder.has(one, REV)),
-            "--rev: no command has a program with a relative path, or {{tree}} or {{rev}}: write \
-             {{tree}} for the folder of a revision, as in {:?}",
+            "--rev: no command has a program with a relative path, or {{tree}} or {{rev}}: \
+             write {}",
             typed.first().map_or_else(String::new, with_tree)
         );
         let mut known = HashSet::new();
@@ -125,8 +125,8 @@ impl Commands {
     }
 }
 
-/// The command with `{tree}` before the first word that is a file here, if there is one, or else
-/// before its last word.
+/// How to write the command with a file of a revision: the first word that is a file here, if there
+/// is one, or else the last word.
 fn with_tree(typed: &CommandLine<'_>) -> String {
     let text = match typed.command {
         CommandText::Whole(text) => text.to_owned(),
@@ -135,10 +135,14 @@ fn with_tree(typed: &CommandLine<'_>) -> String {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let is_file = |word: &String| !word.starts_with(['-', '/']) && Path::new(word).is_file();
     let at = words.iter().position(is_file).or(words.len().checked_sub(1));
+    if at == Some(0) {
+        let below = format!("./{}", text.trim_start());
+        return format!("{below:?}");
+    }
     if let Some(word) = at.and_then(|at| words.get_mut(at)) {
         *word = format!("{{{TREE}}}/{}", word.trim_start_matches("./"));
     }
-    words.join(" ")
+    format!("{{{TREE}}} for the folder of a revision, as in {:?}", words.join(" "))
 }
 
 struct MethodBuilder<'a> {
@@ -177,7 +181,8 @@ impl MethodBuilder<'_> {
         }
         let around = &self.args.commands_around;
         let HookTable { command, shell } = escaped(command);
-        let output = |text: &str| output_of(text, values).map(|text| At::new(escape(&text)));
+        let args = self.args;
+        let output = |text: &str| output_of(args, text, values).map(|text| At::new(escape(&text)));
         let env = self.env.iter();
         let env = env.map(|(name, text)| (name.clone(), escape(&substitute(text, values))));
         let parameters = shown.iter().map(|(name, text)| (line_of(name), (*text).to_owned()));
@@ -339,11 +344,11 @@ fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>> {
 }
 
 /// The destination of the output; the path of a file is relative to the current directory.
-fn output_of(text: &str, values: &ParameterValues<'_>) -> Result<String> {
+fn output_of(args: &BenchArgs, text: &str, values: &ParameterValues<'_>) -> Result<String> {
     match text {
         "null" | "pipe" | "inherit" => Ok(text.to_owned()),
         "" => bail!("--output: name null, pipe, inherit or a file"),
-        file => absolute_path("--output", &substitute(file, values)),
+        file => path_of(args, "--output", &substitute(file, values)),
     }
 }
 

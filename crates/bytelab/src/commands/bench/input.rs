@@ -36,7 +36,7 @@ impl StandardInput {
     pub(super) fn from_args(args: &BenchArgs, stop: &Stop) -> Result<StandardInput> {
         let given = args.streams.input.as_deref().filter(|input| *input != "null");
         let Some(given) = given else { return Ok(StandardInput::default()) };
-        let path = existing_path("--input", given)?;
+        let path = existing_path(args, "--input", given)?;
         let found =
             std::fs::metadata(to_path(&path)).with_context(|| format!("--input {given}"))?;
         ensure!(!found.is_dir(), "--input {given}: it is a directory");
@@ -106,30 +106,45 @@ fn copied(from: &Path, to: &Path, stop: &Stop) -> Result<()> {
     }
 }
 
-// Paths of the command line as text: a definition is text, and its commands may work elsewhere.
+// Paths of the command line as text: a definition is text, and its commands may work elsewhere. One
+// that is printed is kept as a file in some folder, where it names the files of that folder: there
+// paths stay as they were typed.
 
-/// The absolute path of a file that must exist.
-pub(super) fn existing_path(flag: &str, file: &str) -> Result<String> {
+/// The path of a file that must exist.
+pub(super) fn existing_path(args: &BenchArgs, flag: &str, file: &str) -> Result<String> {
     std::fs::metadata(to_path(file)).with_context(|| format!("{flag} {file}"))?;
+    path_of(args, flag, file)
+}
+
+/// The path of a file that may not exist.
+pub(super) fn path_of(args: &BenchArgs, flag: &str, file: &str) -> Result<String> {
+    // With a folder of its own, paths would start there.
+    if args.results.toml && args.commands_around.cwd.is_none() {
+        return Ok(file.to_owned());
+    }
     absolute_path(flag, file)
 }
 
-/// The absolute path of a file that may not exist.
-pub(super) fn absolute_path(flag: &str, file: &str) -> Result<String> {
+fn absolute_path(flag: &str, file: &str) -> Result<String> {
     let path = absolute(to_path(file)).with_context(|| format!("{flag} {file}"))?;
     Ok(path_text(&path))
 }
 
-/// The folder where commands work: that of `--cwd`, else the current one.
-pub(super) fn working_folder(given: Option<&Path>) -> Result<String> {
-    let Some(dir) = given else {
-        return Ok(path_text(
-            &std::env::current_dir().context("the working directory: change to one that exists")?,
-        ));
+/// The folder where commands work: that of `--cwd`, else the current one; none in a definition that
+/// is printed, whose commands work in the folder of its file.
+pub(super) fn working_folder(args: &BenchArgs) -> Result<Option<String>> {
+    let Some(dir) = &args.commands_around.cwd else {
+        let current = (!args.results.toml).then(std::env::current_dir).transpose();
+        let current = current.context("the working directory: change to one that exists")?;
+        return Ok(current.map(|dir| path_text(&dir)));
     };
     let found = std::fs::metadata(dir).with_context(|| format!("--cwd {}", dir.display()))?;
     ensure!(found.is_dir(), "--cwd {}: it is not a directory", dir.display());
-    Ok(path_text(&absolute(dir).with_context(|| format!("--cwd {}", dir.display()))?))
+    if args.results.toml {
+        return Ok(Some(path_text(dir)));
+    }
+    let path = absolute(dir).with_context(|| format!("--cwd {}", dir.display()))?;
+    Ok(Some(path_text(&path)))
 }
 
 fn path_text(path: &Path) -> String {

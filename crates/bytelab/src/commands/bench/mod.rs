@@ -20,17 +20,17 @@ use experiments::custom::file::{
 use experiments::{Catalogue, custom};
 use measure::launch::Stop;
 use model::param::Point;
-use model::run::{REVISIONS, Run, Warning};
+use model::run::{BENCH, REVISIONS, Run, Warning};
 use model::template::escape;
 
 pub(crate) use self::args::BenchArgs;
 use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};
-pub(crate) use self::programs::is_installed;
-use self::programs::{Digests, Revision, Revisions};
+use self::programs::{Revision, Revisions};
 use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
 use super::output::print_measured;
+use super::program_file::Digests;
 use super::run::measure;
 use super::{Context, exit};
 use crate::console;
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
         ensure!(least <= most, "--min-runs {least} is more than --max-runs {most}");
     }
     let stop = Stop::on_signals()?;
+    programs::ensure_revisions(args, &stop)?;
     let revisions = match (Revisions::build(&args.revisions, &stop), exit::of_signal(&stop)) {
         (Ok(revisions), _) => revisions,
         (Err(_), Some(stopped)) => return Ok(stopped),
@@ -56,11 +57,13 @@ pub(crate) fn run(args: &BenchArgs, context: &Context) -> Result<ExitCode> {
     let commands = Commands::new(args, input.path.as_deref(), revisions)?;
     let file = file(args, &commands)?;
     let text = file.to_toml()?;
+    let is_built = args.revisions.build.is_some();
+    programs::ensure_built(&commands.methods, &file, revisions, is_built)?;
     if args.results.toml {
         console::stdout().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let custom::LoadedExperiment { experiment, definition, defaults } =
+    let custom::LoadedExperiment { experiment, definition, defaults, .. } =
         context.experiments.read(text)?;
     let measuring = MeasureArgs::with_defaults(defaults)?;
     let request = measuring.request(experiment.name, vec![Point::default()], Some(definition));
@@ -157,13 +160,14 @@ fn file(args: &BenchArgs, commands: &Commands) -> Result<ExperimentFile> {
         1 => "How long does this command take?",
         _ => "Which of these commands is fastest?",
     };
-    let data = args.runs.data.as_deref().map(|file| existing_path("--data", file)).transpose()?;
+    let data = args.runs.data.as_deref();
+    let data = data.map(|file| existing_path(args, "--data", file)).transpose()?;
     let data_file = |path: String| Some(At::new(escape(&path)));
     let from = if args.streams.same_output { AnswerSource::Stdout } else { AnswerSource::None };
     Ok(ExperimentFile {
-        name: Some(At::new("bench".to_owned())),
+        name: Some(At::new(BENCH.to_owned())),
         question: question.to_owned(),
-        dir: Some(At::new(input::working_folder(args.commands_around.cwd.as_deref())?)),
+        dir: input::working_folder(args)?.map(At::new),
         env: commands.env.clone(),
         plan: plan(args),
         data: data.map(|path| DataTable { file: data_file(path), ..DataTable::default() }),

@@ -1,10 +1,7 @@
 //! The programs of the commands: the worktrees of `--rev`, the files of worktrees that the commands
 //! name, and the commands that run the same program.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -15,23 +12,14 @@ use model::param::Point;
 use model::path_text::to_path;
 use model::run::{MeasuredRevision, ProjectCommit, RevisionMethod};
 use model::template::fill;
-use sha2::{Digest, Sha256};
 
-use super::args::RevisionArgs;
+use super::args::{BenchArgs, RevisionArgs};
 use super::commands::{AtRevision, BenchMethod};
-use crate::git::describe;
+use crate::commands::program_file::{Digests, ProgramFile, is_installed};
+use crate::git::{describe, has_commit};
 
 /// Further commands of one program are counted instead of named.
 const NAMED_MAX: usize = 4;
-/// A larger file is no program, and reading it would delay the run.
-const FILE_MAX_BYTES: u64 = 1 << 30;
-
-/// The SHA-256 of files, each of which is read once.
-pub(super) struct Digests<'a> {
-    stop: &'a Stop,
-    /// The digests by device and inode.
-    known: HashMap<(u64, u64), Option<String>>,
-}
 
 /// The revisions, each with the methods whose programs are its own.
 pub(super) fn measured(
@@ -116,10 +104,8 @@ fn sentence(names: &[&str]) -> String {
 
 /// The program of a command.
 struct CommandProgram {
-    /// Its name as it is in the command; empty if the whole command is for a shell.
-    word: String,
-    /// Its file, if it is known.
-    file: Option<PathBuf>,
+    /// Its word is empty if the whole command is for a shell.
+    program: ProgramFile,
     /// The rest of the method: the arguments, the hooks, the streams.
     rest: MethodTable,
 }
@@ -152,34 +138,17 @@ impl CommandProgram {
             ..table.clone()
         };
         let dir = file.dir.as_ref().map_or("", |dir| &dir.value);
-        let mut variables = table.env.keys().chain(file.env.keys());
-        let program = match Path::new(dir).join(to_path(&word)) {
+        let has_own_path = table.env.keys().chain(file.env.keys()).any(|name| name == "PATH");
+        let program = match file.hooks.setup {
             // It may make the program.
-            _ if file.hooks.setup.is_some() => None,
-            path if word.contains('/') => Some(path),
-            // The command finds its program elsewhere than the lab.
-            _ if variables.any(|name| name == "PATH") => None,
-            _ => installed(&word),
+            Some(_) => ProgramFile { word, path: None },
+            None => ProgramFile::new(word, Path::new(dir), has_own_path),
         };
-        CommandProgram { word, file: program, rest }
+        CommandProgram { program, rest }
     }
 
-    /// Whether their files have equal bytes. One file of two names may be two programs, as gzip and
-    /// gunzip are.
     fn is_same(&self, other: &CommandProgram, digests: &mut Digests<'_>) -> bool {
-        if self.rest != other.rest {
-            return false;
-        }
-        if self.word == other.word {
-            return true;
-        }
-        let (Some(a), Some(b)) = (&self.file, &other.file) else { return false };
-        let (Ok(of_a), Ok(of_b)) = (a.metadata(), b.metadata()) else { return false };
-        if (of_a.dev(), of_a.ino()) == (of_b.dev(), of_b.ino()) {
-            return a.file_name() == b.file_name();
-        }
-        of_a.len() == of_b.len()
-            && digests.sha256(a).is_some_and(|digest| Some(digest) == digests.sha256(b))
+        self.rest == other.rest && self.program.sameness(&other.program, digests).is_some()
     }
 }
 
@@ -190,60 +159,6 @@ fn split_in<'t>(text: &'t str, folder: &str) -> Option<(&'t str, &'t str)> {
     let (word, rest) = text.split_at(end);
     let is_below = word.strip_prefix(folder).is_some_and(|below| below.starts_with('/'));
     is_below.then_some((word, rest))
-}
-
-/// Whether a command may begin with this name.
-pub(crate) fn is_installed(name: &str) -> bool {
-    installed(name).is_some()
-}
-
-fn installed(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_program(file))
-}
-
-fn is_program(file: &Path) -> bool {
-    let may_run = |found: &Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
-    file.metadata().is_ok_and(|found| may_run(&found))
-}
-
-impl<'a> Digests<'a> {
-    pub(super) fn new(stop: &'a Stop) -> Digests<'a> {
-        Digests { stop, known: HashMap::new() }
-    }
-
-    /// In hexadecimal; none of what is no file, cannot be read, or is larger than a program.
-    fn sha256(&mut self, path: &Path) -> Option<String> {
-        // Opening a FIFO would block.
-        let found = path.metadata().ok()?;
-        if !found.is_file() || found.len() > FILE_MAX_BYTES {
-            return None;
-        }
-        let key = (found.dev(), found.ino());
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        let digest = self.read(path);
-        self.known.insert(key, digest.clone());
-        digest
-    }
-
-    fn read(&self, path: &Path) -> Option<String> {
-        let mut file = File::open(path).ok()?;
-        let (mut digest, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
-        loop {
-            self.stop.check().ok()?;
-            match file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => digest.update(&buffer[..n]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
-        let pairs: Vec<String> =
-            digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(pairs.concat())
-    }
 }
 
 // `--rev A,B --build COMMAND`: each revision of the repository in the current directory gets a
@@ -356,6 +271,57 @@ impl Drop for Revisions {
     }
 }
 
+/// Fails if a program that is to be in a worktree is not: before anything is measured.
+pub(super) fn ensure_built(
+    methods: &[BenchMethod],
+    file: &ExperimentFile,
+    revisions: &[Revision],
+    is_built: bool,
+) -> Result<()> {
+    // Hooks may make it.
+    let is_made =
+        |method: &BenchMethod| file.hooks.setup.is_some() || method.table.prepare.is_some();
+    for method in methods.iter().filter(|method| !is_made(method)) {
+        let Some(at) = &method.revision else { continue };
+        let Revision { measured, tree } = &revisions[at.index];
+        let ProgramFile { word, .. } = CommandProgram::of_method(method, file, revisions).program;
+        let below = word.strip_prefix(tree.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        let Some(path) = below.filter(|_| !to_path(&word).exists()) else { continue };
+        let why = match (is_built, to_path(path).exists()) {
+            (true, _) => "--build has not made it",
+            (false, true) => "git does not track it there; say how to build it: --build 'make'",
+            (false, false) => {
+                "nor is there one here; is the path right? What is built needs --build 'make'"
+            }
+        };
+        bail!("--rev: {} has no file {path}: {why}", measured.label());
+    }
+    Ok(())
+}
+
+/// Fails if what was typed as revisions is written otherwise.
+pub(super) fn ensure_revisions(args: &BenchArgs, stop: &Stop) -> Result<()> {
+    let names = &args.revisions.rev;
+    for name in names {
+        ensure!(
+            name != ".",
+            "--rev: there is no revision for uncommitted changes: commit them first"
+        );
+        if let Some((first, last)) = name.split_once("..") {
+            let both = [first, last.trim_start_matches('.')];
+            let both = both.map(|name| if name.is_empty() { "HEAD" } else { name });
+            bail!("--rev {name}: write revisions with a comma: --rev {}", both.join(","));
+        }
+    }
+    let may_be_one =
+        |text: &&String| !text.contains(' ') && !is_installed(text) && !to_path(text).exists();
+    let mut others = args.commands.iter().filter(|_| !names.is_empty()).filter(may_be_one);
+    if let Some(name) = others.find(|name| has_commit(name, GIT_LIMIT_NS, stop)) {
+        bail!("--rev: write revisions with a comma: --rev {},{name}", names.join(","));
+    }
+    Ok(())
+}
+
 /// The command with a program of the worktree in place of one with a relative path; none where its
 /// program is another.
 pub(super) fn of_worktree(text: &str) -> Option<String> {
@@ -452,23 +418,6 @@ mod tests {
         let methods = names.map(|(name, text)| method(name, words(text))).to_vec();
         let hooks = HooksTable { setup: Some(hook("make b")), ..HooksTable::default() };
         check_with(hooks, directory.path(), methods, &["1 and 3"]);
-    }
-
-    #[test]
-    fn each_file_is_read_once_and_none_that_is_larger_than_a_program() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        let stop = Stop::default();
-        let mut digests = Digests::new(&stop);
-        std::fs::write(path("a"), "one").unwrap();
-        symlink("a", path("b")).unwrap();
-        let first = digests.sha256(&path("a"));
-        assert!(first.is_some());
-        // The bytes of the same file are not read again.
-        std::fs::write(path("a"), "two").unwrap();
-        assert_eq!(digests.sha256(&path("b")), first);
-        File::create(path("large")).unwrap().set_len(FILE_MAX_BYTES + 1).unwrap();
-        assert_eq!([path("large"), path("nosuch")].map(|path| digests.sha256(&path)), [None, None]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn refused(text: &str, expected: &str) {
 
 #[test]
 fn the_example_is_understood() {
-    let LoadedExperiment { experiment, definition, defaults } = understood(EXAMPLE).unwrap();
+    let LoadedExperiment { experiment, definition, defaults, .. } = understood(EXAMPLE).unwrap();
     assert_eq!((experiment.name, definition.text.as_str()), ("my", EXAMPLE));
     let names: Vec<&str> = experiment.methods.iter().map(|method| &*method.name).collect();
     assert_eq!(names, ["wc", "grep", "awk", "sed", "tr-wc"]);

@@ -7,7 +7,9 @@ use analysis::{
     Checked, Effect, Mean, MetricChange, OverallChange, RunComparison, SideSummary, Verdict,
 };
 use model::facts::Difference;
-use model::metric::{self, ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, short_heading};
+use model::metric::{
+    ALLOCATIONS, CPU, PEAK_RSS, SYSCALLS, THROUGHPUT, WALL, WALL_LESS_WAIT, short_heading, unit,
+};
 use model::param::Point;
 use model::run::{Role, Run};
 
@@ -57,9 +59,10 @@ pub fn text(
     }
     across_metrics(&mut page, &families);
     foot(&mut page, a, b, sides);
+    legend(&mut page, &families);
     if let Some(gated) = gated {
         page.gap();
-        check_lines(&mut page, gated);
+        check_lines(&mut page, gated, &[]);
         let (word, style) = outcome_word(gated.outcome);
         page.line(&[(Style::Plain, "compare --fail: "), (style, word)]);
     }
@@ -97,14 +100,9 @@ fn environments(page: &mut Document, a: &Side, b: &Side) {
     }
     page.title("Differences of the environments");
     let mut table = Table::plain(&["fact", "A", "B"], true);
-    let value = |value: &serde_json::Value| match value {
-        serde_json::Value::Null => NONE.to_owned(),
-        serde_json::Value::String(text) => shortened(text, VALUE_WIDTH),
-        other => shortened(&other.to_string(), VALUE_WIDTH),
-    };
     for difference in different.iter().take(DIFFERENCES_MAX) {
         let Difference { fact, a, b } = difference;
-        table.row(Style::Plain, vec![fact.clone(), value(a), value(b)]);
+        table.row(Style::Plain, vec![fact.clone(), fact_value(fact, a), fact_value(fact, b)]);
     }
     page.table(table);
     if let Some(more) = different.len().checked_sub(DIFFERENCES_MAX).filter(|more| *more > 0) {
@@ -112,6 +110,18 @@ fn environments(page: &mut Document, a: &Side, b: &Side) {
     }
     if count > 0 {
         page.paragraph(Style::Dim, "", &left);
+    }
+}
+
+/// The value of a fact; a share in percent.
+fn fact_value(fact: &str, value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => NONE.to_owned(),
+        serde_json::Value::String(text) => shortened(text, VALUE_WIDTH),
+        other => match other.as_f64().filter(|_| fact.split('_').any(|word| word == "share")) {
+            Some(share) => format!("{:.0} %", 100.0 * share),
+            None => shortened(&other.to_string(), VALUE_WIDTH),
+        },
     }
 }
 
@@ -125,6 +135,11 @@ impl<'a> PointLines<'a> {
     /// A line per method.
     fn deciding(&self) -> impl Iterator<Item = &'a MetricChange> {
         self.lines.iter().copied().filter(|line| line.decides)
+    }
+
+    /// Whether its times are without the wait for a CPU.
+    fn less_wait(&self) -> bool {
+        self.deciding().any(|line| line.metric == WALL_LESS_WAIT)
     }
 }
 
@@ -144,15 +159,22 @@ fn families(sides: &RunComparison) -> Vec<PointLines<'_>> {
 }
 
 fn deciding(page: &mut Document, family: &PointLines<'_>) {
-    let mut table = Table::plain(
-        &["method", "A p50", "B p50", "B/A", "95 %", "to ref.", "95 %", "verdict"],
-        true,
-    );
+    let sides = family.deciding().flat_map(|line| [&line.a, &line.b]);
+    let p50s: Vec<f64> = sides.filter_map(|half| percentile(half, 50.0)).collect();
+    // All deciding metrics are times.
+    let common = Unit::common("ns", p50s.into_iter());
+    let name = common.map_or("", |unit| unit.name);
+    let wait = if family.less_wait() { "− wait" } else { "" };
+    let mut table = Table::plain(&["", "A p50", "B p50", "B/A", "", "relative", "", ""], true);
+    below(&mut table, ["", wait, wait, "by", "", "to the", "", ""]);
+    below(&mut table, ["method", name, name, "mean", "95 %", "reference", "95 %", "verdict"]);
     for line in family.deciding() {
-        let unit = metric::unit(&line.metric);
+        let text = |value: f64| {
+            common.map_or_else(|| amount(unit(&line.metric), value), |unit| unit.number(value))
+        };
         let mut cells = vec![line.method.clone()];
         for half in [&line.a, &line.b] {
-            cells.push(percentile(half, 50.0).map_or(NONE.to_owned(), |p50| amount(unit, p50)));
+            cells.push(percentile(half, 50.0).map_or(NONE.to_owned(), text));
         }
         let is_reference = line.role == Role::Contender && line.reference.is_none();
         let (judged, style) = judged(&line.absolute, line.relative.as_ref(), is_reference);
@@ -160,6 +182,13 @@ fn deciding(page: &mut Document, family: &PointLines<'_>) {
         table.row(style, cells);
     }
     page.table(table);
+}
+
+/// Adds a line to the heading.
+fn below<const N: usize>(table: &mut Table, line: [&str; N]) {
+    for (column, text) in table.columns.iter_mut().zip(line) {
+        column.heading.push(text.to_owned());
+    }
 }
 
 /// The ratios, their intervals and the verdict.
@@ -184,7 +213,8 @@ fn over_points(page: &mut Document, all: &[OverallChange]) {
     page.gap();
     let heading = format!("Over all {} points, the geometric mean", first.points);
     page.title(&heading);
-    let mut table = Table::plain(&["method", "B/A", "95 %", "to ref.", "95 %"], false);
+    let mut table = Table::plain(&["", "B/A", "", "relative to", ""], false);
+    below(&mut table, ["method", "by mean", "95 %", "the reference", "95 %"]);
     let shown = |mean: &Mean| [of_ratio(mean.ratio), bounds(mean.low, mean.high)];
     for one in all {
         let is_reference = all.iter().any(|other| other.reference.as_ref() == Some(&one.method));
@@ -203,7 +233,8 @@ fn distributions(page: &mut Document, family: &PointLines<'_>) {
     let values = values.filter_map(|half| percentile(half, 50.0));
     let unit = Unit::for_values("ns", values);
     let heads: Vec<String> = PERCENTILES.iter().map(|p| format!("p{p:.0}")).collect();
-    let name = format!("samples, {}", unit.name);
+    let wait = if family.less_wait() { " − wait" } else { "" };
+    let name = format!("samples{wait}, {}", unit.name);
     let mut heading = vec![name.as_str(), ""];
     heading.extend(heads.iter().map(String::as_str).chain(["n"]));
     let mut table = Table::plain(&heading, false);
@@ -328,9 +359,27 @@ fn foot(page: &mut Document, a: &Side, b: &Side, sides: &RunComparison) {
     for note in notes(a, b) {
         page.paragraph(Style::Plain, "note: ", &note);
     }
-    let legend = "B/A: what B takes for what A takes. To ref.: the same of the ratio to the reference, \
-                  which ran in the same rounds, so that the speed of the machine is out of it.";
-    page.paragraph(Style::Dim, "", legend);
+}
+
+/// What the columns are, and why a ratio is not the quotient of the times beside it.
+fn legend(page: &mut Document, families: &[PointLines<'_>]) {
+    let mut text = "p50: of all samples of a side. B/A: the mean of B's sessions divided by that \
+                    of A's, not the quotient of the p50s. Relative to the reference: the same of \
+                    the ratio to the reference, which ran in the same rounds, so that the speed of \
+                    the machine is out of it."
+        .to_owned();
+    if families.iter().any(PointLines::less_wait) {
+        text += " − wait: the times are without the wait for a CPU.";
+        let lines = families.iter().filter(|family| family.less_wait());
+        let whole = lines.flat_map(PointLines::deciding).filter(|line| line.metric == WALL);
+        let mut names: Vec<&str> = whole.map(|line| line.method.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !names.is_empty() {
+            text = format!("{text} Whole times: {}.", names.join(", "));
+        }
+    }
+    page.paragraph(Style::Dim, "", &text);
 }
 
 #[cfg(test)]

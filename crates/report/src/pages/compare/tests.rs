@@ -61,10 +61,12 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     kernel_release  —  6.18\u{1b}[31m
     Facts of the moment that differ (load, free memory …): 1, in --json
 
-    method      A p50    B p50    B/A  95 %  to ref.  95 %  verdict
-    ──────────────────────────────────────────────────────────────────
-    read        10 ms  15.1 ms  1.500              1        no verdict
-    mmap      8.03 ms  6.02 ms  0.750          0.500        no verdict
+              A p50  B p50    B/A         relative
+                               by           to the
+    method       ms     ms   mean  95 %  reference  95 %  verdict
+    ────────────────────────────────────────────────────────────────
+    read       10.0   15.1  1.500                1        no verdict
+    mmap       8.03   6.02  0.750            0.500        no verdict
 
     samples, ms       p0   p25   p50   p75   p90   p99  p100   n
     ────────────────────────────────────────────────────────────
@@ -79,14 +81,43 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     read      1.500   1.500   1.000
     mmap      0.750   0.750   1.000
 
-    note: no verdict: what two runs differ by is in none of their rounds or
-      sessions, so that a run is one value, and a verdict takes 5 a side; run 4 more
-      of A and 4 more of B, minutes or days apart, each side with its --label, and
-      compare the labels
-    B/A: what B takes for what A takes. To ref.: the same of the ratio to the
-    reference, which ran in the same rounds, so that the speed of the machine is out
-    of it.
+    note: no verdict: what two runs at different times differ by cannot be told from
+      the machine's state at those times, so that a verdict takes 5 a side; run 4
+      more of A and 4 more of B, minutes or days apart, each side with its --label,
+      and compare the labels
+    p50: of all samples of a side. B/A: the mean of B's sessions divided by that of
+    A's, not the quotient of the p50s. Relative to the reference: the same of the
+    ratio to the reference, which ran in the same rounds, so that the speed of the
+    machine is out of it.
     ");
+}
+
+#[test]
+fn times_without_the_wait_are_named_so() {
+    let less_wait = |mut run: Run| {
+        for cell in &mut run.cells {
+            let values: Vec<f64> = cell.values["wall_ns"].iter().map(|ns| 0.8 * ns).collect();
+            for metric in ["wall_less_wait_ns", "cpu_ns"] {
+                cell.values.insert(metric.to_owned(), values.clone());
+            }
+        }
+        run
+    };
+    let a = side("run 1", vec![less_wait(run(1, 10.0, 8.0))]);
+    let b = side("run 2", vec![less_wait(run(2, 15.0, 6.0))]);
+    let text = rendered(&a, &b);
+    for part in ["− wait  − wait", "8.03    12.0", "samples − wait, ms", "− wait: the times are"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Whole times"), "{text}");
+}
+
+#[test]
+fn a_share_is_shown_in_percent() {
+    assert_eq!(fact_value("busy_share_of_others", &json!(0.588_563_917)), "59 %");
+    assert_eq!(fact_value("cpu_threads", &json!(2)), "2");
+    assert_eq!(fact_value("share", &json!(null)), "—");
 }
 
 #[test]

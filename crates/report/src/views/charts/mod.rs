@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use analysis::size_sweep::announced;
 use analysis::stats::Pooled;
 use analysis::{Analysis, Comparison, map_each};
-use model::metric::{METRICS, title, unit};
+use model::metric::{METRICS, WALL_LESS_WAIT, title, unit};
 use model::param::{ParamValue, Point};
 use model::run::{self, Role, Run};
 use serde::Serialize;
@@ -93,7 +93,19 @@ pub(crate) struct ChartPoint {
     pub ratios: Vec<ChartRatio>,
 }
 
-/// A method's time as a share of its reference's in the same rounds.
+impl ChartPoint {
+    /// The time of which the ratios are.
+    pub(crate) fn time(&self) -> &'static str {
+        let less_wait = self.ratios.iter().filter(|ratio| ratio.less_wait).count();
+        match self.ratios.len() - less_wait {
+            _ if less_wait == 0 => "time",
+            0 => "time without the wait for a CPU",
+            _ => "time without the wait for a CPU, where that is known,",
+        }
+    }
+}
+
+/// A method's time relative to that of its reference in the same rounds.
 #[derive(Serialize)]
 pub(crate) struct ChartRatio {
     pub cell: usize,
@@ -102,6 +114,8 @@ pub(crate) struct ChartRatio {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub verdict: &'static str,
+    /// Whether the waits for a CPU are left out.
+    pub less_wait: bool,
 }
 
 impl Charts {
@@ -290,7 +304,8 @@ fn ratio(cell: usize, comparison: &Comparison) -> Option<ChartRatio> {
         ratio,
         low: comparison.low,
         high: comparison.high,
-        verdict: comparison.verdict.word(),
+        verdict: rows::role_of(comparison).word(),
+        less_wait: comparison.metric == WALL_LESS_WAIT,
     })
 }
 
