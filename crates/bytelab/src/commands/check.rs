@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{
-    Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
-    check_pairs, detectable_effects, detectable_effects_of_pairs,
+    Allowed, Check, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check, check_pairs,
+    detectable_effects, detectable_effects_of_pairs,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -227,7 +227,7 @@ fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
 }
 
 fn why_again(checked: &Checked) -> &'static str {
-    if checked.lines.iter().any(CheckLine::is_unconfirmed) {
+    if checked.lines.iter().any(|line| line.is_unconfirmed) {
         "slower in one run; a second must confirm it"
     } else {
         "undecided in one run; a second may decide it"
