@@ -15,9 +15,6 @@ pub(super) const ALPHA: f64 = 0.05;
 /// The number of runs that must each show that something is slower.
 const CONFIRMED: usize = 2;
 
-/// Why what one run shows is undecided.
-const UNCONFIRMED: &str = "slower in one run; a second must confirm it";
-
 /// In logs: one value per session.
 pub(super) enum Evidence {
     /// Of an earlier run and of each new run, which have no round in common; and how much runs are
@@ -131,7 +128,8 @@ impl CheckJudge {
         if self.runs >= CONFIRMED {
             return Outcome::Slower;
         }
-        line.reason = Some(UNCONFIRMED.to_owned());
+        line.reason = Some("slower in one run; a second must confirm it".to_owned());
+        line.is_unconfirmed = true;
         Outcome::Undecided
     }
 }
@@ -224,6 +222,9 @@ pub struct CheckLine {
     /// The same ratio of each new run alone.
     #[serde(skip)]
     pub of_runs: Vec<f64>,
+    /// Whether it is slower in one run, and there is no second one.
+    #[serde(skip)]
+    pub is_unconfirmed: bool,
     pub outcome: Outcome,
     /// Why there is no interval, or why the line is undecided.
     pub reason: Option<String>,
@@ -250,14 +251,10 @@ impl CheckLine {
             high: None,
             level: None,
             of_runs: Vec::new(),
+            is_unconfirmed: false,
             outcome: Outcome::Missing,
             reason: None,
         }
-    }
-
-    /// Whether it is slower in one run, and there is no second one yet.
-    pub fn is_unconfirmed(&self) -> bool {
-        self.reason.as_deref() == Some(UNCONFIRMED)
     }
 
     fn neither_proved(&self) -> String {

@@ -1,15 +1,15 @@
 //! `bytelab check`: measures a baseline's methods again, or a method and its old side in the same
 //! rounds. The check fails if a method got slower than allowed and a second run confirms it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{
-    Allowed, Check, CheckLine, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check,
-    check_pairs, detectable_effects, detectable_effects_of_pairs,
+    Allowed, Check, Checked, DetectableEffect, Outcome, ROUNDS, SESSIONS, check, check_pairs,
+    detectable_effects, detectable_effects_of_pairs,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -227,7 +227,7 @@ fn is_enough(now: &[Run], checked: &Checked) -> Result<bool> {
 }
 
 fn why_again(checked: &Checked) -> &'static str {
-    if checked.lines.iter().any(CheckLine::is_unconfirmed) {
+    if checked.lines.iter().any(|line| line.is_unconfirmed) {
         "slower in one run; a second must confirm it"
     } else {
         "undecided in one run; a second may decide it"
@@ -309,14 +309,21 @@ pub(crate) struct AgainstArgs {
 fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Result<ExitCode> {
     ensure_once("--allow", &args.gate.allow)?;
     let request = fixed(request)?;
-    let plan = plan(&request)?;
+    let mut plan = plan(&request)?;
     let stop = Stop::on_signals()?;
     let sides = two_sides(args, &request, &context.experiments, &stop);
     if let Some(stopped) = exit::of_signal(&stop) {
         return Ok(stopped);
     }
-    let sides = sides?;
-    let methods = both(&sides, &request)?;
+    let mut sides = sides?;
+    let mut methods = both(&sides, &request)?;
+    if let Some(program) = sides.program.take() {
+        let named = named_with(&sides.experiment.methods, &program);
+        sides.rename(named);
+        rename(&mut methods, named);
+        let thresholds = plan.definition.iter_mut().flat_map(|own| &mut own.thresholds);
+        thresholds.flat_map(|threshold| &mut threshold.methods).for_each(named);
+    }
     if let Err(error) = sides.ensure_different(&methods) {
         return Ok(exit::of_failure(&error));
     }
@@ -366,6 +373,31 @@ fn two_sides(
     match (&against, file) {
         (Counterpart::Bytelab(program), _) => of_bytelab(&request.experiment, program, stop),
         (against, file) => of_files(file.context("a file is needed")?, against, known, stop),
+    }
+}
+
+/// What puts a program's name in the place of `{program}` in the name of one of these methods;
+/// nothing does where two would have the same name.
+fn named_with<'a>(
+    methods: &[Method],
+    program: &'a str,
+) -> impl Fn(&mut String) + Copy + use<'a> {
+    let named = |name: &str| name.replace(custom::NO_PROGRAM, program);
+    let names: HashSet<String> = methods.iter().map(|method| named(&method.name)).collect();
+    let program = (names.len() == methods.len()).then_some(program);
+    move |name: &mut String| {
+        if let Some(program) = program {
+            *name = name.replace(custom::NO_PROGRAM, program);
+        }
+    }
+}
+
+fn rename(methods: &mut [Method], named: impl Fn(&mut String)) {
+    for method in methods {
+        named(&mut method.name);
+        if let Execution::Baseline { side, .. } = &mut method.execution {
+            named(&mut side.name);
+        }
     }
 }
 
@@ -487,9 +519,20 @@ struct TwoSides {
     likeness: BTreeMap<String, Likeness>,
     /// What both sides have if they are the same, and what to do then.
     same: String,
+    /// The name of the new program, in whose place `{program}` stands in names of methods.
+    program: Option<String>,
 }
 
 impl TwoSides {
+    fn rename(&mut self, named: impl Fn(&mut String)) {
+        rename(&mut self.experiment.methods, &named);
+        let of_method = |(mut name, likeness): (String, Likeness)| {
+            named(&mut name);
+            (name, likeness)
+        };
+        self.likeness = std::mem::take(&mut self.likeness).into_iter().map(of_method).collect();
+    }
+
     /// Fails if both sides of all of these methods are one file; notes those that are equal.
     fn ensure_different(&self, methods: &[Method]) -> Result<()> {
         let new = methods.iter().map(|method| method.name.as_str());
@@ -596,7 +639,12 @@ fn of_files(
     let (both, without_old) = with_old_sides(new.experiment.methods, of_method);
     let data = both_data(new.experiment.data, data);
     let experiment = Experiment { methods: both, data, ..new.experiment };
-    Ok(TwoSides { experiment, without_old, likeness, same })
+    let program = match against {
+        Counterpart::Programs { new, .. } => new.file_name(),
+        _ => None,
+    };
+    let program = program.map(|name| from_path(Path::new(name)).into_owned());
+    Ok(TwoSides { experiment, without_old, likeness, same, program })
 }
 
 /// The two sides of a built-in experiment, whose built-in methods another bytelab also has.
@@ -635,7 +683,7 @@ fn of_bytelab(name: &str, program: &Path, stop: &Stop) -> Result<TwoSides> {
     let likeness = methods.iter().map(|method| (method.name.clone(), likeness)).collect();
     let same = format!("the same file, {}: nothing is compared; {COPY}", program.display());
     let experiment = Experiment { methods, ..experiment };
-    Ok(TwoSides { experiment, without_old, likeness, same })
+    Ok(TwoSides { experiment, without_old, likeness, same, program: None })
 }
 
 /// Whether the launcher's program has the method.

@@ -51,6 +51,8 @@ pub(crate) fn prepare_run<'a>(
         if run.id.is_empty() {
             print_first_figures(&built_in, &run, &data, display, stop);
         }
+        display.clear();
+        let _ = writeln!(console::stderr(), "bytelab: {}", builds_first(&run.plan));
     };
     let mut build = || build_workers(&mut job.methods, &dir, display, &before_builds, stop);
     let toolchains = match orphans {
@@ -89,6 +91,15 @@ impl PreparedRun<'_> {
 /// The time of the rounds before the first build.
 const FIRST_FIGURES_LIMIT_NS: u64 = 5_000_000_000;
 const BUILDING: &str = "building workers";
+
+fn builds_first(plan: &Plan) -> String {
+    match plan.time_limit_ns {
+        Plan::NO_TIME_LIMIT_NS => "builds first".to_owned(),
+        limit_ns => {
+            format!("builds first, which is not in the {} s", limit_ns.div_ceil(1_000_000_000))
+        }
+    }
+}
 
 /// Builds the other programs that the methods need. `before` is called before the first build.
 fn build_workers(

@@ -89,15 +89,22 @@ fn of_two_files_the_one_with_more_work_is_slower_and_the_other_way_round_faster(
 #[test]
 fn the_same_program_on_both_sides_is_never_slower() {
     let world = World::new();
-    let file = FILE.replace("./work.sh", "{program}");
+    let file = FILE.replace("./work.sh", "{program}").replace("'work'", "'{program} done'");
     let file = world.folder("both", 300, &file);
     let (copy, program) = (world.path("copy.sh"), world.path("both/work.sh"));
     script(&copy, WORK);
     let sides = format!("old={},new={}", copy.display(), program.display());
-    let ran = world.against(&file, &sides, &["--undecided", "ok", "--json"]);
+    let args = ["--method", "{program} done", "--undecided", "ok", "--json"];
+    let ran = world.against(&file, &sides, &args);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let outcome = ran.json()["outcome"].clone();
+    let found = ran.json();
+    let outcome = found["outcome"].clone();
     assert!(["ok", "undecided", "faster"].iter().any(|word| outcome == *word), "{outcome}");
+    let (name, old) = ("work.sh done", "work.sh done@old");
+    let line = &found["lines"][0];
+    assert_eq!((&line["method"], &line["reference"]), (&name.into(), &old.into()));
+    let note = "work.sh done: the programs of old and new have equal bytes";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
     // The file alone does not define {program}, and the run does not store it.
     let once_more = ["check", "--baseline", "1", "--allow", "wall=5%"];
     check_refused(&world, &once_more, "whose old side is not known any more");

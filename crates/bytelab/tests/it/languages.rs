@@ -98,11 +98,14 @@ fn the_other_methods_have_figures_before_the_first_worker_is_built() {
     let names =
         |text: &str| text.lines().filter(|l| l.contains("mmap") || l.contains("read ")).count();
     assert!(names(before) >= 2 && !before.contains("c-read"), "{before}");
+    assert!(before.contains("bytelab: builds first") && !after.contains("builds first"));
     assert!(!after.contains("one run of each"), "{after}");
     let read = cells(&json).find(|cell| cell["method"] == "read").unwrap();
     assert_eq!(read["metrics"]["wall_ns"]["n"], 2, "the first figures are no part of the run");
     let (again, _) = measure_in(kept.path(), &world, &words);
-    assert!(!again.stderr.contains("one run of each"), "{}", again.stderr);
+    for said in ["one run of each", "builds first"] {
+        assert!(!again.stderr.contains(said), "{said}: {}", again.stderr);
+    }
 }
 
 #[test]

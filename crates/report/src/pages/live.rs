@@ -1,7 +1,7 @@
 //! A run that is being measured: its tables on a screen of any size, and its looks in one line.
 
 use analysis::{Analysis, Family, StoppingDecision, Verdict};
-use model::run::Run;
+use model::run::{Role, Run};
 
 use super::{results, sweep as sweeps};
 use crate::document::Document;
@@ -106,7 +106,7 @@ pub fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
     if all == 0 {
         return "no two methods can be compared until now".to_owned();
     }
-    let mut said = vec![format!("{} of {all} decided", all - open)];
+    let mut said = vec![format!("{} of {all} decided{}", all - open, apart(run, decided, all))];
     let varying = VaryingParams::of_run(run);
     let name = |cell: usize| {
         run.cells
@@ -128,6 +128,28 @@ pub fn look(run: &Run, decided: &StoppingDecision, left: &[bool]) -> String {
         said.push(format!("best so far: {}", listed(&best)));
     }
     said.join("; ")
+}
+
+/// ` (apart from the reference, 3 yardsticks, 1 not compared)`: what is measured, and is not among
+/// those that are decided. Of a reference alone every reader knows.
+fn apart(run: &Run, decided: &StoppingDecision, compared: usize) -> String {
+    let references = decided.families.iter().filter(|family| family.reference.is_some()).count();
+    let yardsticks = run.cells.iter().filter(|cell| cell.role == Role::Yardstick).count();
+    let others = run.cells.len().saturating_sub(compared + references + yardsticks);
+    if yardsticks + others == 0 {
+        return String::new();
+    }
+    let counted = |n: usize, one: &str, several: &str| match n {
+        0 => None,
+        1 => Some(one.to_owned()),
+        n => Some(format!("{n} {several}")),
+    };
+    let parts = [
+        counted(references, "the reference", "references"),
+        counted(yardsticks, "1 yardstick", "yardsticks"),
+        counted(others, "1 not compared", "not compared"),
+    ];
+    format!(" (apart from {})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn listed(names: &[String]) -> String {

@@ -20,6 +20,7 @@ fn line(method: &str, outcome: Outcome) -> CheckLine {
         high: Some(1.0304),
         level: Some(0.95),
         of_runs: Vec::new(),
+        is_unconfirmed: false,
         outcome,
         reason: None,
     }

@@ -2,6 +2,7 @@
 
 use analysis::{StoppingDecision, Verdict};
 use insta::assert_snapshot;
+use model::run::Status;
 
 use super::fixture::Fixture;
 use super::{NAN, PageLayout};
@@ -108,8 +109,13 @@ fn a_look_is_one_line() {
     };
     assert_eq!(
         look(&f.run, &decided, &left),
-        "4 of 5 decided; done: read-4k; best so far: mmap-window, mmap"
+        "4 of 5 decided (apart from the reference, 1 yardstick); done: read-4k; best so far: \
+         mmap-window, mmap"
     );
+    let (mut f, left) = looked();
+    f.cell("direct", Status::Skipped("no O_DIRECT here".to_owned()));
+    let text = look(&f.run, &decided, &left);
+    assert!(text.contains(" (apart from the reference, 1 yardstick, 1 not compared); "), "{text}");
     let alone = StoppingDecision { comparisons: Vec::new(), ..decided };
     assert_eq!(look(&f.run, &alone, &left), "no two methods can be compared until now");
 }

@@ -103,7 +103,7 @@ fn slower_takes_two_runs() {
     let slow = [measured(10, 1.0, 1.0), measured(20, 1.1, 1.0)];
     let once = checked(&baseline, &slow[..1], &wall(5.0), false);
     assert_eq!(once.outcome, Outcome::Undecided);
-    assert!(once.lines[1].is_unconfirmed(), "{once:?}");
+    assert!(once.lines[1].is_unconfirmed, "{once:?}");
     let twice = checked(&baseline, &slow, &wall(5.0), false);
     assert_eq!(twice.outcome, Outcome::Slower);
     assert_eq!(outcomes(&twice)[1], ("mmap", Outcome::Slower));
