@@ -378,10 +378,7 @@ fn two_sides(
 
 /// What puts a program's name in the place of `{program}` in the name of one of these methods;
 /// nothing does where two would have the same name.
-fn named_with<'a>(
-    methods: &[Method],
-    program: &'a str,
-) -> impl Fn(&mut String) + Copy + use<'a> {
+fn named_with<'a>(methods: &[Method], program: &'a str) -> impl Fn(&mut String) + Copy + use<'a> {
     let named = |name: &str| name.replace(custom::NO_PROGRAM, program);
     let names: HashSet<String> = methods.iter().map(|method| named(&method.name)).collect();
     let program = (names.len() == methods.len()).then_some(program);
