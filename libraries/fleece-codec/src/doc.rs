@@ -80,8 +80,8 @@ impl<B: AsRef<[u8]>> Doc<B> {
 
     /// Opens a document after checking all of it, with the default [`CheckOptions`].
     ///
-    /// Takes linear time, whatever the bytes are, and 0.5 bytes of memory for each byte; it does not
-    /// recurse.
+    /// Takes linear time, whatever the bytes are, and 0.5 bytes of memory for each byte; it does
+    /// not recurse.
     ///
     /// ```
     /// # use fleece_codec::{Doc, ErrorKind};

@@ -49,7 +49,7 @@ pub(super) fn of_method(
     if is_one_path([new, old].map(|side| to_path(&side.file.definition.file))) {
         return Likeness::Same;
     }
-    let sides = [new, old].map(SideCommand::new);
+    let sides = [new, old].map(SideCommand::of);
     let [Some(first), Some(second)] = &sides else { return Likeness::Different };
     let is_alike = first.rest == second.rest && first.arguments == second.arguments;
     if !is_alike || has_own_value(new, old, first) {
@@ -80,7 +80,7 @@ struct SideCommand {
 
 impl SideCommand {
     /// None for a method of the lab itself.
-    fn new(side: &DeclaredMethod<'_>) -> Option<SideCommand> {
+    fn of(side: &DeclaredMethod<'_>) -> Option<SideCommand> {
         let execution = &side.method.execution;
         let (mut command, hooks) = parts(execution)?;
         let words = std::mem::take(&mut command.argv);

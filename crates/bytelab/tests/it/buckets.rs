@@ -302,7 +302,8 @@ fn lines_with_an_index_are_sampled_by_few_requests() {
     let of_object = run(&world, &url, &[&draw[..], &["s3://lab/lines"]].concat());
     assert_eq!((of_object.code, of_object.stderr.as_str()), (0, ""));
     assert_eq!(of_object.stdout, of_file.stdout);
-    let (n, bytes) = (requests.lock().unwrap().len(), requested_bytes(&requests));
+    let n = requests.lock().unwrap().len();
+    let bytes = requested_bytes(&requests);
     assert!(n < 60 && bytes < size / 2, "{n} requests of {bytes} bytes");
     let ran = run(&world, &url, &[&draw[..], &["s3://lab/part-0.txt"]].concat());
     let expected = "bytelab sample: s3://lab/part-0.txt: its server knows no ranges, or neither \

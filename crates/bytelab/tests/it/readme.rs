@@ -105,7 +105,8 @@ fn the_commands_of_the_readme_work() {
             continue;
         }
         let expected = match args[0] {
-            "bench" => "gzip -c",
+            // The rest of the commands may be what they have in common.
+            "bench" => "gzip",
             "report" => "",
             "export" if command.contains("-o") => "",
             "export" => "run,experiment,",

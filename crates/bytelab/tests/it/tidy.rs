@@ -116,6 +116,7 @@ fn only_launch_starts_processes() {
     let except = [
         // clap also calls a subcommand a command.
         "crates/bytelab/src/run_flags.rs",
+        "libraries/tools/src/sample/args.rs",
         // These measure starting a process, and switching to one.
         "crates/experiments/src/threads/process.rs",
         "crates/experiments/src/threads/switch.rs",

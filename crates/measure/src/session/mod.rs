@@ -202,8 +202,9 @@ impl Session<'_, '_> {
         let proof = if proves_itself { Ok(()) } else { cache::prove(cache, &data.files) };
         let stolen_before = self.noise.stolen_ns();
         let pauses = Pauses::begin();
-        let times_noop =
-            !position.warm_up && (self.number + position.round).is_multiple_of(NOOP_ROUNDS);
+        // The first round that counts is one of them.
+        let counted = position.round.saturating_sub(self.schedule.warm_up());
+        let times_noop = !position.warm_up && (self.number + counted).is_multiple_of(NOOP_ROUNDS);
         let taken = running.runner.go(running.n, running.ops).and_then(|taken| {
             let noop_ns = if times_noop { running.runner.noop_ns()? } else { None };
             Ok(RawSample { noop_ns, ..taken })

@@ -272,7 +272,7 @@ pub(super) enum FieldValue<'a> {
 
 /// A row of the table: the fields of a cell, which are equal in the rows of all of its samples, and
 /// those of a sample.
-pub(super) struct TableRow<'a> {
+pub(super) struct SampleRow<'a> {
     pub(super) of_cell: &'a [FieldValue<'a>],
     pub(super) of_sample: &'a [FieldValue<'a>],
     /// Whether it is the first one of its cell.
@@ -340,7 +340,7 @@ impl<'a> SampleTable<'a> {
     /// Passes on each row.
     pub(super) fn rows<E>(
         &self,
-        mut row: impl FnMut(TableRow<'_>) -> Result<(), E>,
+        mut row: impl FnMut(SampleRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for entry in self.exported.cells.iter().filter(|entry| is_row(entry)) {
             let cell = entry.cell;
@@ -355,7 +355,7 @@ impl<'a> SampleTable<'a> {
                     Some(value) if value.is_finite() => FieldValue::Number(*value),
                     _ => FieldValue::None,
                 }));
-                row(TableRow { of_cell: &head, of_sample: &fields, is_first })?;
+                row(SampleRow { of_cell: &head, of_sample: &fields, is_first })?;
                 is_first = false;
             }
         }

@@ -145,7 +145,10 @@ fn wrap_lines(text: &str, width: usize, [first, indent]: [usize; 2], cuts: bool)
             // The start of a long word fills the line, unless it would be two columns or less.
             if gap == 0 || room > 2 {
                 let first = word.chars().next().map_or(0, char::len_utf8);
-                let (start, rest) = word.split_at(fitting(word.chars(), room).len().max(first));
+                let fitting = fitting(word.chars(), room).len().max(first);
+                // Behind a hyphen if there is one.
+                let end = word[..fitting].rfind('-').map_or(fitting, |at| at + 1);
+                let (start, rest) = word.split_at(end);
                 line.extend([&" "[..gap], start]);
                 word = rest;
             }

@@ -206,8 +206,8 @@ fn split(
     Ok(stats)
 }
 
-/// The progress bar, if standard error is a terminal: only then is progress counted, of the sizes of
-/// all files.
+/// The progress bar, if standard error is a terminal: only then is progress counted, of the sizes
+/// of all files.
 fn bar(bytes: impl FnOnce() -> Option<u64>) -> Option<ProgressBar> {
     if !io::stderr().is_terminal() {
         return None;
