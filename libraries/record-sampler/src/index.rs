@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, digest, without_bom};
+use crate::input::{AlignedBuffer, FileAccess, FileWindow, PlainFile, ReadAt, digest, without_bom};
 use crate::simd::{count_lines, may_have_blank_line};
 use crate::work::{ProgressGate, available, join, start};
 use crate::{Error, ErrorKind, Format, Result};
@@ -165,7 +165,7 @@ impl LineIndex {
     /// The stored index of the file, if it matches the file as it is. That of a file of another
     /// machine must be readable if it is there.
     pub(crate) fn load(path: &Path, file: &PlainFile) -> Option<Result<LineIndex>> {
-        let bytes = match file.handle.remote().map(|remote| remote.index()) {
+        let bytes = match file.handle.remote().map(ReadAt::index) {
             Some(Ok(bytes)) => bytes,
             Some(Err(error)) => {
                 return Some(Err(Error::caused(ErrorKind::Io, "reading its index", error)));

@@ -68,7 +68,7 @@ fn answer(mut socket: TcpStream, seen: &Requests, objects: &BTreeMap<&str, Vec<u
             Some((_, query)) => ("200 OK", list(query)),
             None => match target.strip_prefix("/lab/") {
                 Some("public") => ("200 OK", "public\n".to_owned()),
-                Some(name) if name != "missing" && !name.ends_with(".nlx") => {
+                Some(name) if name != "missing" && name.strip_suffix(".nlx").is_none() => {
                     ("200 OK", body(&decoded(name)))
                 }
                 _ => ("404 Not Found", String::new()),
@@ -124,7 +124,7 @@ fn list(query: &str) -> String {
     let mut text = page.iter().map(entry).collect::<Vec<_>>().concat();
     if page.len() < names.len() {
         let next = page.last().unwrap();
-        text += &format!("<IsTruncated>true</IsTruncated><NextContinuationToken>{next}");
+        text.extend(["<IsTruncated>true</IsTruncated><NextContinuationToken>", next]);
         text += "</NextContinuationToken>";
     }
     format!("<ListBucketResult>{text}</ListBucketResult>")
@@ -185,7 +185,9 @@ fn cat_writes_the_objects_of_a_pattern_in_the_order_of_their_keys() {
         let (code, stderr) = (ran.code, ran.stderr.as_str());
         assert_eq!((code, stderr, &ran.stdout), (0, "", &expected), "{pattern}");
     };
-    expect("s3://lab/part-0?.csv", &|name| name.starts_with("part-0") && name.ends_with(".csv"));
+    expect("s3://lab/part-0?.csv", &|name| {
+        name.starts_with("part-0") && name.strip_suffix(".csv").is_some()
+    });
     expect("s3://lab/part-*.txt", &|name| name == "part-0.txt");
     expect("s3://lab/*/*.csv", &|name| name == "part-x/0.csv");
     expect("S3://lab/part-x/**", &|name| name == "part-x/0.csv");

@@ -119,12 +119,11 @@ pub fn published(all: &[Published], studies: &[(&Study, Testable)], layout: &Pag
         );
         page.hanging("  ", &about);
         // The machines of one author have the same.
-        match all[..at].iter().find(|earlier| earlier.source == published.source) {
-            Some(earlier) => page.hanging("  source: ", &format!("as {PREFIX}{}", earlier.name)),
-            None => {
-                page.hanging("  source: ", published.source);
-                page.hanging("  known against it: ", published.caveat);
-            }
+        if let Some(earlier) = all[..at].iter().find(|other| other.source == published.source) {
+            page.hanging("  source: ", &format!("as {PREFIX}{}", earlier.name));
+        } else {
+            page.hanging("  source: ", published.source);
+            page.hanging("  known against it: ", published.caveat);
         }
     }
     page.gap();

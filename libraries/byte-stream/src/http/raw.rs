@@ -98,15 +98,14 @@ impl Raw {
             None => (0, None),
         };
         let bucket = BucketRequest::new(url, &mut settings)?;
-        let url = match &bucket {
-            Some(bucket) => bucket.url()?,
-            None => {
-                let mut url = Url::parse(url)?;
-                if let Some(text) = settings.netrc.as_ref().filter(|_| url.user.is_none()) {
-                    url.user = find_credentials(text, &url.host)?;
-                }
-                url
+        let url = if let Some(bucket) = &bucket {
+            bucket.url()?
+        } else {
+            let mut url = Url::parse(url)?;
+            if let Some(text) = settings.netrc.as_ref().filter(|_| url.user.is_none()) {
+                url.user = find_credentials(text, &url.host)?;
             }
+            url
         };
         let client = Client {
             url,

@@ -245,7 +245,7 @@ impl KeySearch<'_> {
     ) -> Result<Identity> {
         let mut body = "Version=2011-06-15".to_owned();
         for (name, value) in fields {
-            body += &format!("&{name}={}", utf8_percent_encode(value, UNRESERVED));
+            body.extend(["&", name, "="].into_iter().chain(utf8_percent_encode(value, UNRESERVED)));
         }
         let region = self.s3.region();
         let usual = || format!("https://sts.{region}.{}", domain(&region));

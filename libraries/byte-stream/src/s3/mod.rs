@@ -438,7 +438,8 @@ impl Options {
                 format!("list-type=2&prefix={}", utf8_percent_encode(start, UNRESERVED));
             if let Some(delimiter) = delimiter {
                 let delimiter = delimiter.to_string();
-                query += &format!("&delimiter={}", utf8_percent_encode(&delimiter, UNRESERVED));
+                query += "&delimiter=";
+                query.extend(utf8_percent_encode(&delimiter, UNRESERVED));
             }
             // All pages are of one server.
             self.http.connections.get_or_insert_default();
@@ -460,7 +461,8 @@ fn pages(
     loop {
         let mut query = query.to_owned();
         if let Some(token) = &token {
-            query += &format!("&continuation-token={}", utf8_percent_encode(token, UNRESERVED));
+            query += "&continuation-token=";
+            query.extend(utf8_percent_encode(token, UNRESERVED));
         }
         let mut settings = Settings { listing: Some(query), decode: false, ..http.clone() };
         let page = match now(http::text(url, &mut settings, cancel, WaitMode::Thread)) {

@@ -73,12 +73,11 @@ fn lines(text: &str) -> Vec<ProfileLine> {
         let Some((key, value)) = content.split_once('=') else { continue };
         let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().to_owned());
         let is_indented = line.starts_with([' ', '\t']);
-        let key = match above.as_ref().filter(|_| is_indented) {
-            Some(above) => format!("{above}.{key}"),
-            None => {
-                above = value.is_empty().then(|| key.clone());
-                key
-            }
+        let key = if let Some(above) = above.as_ref().filter(|_| is_indented) {
+            format!("{above}.{key}")
+        } else {
+            above = value.is_empty().then(|| key.clone());
+            key
         };
         found.push(ProfileLine { section: section.clone(), key, value });
     }

@@ -61,9 +61,9 @@ fn refusal(request: &Request, body: &str, secret: &str, region: &str) -> Option<
     assert_eq!(digest, hex(Sha256::digest(body).as_slice()));
     let mut canonical = format!("{method}\n{path}\n{}\n", pairs.join("&"));
     for name in &names {
-        canonical += &format!("{name}:{}\n", request.header(name).unwrap().trim());
+        canonical.extend([name, ":", request.header(name).unwrap().trim(), "\n"]);
     }
-    canonical += &format!("\n{}\n{digest}", names.join(";"));
+    canonical.extend(["\n", &names.join(";"), "\n", digest]);
     let time = request.header("x-amz-date").unwrap();
     assert!(time.starts_with(date) && time.len() == 16, "{time}");
     let text = format!(
@@ -132,15 +132,15 @@ fn list(socket: &mut TcpStream, query: &str, objects: &BTreeMap<&str, Vec<u8>>) 
     let mut xml = "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">".to_owned();
     for (key, body) in found.iter().take(OBJECTS_OF_PAGE) {
         let key = key.replace('&', "&amp;").replace('<', "&lt;");
-        let size = body.len();
-        xml += &format!("<Contents><Key>{key}</Key><Size>{size}</Size></Contents>");
+        let size = body.len().to_string();
+        xml.extend(["<Contents><Key>", &key, "</Key><Size>", &size, "</Size></Contents>"]);
     }
     if let Some((next, _)) =
         found.get(OBJECTS_OF_PAGE - 1).filter(|_| found.len() > OBJECTS_OF_PAGE)
     {
         let next = next.replace('&', "&amp;").replace('<', "&lt;");
         xml += "<IsTruncated>true</IsTruncated>";
-        xml += &format!("<NextContinuationToken>{next}</NextContinuationToken>");
+        xml.extend(["<NextContinuationToken>", &next, "</NextContinuationToken>"]);
     }
     xml += "</ListBucketResult>";
     head(socket, "200 OK", &[&format!("Content-Length: {}", xml.len())])?;

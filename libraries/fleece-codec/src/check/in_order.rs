@@ -291,7 +291,7 @@ impl OrderedPass<'_> {
         match first >> 4 {
             tag::STRING => bytes.get(1..size).is_some_and(|text| self.is_text(text)),
             // It must be empty.
-            tag::ARRAY | tag::DICT => first & 7 == 0 && second == 0,
+            tag::ARRAY | tag::DICT => first.trailing_zeros() >= 3 && second == 0,
             _ => (1..=4).contains(&size),
         }
     }

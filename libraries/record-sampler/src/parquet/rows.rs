@@ -180,7 +180,7 @@ fn write_columns(
 // Columns that are read by several threads, whose values are held until it is their turn.
 
 /// Fewer bytes are read by one thread, as it takes time to start others.
-const LEAST_SHARED_BYTES: u64 = if cfg!(test) { 0 } else { 8 << 20 };
+const LEAST_SHARED_BYTES: u64 = if cfg!(test) { 1 } else { 8 << 20 };
 /// More values are not held: one thread reads and writes them, some at a time.
 const MOST_HELD_BYTES: u64 = 32 << 20;
 const MOST_THREADS: usize = 8;

@@ -160,7 +160,7 @@ fn across_machines(
 /// Spearman's rank correlation, with the mean rank of equal values. None of fewer than two values.
 fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let (a, b) = (ranks(a), ranks(b));
-    let mean = (a.len() as f64 + 1.0) / 2.0;
+    let mean = f64::midpoint(a.len() as f64, 1.0);
     let sum = |values: &[f64], others: &[f64]| -> f64 {
         values.iter().zip(others).map(|(x, y)| (x - mean) * (y - mean)).sum()
     };
@@ -172,7 +172,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
         let equal = values.iter().filter(|other| other.total_cmp(value).is_eq()).count();
-        below as f64 + (equal as f64 + 1.0) / 2.0
+        below as f64 + f64::midpoint(equal as f64, 1.0)
     };
     values.iter().map(rank).collect()
 }
