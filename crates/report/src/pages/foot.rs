@@ -21,7 +21,7 @@ use crate::views::rows::{
 };
 use crate::views::table::{RowRole, Style};
 use crate::views::units::{self, NONE};
-use crate::views::words::GLOSSARY;
+use crate::views::words::{GLOSSARY, noise};
 
 pub(crate) struct Footnotes<'a> {
     pub run: &'a Run,
@@ -418,6 +418,8 @@ impl ShortNote {
             WarningKind::Throttled => {
                 (5, String::new(), " waited for a CPU: give its control group a larger quota")
             }
+            // The line above the table says so.
+            WarningKind::Waited if noise(run).is_some() => return None,
             WarningKind::Waited => {
                 (5, String::new(), " waited for a CPU: measure on a quieter machine")
             }
