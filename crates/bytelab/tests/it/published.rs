@@ -54,7 +54,8 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     for part in [
         "differs: size: 64 KiB here, 128 MiB there",
         "M2 MacBook Air",
-        "in its place: byte-stream- async-bytes",
+        "in its place:",
+        "byte-stream- async-bytes",
         "dataTask(with:) and an incremental delegate with for loop inside withUnsafeBytes",
         "not testable here: it needs both machines of the author",
         "No verdict between the published figures",
