@@ -39,10 +39,12 @@ impl ReadAt for Memory {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        if offset >= self.broken.load(Ordering::Relaxed) {
+        let broken = self.broken.load(Ordering::Relaxed);
+        if offset >= broken {
             return Err(io::Error::other("the line is cut"));
         }
-        let rest = &self.bytes[(offset as usize).min(self.bytes.len())..];
+        let end = self.bytes.len().min(broken.try_into().unwrap_or(usize::MAX));
+        let rest = &self.bytes[(offset as usize).min(end)..end];
         let n = rest.len().min(buffer.len());
         buffer[..n].copy_from_slice(&rest[..n]);
         let mut read = self.read.lock().unwrap();
