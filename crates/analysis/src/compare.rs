@@ -6,7 +6,8 @@ use model::run::{Design, Plan, Run};
 
 use super::analysis::{ALPHA, Comparison, Doubt, Verdict};
 use super::facts::{
-    BLOCKED_SHARE, CellFacts, Rounds, RunFacts, SampleKey, VERDICT_METRICS, WAIT_SHARE, place,
+    BLOCKED_SHARE, BUSY_SHARE, CellFacts, Rounds, RunFacts, SampleKey, VERDICT_METRICS, WAIT_SHARE,
+    place,
 };
 use super::values::{ensure_usable, in_blocks, of_samples};
 use crate::stats::{self, LOOKS, SESSIONS_NEEDED, Shift, last_look, median, pseudomedian};
@@ -76,7 +77,8 @@ impl<'a> Pair<'a> {
     pub(crate) fn may_have_waited(&self) -> bool {
         let Ok(compared) = self.compared(WALL) else { return false };
         let counts = |session: u32| compared.has_session(session);
-        self.knows_waits() || self.cells().iter().any(|cell| waited(cell, counts))
+        let others = OthersTime::of(self.run);
+        self.knows_waits() || self.cells().iter().any(|cell| waited(cell, others, counts))
     }
 
     /// The interval of the ratio of wall times that holds with the waits for a CPU and without
@@ -146,7 +148,8 @@ impl<'a> Pair<'a> {
     fn bounds(&self) -> Option<(f64, f64)> {
         let cpus = self.run.environment.facts.get("cpu_affinity_count");
         let cpus = cpus.and_then(serde_json::Value::as_f64).filter(|cpus| *cpus >= 1.0);
-        let least = self.cells().map(|cell| least(cell, cpus.unwrap_or(f64::INFINITY)));
+        let others = OthersTime::of(self.run);
+        let least = self.cells().map(|cell| least(cell, cpus.unwrap_or(f64::INFINITY), others));
         let whole = self.cells().map(|cell| cell.rounds(WALL));
         let interval = |rounds: [&Rounds; 2]| {
             let compared = Compared::new(&self.run.plan, ratios(rounds, WALL).ok()?, self.alpha);
@@ -439,10 +442,38 @@ pub(crate) fn sessions_needed(plan: &Plan) -> usize {
 /// preemptions occur a few times per second.
 const PREEMPTIONS_PER_S: f64 = 50.0;
 
+/// The longest slice that Linux gives to another task before a preempted one runs again, where few
+/// tasks want a CPU.
+const SLICE_NS: f64 = 6e6;
+
+/// The CPU time that the other processes of the machine used during the rounds, with what a
+/// hypervisor took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct OthersTime {
+    /// Of the CPU time that the machine had.
+    share: f64,
+    /// How many CPUs that is on average. No job waits for others in a larger share of its time:
+    /// while one of its tasks waits for another process, that process runs.
+    cpus: f64,
+}
+
+impl OthersTime {
+    /// None where it is not known, or where the run also waited for the quota of its control group.
+    fn of(run: &Run) -> Option<OthersTime> {
+        let fact = |name: &str| run.environment.facts.get(name).and_then(serde_json::Value::as_f64);
+        if fact("cgroup_throttled_share").is_some_and(|share| share > 0.0) {
+            return None;
+        }
+        let share = fact("busy_share_of_others")? + fact("steal_share").unwrap_or_default();
+        Some(OthersTime { share, cpus: share * fact("cpu_threads")? })
+    }
+}
+
 /// Whether a method waited for a CPU during more than a small share of the wall time of the
 /// sessions that count, as far as that is known: for a single thread exactly; for a process tree,
-/// because it was preempted and took longer than it computed.
-fn waited(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
+/// because it was preempted and took longer than it computed. Where others used little CPU time,
+/// each preemption took one slice at most.
+fn waited(cell: &CellFacts<'_>, others: Option<OthersTime>, counts: impl Fn(u32) -> bool) -> bool {
     if let Some(share) = cell.wait_share(&counts) {
         return share > WAIT_SHARE;
     }
@@ -450,8 +481,11 @@ fn waited(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
         let counted = cell.counted(metric).filter(|(key, _)| counts(key.session));
         counted.map(|(_, value)| value).reduce(|sum, value| sum + value).unwrap_or_default()
     };
-    let (wall, cpu) = (sum(WALL), sum(CPU));
-    cpu < wall * (1.0 - WAIT_SHARE) && sum("involuntary_switches") > PREEMPTIONS_PER_S * cpu / 1e9
+    let (wall, cpu, preemptions) = (sum(WALL), sum(CPU), sum("involuntary_switches"));
+    let is_quiet = others.is_some_and(|others| others.share <= BUSY_SHARE);
+    cpu < wall * (1.0 - WAIT_SHARE)
+        && preemptions > PREEMPTIONS_PER_S * cpu / 1e9
+        && !(is_quiet && preemptions * SLICE_NS <= WAIT_SHARE * wall)
 }
 
 /// Whether a cell waits for something else than a CPU in the sessions that count, as far as that is
@@ -472,15 +506,18 @@ fn blocks(cell: &CellFacts<'_>, counts: impl Fn(u32) -> bool) -> bool {
 /// chain of a job's work waits, one of its tasks does. So it is the wall time less the sum of the
 /// waits and what a hypervisor took, or more: no task computes in less than its CPU time, and all
 /// together in no less than their CPU time spread over all CPUs. Of a sample whose wait is not
-/// known only this is.
-fn least(cell: &CellFacts<'_>, cpus: f64) -> Rounds {
+/// known, the wait for other processes is at most the CPU time that these used.
+fn least(cell: &CellFacts<'_>, cpus: f64, others: Option<OthersTime>) -> Rounds {
     let [wall, stolen, longest, cpu] =
         [WALL, STEAL, LONGEST_TASK_CPU, CPU].map(|metric| cell.column(metric));
     let delay = cell.delays();
     let of_sample = |key: &SampleKey| {
         let wall_ns = wall(*key)?;
         let stolen_ns = stolen(*key).unwrap_or_default();
-        let without_wait = delay(*key).map(|delay_ns| wall_ns - delay_ns - stolen_ns);
+        let without_wait = match delay(*key) {
+            Some(delay_ns) => Some(wall_ns - delay_ns - stolen_ns),
+            None => others.map(|others| wall_ns * (1.0 - others.cpus)),
+        };
         let spread = cpu(*key).map(|cpu_ns| cpu_ns / cpus);
         let bounds = [without_wait, longest(*key), spread];
         let least_ns = bounds.into_iter().flatten().fold(wall_ns * NEARLY_0, f64::max);
@@ -556,7 +593,7 @@ mod waited_tests {
     fn a_wait_that_is_known_counts_above_its_limit() {
         let of = |wait: f64| {
             let cell = with(cell("a", [100.0; 10]), "run_queue_wait_ns", |_| wait);
-            waited(&facts_of(&cell), |_| true)
+            waited(&facts_of(&cell), None, |_| true)
         };
         assert_eq!([4.0, 5.0, 5.1].map(of), [false, false, true]);
     }
@@ -566,12 +603,24 @@ mod waited_tests {
         let of = |cpu: f64, switches: f64| {
             let cell = with(cell("a", [1e9]), "cpu_ns", |_| cpu);
             let cell = with(cell, "involuntary_switches", |_| switches);
-            waited(&facts_of(&cell), |_| true)
+            waited(&facts_of(&cell), None, |_| true)
         };
         // 50 per second of 0.9 s of CPU time.
         assert_eq!([of(0.9e9, 45.0), of(0.9e9, 46.0)], [false, true]);
         let least = 1e9 * (1.0 - WAIT_SHARE);
         assert_eq!([of(least, 1e6), of(0.96e9, 1e6), of(0.94e9, 1e6)], [false, false, true]);
+    }
+
+    #[test]
+    fn a_few_preemptions_on_a_quiet_machine_are_no_sign_of_a_wait() {
+        let of = |share: f64, switches: f64| {
+            let cell = with(cell("a", [1e9]), "cpu_ns", |_| 1e6);
+            let cell = with(cell, "involuntary_switches", |_| switches);
+            let others = OthersTime { share, cpus: 2.0 * share };
+            waited(&facts_of(&cell), Some(others), |_| true)
+        };
+        // 8 slices of 6 ms are less than 5 % of a second.
+        assert_eq!([of(0.1, 8.0), of(0.1, 9.0), of(0.11, 8.0)], [false, true, true]);
     }
 }
 
@@ -590,8 +639,16 @@ mod bounds_tests {
     }
 
     fn of(a: Cell, b: Cell) -> (f64, f64) {
+        beside(&[], a, b)
+    }
+
+    /// With these facts of the machine.
+    fn beside(load: &[(&str, f64)], a: Cell, b: Cell) -> (f64, f64) {
         let mut run = run(vec![a, b]);
-        run.environment.facts.insert("cpu_affinity_count".to_owned(), 2.into());
+        let facts = &mut run.environment.facts;
+        facts.insert("cpu_affinity_count".to_owned(), 2.into());
+        facts.insert("cpu_threads".to_owned(), 2.into());
+        facts.extend(load.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())));
         let (facts, point) = (RunFacts::new(&run), Point::default());
         Pair::new(&facts, &point, [1, 0], 0.05).with_and_without_wait().unwrap()
     }
@@ -628,6 +685,61 @@ mod bounds_tests {
         let mut lost = method("b", 1.5, 0.2, 0.5);
         lost.values.get_mut(CPU_DELAY).unwrap()[3] = f64::NAN;
         check(of(method("a", 1.0, 0.1, 0.0), lost), (1.2, 1.5 / 0.9));
+    }
+
+    #[test]
+    fn a_wait_that_is_not_known_is_at_most_the_time_that_others_used() {
+        let unknown = |name, factor, cpu| {
+            let mut cell = method(name, factor, 0.0, cpu);
+            cell.values.remove(CPU_DELAY);
+            cell
+        };
+        let sleeps = || [unknown("a", 1.0, 0.0), unknown("b", 1.5, 0.0)];
+        let of = |load: &[(&str, f64)]| {
+            let [a, b] = sleeps();
+            beside(load, a, b)
+        };
+        let others = ("busy_share_of_others", 0.1);
+        // 0.1 of two CPUs are at most 0.2 of the time, and what a hypervisor took is added.
+        check(of(&[others]), (1.2, 1.5 / 0.8));
+        check(
+            of(&[others, ("steal_share", 0.05), ("cgroup_throttled_share", 0.0)]),
+            (1.05, 1.5 / 0.7),
+        );
+        let (low, high) = of(&[others, ("cgroup_throttled_share", 0.1)]);
+        assert!(low < 1e-6 && high > 1e6, "{low} {high}");
+        // Others that used a whole CPU leave no bound but that of the CPU time.
+        check(
+            beside(
+                &[("busy_share_of_others", 0.6)],
+                unknown("a", 1.0, 0.8),
+                unknown("b", 1.0, 1.0),
+            ),
+            (0.5, 2.5),
+        );
+    }
+
+    #[test]
+    fn methods_whose_waits_are_not_known_have_a_verdict_where_others_cannot_be_the_difference() {
+        let decide = |share: f64, preemptions: f64| {
+            let unknown = |name, factor| {
+                let mut cell = method(name, factor, 0.0, 0.1);
+                cell.values.remove(CPU_DELAY);
+                with(cell, "involuntary_switches", move |_| preemptions)
+            };
+            let mut run = run(vec![unknown("a", 1.0), unknown("b", 1.5)]);
+            for (name, value) in [("cpu_threads", 2.0), ("busy_share_of_others", share)] {
+                run.environment.facts.insert(name.to_owned(), value.into());
+            }
+            let (facts, point) = (RunFacts::new(&run), Point::default());
+            let found = Pair::new(&facts, &point, [1, 0], 0.05).decision(WALL);
+            (found.verdict, found.doubt)
+        };
+        let found = (Verdict::Slower, None);
+        let withheld = (Verdict::Undecided, Some(Doubt::UnknownWait));
+        assert_eq!([decide(0.0, 0.0), decide(0.1, 1.0)], [found, found]);
+        // Others used 0.3 of a CPU, then 0.4: 1.5 times the time may be 1.05 times, then 0.9 times.
+        assert_eq!([decide(0.15, 1.0), decide(0.2, 1.0)], [found, withheld]);
     }
 
     #[test]

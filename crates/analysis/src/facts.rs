@@ -363,6 +363,10 @@ pub(crate) fn place(plan: &Plan, session: u32) -> u32 {
 /// for something else.
 pub(crate) const BLOCKED_SHARE: f64 = 0.1;
 
+/// A machine of which others used no more than this share of the CPU time is quiet: that they used
+/// some is not mentioned.
+pub const BUSY_SHARE: f64 = 0.1;
+
 /// A wait of more than this share of the wall time is noted.
 pub(crate) const WAIT_SHARE: f64 = 0.05;
 

@@ -37,7 +37,7 @@ pub use self::check::{
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim, judge_difference};
 pub use self::compare::margin_percent;
 use self::facts::RunFacts;
-pub use self::facts::{LeftRunning, Unusable};
+pub use self::facts::{BUSY_SHARE, LeftRunning, Unusable};
 use self::family::Tables;
 pub use self::fleet::{CorrelatedFacts, Disagreement, PooledRatio};
 pub use self::fleet::{

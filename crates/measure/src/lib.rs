@@ -209,9 +209,10 @@ pub fn measure(
         if context.run.plan.measures.is_empty() && is_enough(context.run) {
             keep_measures(context.run, context.record)?;
         }
-        is_decided = !context.run.plan.design.is_fixed()
-            && is_look(context.run)
-            && look(&mut context, schedule, running)?;
+        if !context.run.plan.design.is_fixed() && is_look(context.run) {
+            add_shares(context.run, &noise.finish());
+            is_decided = look(&mut context, schedule, running)?;
+        }
     }
     if finished {
         keep_measures(context.run, context.record)?;
@@ -234,13 +235,18 @@ pub fn measure(
     context.record.finish(context.run)
 }
 
-/// Adds the load of the machine during the rounds, and the time that the lab needed between
-/// samples.
-fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
+/// Adds the load of the machine during the rounds, by which waits are judged that are not known.
+fn add_shares(run: &mut Run, shares: &Shares) {
     let facts = &mut run.environment.facts;
     facts.insert("steal_share".to_owned(), shares.steal_share.into());
     facts.insert("busy_share_of_others".to_owned(), shares.busy_share_of_others.into());
     facts.insert("cgroup_throttled_share".to_owned(), shares.cgroup_throttled_share.into());
+}
+
+/// The same, and the time that the lab needed between samples.
+fn add_facts(run: &mut Run, shares: &Shares, mut between_ns: Vec<u64>) {
+    add_shares(run, shares);
+    let facts = &mut run.environment.facts;
     between_ns.sort_unstable();
     if let Some(median_ns) = between_ns.get(between_ns.len() / 2) {
         facts.insert("between_samples_ns".to_owned(), (*median_ns).into());

@@ -61,11 +61,20 @@ impl Noise {
     }
 
     fn start_from(tree: Tree) -> Self {
-        let before = MachineTimes::read(&tree);
+        let is_whole = !has_file_of_container(&tree, "/proc/stat");
+        let before = is_whole.then(|| MachineTimes::read(&tree)).flatten();
         let has_steal = before.is_some_and(|before| before.steal > 0);
         let stat = has_steal.then(|| File::open(tree.path("proc/stat")).ok()).flatten();
         Self { before, quota: Quota::read(&tree), stat, tree }
     }
+}
+
+/// Whether a file system is mounted over the file, as lxcfs does in containers, whose `/proc/stat`
+/// has the times of the container alone.
+fn has_file_of_container(tree: &Tree, file: &str) -> bool {
+    // The fifth word of a line of mountinfo is where it is mounted (proc_pid_mountinfo(5)).
+    let mounts = tree.text("proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().any(|line| line.split(' ').nth(4) == Some(file))
 }
 
 /// The tick of the machine's times in `/proc/stat`, whatever the kernel's own tick is.
@@ -225,6 +234,25 @@ mod tests {
         assert_eq!(Noise::start_from(Tree::new(directory.path())).stolen_ns(), None);
         write("stat", "rubbish\n");
         assert_eq!(noise.finish(), Shares::default());
+    }
+
+    #[test]
+    fn the_times_of_a_container_are_not_those_of_the_machine() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = Tree::new(directory.path());
+        tree.write("proc/stat", "cpu 100 0 100 1000 0 0 0 10 0 0\n");
+        tree.write("proc/self/stat", "1 (a) S 1 1 1 0 -1 0 5 6 7 8 10 0 0 0 20 0 1");
+        let share_of_others = |mounts: &str| {
+            tree.write("proc/self/mountinfo", mounts);
+            tree.write("proc/stat", "cpu 100 0 100 1000 0 0 0 10 0 0\n");
+            let noise = Noise::start_from(Tree::new(directory.path()));
+            tree.write("proc/stat", "cpu 200 0 100 1100 0 0 0 10 0 0\n");
+            noise.finish().busy_share_of_others
+        };
+        let proc = "22 26 0:20 / /proc rw,relatime shared:5 - proc proc rw\n";
+        let lxcfs = "23 22 0:40 /proc/stat /proc/stat rw,nosuid - fuse.lxcfs lxcfs rw\n";
+        assert_eq!(share_of_others(proc), Some(0.5));
+        assert_eq!(share_of_others(&format!("{proc}{lxcfs}")), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use analysis::BUSY_SHARE;
 use model::metric::WALL;
 use model::path_text::byte_of;
 use model::run::{CacheState, Cell, Imported, MeasuredRevision, Plan, Role, Run};
@@ -197,8 +198,6 @@ pub(crate) fn minute(started: &str) -> String {
     if minute.is_empty() { minute } else { minute.replacen('T', " ", 1) + " UTC" }
 }
 
-/// Other programs that used no more than this share of the CPU time are not mentioned.
-const BUSY_SHARE: f64 = 0.1;
 /// A smaller share of periods in which the control group was throttled is not mentioned.
 const THROTTLED_SHARE: f64 = 0.05;
 
