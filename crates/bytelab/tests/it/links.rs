@@ -127,7 +127,8 @@ fn links_and_anchors_are_found_as_github_finds_them() {
     let text = "# A `b_c` --d, e\n\n[x](a.md#b) `[no](no)` [`y`](<c.md>)\n```sh\n[no](no)\n# no\n\
                 ```\n## The [same](x.md)\n[z]: d.md \"title\"\n## The same\n<img src=\"e.svg\">\n\n\
                 Code that `is not\n[no](no) closed` in its line.\n";
-    let expected = [(3, "a.md#b"), (3, "c.md"), (8, "x.md"), (9, "d.md"), (11, "e.svg")];
+    let expected: [(usize, &str); 5] =
+        [(3, "a.md#b"), (3, "c.md"), (8, "x.md"), (9, "d.md"), (11, "e.svg")];
     assert_eq!(links(text), expected.map(|(number, target)| (number, target.to_owned())));
     let expected = ["a-b_c---d-e", "the-same", "the-same-1"].map(str::to_owned);
     assert_eq!(anchors(text), BTreeSet::from(expected));
