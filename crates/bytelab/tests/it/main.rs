@@ -45,6 +45,7 @@ mod languages_examples;
 mod latency;
 mod layout;
 mod left_behind;
+mod links;
 mod locked;
 mod names;
 mod numbers;
