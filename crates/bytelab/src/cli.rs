@@ -28,10 +28,10 @@ pub(crate) struct Cli {
     )]
     pub(crate) store: Option<OsString>,
 
-    /// Hand this variable to what is measured, although it may hold a password of the server
+    /// Pass this variable on to measured commands, although it may hold a password of the server
     ///
-    /// Without this flag, what is measured, built or run by a hook does not get `BYTELAB_SERVER`,
-    /// nor, where a server is named, `PGPASSWORD` and the variable that names it.
+    /// Without this flag, measured commands, builds and hooks do not get `BYTELAB_SERVER`, nor, if
+    /// a server is named, `PGPASSWORD` and the variable that names it.
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) keep_env: Vec<String>,
 
@@ -98,21 +98,21 @@ pub(crate) enum CliCommand {
     Baseline(baseline::BaselineArgs),
     /// Give a run another label; an empty one removes it
     Label(baseline::LabelArgs),
-    /// Remove runs from the store, or all that was made for them from the cache directory
+    /// Remove runs from the store, or what was made for them from the cache directory
     Delete(delete::DeleteArgs),
     /// Serve pages of the stored runs to browsers, read-only
     Serve(serve::ServeArgs),
-    /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
+    /// Push stored runs to a PostgreSQL server; without an id, those that wait to be pushed
     #[cfg_attr(not(feature = "postgres"), command(hide = true))]
     Push(push::PushArgs),
-    /// Get runs from a server of PostgreSQL into the store
+    /// Get runs from a PostgreSQL server into the store
     #[cfg_attr(not(feature = "postgres"), command(hide = true))]
     Pull(push::PullArgs),
     /// Show what this machine can measure, from which source, and what would enable the rest
     Doctor(doctor::DoctorArgs),
     /// Check the measurement against known values (one minute at most)
     SelfTest(self_test::SelfTestArgs),
-    /// Print what a shell needs to complete what is typed
+    /// Print completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a directory
     #[command(hide = true)]
