@@ -7,7 +7,7 @@ use crate::tidy::root;
 const COLUMNS: usize = 100;
 
 /// All files with this extension, except build output and installed packages.
-fn files(extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(extension: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![root()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
