@@ -45,6 +45,16 @@ fn the_version_is_the_same_everywhere() {
     }
 }
 
+#[test]
+fn the_image_is_built_with_the_rust_of_the_workspace() {
+    let text = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let toolchain: toml::Table = toml::from_str(&text("rust-toolchain.toml")).unwrap();
+    let rust = toolchain["toolchain"]["channel"].as_str().unwrap();
+    for line in [format!("\nFROM rust:{rust}-slim-"), format!("\nENV RUSTUP_TOOLCHAIN={rust}\n")] {
+        assert!(text("Dockerfile").contains(&line), "Dockerfile has no {line:?}");
+    }
+}
+
 /// `NAME VERSION` of each package that cargo has linked into the program under test.
 fn linked() -> BTreeSet<String> {
     #[expect(clippy::disallowed_methods, reason = "cargo says what it has linked")]
