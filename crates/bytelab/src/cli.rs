@@ -1,6 +1,7 @@
 //! The command line: the subcommands.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,6 +12,7 @@ use crate::commands::{
     Context, baseline, bench, check, compare, completions, delete, doctor, export, history, import,
     init, list, numbers, output, push, report, run, self_test, serve,
 };
+use crate::console;
 
 /// Measures which of several ways to do the same job is best — commands, builds, or methods that
 /// get bytes into a program — on this machine, with this data, and with what certainty
@@ -34,6 +36,10 @@ pub(crate) struct Cli {
     /// a server is named, `PGPASSWORD` and the variable that names it.
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) keep_env: Vec<String>,
+
+    /// Print the licences of the third-party code in this program
+    #[arg(long, hide_short_help = true)]
+    pub(crate) licences: bool,
 
     #[command(subcommand)]
     pub(crate) task: CliCommand,
@@ -60,6 +66,18 @@ fn after_help() -> String {
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
                            disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \
                            undecided; 130 or 143 stopped by a signal.";
+
+/// Written by `.ci/licences`.
+const LICENCES: &str = include_str!("../licences.txt");
+
+/// Prints the licences if nothing else is requested: all other flags need a subcommand.
+pub(crate) fn licences(words: &[OsString]) -> Option<Result<ExitCode>> {
+    let requested = matches!(words, [_, flag] if flag == "--licences");
+    requested.then(|| {
+        console::stdout().write_all(LICENCES.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
 
 #[derive(Subcommand)]
 pub(crate) enum CliCommand {

@@ -484,7 +484,7 @@ impl FromStr for FormatFlag {
         if text == "parquet" {
             ensure!(
                 cfg!(feature = "parquet"),
-                "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
+                "this bytelab is built without it; cargo install bytelab --locked --features parquet"
             );
         } else if let Some(bytes) = text.strip_prefix("fixed:") {
             return Ok(FormatFlag(format!("fixed:{}", parse_bytes(bytes)?)));
