@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
-use super::{Layout, LoadOptions, facts};
+use super::{LoadOptions, PartLayout, facts};
 use crate::choice::SourceKind;
 use crate::{Error, ErrorKind, Result};
 
@@ -180,7 +180,7 @@ impl LoadChoice {
 pub(super) fn decide(
     file: &File,
     kind: SourceKind,
-    layout: &Layout,
+    layout: &PartLayout,
     options: &LoadOptions,
 ) -> Result<LoadChoice> {
     let size = layout.total_bytes() as u64;
@@ -216,7 +216,7 @@ pub(super) fn decide(
 }
 
 pub(super) fn larger_than_memory(size: u64, left: u64) -> Error {
-    let (size, left) = (Bytes(size), Bytes(left));
+    let (size, left) = (ReadableSize(size), ReadableSize(left));
     let text = format!(
         "{size} do not fit into the {left} of memory that are left; load parts, allow a mapping, \
          or name a way"
@@ -230,8 +230,8 @@ impl fmt::Display for LoadChoice {
         if self.threads > 1 {
             write!(f, " by {} threads", self.threads)?;
         }
-        let size = Bytes(self.size_bytes);
-        let left = Bytes(self.memory_left_bytes.unwrap_or(u64::MAX));
+        let size = ReadableSize(self.size_bytes);
+        let left = ReadableSize(self.memory_left_bytes.unwrap_or(u64::MAX));
         let cached = 100.0 * self.cached_share.unwrap_or(0.0);
         match self.why {
             LoadReason::UnknownSize => write!(f, ": the size is not known before the end"),
@@ -259,9 +259,9 @@ impl fmt::Display for LoadChoice {
 }
 
 /// A number of bytes as people read it.
-struct Bytes(u64);
+struct ReadableSize(u64);
 
-impl fmt::Display for Bytes {
+impl fmt::Display for ReadableSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0 as f64;
         match self.0 {

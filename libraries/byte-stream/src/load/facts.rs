@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use super::{Layout, MediumTimes};
+use super::{MediumTimes, PartLayout};
 use crate::choice::{self, Cached, SourceKind};
 
 /// The bytes that programs can still use, in the machine and in each control group around this
@@ -88,7 +88,7 @@ fn memory_groups(cgroup: &str, mountinfo: &str) -> Vec<MemoryGroup> {
 
 /// The share of the bytes that are in the page cache, 0 to 1. Where the kernel cannot count them
 /// (`cachestat`, Linux 6.5), it is that of three bytes; `None` if it does not tell that either.
-pub(super) fn cached_share(file: &File, kind: SourceKind, layout: &Layout) -> Option<f64> {
+pub(super) fn cached_share(file: &File, kind: SourceKind, layout: &PartLayout) -> Option<f64> {
     if kind == SourceKind::InMemory {
         return Some(1.0);
     }
@@ -112,13 +112,13 @@ use linux::counted_share;
 pub(super) use linux::medium_times;
 
 #[cfg(not(target_os = "linux"))]
-fn counted_share(_file: &File, _layout: &Layout) -> Option<f64> {
+fn counted_share(_file: &File, _layout: &PartLayout) -> Option<f64> {
     None
 }
 
 /// Elsewhere reads would be measured with their read-ahead.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn medium_times(_file: &File, _layout: &Layout) -> Option<MediumTimes> {
+pub(super) fn medium_times(_file: &File, _layout: &PartLayout) -> Option<MediumTimes> {
     None
 }
 
@@ -133,7 +133,7 @@ mod linux {
     use rustix::io::pread;
     use rustix::param::page_size;
 
-    use super::{Layout, MediumTimes};
+    use super::{MediumTimes, PartLayout};
     use crate::buffer::Buffer;
     use crate::cancel::timed;
 
@@ -143,7 +143,7 @@ mod linux {
     const SMALL_PROBE_BYTES: u64 = 4 << 10;
     const LARGE_PROBE_BYTES: u64 = 1 << 20;
 
-    pub(in crate::load) fn counted_share(file: &File, layout: &Layout) -> Option<f64> {
+    pub(in crate::load) fn counted_share(file: &File, layout: &PartLayout) -> Option<f64> {
         let page = page_size() as u64;
         let (mut cached, mut all) = (0, 0);
         for place in 0..PLACES {
@@ -170,7 +170,7 @@ mod linux {
 
     /// Measures a few reads at places that are not cached. Their pages, about 1 MiB, are cached
     /// afterwards. A failed read is none: the loading itself will report it.
-    pub(in crate::load) fn medium_times(file: &File, layout: &Layout) -> Option<MediumTimes> {
+    pub(in crate::load) fn medium_times(file: &File, layout: &PartLayout) -> Option<MediumTimes> {
         // Otherwise the kernel would read ahead of each probe.
         fadvise(file, 0, None, Advice::Random).ok()?;
         let times = probed(file, layout);
@@ -178,7 +178,7 @@ mod linux {
         times
     }
 
-    fn probed(file: &File, layout: &Layout) -> Option<MediumTimes> {
+    fn probed(file: &File, layout: &PartLayout) -> Option<MediumTimes> {
         let mut buffer = Buffer::new(LARGE_PROBE_BYTES as usize);
         let mut probe = |sixteenth: usize, len: u64| {
             let (_, offset) = layout.place(layout.total_bytes() / 16 * sixteenth);
@@ -275,7 +275,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; 4 << 20]).unwrap();
         file.set_len(64 << 20).unwrap();
-        let layout = |parts: &[std::ops::Range<u64>]| Layout::new(parts, 64 << 20).unwrap();
+        let layout = |parts: &[std::ops::Range<u64>]| PartLayout::new(parts, 64 << 20).unwrap();
         let share = |part| counted_share(&file, &layout(&[part]));
         // Older kernels do not count, and a temporary file may be on tmpfs or be evicted.
         if let (Some(written), Some(hole)) = (share(0..4 << 20), share(16 << 20..64 << 20)) {

@@ -60,7 +60,7 @@ fn load_path(path: &Path, options: &LoadOptions) -> Result<Loaded> {
     }
     let whole = 0..size;
     let parts = options.parts.as_deref().unwrap_or(std::slice::from_ref(&whole));
-    let layout = Layout::new(parts, size)?;
+    let layout = PartLayout::new(parts, size)?;
     let mut choice = decide(&file, kind, &layout, options)?;
     let mut transfer = Transfer::new(&file, &layout, options, choice);
     let bytes = transfer.run()?;
@@ -259,15 +259,15 @@ impl fmt::Debug for LoadOptions {
 }
 
 /// The parts of a file that are loaded, and where they are in memory: one behind the other.
-pub(crate) struct Layout {
+pub(crate) struct PartLayout {
     parts: Vec<Range<u64>>,
     /// The end of each part in memory.
     ends: Vec<usize>,
     file_bytes: u64,
 }
 
-impl Layout {
-    fn new(parts: &[Range<u64>], file_bytes: u64) -> Result<Layout> {
+impl PartLayout {
+    fn new(parts: &[Range<u64>], file_bytes: u64) -> Result<PartLayout> {
         let mut ends = Vec::with_capacity(parts.len());
         let mut total = 0usize;
         for (index, part) in parts.iter().enumerate() {
@@ -285,7 +285,7 @@ impl Layout {
             })?;
             ends.push(total);
         }
-        Ok(Layout { parts: parts.to_vec(), ends, file_bytes })
+        Ok(PartLayout { parts: parts.to_vec(), ends, file_bytes })
     }
 
     fn total_bytes(&self) -> usize {
@@ -393,25 +393,25 @@ mod tests {
 
     #[test]
     fn the_parts_lie_one_behind_the_other() {
-        let layout = Layout::new(&[10..14, 5..5, 0..3, 3..20], 20).unwrap();
+        let layout = PartLayout::new(&[10..14, 5..5, 0..3, 3..20], 20).unwrap();
         assert_eq!(layout.ends, [4, 4, 7, 24]);
         let offsets = [0, 3, 4, 6, 7, 23].map(|at| layout.place(at).1);
         assert_eq!(offsets, [10, 13, 0, 2, 3, 19]);
         assert_eq!(layout.one_range(), None);
-        assert_eq!(Layout::new(&[1..4, 4..4, 4..9], 9).unwrap().one_range(), Some(1..9));
+        assert_eq!(PartLayout::new(&[1..4, 4..4, 4..9], 9).unwrap().one_range(), Some(1..9));
     }
 
     #[test]
     fn a_part_outside_the_file_is_an_error_with_its_place() {
         let check = |parts: &[Range<u64>], expected: &str| {
-            let error = Layout::new(parts, 20).err().map(|error| error.to_string());
+            let error = PartLayout::new(parts, 20).err().map(|error| error.to_string());
             assert_eq!(error.as_deref(), Some(expected));
         };
         check(&[0..20, 19..21], "part 1, 19..21, is not inside the 20 bytes at byte 19");
         let reversed = Range { start: 4, end: 3 };
         check(&[0..1, reversed], "part 1, 4..3, is not inside the 20 bytes at byte 4");
         let all = vec![0..u64::MAX >> 1; 3];
-        let error = Layout::new(&all, u64::MAX >> 1).err().map(|error| error.kind());
+        let error = PartLayout::new(&all, u64::MAX >> 1).err().map(|error| error.kind());
         assert_eq!(error, Some(ErrorKind::TooLarge));
     }
 }

@@ -10,7 +10,7 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use super::choose::SMALL_BYTES;
-use super::{Layout, LoadChoice, LoadOptions, LoadReason, LoadWay, LoadedBytes, out_of_memory};
+use super::{LoadChoice, LoadOptions, LoadReason, LoadWay, LoadedBytes, PartLayout, out_of_memory};
 use crate::buffer::Buffer;
 use crate::cancel;
 use crate::{Error, ErrorKind, Progress, Result};
@@ -35,7 +35,7 @@ struct ReadTask<'a> {
 
 pub(super) struct Transfer<'a> {
     file: &'a File,
-    layout: &'a Layout,
+    layout: &'a PartLayout,
     options: &'a LoadOptions,
     choice: LoadChoice,
     /// The same file, opened with `O_DIRECT`.
@@ -49,7 +49,7 @@ pub(super) struct Transfer<'a> {
 impl<'a> Transfer<'a> {
     pub(super) fn new(
         file: &'a File,
-        layout: &'a Layout,
+        layout: &'a PartLayout,
         options: &'a LoadOptions,
         choice: LoadChoice,
     ) -> Transfer<'a> {
@@ -303,7 +303,7 @@ fn anonymous(total: usize, lead: usize) -> Result<MmapMut> {
 }
 
 /// The tasks in the order of memory. They end at multiples of `step` in the file.
-fn tasks<'a>(layout: &Layout, mut bytes: &'a mut [u8], step: u64) -> Vec<ReadTask<'a>> {
+fn tasks<'a>(layout: &PartLayout, mut bytes: &'a mut [u8], step: u64) -> Vec<ReadTask<'a>> {
     let mut tasks = Vec::new();
     for part in &layout.parts {
         let mut offset = part.start;
