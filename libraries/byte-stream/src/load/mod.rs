@@ -16,7 +16,7 @@ use memmap2::{Mmap, MmapMut};
 use rustix::fs::fstat;
 
 pub use self::choose::{LoadChoice, LoadReason, LoadWay, MediumTimes};
-use self::choose::{decide, larger_than_memory};
+use self::choose::{SMALL_BYTES, decide, larger_than_memory};
 use self::transfer::{Transfer, lock};
 use crate::cancel;
 use crate::choice::kind;
@@ -83,7 +83,8 @@ fn load_stream(file: File, path: &Path, options: &LoadOptions) -> Result<Loaded>
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next_chunk()? {
         let size = (bytes.len() + chunk.len()) as u64;
-        if let Some(left) = memory_left_bytes.filter(|left| size > *left) {
+        // Little is read whatever is left, as it is of files.
+        if let Some(left) = memory_left_bytes.filter(|left| size > SMALL_BYTES.max(*left)) {
             return Err(larger_than_memory(size, left).at(bytes.len() as u64));
         }
         bytes.try_reserve(chunk.len()).map_err(out_of_memory)?;

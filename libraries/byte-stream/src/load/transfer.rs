@@ -10,7 +10,7 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use super::choose::SMALL_BYTES;
-use super::{LoadChoice, LoadOptions, LoadReason, LoadWay, LoadedBytes, PartLayout, out_of_memory};
+use super::{LoadChoice, LoadOptions, LoadWay, LoadedBytes, PartLayout, out_of_memory};
 use crate::buffer::Buffer;
 use crate::cancel;
 use crate::{Error, ErrorKind, Progress, Result};
@@ -210,7 +210,7 @@ impl<'a> Transfer<'a> {
     /// 128 KiB, after the other.
     #[cfg(target_os = "linux")]
     fn read_ahead(&self, offset: u64, len: u64) {
-        if self.choice.way == LoadWay::Pread && self.choice.why == LoadReason::NotCached {
+        if self.choice.way == LoadWay::Pread && self.choice.why == super::LoadReason::NotCached {
             let (len, advice) = (std::num::NonZero::new(len), rustix::fs::Advice::WillNeed);
             // A refusal is harmless.
             let _ = rustix::fs::fadvise(self.file, offset, len, advice);
