@@ -233,6 +233,14 @@ impl Deadline {
     }
 }
 
+/// The result of some work, and the time it took.
+#[cfg(target_os = "linux")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = now();
+    let result = work();
+    (result, now().saturating_duration_since(start))
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place of this crate that reads the clock")]
 fn now() -> Instant {
     Instant::now()

@@ -190,7 +190,7 @@ pub(crate) fn is_on_disk(stat: &Stat) -> bool {
 /// Reads a byte without waiting for the device; the kernel returns `EAGAIN` if it is not cached. A
 /// refused read starts reading that page, which is needed anyway.
 #[cfg(target_os = "linux")]
-fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
+pub(crate) fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
     for offset in [position, position + size / 2, position + size - 1] {
@@ -206,7 +206,7 @@ fn cached(fd: BorrowedFd<'_>, position: u64, size: u64) -> Cached {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn cached(_fd: BorrowedFd<'_>, _position: u64, _size: u64) -> Cached {
+pub(crate) fn cached(_fd: BorrowedFd<'_>, _position: u64, _size: u64) -> Cached {
     Cached::Unknown
 }
 

@@ -21,7 +21,7 @@ pub enum ErrorKind {
     TimedOut,
     /// [`Cancel::cancel`](crate::Cancel::cancel) was called.
     Cancelled,
-    /// The input is larger than the limit.
+    /// The input is larger than the limit, or than the memory that is left to load it.
     TooLarge,
     /// The bytes ended too early.
     Truncated,
@@ -84,7 +84,8 @@ impl Error {
         self.0.kind
     }
 
-    /// The number of valid bytes before the error; `None` before the first byte.
+    /// The number of valid bytes before the error; `None` before the first byte. Of
+    /// [`load`](crate::load) it is the offset in the file.
     ///
     /// ```
     /// # use byte_stream::Stream;

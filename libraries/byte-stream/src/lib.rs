@@ -17,6 +17,7 @@ mod copy;
 pub mod decode;
 #[cfg(feature = "http")]
 mod http;
+mod load;
 #[cfg(feature = "http")]
 mod s3;
 
@@ -42,6 +43,7 @@ pub use copy::{Copied, CopyMethod, CopyOptions, Output, copy};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "http")]
 pub use http::{Connections, Response};
+pub use load::{LoadChoice, LoadOptions, LoadReason, LoadWay, Loaded, MediumTimes, load};
 pub use options::{Options, Progress};
 #[cfg(feature = "http")]
 pub use s3::{S3, S3Object};

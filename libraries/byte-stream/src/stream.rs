@@ -119,9 +119,9 @@ impl Stream {
         }
     }
 
-    /// The stream of a file that was just opened, without options.
-    pub(crate) fn of_new_file(file: File, path: &Path) -> Result<Stream> {
-        let (options, name) = (Options::new(), path.to_string_lossy().into_owned());
+    /// The stream of a file that was just opened.
+    pub(crate) fn of_new_file(file: File, path: &Path, options: Options) -> Result<Stream> {
+        let name = path.to_string_lossy().into_owned();
         match local(file.into(), 0, &options) {
             Ok((source, choice)) => Stream::new(source, choice, options, name),
             Err(error) => Err(error.named(&name)),

@@ -6,9 +6,9 @@
 // that it came from and is never freed.
 // Errors: a function returns a status. Where it has an `error` and fails, it makes one with a
 // message, which the caller frees; `error` may be null. `out` is set to null or zero then.
-// Threads: documents, buffers, records and errors do not change, so that several threads may read
-// them at once; streams and pairs belong to one thread at a time, which may change. Nothing may be
-// used while or after another thread frees it.
+// Threads: documents, buffers, records, loaded files and errors do not change, so that several
+// threads may read them at once; streams and pairs belong to one thread at a time, which may
+// change. Nothing may be used while or after another thread frees it.
 // Null pointers and impossible lengths are errors; other pointers must be valid. No panic leaves
 // the library: it is the status PANIC, which is a defect of the library.
 
@@ -44,6 +44,8 @@ typedef enum BytelabStatus {
   BYTELAB_STATUS_TOO_LARGE = 8,
   // A defect of the library.
   BYTELAB_STATUS_PANIC = 9,
+  // A callback of the caller has ended it.
+  BYTELAB_STATUS_CANCELLED = 10,
 } BytelabStatus;
 
 // What a value is.
@@ -59,6 +61,44 @@ typedef enum BytelabKind {
   BYTELAB_KIND_DICT = 7,
 } BytelabKind;
 
+// A way to load a file.
+typedef enum BytelabLoadWay {
+  // Chooses one of the others.
+  BYTELAB_LOAD_WAY_AUTO = 0,
+  // One thread reads all.
+  BYTELAB_LOAD_WAY_READ = 1,
+  // Several threads read through the page cache.
+  BYTELAB_LOAD_WAY_PREAD = 2,
+  // The file is mapped. Needs `allow_map`, and one range.
+  BYTELAB_LOAD_WAY_MAP = 3,
+  // Several threads read past the page cache, by `O_DIRECT`.
+  BYTELAB_LOAD_WAY_DIRECT = 4,
+} BytelabLoadWay;
+
+// Why a way was chosen.
+typedef enum BytelabLoadReason {
+  // The size is not known before the end.
+  BYTELAB_LOAD_REASON_UNKNOWN_SIZE = 0,
+  // The options say so.
+  BYTELAB_LOAD_REASON_REQUESTED = 1,
+  // There is less than 1 MiB to load.
+  BYTELAB_LOAD_REASON_SMALL = 2,
+  // The bytes do not fit into the memory that is left.
+  BYTELAB_LOAD_REASON_LARGER_THAN_MEMORY = 3,
+  // At least half of the bytes are in the page cache.
+  BYTELAB_LOAD_REASON_CACHED = 4,
+  // The bytes fit into the memory that is left, but not together with a copy in the page cache.
+  BYTELAB_LOAD_REASON_NO_ROOM_FOR_CACHE = 5,
+  // Less than half is cached, and memory is left for both.
+  BYTELAB_LOAD_REASON_NOT_CACHED = 6,
+  // It cannot be found out what is cached.
+  BYTELAB_LOAD_REASON_CACHE_UNKNOWN = 7,
+  // The file system refuses `O_DIRECT`.
+  BYTELAB_LOAD_REASON_DIRECT_REFUSED = 8,
+  // A reason that has no number here.
+  BYTELAB_LOAD_REASON_OTHER = 9,
+} BytelabLoadReason;
+
 // Bytes of their own.
 typedef struct BytelabBuffer BytelabBuffer;
 
@@ -67,6 +107,9 @@ typedef struct BytelabError BytelabError;
 
 // A document.
 typedef struct BytelabFleece BytelabFleece;
+
+// A loaded file.
+typedef struct BytelabLoaded BytelabLoaded;
 
 // The pairs of a dict that were not read yet.
 typedef struct BytelabPairs BytelabPairs;
@@ -130,6 +173,51 @@ typedef struct BytelabStreamOptions {
   // looks like a whole one.
   bool accept_unframed;
 } BytelabStreamOptions;
+
+// The bytes of a file from `start` up to `end`, which is not one of them.
+typedef struct BytelabRange {
+  uint64_t start;
+  uint64_t end;
+} BytelabRange;
+
+// How to load a file. All that is zero is the default.
+typedef struct BytelabLoadOptions {
+  // The parts, which are loaded one behind the other; or null: the whole file.
+  const struct BytelabRange *parts;
+  // Their number.
+  size_t part_count;
+  // A `BytelabLoadWay`.
+  uint32_t way;
+  // The number of threads, where several read at once, up to 256; 0: it is chosen.
+  size_t threads;
+  // Allows to map the file, which is chosen if it does not fit into the memory that is left. The
+  // caller promises that no process changes or truncates the file until `bytelab_loaded_free`:
+  // the bytes would change, too, and a page that was cut off ends the process by `SIGBUS`.
+  bool allow_map;
+  // Called after each step by one thread at a time, which may be another one than the caller's;
+  // or null. `total_bytes` is 0 if it is not known. If it returns false, the loading ends:
+  // CANCELLED.
+  bool (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+  // Passed to `progress`.
+  void *context;
+} BytelabLoadOptions;
+
+// The way in which a file was loaded, and facts behind it.
+typedef struct BytelabLoadChoice {
+  // The way; never AUTO.
+  enum BytelabLoadWay way;
+  // Why it was chosen.
+  enum BytelabLoadReason reason;
+  // The number of threads that read at once.
+  size_t threads;
+  // The number of bytes of all parts.
+  uint64_t size_bytes;
+  // The memory that was left before, of the machine and of the control groups; 0 if it was not
+  // needed or is not known.
+  uint64_t memory_left_bytes;
+  // The share of the bytes that was in the page cache, 0 to 1; -1 as above.
+  double cached_share;
+} BytelabLoadChoice;
 
 #ifdef __cplusplus
 extern "C" {
@@ -269,6 +357,28 @@ void bytelab_stream_close(struct BytelabStream *stream);
 // Copies all bytes from a descriptor to another by the cheapest way there is. Both stay open and
 // must be open until the end. `copied` is their number; it may be null.
 enum BytelabStatus bytelab_copy(int from, int to, uint64_t *copied, struct BytelabError **error);
+
+// Loads a file, or parts of it, into memory. `options` may be null.
+enum BytelabStatus bytelab_load(const char *path,
+                                const struct BytelabLoadOptions *options,
+                                struct BytelabLoaded **out,
+                                struct BytelabError **error);
+
+// The bytes of all parts, one behind the other; lent by the loaded file.
+struct BytelabBytes bytelab_loaded_bytes(const struct BytelabLoaded *loaded);
+
+// The bytes of one part, of which a whole file has one; lent by the loaded file. MISSING behind
+// the last.
+enum BytelabStatus bytelab_loaded_part(const struct BytelabLoaded *loaded,
+                                       size_t index,
+                                       struct BytelabBytes *out);
+
+// The way in which it was loaded, and why.
+enum BytelabStatus bytelab_loaded_choice(const struct BytelabLoaded *loaded,
+                                         struct BytelabLoadChoice *out);
+
+// Frees a loaded file. Its bytes must not be used any more.
+void bytelab_loaded_free(struct BytelabLoaded *loaded);
 
 #ifdef __cplusplus
 }  // extern "C"

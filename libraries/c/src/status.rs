@@ -29,6 +29,8 @@ pub enum BytelabStatus {
     TooLarge = 8,
     /// A defect of the library.
     Panic = 9,
+    /// A callback of the caller has ended it.
+    Cancelled = 10,
 }
 
 /// An error with its message.
@@ -86,13 +88,14 @@ impl From<record_sampler::Error> for Failure {
 impl From<byte_stream::Error> for Failure {
     fn from(error: byte_stream::Error) -> Failure {
         use byte_stream::ErrorKind::{
-            Connect, InvalidUse, Io, Redirect, SameFile, Status, TimedOut, Tls, TooLarge,
+            Cancelled, Connect, InvalidUse, Io, Redirect, SameFile, Status, TimedOut, Tls, TooLarge,
         };
         let status = match error.kind() {
             InvalidUse | SameFile => BytelabStatus::InvalidUse,
             Io | Connect | Tls | Status | Redirect => BytelabStatus::Io,
             TimedOut => BytelabStatus::TimedOut,
             TooLarge => BytelabStatus::TooLarge,
+            Cancelled => BytelabStatus::Cancelled,
             _ => BytelabStatus::BadData,
         };
         Failure {

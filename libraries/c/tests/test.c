@@ -271,6 +271,84 @@ static void descriptors_are_copied(const char *file, const char *copy) {
     close(to);
 }
 
+static bool stop_at_once(void *calls, uint64_t done_bytes, uint64_t total_bytes) {
+    CHECK(done_bytes > 0 && done_bytes <= total_bytes);
+    *(int *)calls += 1;
+    return false;
+}
+
+static bool sum_up(void *sum, uint64_t done_bytes, uint64_t total_bytes) {
+    CHECK(total_bytes == 100000);
+    *(uint64_t *)sum = done_bytes;
+    return true;
+}
+
+static void files_are_loaded(const char *file) {
+    BytelabLoaded *loaded;
+    BytelabError *error;
+    BytelabBytes bytes;
+    BytelabLoadChoice choice;
+    OK(bytelab_load(file, NULL, &loaded, &error));
+    bytes = bytelab_loaded_bytes(loaded);
+    CHECK(error == NULL && bytes.len == 100000 && memcmp(bytes.data, "line 0000\n", 10) == 0);
+    OK(bytelab_loaded_choice(loaded, &choice));
+    CHECK(choice.way == BYTELAB_LOAD_WAY_READ && choice.reason == BYTELAB_LOAD_REASON_SMALL);
+    CHECK(choice.threads == 1 && choice.size_bytes == 100000 && choice.cached_share < 0);
+    bytelab_loaded_free(loaded);
+    BytelabRange parts[] = {{99990, 100000}, {10, 19}, {5, 5}};
+    BytelabLoadOptions options = {.parts = parts, .part_count = 3};
+    for (options.way = 0; options.way < 5; options.way++) {
+        if (options.way == BYTELAB_LOAD_WAY_MAP)
+            continue;
+        OK(bytelab_load(file, &options, &loaded, &error));
+        CHECK(is(bytelab_loaded_bytes(loaded), "line 9999\nline 0001"));
+        OK(bytelab_loaded_part(loaded, 1, &bytes));
+        CHECK(is(bytes, "line 0001"));
+        OK(bytelab_loaded_part(loaded, 2, &bytes));
+        CHECK(bytes.len == 0);
+        CHECK(bytelab_loaded_part(loaded, 3, &bytes) == BYTELAB_STATUS_MISSING);
+        bytelab_loaded_free(loaded);
+    }
+    CHECK(bytelab_load(file, &options, &loaded, &error) == BYTELAB_STATUS_INVALID_USE);
+    expect(error, "no way 5");
+    uint64_t sum = 0, offset = 0;
+    options = (BytelabLoadOptions){.way = BYTELAB_LOAD_WAY_MAP, .allow_map = true};
+    OK(bytelab_load(file, &options, &loaded, &error));
+    CHECK(bytelab_loaded_bytes(loaded).len == 100000);
+    bytelab_loaded_free(loaded);
+    options = (BytelabLoadOptions){.way = BYTELAB_LOAD_WAY_PREAD, .threads = 2};
+    options.progress = sum_up;
+    options.context = &sum;
+    OK(bytelab_load(file, &options, &loaded, &error));
+    CHECK(sum == 100000);
+    bytelab_loaded_free(loaded);
+    parts[1].end = 100001;
+    options.parts = parts;
+    options.part_count = 2;
+    CHECK(bytelab_load(file, &options, &loaded, &error) == BYTELAB_STATUS_INVALID_USE);
+    CHECK(loaded == NULL && bytelab_error_offset(error, &offset) && offset == 10);
+    expect(error, file);
+    options.parts = NULL;
+    CHECK(bytelab_load(file, &options, &loaded, NULL) == BYTELAB_STATUS_INVALID_USE);
+    int calls = 0;
+    parts[1] = parts[0];
+    options = (BytelabLoadOptions){.parts = parts, .part_count = 2, .way = BYTELAB_LOAD_WAY_PREAD};
+    options.progress = stop_at_once;
+    options.context = &calls;
+    options.threads = 1;
+    CHECK(bytelab_load(file, &options, &loaded, &error) == BYTELAB_STATUS_CANCELLED);
+    expect(error, "cancelled");
+    CHECK(loaded == NULL && calls == 1);
+    CHECK(bytelab_load("/no/such", NULL, &loaded, &error) == BYTELAB_STATUS_IO);
+    expect(error, "/no/such");
+    CHECK(bytelab_load(NULL, NULL, &loaded, NULL) == BYTELAB_STATUS_INVALID_USE);
+    CHECK(bytelab_load(file, NULL, NULL, NULL) == BYTELAB_STATUS_INVALID_USE);
+    CHECK(bytelab_loaded_bytes(NULL).len == 0);
+    CHECK(bytelab_loaded_part(NULL, 0, &bytes) == BYTELAB_STATUS_INVALID_USE);
+    CHECK(bytelab_loaded_choice(NULL, &choice) == BYTELAB_STATUS_INVALID_USE);
+    bytelab_loaded_free(NULL);
+}
+
 static void *read_in_thread(void *open) {
     BytelabValue item;
     for (size_t i = 0; i < 1000; i++) {
@@ -303,6 +381,7 @@ int main(int argc, char **argv) {
     formats_are_found(argv[2]);
     streams_are_read(argv[1]);
     descriptors_are_copied(argv[1], argv[2]);
+    files_are_loaded(argv[1]);
     threads_share_a_document();
     puts("all is as the header says");
 }

@@ -353,7 +353,7 @@ impl Output<'_> {
         let stat = fstat(&file).map_err(Error::io)?;
         let (kind, size) = (kind(file.as_fd(), &stat), stat.st_size as u64);
         if !kind.is_file() || size > BUFFER_BYTES as u64 {
-            return Stream::of_new_file(file, path)?.copy_into(self);
+            return Stream::of_new_file(file, path, Stream::options())?.copy_into(self);
         }
         let input = Input { fd: file.as_fd(), stat, kind, size_bytes: Some(size) };
         Ok(CopyOptions::default().copy_input(&input, self)?.bytes)

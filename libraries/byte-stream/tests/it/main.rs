@@ -17,6 +17,7 @@ mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod kinds;
+mod load;
 #[cfg(feature = "http")]
 mod ranges;
 #[cfg(feature = "http")]

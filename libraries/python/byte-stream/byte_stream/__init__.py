@@ -1,4 +1,4 @@
-"""Bytes from a file, a pipe or a URL in chunks that are lent, and the cheapest copy.
+"""Bytes of a file, a pipe or a URL in lent chunks, files in memory, and the cheapest copy.
 
 >>> import byte_stream
 >>> with byte_stream.open("/etc/hostname") as stream:
@@ -7,8 +7,8 @@
 
 from ._api import copy, read_all
 from ._errors import StreamError
-from ._native import Stream
+from ._native import LoadChoice, Loaded, Stream, load
 
-__all__ = ["Stream", "StreamError", "copy", "open", "read_all"]
+__all__ = ["LoadChoice", "Loaded", "Stream", "StreamError", "copy", "load", "open", "read_all"]
 
 open = Stream

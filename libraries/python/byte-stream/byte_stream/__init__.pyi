@@ -2,9 +2,12 @@ from os import PathLike
 from typing import Any, BinaryIO
 
 from ._errors import StreamError as StreamError
+from ._native import LoadChoice as LoadChoice
+from ._native import Loaded as Loaded
 from ._native import Stream as Stream
+from ._native import load as load
 
-__all__ = ["Stream", "StreamError", "copy", "open", "read_all"]
+__all__ = ["LoadChoice", "Loaded", "Stream", "StreamError", "copy", "load", "open", "read_all"]
 
 open = Stream
 

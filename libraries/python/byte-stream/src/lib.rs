@@ -1,7 +1,8 @@
 //! The native module of the Python package: streams whose chunks are lent as memoryviews, and
-//! copies. Other threads run while bytes are awaited.
+//! copies, and loaded files. Other threads run while bytes are awaited.
 
 mod failure;
+mod load;
 mod stream;
 
 use std::os::fd::{BorrowedFd, RawFd};
@@ -30,6 +31,9 @@ fn borrowed<'fd>(fd: RawFd) -> PyResult<BorrowedFd<'fd>> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Stream>()?;
+    module.add_class::<load::Loaded>()?;
+    module.add_class::<load::LoadChoice>()?;
+    module.add_function(wrap_pyfunction!(load::load, module)?)?;
     module.add_function(wrap_pyfunction!(copy_descriptors, module)?)?;
     Ok(())
 }
