@@ -5,6 +5,7 @@ use model::run::Warning;
 use serde::Serialize;
 
 use super::facts::{LeftRunning, Unusable};
+use super::made_of::MadeOf;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
@@ -14,6 +15,8 @@ pub struct Analysis {
     pub families: Vec<Family>,
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
+    /// What each difference that has a verdict is made of.
+    pub made_of: Vec<MadeOf>,
     /// Each method compared with itself at another word or path of a param.
     #[serde(rename = "across")]
     pub param_effects: Vec<ParamComparison>,

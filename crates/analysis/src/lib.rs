@@ -14,6 +14,7 @@ mod further_comparisons;
 mod growing;
 mod history;
 pub mod latency;
+mod made_of;
 mod noise;
 mod parallel;
 pub mod size_sweep;
@@ -48,6 +49,7 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
+pub use self::made_of::{CallDifference, CountDifference, MadeOf, TimeDifference, TimePart};
 pub use self::parallel::map_each;
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
@@ -59,6 +61,7 @@ pub fn analyze(run: &Run) -> Analysis {
     let found = diagnostics::warnings(&facts, &families, &comparisons);
     diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
+        made_of: made_of::of_decided(&facts, &comparisons),
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),
         custom_metrics: further_comparisons::custom_metrics(&facts, &families),

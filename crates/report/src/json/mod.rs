@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use analysis::{
-    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, Overall, ParamComparison,
-    StoppingDecision, Summary, ThresholdOutcome, Verdict,
+    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, MadeOf, Overall,
+    ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict,
 };
 use model::param::Point;
 use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
@@ -56,6 +56,9 @@ struct RunDocument<'a> {
     points: &'a [Point],
     cells: CellsJson<'a>,
     comparisons: &'a [Comparison],
+    /// What each decided difference is made of, where that is known.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    made_of: &'a [MadeOf],
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
     overall: &'a [Overall],
@@ -91,6 +94,7 @@ impl<'a> RunDocument<'a> {
             points: &run.points,
             cells: CellsJson(run, analysis),
             comparisons: &analysis.comparisons,
+            made_of: &analysis.made_of,
             across: &analysis.param_effects,
             overall: &analysis.overall,
             own: &analysis.custom_metrics,

@@ -20,7 +20,7 @@ use crate::views::table::{
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
 use crate::views::words::{joined, measured, minute, noise_with_advice, revisions, shortened};
-use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
+use crate::views::{VaryingParams, View, answer, made_of, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
 /// two sides may differ, as in `compare`.
@@ -64,6 +64,7 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
         for sentence in answers(run, analysis, &varying) {
             page.answer(sentence);
         }
+        made_of_lines(page, run, analysis, &varying);
         reliability(page, run);
         if !run.complete {
             let text = "Not complete: it was stopped before all was measured.";
@@ -101,6 +102,23 @@ pub(super) fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_
         _ => {}
     }
     sentences
+}
+
+/// What each decided difference is made of.
+fn made_of_lines(page: &mut Document, run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) {
+    if analysis.made_of.is_empty() || view(run) == View::Rows {
+        return;
+    }
+    let all = rows::all(run, analysis);
+    page.details("What the differences are made of", |page| {
+        for rows in &all {
+            for (row, made) in made_of::of_rows(&analysis.made_of, rows) {
+                let at = varying.in_parentheses(&rows.family.point);
+                let text = format!("{}{at}: {}", row.name(), made_of::sentence(made));
+                page.paragraph(Style::Plain, "", &text);
+            }
+        }
+    });
 }
 
 fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {

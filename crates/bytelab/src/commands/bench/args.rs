@@ -93,7 +93,7 @@ pub(super) struct RunsArgs {
           value_parser = clap::value_parser!(u32).range(1..=1024),
           conflicts_with_all = ["metric", "output", "show_output", "same_output"])]
     pub(super) parallel: Option<u32>,
-    /// Runs that count memory and system calls [default: 5; 0 with --runs]
+    /// Runs that count memory and system calls [default: 8; 0 with --runs]
     ///
     /// They come after all others, and their times do not count.
     #[arg(long, value_name = "N", hide_short_help = true,
