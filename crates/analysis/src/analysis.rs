@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::facts::{LeftRunning, Unusable};
 use super::made_of::MadeOf;
+use super::why::Why;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
@@ -17,6 +18,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// What each difference that has a verdict is made of.
     pub made_of: Vec<MadeOf>,
+    /// Which functions the differences of profiled methods are in.
+    pub why: Vec<Why>,
     /// Each method compared with itself at another word or path of a param.
     #[serde(rename = "across")]
     pub param_effects: Vec<ParamComparison>,

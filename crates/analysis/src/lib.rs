@@ -20,6 +20,7 @@ mod parallel;
 pub mod size_sweep;
 pub mod stats;
 mod values;
+mod why;
 
 use model::run::{Measure, Run};
 
@@ -52,6 +53,8 @@ pub use self::history::{
 pub use self::made_of::{CallDifference, CountDifference, MadeOf, TimeDifference, TimePart};
 pub use self::parallel::map_each;
 
+pub use self::why::{FunctionDifference, Why};
+
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
     let facts = RunFacts::new(run);
@@ -62,6 +65,7 @@ pub fn analyze(run: &Run) -> Analysis {
     diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
         made_of: made_of::of_decided(&facts, &comparisons),
+        why: why::of_families(run, &families),
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),
         custom_metrics: further_comparisons::custom_metrics(&facts, &families),

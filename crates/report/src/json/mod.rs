@@ -10,7 +10,7 @@ use std::io;
 
 use analysis::{
     Analysis, CellSummary, Comparison, CustomMetricComparison, Family, MadeOf, Overall,
-    ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict,
+    ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict, Why,
 };
 use model::param::Point;
 use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
@@ -59,6 +59,9 @@ struct RunDocument<'a> {
     /// What each decided difference is made of, where that is known.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     made_of: &'a [MadeOf],
+    /// Which functions the differences are in, of a run with a profile.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    why: &'a [Why],
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
     overall: &'a [Overall],
@@ -95,6 +98,7 @@ impl<'a> RunDocument<'a> {
             cells: CellsJson(run, analysis),
             comparisons: &analysis.comparisons,
             made_of: &analysis.made_of,
+            why: &analysis.why,
             across: &analysis.param_effects,
             overall: &analysis.overall,
             own: &analysis.custom_metrics,
