@@ -50,7 +50,9 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
-pub use self::made_of::{CallDifference, CountDifference, MadeOf, TimeDifference, TimePart};
+pub use self::made_of::{
+    CallDifference, CountDifference, MadeOf, TimeDifference, TimePart, made_of_sides,
+};
 pub use self::parallel::map_each;
 
 pub use self::why::{FunctionDifference, Why};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::metric::{ALLOCATIONS, CPU, SYSCALLS, WALL, WALL_LESS_WAIT};
 use model::param::Point;
-use model::run::{Pass, Run};
+use model::run::{OLD_SUFFIX, Pass, Run};
 use serde::Serialize;
 
 use super::analysis::{ALPHA, Comparison, Verdict};
@@ -126,6 +126,29 @@ pub(crate) fn of_decided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Ve
     decided
         .filter_map(|one| difference(facts, &one.point, [one.cell, one.reference_cell]))
         .collect()
+}
+
+/// What the differences between the new and the old side of each method are made of, in a run that has
+/// both, whether they are shown or not.
+pub fn made_of_sides(run: &Run) -> Vec<MadeOf> {
+    let facts = RunFacts::new(run);
+    let pairs = sides(run, 0..run.cells.len());
+    pairs.filter_map(|[new, old]| difference(&facts, &run.cells[new].point, [new, old])).collect()
+}
+
+/// Of these cells, each that has an old side, with that.
+pub(crate) fn sides(
+    run: &Run,
+    cells: impl IntoIterator<Item = usize> + Clone,
+) -> impl Iterator<Item = [usize; 2]> {
+    let all = cells.clone();
+    cells.into_iter().filter_map(move |new| {
+        let is_old = |old: &usize| {
+            let [new, old] = [new, *old].map(|cell| &run.cells[cell]);
+            old.method.strip_suffix(OLD_SUFFIX) == Some(&*new.method) && old.point == new.point
+        };
+        Some([new, all.clone().into_iter().find(is_old)?])
+    })
 }
 
 /// What the difference between two cells is made of, whether it is shown or not. None where user

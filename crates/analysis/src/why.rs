@@ -7,7 +7,8 @@ use model::run::Run;
 use serde::Serialize;
 
 use super::analysis::{ALPHA, Family};
-use crate::stats::{Shift, mean_shift};
+use super::made_of::sides;
+use crate::stats::{SESSIONS_NEEDED, Shift, mean_shift};
 
 /// The functions of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,19 +52,22 @@ const SHOWN_MAX: usize = 10;
 /// any difference is known.
 const CANDIDATE_SHARE: f64 = 0.01;
 
-/// The profiled contenders of each table against its reference.
+/// The profiled contenders of each table against its reference, or, in a run that has two sides of
+/// its methods, the new ones against the old ones.
 pub(crate) fn of_families(run: &Run, families: &[Family]) -> Vec<Why> {
     let Some(profile) = &run.plan.profile else { return Vec::new() };
     let mut known = BTreeSet::new();
     let mut all = Vec::new();
     for family in families {
         let Some(reference) = family.reference else { continue };
-        for cell in family.compared.iter().copied().filter(|cell| *cell != reference) {
-            // A pair that is in several families is compared in the first of them.
-            if known.insert((cell, reference)) {
-                all.extend(of_pair(run, profile, [cell, reference]));
-            }
+        let mut pairs: Vec<[usize; 2]> = sides(run, family.compared.iter().copied()).collect();
+        if pairs.is_empty() {
+            let others = family.compared.iter().filter(|cell| **cell != reference);
+            pairs = others.map(|cell| [*cell, reference]).collect();
         }
+        // A pair that is in several families is compared in the first of them.
+        let new = pairs.into_iter().filter(|pair| known.insert(*pair));
+        all.extend(new.filter_map(|pair| of_pair(run, profile, pair)));
     }
     all
 }
@@ -73,8 +77,11 @@ fn of_pair(run: &Run, profile: &Profile, cells: [usize; 2]) -> Option<Why> {
     let [ours, theirs] = cells.map(|cell| profile.of_cell(cell));
     let times = Times::new(profile, [ours?, theirs?]);
     let jobs = times.jobs;
-    let total_ns: f64 = times.functions.values().map(|function| function.difference()).sum();
-    let both_ns: f64 = times.functions.values().map(|function| function.both()).sum();
+    if jobs < SESSIONS_NEEDED {
+        return None;
+    }
+    let total_ns: f64 = times.functions.values().map(FunctionTimes::difference).sum();
+    let both_ns: f64 = times.functions.values().map(FunctionTimes::both).sum();
     let is_candidate = |(name, function): &(&&str, &FunctionTimes)| {
         **name != OTHERS && function.both() >= CANDIDATE_SHARE * both_ns
     };
@@ -124,10 +131,8 @@ fn differing<'t>(candidates: &[Candidate<'t>]) -> Option<(Vec<Candidate<'t>>, f6
     }
     tested.sort_by(|a, b| a.0.total_cmp(&b.0));
     let n = tested.len();
-    let is_below = |(i, (p, _)): &(usize, &(f64, Candidate<'t>))| {
-        *p <= ALPHA * (i + 1) as f64 / n.max(1) as f64
-    };
-    let selected = tested.iter().enumerate().filter(is_below).map(|(i, _)| i + 1).last();
+    let is_below = |i: &usize| tested[i - 1].0 <= ALPHA * *i as f64 / n as f64;
+    let selected = (1..=n).rfind(is_below);
     tested.truncate(selected.unwrap_or_default());
     let size = |candidate: &Candidate<'t>| candidate.1.difference().abs();
     let mut shown: Vec<Candidate<'t>> = tested.into_iter().map(|(_, one)| one).collect();

@@ -135,6 +135,13 @@ pub(crate) struct MeasureArgs {
     /// Write a timeline of one more round, for ui.perfetto.dev
     #[arg(long, value_name = "FILE.json", hide_short_help = true, value_parser = path())]
     trace: Option<PathBuf>,
+    /// Profile each method after all samples, and name the functions that differ
+    ///
+    /// Six to twenty jobs of each of up to eight methods, in five seconds of each where that is
+    /// enough; their times do not count. With a file, the call chains are drawn there as a flame
+    /// graph.
+    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    why: Option<String>,
     #[command(flatten, next_help_heading = "The run and its data")]
     keep: KeepArgs,
 }
@@ -221,6 +228,7 @@ impl MeasureArgs {
             counting: self.counting,
             fresh: self.fresh,
             trace: self.trace,
+            why: self.why,
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,

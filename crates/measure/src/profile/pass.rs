@@ -8,7 +8,7 @@ use model::profile::{BLOCKED, CellProfile, FoldedStack, OTHERS, Profile, Profile
 use model::run::{Pass, Role, Run, Status};
 use model::warning::PROFILE;
 
-use super::sampler::{CodeAddress, JobStacks, PERIOD_NS, Sampler};
+use super::sampler::{CodeAddress, JobStacks, PERIOD_NS, ProfileSampler};
 use super::symbols::Symbols;
 use crate::clock;
 use crate::launch::{RunError, TracedRunner};
@@ -32,7 +32,7 @@ const STACKS_MAX: usize = 400;
 
 pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
     let start_ns = clock::now_ns();
-    let sampler = match Sampler::start() {
+    let sampler = match ProfileSampler::start() {
         Ok(sampler) => sampler,
         Err(why) => {
             context.note_missing(None, PROFILE, &why);
@@ -79,7 +79,7 @@ fn cells(run: &Run) -> Vec<usize> {
 
 struct Jobs<'a, 'b> {
     context: &'a mut MeasureContext<'b>,
-    sampler: Sampler,
+    sampler: ProfileSampler,
     cells: Vec<ProfiledCell>,
 }
 

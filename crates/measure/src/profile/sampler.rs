@@ -19,23 +19,23 @@ pub(super) use crate::count::PROFILE_PERIOD_NS as PERIOD_NS;
 /// Between two looks at the rings.
 const PAUSE: Duration = Duration::from_millis(1);
 
-pub(super) struct Sampler {
-    orders: Option<Sender<Order>>,
+pub(super) struct ProfileSampler {
+    orders: Option<Sender<SamplerOrder>>,
     thread: Option<JoinHandle<()>>,
     pub(super) has_kernel: bool,
 }
 
 /// What the thread is to do; it answers each.
-enum Order {
+enum SamplerOrder {
     /// Take samples of this process and of all that it starts.
     Attach(u32, Sender<Result<(), String>>),
     /// End the events, and hand over what was collected since.
     EndJob(Sender<JobStacks>),
 }
 
-impl Sampler {
+impl ProfileSampler {
     /// The error is the reason why there can be no profile, and what would help.
-    pub(super) fn start() -> Result<Sampler, String> {
+    pub(super) fn start() -> Result<ProfileSampler, String> {
         let own = std::process::id();
         let cpus = online_cpus().map_err(|error| format!("the CPUs: {error}"))?;
         let first = cpus.first().copied().unwrap_or_default();
@@ -49,19 +49,19 @@ impl Sampler {
             .name("profile".to_owned())
             .spawn(move || sample(&taken, &cpus, has_kernel))
             .map_err(|error| format!("a thread: {error}"))?;
-        Ok(Sampler { orders: Some(orders), thread: Some(thread), has_kernel })
+        Ok(ProfileSampler { orders: Some(orders), thread: Some(thread), has_kernel })
     }
 
     /// Called when the process has started, or before it begins its job.
     pub(super) fn attach(&self, process: u32) -> Result<(), String> {
-        self.ask(|answer| Order::Attach(process, answer)).unwrap_or_else(|| Err(gone()))
+        self.ask(|answer| SamplerOrder::Attach(process, answer)).unwrap_or_else(|| Err(gone()))
     }
 
     pub(super) fn end_job(&self) -> Result<JobStacks, String> {
-        self.ask(Order::EndJob).ok_or_else(gone)
+        self.ask(SamplerOrder::EndJob).ok_or_else(gone)
     }
 
-    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
+    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> SamplerOrder) -> Option<T> {
         let (answer, answered) = channel();
         self.orders.as_ref()?.send(order(answer)).ok()?;
         answered.recv().ok()
@@ -72,7 +72,7 @@ fn gone() -> String {
     "the thread that takes samples has ended".to_owned()
 }
 
-impl Drop for Sampler {
+impl Drop for ProfileSampler {
     fn drop(&mut self) {
         // Without orders the thread ends.
         self.orders.take();
@@ -83,7 +83,7 @@ impl Drop for Sampler {
 }
 
 /// The rings of a job belong to this thread.
-fn sample(orders: &Receiver<Order>, cpus: &[u32], kernel: bool) {
+fn sample(orders: &Receiver<SamplerOrder>, cpus: &[u32], kernel: bool) {
     let mut rings: BTreeMap<u32, Ring> = BTreeMap::new();
     let mut reader = RingReader::default();
     let mut collector = Collector::default();
@@ -94,7 +94,7 @@ fn sample(orders: &Receiver<Order>, cpus: &[u32], kernel: bool) {
             orders.recv_timeout(PAUSE)
         };
         match order {
-            Ok(Order::Attach(process, answer)) => {
+            Ok(SamplerOrder::Attach(process, answer)) => {
                 let attached = attach(&mut rings, process, cpus, kernel);
                 // After the events are open, so that no mapping is missed.
                 for process in tree::processes(&[process]) {
@@ -103,7 +103,7 @@ fn sample(orders: &Receiver<Order>, cpus: &[u32], kernel: bool) {
                 }
                 let _ = answer.send(attached);
             }
-            Ok(Order::EndJob(answer)) => {
+            Ok(SamplerOrder::EndJob(answer)) => {
                 reader.read(&mut rings, &mut collector, true);
                 rings.clear();
                 let _ = answer.send(collector.end_job());
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     fn a_thread_that_computes_is_found_in_its_function() {
-        let sampler = match Sampler::start() {
+        let sampler = match ProfileSampler::start() {
             Ok(sampler) => sampler,
             Err(why) => return println!("skipped: {why}"),
         };

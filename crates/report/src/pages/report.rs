@@ -7,8 +7,9 @@ use model::metric::{self, heading, unit};
 use model::param::{ParamValue, Point};
 use model::run::{Role, Run};
 
-use super::run;
+use super::{run, why};
 use crate::document::{Block, Document};
+use crate::svg::flame;
 use crate::views::charts::{self, Charts};
 use crate::views::compare::{Side, answer as answer_of_sides, bounds, notes, verdict_word};
 use crate::views::rows::{
@@ -65,6 +66,7 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
             page.answer(sentence);
         }
         made_of_lines(page, run, analysis, &varying);
+        functions(page, run, analysis);
         reliability(page, run);
         if !run.complete {
             let text = "Not complete: it was stopped before all was measured.";
@@ -119,6 +121,17 @@ fn made_of_lines(page: &mut Document, run: &Run, analysis: &Analysis, varying: &
             }
         }
     });
+}
+
+/// The functions that the differences of a run with a profile are in, with their call chains.
+fn functions(page: &mut Document, run: &Run, analysis: &Analysis) {
+    let Some(profile) = &run.plan.profile else { return };
+    for why in &analysis.why {
+        why::compose(page, profile, why);
+        if let Some(svg) = flame::of_pair(profile, why) {
+            page.blocks.push(Block::Figure { caption: "Where the time differs", svg });
+        }
+    }
 }
 
 fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {

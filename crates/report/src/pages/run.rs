@@ -1,12 +1,12 @@
 //! The page of a run: the lines above the tables, the table of each point or sweep, the answer, and
 //! the notes.
 
-use analysis::Analysis;
+use analysis::{Analysis, Why};
 use model::run::{CacheState, Run, Status};
 
 use super::foot::{self, Footnotes};
 use super::results::{self, TableFit};
-use super::{numbers, overview, report, sweep as sweeps};
+use super::{numbers, overview, report, sweep as sweeps, why};
 use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
@@ -138,7 +138,7 @@ fn body(
                     let several = all.len() > 1;
                     let title =
                         if several { varying.shown(&rows.family.point) } else { String::new() };
-                    fitted.extend(point(page, analysis, rows, &title, shown.all_notes));
+                    fitted.extend(point(page, (run, analysis), rows, &title, shown.all_notes));
                 }
             }
         }
@@ -169,7 +169,7 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
     let all = rows::arranged(run, analysis, options);
     for rows in &all {
         let title = if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
-        point(&mut page, analysis, rows, &title, false);
+        point(&mut page, (run, analysis), rows, &title, false);
     }
     page
 }
@@ -177,7 +177,7 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
 /// The table of a point, its answer, and what the differences are made of.
 fn point(
     page: &mut Document,
-    analysis: &Analysis,
+    (run, analysis): (&Run, &Analysis),
     rows: &Rows<'_>,
     title: &str,
     all_notes: bool,
@@ -198,6 +198,7 @@ fn point(
     }
     page.answer(answer::of_family(rows));
     made_of_lines(page, analysis, rows, all_notes);
+    functions(page, (run, analysis), rows, all_notes);
     shown
 }
 
@@ -214,6 +215,24 @@ fn made_of_lines(page: &mut Document, analysis: &Analysis, rows: &Rows<'_>, all_
             _ => format!("{}: ", words::shortened(row.name(), NAME_WIDTH)),
         };
         page.paragraph(Style::Plain, made_of::MARK, &format!("{name}{}", made_of::sentence(made)));
+    }
+}
+
+/// The functions that the differences are in, of a run with a profile.
+fn functions(
+    page: &mut Document,
+    (run, analysis): (&Run, &Analysis),
+    rows: &Rows<'_>,
+    all_notes: bool,
+) {
+    let Some(profile) = &run.plan.profile else { return };
+    let most = if all_notes { usize::MAX } else { MADE_OF_MAX };
+    for row in &rows.contenders {
+        let is_it =
+            |why: &&Why| why.cell == row.index && Some(why.reference_cell) == rows.family.reference;
+        for why in analysis.why.iter().filter(is_it).take(most) {
+            why::compose(page, profile, why);
+        }
     }
 }
 

@@ -68,7 +68,7 @@ fn word(part: TimePart) -> &'static str {
     }
 }
 
-fn signed(value_ns: f64) -> String {
+pub(crate) fn signed(value_ns: f64) -> String {
     format!("{} {}", if value_ns < 0.0 { '−' } else { '+' }, ns(value_ns.abs()))
 }
 
