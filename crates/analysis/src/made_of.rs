@@ -128,8 +128,8 @@ pub(crate) fn of_decided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Ve
         .collect()
 }
 
-/// What the differences between the new and the old side of each method are made of, in a run that has
-/// both, whether they are shown or not.
+/// What the differences between the new and the old side of each method are made of, in a run that
+/// has both, whether they are shown or not.
 pub fn made_of_sides(run: &Run) -> Vec<MadeOf> {
     let facts = RunFacts::new(run);
     let pairs = sides(run, 0..run.cells.len());

@@ -20,8 +20,8 @@ pub struct Why {
     pub reference_cell: usize,
     /// The jobs of each.
     pub jobs: usize,
-    /// The difference of all profiled time, on a CPU or blocked, per operation: the method minus its
-    /// reference.
+    /// The difference of all profiled time, on a CPU or blocked, per operation: the method minus
+    /// its reference.
     pub total_ns: f64,
     /// The functions that differ, the largest difference first.
     pub functions: Vec<FunctionDifference>,
@@ -48,8 +48,8 @@ pub struct FunctionDifference {
 /// More functions are not shown.
 const SHOWN_MAX: usize = 10;
 
-/// A function is looked at if it has this share of the time of both sides together: chosen so before
-/// any difference is known.
+/// A function is looked at if it has this share of the time of both sides together: chosen so
+/// before any difference is known.
 const CANDIDATE_SHARE: f64 = 0.01;
 
 /// The profiled contenders of each table against its reference, or, in a run that has two sides of
@@ -121,8 +121,8 @@ fn of_pair(run: &Run, profile: &Profile, cells: [usize; 2]) -> Option<Why> {
 
 type Candidate<'t> = (&'t &'t str, &'t FunctionTimes);
 
-/// The functions that differ, by the procedure of Benjamini and Hochberg (1995), at most ten of them,
-/// the largest first, and the level at which their intervals allow for having been selected:
+/// The functions that differ, by the procedure of Benjamini and Hochberg (1995), at most ten of
+/// them, the largest first, and the level at which their intervals allow for having been selected:
 /// Benjamini and Yekutieli (2005). None if there are too few jobs.
 fn differing<'t>(candidates: &[Candidate<'t>]) -> Option<(Vec<Candidate<'t>>, f64)> {
     let mut tested: Vec<(f64, Candidate<'t>)> = Vec::new();

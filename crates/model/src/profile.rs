@@ -44,8 +44,8 @@ pub struct FoldedStack {
     pub ns: f64,
 }
 
-/// The beginning of the name of what no function does: the time in which no thread of the job was on
-/// a CPU.
+/// The beginning of the name of what no function does: the time in which no thread of the job was
+/// on a CPU.
 pub const BLOCKED: &str = "blocked";
 
 /// The end of the name of a function of the kernel.

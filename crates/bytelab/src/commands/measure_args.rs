@@ -123,8 +123,8 @@ pub(crate) struct MeasureArgs {
     /// Samples of each method in which events are counted; 0: none
     ///
     /// System calls and other events are counted after all other samples, in at most as many, and
-    /// in two where these agree; of a few methods whose counts differ, in all, as eight of each show
-    /// that the difference is no chance.
+    /// in two where these agree; of a few methods whose counts differ, in all, as eight of each
+    /// show that the difference is no chance.
     #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process

@@ -379,8 +379,8 @@ impl Record for Recorder {
     }
 }
 
-/// The file of `--trace` or `--why`: it is opened before anything is measured, to find out whether it
-/// can be written, and it appears complete or not at all.
+/// The file of `--trace` or `--why`: it is opened before anything is measured, to find out whether
+/// it can be written, and it appears complete or not at all.
 pub(super) struct FlagFile {
     flag: &'static str,
     name: PathBuf,

@@ -20,8 +20,8 @@ pub(crate) enum ProfileEvent {
 
 /// Not a divisor of the kernel's tick, so that samples do not fall into step with it.
 pub(crate) const PROFILE_PERIOD_NS: u64 = 1_003_009;
-/// The bytes of the stack that are copied with a sample of each event: a task may leave the CPU very
-/// often.
+/// The bytes of the stack that are copied with a sample of each event: a task may leave the CPU
+/// very often.
 const STACK_BYTES: u32 = 16 << 10;
 const SWITCH_STACK_BYTES: u32 = 4 << 10;
 

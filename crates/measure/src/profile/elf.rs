@@ -1,5 +1,5 @@
-//! What unwinding needs of an ELF file: where its segments are loaded, and its tables of frames. Only
-//! files of 64 bits in little-endian order are read.
+//! What unwinding needs of an ELF file: where its segments are loaded, and its tables of frames.
+//! Only files of 64 bits in little-endian order are read.
 
 use std::fs::File;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The profile of a run: after all times are taken, its methods do some jobs more, in fresh processes,
-//! while samples show which functions they are in. None of it is a sample of the run.
+//! The profile of a run: after all times are taken, its methods do some jobs more, in fresh
+//! processes, while samples show which functions they are in. None of it is a sample of the run.
 
 #[cfg(target_os = "linux")]
 mod collect;

@@ -17,8 +17,8 @@ use crate::{Interrupted, MeasureContext, RunProgress, order, reason, unless_stop
 /// The orders of the other passes use other numbers.
 const SESSION: u32 = u32::MAX - 1;
 
-/// The number of jobs of each method: as many as fit into this time, within these bounds. Fewer have
-/// no interval.
+/// The number of jobs of each method: as many as fit into this time, within these bounds. Fewer
+/// have no interval.
 const JOBS_NS: u64 = 5_000_000_000;
 const JOBS: std::ops::RangeInclusive<u64> = 6..=20;
 

@@ -107,8 +107,8 @@ pub(super) struct RunsArgs {
     pub(super) trace: Option<PathBuf>,
     /// Profile the commands after all runs, and name the functions that differ
     ///
-    /// Six to twenty runs of each command, in five seconds of each where that is enough; their times
-    /// do not count. With a file, the call chains are drawn there as a flame graph.
+    /// Six to twenty runs of each command, in five seconds of each where that is enough; their
+    /// times do not count. With a file, the call chains are drawn there as a flame graph.
     #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     pub(super) why: Option<String>,
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
