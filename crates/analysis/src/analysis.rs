@@ -16,7 +16,7 @@ pub struct Analysis {
     pub families: Vec<Family>,
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
-    /// What each difference that has a verdict is made of.
+    /// What each difference that was judged is made of.
     pub made_of: Vec<MadeOf>,
     /// Which functions the differences of profiled methods are in.
     pub why: Vec<Why>,

@@ -66,7 +66,7 @@ pub fn analyze(run: &Run) -> Analysis {
     let found = diagnostics::warnings(&facts, &families, &comparisons);
     diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
-        made_of: made_of::of_decided(&facts, &comparisons),
+        made_of: made_of::of_comparisons(&facts, &comparisons),
         why: why::of_families(run, &families),
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),

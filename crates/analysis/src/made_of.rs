@@ -22,6 +22,8 @@ pub struct MadeOf {
     /// Indices of the two into `Run::cells`.
     pub cell: usize,
     pub reference_cell: usize,
+    /// Whether the pair has a verdict that it differs: only then is it shown.
+    pub is_decided: bool,
     pub rounds: usize,
     pub sessions: usize,
     /// The level of each interval: 1 − 0.05 / 4, as a time has up to four parts.
@@ -118,14 +120,15 @@ const COUNTS: [&str; 8] = [
     "device_write_bytes",
 ];
 
-/// What each decided difference is made of, in the order of the comparisons.
-pub(crate) fn of_decided(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Vec<MadeOf> {
-    let is_decided =
-        |one: &&Comparison| one.decides && matches!(one.verdict, Verdict::Faster | Verdict::Slower);
-    let decided = comparisons.iter().filter(is_decided);
-    decided
-        .filter_map(|one| difference(facts, &one.point, [one.cell, one.reference_cell]))
-        .collect()
+/// What each difference that was judged is made of, in the order of the comparisons.
+pub(crate) fn of_comparisons(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Vec<MadeOf> {
+    let judged = comparisons.iter().filter(|one| one.decides && one.low.is_some());
+    let made = judged.filter_map(|one| {
+        let made = difference(facts, &one.point, [one.cell, one.reference_cell])?;
+        let is_decided = matches!(one.verdict, Verdict::Faster | Verdict::Slower);
+        Some(MadeOf { is_decided, ..made })
+    });
+    made.collect()
 }
 
 /// What the differences between the new and the old side of each method are made of, in a run that
@@ -181,6 +184,7 @@ pub(crate) fn difference(facts: &RunFacts<'_>, point: &Point, cells: [usize; 2])
         point: point.clone(),
         cell: cell.index,
         reference_cell: reference.index,
+        is_decided: false,
         rounds: shared.sessions.iter().map(Vec::len).sum(),
         sessions: shared.sessions.len(),
         level: 1.0 - PART_ALPHA,
@@ -495,12 +499,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_made_of_decided_pairs_only() {
-        let slower = Job([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]);
-        let made = analyze(&run(vec![measured("a", JOB, 1), measured("b", slower, 2)])).made_of;
-        assert_eq!(made.iter().map(|made| made.cell).collect::<Vec<_>>(), [1]);
-        let same = run(vec![measured("a", JOB, 1), measured("b", JOB, 2)]);
-        assert_eq!(analyze(&same).made_of, []);
+    fn only_a_pair_with_a_verdict_is_decided() {
+        let decided = |parts| {
+            let run = run(vec![measured("a", JOB, 1), measured("b", Job(parts), 2)]);
+            analyze(&run).made_of.iter().map(|made| made.is_decided).collect::<Vec<_>>()
+        };
+        assert_eq!(decided([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]), [true]);
+        assert_eq!(decided(JOB.0), [false]);
     }
 
     #[test]

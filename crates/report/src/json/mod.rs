@@ -56,7 +56,7 @@ struct RunDocument<'a> {
     points: &'a [Point],
     cells: CellsJson<'a>,
     comparisons: &'a [Comparison],
-    /// What each decided difference is made of, where that is known.
+    /// What each difference is made of, where that is known, whether it is decided or not.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     made_of: &'a [MadeOf],
     /// Which functions the differences are in, of a run with a profile.

@@ -108,7 +108,7 @@ pub(super) fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_
 
 /// What each decided difference is made of.
 fn made_of_lines(page: &mut Document, run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) {
-    if analysis.made_of.is_empty() || view(run) == View::Rows {
+    if !analysis.made_of.iter().any(|made| made.is_decided) || view(run) == View::Rows {
         return;
     }
     let all = rows::all(run, analysis);

@@ -17,7 +17,8 @@ pub(crate) fn of_rows<'r, 'a>(
 ) -> impl Iterator<Item = (&'r Row<'a>, &'r MadeOf)> {
     rows.contenders.iter().filter_map(move |row| {
         let is_it = |made: &&MadeOf| {
-            made.cell == row.index && Some(made.reference_cell) == rows.family.reference
+            let is_own = made.cell == row.index && made.is_decided;
+            is_own && Some(made.reference_cell) == rows.family.reference
         };
         Some((row, all.iter().find(is_it)?))
     })
@@ -136,6 +137,7 @@ mod tests {
             point: model::param::Point::default(),
             cell: 1,
             reference_cell: 0,
+            is_decided: true,
             rounds: 10,
             sessions: 10,
             level: 0.9875,
