@@ -573,7 +573,9 @@ fn facts_of_environment(run: &Run) -> BTreeMap<String, String> {
         known.map(|(name, value)| (name.clone(), text(value))).collect();
     // The seed differs between runs by design.
     if let Ok(serde_json::Value::Object(plan)) = serde_json::to_value(&run.plan) {
-        let plan = plan.iter().filter(|(name, value)| *name != "seed" && !value.is_null());
+        // The profile has a place of its own.
+        let is_fact = |name: &str| !["seed", "profile"].contains(&name);
+        let plan = plan.iter().filter(|(name, value)| is_fact(name) && !value.is_null());
         facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));
     }
     facts
