@@ -110,12 +110,12 @@ impl Collector {
                 let parent = self.processes.get(&parent_process).cloned();
                 self.processes.insert(process, parent.unwrap_or_else(AddressSpace::new));
             }
-            ProfileRecord::Begins { .. } => {}
-            ProfileRecord::Leaves { thread, waits: true } => self.leaves(thread, time_ns),
-            // It waits for a CPU.
-            ProfileRecord::Leaves { waits: false, .. } => {}
+            // A new thread of the same process, and one that waits for a CPU.
+            ProfileRecord::Begins { .. } | ProfileRecord::Leaves { waits: false, .. } => {}
+            ProfileRecord::Leaves { thread, waits: true } | ProfileRecord::Ends { thread } => {
+                self.leaves(thread, time_ns);
+            }
             ProfileRecord::Returns { thread } => self.returns(thread, time_ns),
-            ProfileRecord::Ends { thread } => self.leaves(thread, time_ns),
             ProfileRecord::Lost(n) => {
                 self.job.lost += n;
                 // Which threads run is not known any more.

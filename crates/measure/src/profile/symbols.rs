@@ -41,9 +41,8 @@ impl Symbols {
         match address {
             CodeAddress::Unknown => "[unknown]".to_owned(),
             CodeAddress::Kernel(address) => {
-                let mut kernel = Kernel::default();
-                kernel.vmlinux = MaybeDefault::None;
-                kernel.debug_syms = false;
+                let kernel =
+                    Kernel { vmlinux: MaybeDefault::None, debug_syms: false, ..Kernel::default() };
                 let name = self.symbol(&Source::Kernel(kernel), Input::AbsAddr(*address));
                 name.map_or_else(|| KERNEL.trim_start().to_owned(), |name| name + KERNEL)
             }

@@ -23,7 +23,7 @@ fn sentence(profile: &Profile, why: &Why) -> String {
         "{method} against {reference} in {jobs} profiled runs of each: {}",
         signed(*total_ns)
     );
-    let what = match (candidates, functions.len()) {
+    let what = match (*candidates, functions.len()) {
         (1, _) => "the only function of 1 % or more".to_owned(),
         (n, _) => format!("the {n} functions of 1 % or more"),
     };

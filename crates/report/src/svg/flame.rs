@@ -102,7 +102,7 @@ impl FlameDrawing {
         let label = if width < LABEL_MIN { String::new() } else { fitted(name, width - 6.0) };
         let label = if text_width(&label) > width { "" } else { &label };
         let title = format!(
-            "{name}: {} of {}, {}",
+            "{name}: {}, {} in the reference ({})",
             ns(node.ns[0]),
             ns(node.ns[1]),
             signed(node.difference_ns())
@@ -163,8 +163,14 @@ mod tests {
     #[test]
     fn what_takes_longer_is_coloured_and_said() {
         let svg = drawn("parse");
-        assert!(svg.contains("<title>parse: 25 ms of 5 ms, + 20 ms</title>"), "{svg}");
-        assert!(svg.contains("<title>main: 30 ms of 10 ms, + 20 ms</title>"), "{svg}");
+        assert!(
+            svg.contains("<title>parse: 25 ms, 5 ms in the reference (+ 20 ms)</title>"),
+            "{svg}"
+        );
+        assert!(
+            svg.contains("<title>main: 30 ms, 10 ms in the reference (+ 20 ms)</title>"),
+            "{svg}"
+        );
         assert_eq!(svg.matches(COLOURS[2]).count(), 3, "{svg}");
         // Three quarters of the width.
         assert!(svg.contains("width=\"738.00\""), "{svg}");
