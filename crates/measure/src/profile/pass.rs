@@ -8,7 +8,7 @@ use model::profile::{BLOCKED, CellProfile, FoldedStack, OTHERS, Profile, Profile
 use model::run::{Pass, Role, Run, Status};
 use model::warning::PROFILE;
 
-use super::sampler::{CodeAddress, JobStacks, PERIOD_NS, ProfileSampler};
+use super::sampler::{Attached, CodeAddress, JobStacks, PERIOD_NS, ProfileSampler};
 use super::symbols::Symbols;
 use crate::clock;
 use crate::launch::{RunError, TracedRunner};
@@ -164,9 +164,9 @@ impl Jobs<'_, '_> {
         runner.before(*n)?;
         context.evict(*point);
         let attached = |process| sampler.attach(process).map_err(RunError::Failed);
-        let mut attaching = runner.pid().map_or(Ok(()), attached);
+        let mut attaching = runner.pid().map_or(Ok(()), |pid| attached(Attached::Running(pid)));
         let done = runner.go(*n, *ops, &mut |started| {
-            attaching = attached(started);
+            attaching = attached(Attached::New(started));
         });
         let stacks = sampler.end_job().map_err(RunError::Failed)?;
         let done = done?.done;

@@ -1,6 +1,6 @@
 //! Takes the samples of a job in a thread of its own, from perf events of its tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -25,10 +25,20 @@ pub(super) struct ProfileSampler {
     pub(super) has_kernel: bool,
 }
 
+/// The process of a job.
+#[derive(Clone, Copy)]
+pub(super) enum Attached {
+    /// It has just been started: to look for its children would take longer than it takes to start
+    /// some.
+    New(u32),
+    /// It may have threads and children.
+    Running(u32),
+}
+
 /// What the thread is to do; it answers each.
 enum SamplerOrder {
     /// Take samples of this process and of all that it starts.
-    Attach(u32, Sender<Result<(), String>>),
+    Attach(Attached, Sender<Result<(), String>>),
     /// End the events, and hand over what was collected since.
     EndJob(Sender<JobStacks>),
 }
@@ -53,7 +63,7 @@ impl ProfileSampler {
     }
 
     /// Called when the process has started, or before it begins its job.
-    pub(super) fn attach(&self, process: u32) -> Result<(), String> {
+    pub(super) fn attach(&self, process: Attached) -> Result<(), String> {
         self.ask(|answer| SamplerOrder::Attach(process, answer)).unwrap_or_else(|| Err(gone()))
     }
 
@@ -97,7 +107,11 @@ fn sample(orders: &Receiver<SamplerOrder>, cpus: &[u32], kernel: bool) {
             Ok(SamplerOrder::Attach(process, answer)) => {
                 let attached = attach(&mut rings, process, cpus, kernel);
                 // After the events are open, so that no mapping is missed.
-                for process in tree::processes(&[process]) {
+                let processes = match process {
+                    Attached::New(process) => BTreeSet::from([process]),
+                    Attached::Running(process) => tree::processes(&[process]),
+                };
+                for process in processes {
                     let maps = proc_fs::path(process, "maps").and_then(fs::read_to_string);
                     collector.add_process(process, &maps.unwrap_or_default());
                 }
@@ -117,7 +131,7 @@ fn sample(orders: &Receiver<SamplerOrder>, cpus: &[u32], kernel: bool) {
 /// Opens the events of all tasks of the process on each CPU. Those of one CPU have one ring.
 fn attach(
     rings: &mut BTreeMap<u32, Ring>,
-    process: u32,
+    process: Attached,
     cpus: &[u32],
     kernel: bool,
 ) -> Result<(), String> {
@@ -127,17 +141,24 @@ fn attach(
     } else {
         &[ProfileEvent::CpuClock]
     };
-    for task in tree::tasks(process) {
+    let tasks = match process {
+        Attached::New(process) => tree::threads_of(process).collect(),
+        Attached::Running(process) => tree::tasks(process),
+    };
+    for task in tasks {
         for cpu in cpus {
             for event in events {
-                let opened = open_profile(*event, task, *cpu, kernel);
-                let added = opened.and_then(|event| add(rings, *cpu, event));
-                match added {
+                let event = match open_profile(*event, task, *cpu, kernel) {
+                    Ok(event) => event,
                     // The task has ended.
-                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
                     Err(error) => return Err(explain_profile(&error)),
-                    Ok(()) => {}
-                }
+                };
+                add(rings, *cpu, event).map_err(|error| {
+                    format!(
+                        "a ring for samples: {error}; raise kernel.perf_event_mlock_kb (sysctl)"
+                    )
+                })?;
             }
         }
     }
@@ -204,7 +225,7 @@ mod tests {
             Err(why) => return println!("skipped: {why}"),
         };
         // Threads that were started before are not followed: this one is attached while it runs.
-        sampler.attach(std::process::id()).unwrap();
+        sampler.attach(Attached::Running(std::process::id())).unwrap();
         let computing = std::thread::spawn(|| compute_for_a_profile(clock::now_ns() + 200_000_000));
         computing.join().unwrap();
         let job = sampler.end_job().unwrap();
