@@ -227,12 +227,11 @@ fn functions(
 ) {
     let Some(profile) = &run.plan.profile else { return };
     let most = if all_notes { usize::MAX } else { MADE_OF_MAX };
-    for row in &rows.contenders {
-        let is_it =
-            |why: &&Why| why.cell == row.index && Some(why.reference_cell) == rows.family.reference;
-        for why in analysis.why.iter().filter(is_it).take(most) {
-            why::compose(page, profile, why);
-        }
+    // Of a check of two sides the reference of a method is its old side.
+    let is_here =
+        |why: &&Why| [why.cell, why.reference_cell].iter().all(|i| rows.get(*i).is_some());
+    for why in analysis.why.iter().filter(is_here).take(most) {
+        why::compose(page, profile, why);
     }
 }
 
