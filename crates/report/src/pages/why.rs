@@ -62,3 +62,64 @@ fn table(functions: &[FunctionDifference]) -> Table {
         right("reference").with_cells(functions.iter(), |one| number(one.reference_ns)),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::PageLayout;
+
+    fn page(functions: Vec<FunctionDifference>) -> String {
+        let why = Why {
+            method: "b".to_owned(),
+            reference: "a".to_owned(),
+            cell: 1,
+            reference_cell: 0,
+            jobs: 12,
+            total_ns: 34e6,
+            functions,
+            candidates: 7,
+            level: 0.95,
+            found_ns: 2.8e6,
+        };
+        let mut page = Document::new(100);
+        compose(&mut page, &Profile::default(), &why);
+        page.text(&PageLayout { width: 100, colour: false })
+    }
+
+    #[test]
+    fn functions_that_differ_are_a_table() {
+        let function = |name: &str, mean: f64| FunctionDifference {
+            name: name.to_owned(),
+            mean_ns: mean * 1e6,
+            low_ns: (mean - 1.0) * 1e6,
+            high_ns: (mean + 1.0) * 1e6,
+            value_ns: 50e6,
+            reference_ns: (50.0 - mean) * 1e6,
+        };
+        let shown = page(vec![function("parse", 30.0), function("copy", -4.0)]);
+        let lines: Vec<String> = shown
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(
+            lines.contains(
+                &"why: b against a in 12 profiled runs of each: + 34 ms; of the 7 functions of 1 % or more these"
+                    .to_owned()
+            ),
+            "{shown}"
+        );
+        for row in ["parse 30.0 29.0 to 31.0 50.0 20.0", "copy -4.00 -5.00 to -3.00 50.0 54.0"] {
+            assert!(lines.iter().any(|line| line == row), "{row}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_could_have_been_found_is_said_where_nothing_is() {
+        let shown = page(Vec::new());
+        let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            line.contains("none is shown to differ; 2.8 ms would have been found of one that"),
+            "{shown}"
+        );
+    }
+}
