@@ -5,6 +5,8 @@ use model::run::Warning;
 use serde::Serialize;
 
 use super::facts::{LeftRunning, Unusable};
+use super::made_of::MadeOf;
+use super::why::Why;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
@@ -14,6 +16,10 @@ pub struct Analysis {
     pub families: Vec<Family>,
     /// Each contender against the reference, per point and metric.
     pub comparisons: Vec<Comparison>,
+    /// What each difference that was judged is made of.
+    pub made_of: Vec<MadeOf>,
+    /// Which functions the differences of profiled methods are in.
+    pub why: Vec<Why>,
     /// Each method compared with itself at another word or path of a param.
     #[serde(rename = "across")]
     pub param_effects: Vec<ParamComparison>,

@@ -14,11 +14,13 @@ mod further_comparisons;
 mod growing;
 mod history;
 pub mod latency;
+mod made_of;
 mod noise;
 mod parallel;
 pub mod size_sweep;
 pub mod stats;
 mod values;
+mod why;
 
 use model::run::{Measure, Run};
 
@@ -48,7 +50,12 @@ pub use self::history::{
     AtCommit, ChangePoint, CommitSeries, CommitValue, HistoryPoint, NEWEST, Series, SeriesKey,
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
+pub use self::made_of::{
+    CallDifference, CountDifference, MadeOf, TimeDifference, TimePart, made_of_sides,
+};
 pub use self::parallel::map_each;
+
+pub use self::why::{FunctionDifference, Why};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
@@ -59,6 +66,8 @@ pub fn analyze(run: &Run) -> Analysis {
     let found = diagnostics::warnings(&facts, &families, &comparisons);
     diagnostics::find_longer_runs(&facts, &mut comparisons);
     Analysis {
+        made_of: made_of::of_comparisons(&facts, &comparisons),
+        why: why::of_families(run, &families),
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),
         custom_metrics: further_comparisons::custom_metrics(&facts, &families),

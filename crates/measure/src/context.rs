@@ -285,6 +285,11 @@ pub enum RunProgress<'a> {
         done: usize,
         of: usize,
     },
+    Profiling {
+        method: &'a str,
+        done: usize,
+        of: usize,
+    },
 }
 
 // The random order of the methods in a round; it depends only on the stored seed.

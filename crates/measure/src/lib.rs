@@ -14,6 +14,7 @@ pub mod experiment;
 pub mod launch;
 pub mod phases;
 pub mod proc_fs;
+pub mod profile;
 pub mod protocol;
 mod schedule;
 mod session;

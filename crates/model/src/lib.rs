@@ -9,6 +9,7 @@ pub mod numbers;
 pub mod param;
 pub mod path_text;
 pub mod pattern;
+pub mod profile;
 pub mod random;
 pub mod run;
 pub mod template;

@@ -131,7 +131,7 @@ impl Warning {
     pub fn noted(text: impl Into<String>) -> Warning {
         let text = text.into();
         let is_part = |what: &str| {
-            [TIMELINE, FEWER_COUNTS, CALLS_BY_NAME].contains(&what)
+            [TIMELINE, PROFILE, FEWER_COUNTS, CALLS_BY_NAME].contains(&what)
                 || what.starts_with(PROCESSOR_COUNTERS)
         };
         match text.split_once(": ") {
@@ -202,6 +202,7 @@ impl From<Warning> for Stored {
 
 /// Parts of a run that may be missing and are not metrics.
 pub const TIMELINE: &str = "timeline";
+pub const PROFILE: &str = "profile";
 pub const FEWER_COUNTS: &str = "fewer counts";
 pub const CALLS_BY_NAME: &str = "no system calls by name";
 pub const PROCESSOR_COUNTERS: &str = "counters of the processor";

@@ -20,6 +20,7 @@ pub use self::pages::list::{ListedExperiment, experiments, methods};
 pub use self::pages::percentiles::{percentiles, plot};
 pub use self::pages::run::{PageExtent, TextOptions, text};
 pub use self::svg::files as svg;
+pub use self::svg::flame_graph;
 pub use self::text::{PageLayout, wrap};
 pub use self::views::rows::{ExtraColumn, RowOrder, TableOptions, TimeUnit};
 pub use self::views::words::{GLOSSARY, escape_controls, escape_controls_in_lines, noise};
@@ -38,7 +39,7 @@ pub mod by_commit {
 
 pub mod check {
     pub use super::json::compare::{check_json as json, detectable_effects_json};
-    pub use super::pages::check::{baselines, detectable_effects, markdown, text};
+    pub use super::pages::check::{baselines, causes, detectable_effects, markdown, text};
     pub use super::views::compare::{CheckBaseline, Sides};
 }
 

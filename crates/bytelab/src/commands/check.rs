@@ -30,7 +30,9 @@ use super::program_file::Digests;
 use super::warn_if_unoptimised;
 use super::{Context, exit, layout, note, readable, run_id};
 use crate::console;
-use crate::measuring::{self, RunRequest, TimeLimit, choose, launcher, measure_new, plan};
+use crate::measuring::{
+    self, RunRequest, TimeLimit, WhyOutput, choose, launcher, measure_new, plan,
+};
 
 /// Advice to measure old and new in the same rounds.
 const BESIDE: &str = "Old and new in the same rounds decides more, and needs no baseline:
@@ -244,12 +246,14 @@ fn conclude(
 ) -> Result<ExitCode> {
     let busy = |run: &Run| Some(format!("run {}: {}", run.id, report::noise(run)?));
     let busy = baseline.into_iter().chain(now).filter_map(busy).collect();
+    let runs = now;
     let now = now.iter().map(|run| run.id.as_str()).collect();
     let sides = report::check::Sides { against, now, busy };
     let text = if gate.json {
         report::check::json(&sides, checked)? + "\n"
     } else {
-        report::check::text(&sides, checked, &layout())
+        let causes = runs.last().map(|run| report::check::causes(run, checked, &layout()));
+        report::check::text(&sides, checked, &layout()) + &causes.unwrap_or_default()
     };
     console::stdout().write_all(text.as_bytes())?;
     step_summary(&report::check::markdown(&sides, checked));
@@ -348,7 +352,8 @@ fn run_against(args: &AgainstArgs, request: RunRequest, context: &Context) -> Re
         let plan = Plan { seed: plan.seed.wrapping_add(now.len() as u64), ..plan.clone() };
         let (points, label) = (points.clone(), Some(label.clone()));
         let new = Run { points, plan, label, ..Run::default() };
-        let measured = measure_new(job, new, store, &stop);
+        let why = request.why.as_deref().map(WhyOutput::new).transpose()?;
+        let measured = measure_new(job, new, store, why, &stop);
         if let Some(stopped) = exit::of_signal(&stop) {
             return Ok(stopped);
         }

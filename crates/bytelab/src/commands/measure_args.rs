@@ -123,8 +123,9 @@ pub(crate) struct MeasureArgs {
     /// Samples of each method in which events are counted; 0: none
     ///
     /// System calls and other events are counted after all other samples, in at most this many
-    /// samples, and in two if these agree.
-    #[arg(long, value_name = "N", default_value_t = 5, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
+    /// samples, and in two if these agree. Of up to four methods whose counts differ, all samples
+    /// are counted, as eight of each show that the difference is no chance.
+    #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process
     ///
@@ -134,6 +135,13 @@ pub(crate) struct MeasureArgs {
     /// Write a timeline of one more round, for ui.perfetto.dev
     #[arg(long, value_name = "FILE.json", hide_short_help = true, value_parser = path())]
     trace: Option<PathBuf>,
+    /// Profile each method after all samples, and name the functions that differ
+    ///
+    /// Six to twenty jobs of each of up to eight methods, in five seconds of each where that is
+    /// enough; their times do not count. With a file, the call chains are drawn there as a flame
+    /// graph.
+    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    why: Option<String>,
     #[command(flatten, next_help_heading = "The run and its data")]
     keep: KeepArgs,
 }
@@ -220,6 +228,7 @@ impl MeasureArgs {
             counting: self.counting,
             fresh: self.fresh,
             trace: self.trace,
+            why: self.why,
             label: self.keep.label,
             data_dir: self.keep.data_dir,
             keep: !self.keep.no_store,

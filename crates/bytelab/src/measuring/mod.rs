@@ -28,8 +28,8 @@ use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of, s
 pub(crate) use self::prepare::{PreparedRun, launcher, prepare_run};
 use self::progress::{MethodTime, sample_ns, seconds, without_slowest};
 pub(crate) use self::progress::{ProgressDisplay, ProgressMode};
-pub(crate) use self::record::{MethodFailed, RunOutcome};
-use self::record::{RunOutput, TraceFile, at_most, record};
+use self::record::{FlagFile, RunOutput, at_most, record};
+pub(crate) use self::record::{MethodFailed, RunOutcome, WhyOutput};
 pub(crate) use self::run_lock::{holder, mark};
 use crate::console;
 
@@ -40,10 +40,12 @@ pub(crate) fn run(
     store: Option<LocalStore>,
     stop: &Stop,
 ) -> Result<RunOutcome> {
-    let trace = request.trace.as_deref().map(TraceFile::create).transpose()?;
+    let trace =
+        request.trace.as_deref().map(|name| FlagFile::create("--trace", name)).transpose()?;
+    let why = request.why.as_deref().map(WhyOutput::new).transpose()?;
     let (job, new) = chosen(experiments, request)?;
     let RunRequest { shown, needs_all, .. } = *request;
-    let output = RunOutput { store, trace, shown, needs_all, facts: request.facts.clone() };
+    let output = RunOutput { store, trace, why, shown, needs_all, facts: request.facts.clone() };
     record(job, new, output, stop)
 }
 
@@ -101,7 +103,8 @@ pub(crate) fn resume(
     let least_sessions = declared.as_ref().map_or(0, custom::LoadedExperiment::min_sessions);
     let job = MeasureJob { experiment, methods: methods_of(experiment, &run)?, least_sessions };
     let facts = BTreeMap::new();
-    let output = RunOutput { store: Some(store), trace: None, shown, needs_all: false, facts };
+    let output =
+        RunOutput { store: Some(store), trace: None, why: None, shown, needs_all: false, facts };
     record(job, run, output, stop)
 }
 
@@ -118,13 +121,13 @@ pub(crate) fn repeat(
     let declared = declared_by_user(experiments, run)?;
     let experiment = experiment_of(experiments, run, declared.as_ref())?;
     let job = MeasureJob { experiment, methods: methods_of(experiment, run)?, least_sessions: 0 };
-    let mut plan = Plan { seed: seed(), ..fixed(run.plan.clone()) };
+    let mut plan = Plan { seed: seed(), profile: None, ..fixed(run.plan.clone()) };
     // An imported file may name any directory.
     if dir.is_some() || plan.data_dir.is_none() || store::is_imported(&run.environment) {
         plan.data_dir = Some(data_dir_text(dir)?);
     }
     let (points, label) = (run.points.clone(), Some(label.to_owned()));
-    measure_new(job, Run { points, plan, label, ..Run::default() }, store, stop)
+    measure_new(job, Run { points, plan, label, ..Run::default() }, store, None, stop)
 }
 
 /// Measures a run of which everything is decided, and which has no cells yet.
@@ -132,10 +135,11 @@ pub(crate) fn measure_new(
     job: MeasureJob<'_>,
     new: Run,
     store: Option<LocalStore>,
+    why: Option<WhyOutput>,
     stop: &Stop,
 ) -> Result<Run> {
     let (shown, facts) = (ProgressMode::Step, BTreeMap::new());
-    let output = RunOutput { store, trace: None, shown, needs_all: false, facts };
+    let output = RunOutput { store, trace: None, why, shown, needs_all: false, facts };
     Ok(record(job, new, output, stop)?.run)
 }
 

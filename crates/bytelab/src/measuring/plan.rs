@@ -197,6 +197,8 @@ pub(crate) struct RunRequest {
     pub(crate) needs_all: bool,
     /// The file to which the timeline of one additional round is written.
     pub(crate) trace: Option<PathBuf>,
+    /// Whether the methods are profiled after all samples: the file of a flame graph, or nothing.
+    pub(crate) why: Option<String>,
     pub(crate) label: Option<String>,
     /// Facts about the run that are known before it begins.
     pub(crate) facts: BTreeMap<String, Value>,

@@ -267,6 +267,9 @@ fn describe(progress: &RunProgress<'_>) -> (u64, String) {
             let share = *done as f64 / (*of).max(1) as f64;
             ((share * 1000.0) as u64, format!("timeline of {method} ({} of {of})", done + 1))
         }
+        RunProgress::Profiling { method, done, of } => {
+            (0, format!("profile of {method} ({} of {of})", done + 1))
+        }
         RunProgress::Looked { .. } | RunProgress::Longer { .. } | RunProgress::Short { .. } => {
             (0, String::new())
         }

@@ -2,17 +2,20 @@
 //! which commit of which project is measured.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
 
+use analysis::analyze;
 use analysis::stats::LOOKS;
 use anyhow::{Context, Result};
 use experiments::workers::ToolchainVersion;
 use measure::clock;
 use measure::experiment::Data;
 use measure::launch::{HOOK, Orphans, Stop};
+use measure::profile::profile;
 use measure::timeline::{Timeline, trace};
 use measure::{MeasureJob, Record, RunProgress, at_most_ns, measure};
 use model::numbers::{self, NumbersRow};
@@ -41,7 +44,8 @@ pub(crate) struct RunOutcome {
 /// The destinations of the results.
 pub(super) struct RunOutput {
     pub(super) store: Option<LocalStore>,
-    pub(super) trace: Option<TraceFile>,
+    pub(super) trace: Option<FlagFile>,
+    pub(super) why: Option<WhyOutput>,
     pub(super) shown: ProgressMode,
     /// Whether a method that fails ends the run with an error.
     pub(super) needs_all: bool,
@@ -89,7 +93,7 @@ pub(super) fn record(
     output: RunOutput,
     stop: &Stop,
 ) -> Result<RunOutcome> {
-    let RunOutput { mut store, trace: file, shown, needs_all, facts } = output;
+    let RunOutput { mut store, trace: file, why, shown, needs_all, facts } = output;
     let display = ProgressDisplay::new(shown);
     let orphans = Orphans::adopt();
     let mut prepared = prepare_run(job, run, Some(&orphans), &display, stop)?;
@@ -123,8 +127,17 @@ pub(super) fn record(
         && run.complete
         && let Some(file) = file
     {
-        measured = trace(&job, &mut run, &data, &mut launcher, &mut recorder, stop)
-            .and_then(|timeline| timeline.map_or(Ok(()), |timeline| file.write(&timeline)));
+        measured =
+            trace(&job, &mut run, &data, &mut launcher, &mut recorder, stop).and_then(|timeline| {
+                timeline.map_or(Ok(()), |timeline| file.write_timeline(&timeline))
+            });
+    }
+    if measured.is_ok()
+        && run.complete
+        && let Some(why) = why
+    {
+        measured = profile(&job, &mut run, &data, &mut launcher, &mut recorder, stop)
+            .and_then(|()| why.file.map_or(Ok(()), |file| file.write_profile(&run)));
     }
     recorder.display.clear();
     if measured.as_ref().is_err_and(anyhow::Error::is::<MethodFailed>) {
@@ -366,27 +379,59 @@ impl Record for Recorder {
     }
 }
 
-/// The file of `--trace`: it is opened before anything is measured, to find out whether it can be
-/// written, and it appears complete or not at all.
-pub(super) struct TraceFile {
+/// The file of `--trace` or `--why`: it is opened before anything is measured, to find out whether
+/// it can be written, and it appears complete or not at all.
+pub(super) struct FlagFile {
+    flag: &'static str,
     name: PathBuf,
     file: AtomicFile,
 }
 
-impl TraceFile {
-    pub(super) fn create(name: &Path) -> Result<TraceFile> {
+impl FlagFile {
+    pub(super) fn create(flag: &'static str, name: &Path) -> Result<FlagFile> {
         let file = AtomicFile::create(name)
-            .with_context(|| format!("--trace {}: cannot be written", name.display()))?;
-        Ok(TraceFile { name: name.to_owned(), file })
+            .with_context(|| format!("{flag} {}: cannot be written", name.display()))?;
+        Ok(FlagFile { flag, name: name.to_owned(), file })
     }
 
-    pub(super) fn write(self, timeline: &Timeline) -> Result<()> {
-        let TraceFile { name, file } = self;
-        let written = timeline.write(BufWriter::new(file.file()));
-        written
-            .map_err(anyhow::Error::from)
+    fn write(self, content: impl FnOnce(BufWriter<&File>) -> Result<()>) -> Result<()> {
+        let FlagFile { flag, name, file } = self;
+        content(BufWriter::new(file.file()))
             .and_then(|()| file.finish())
-            .with_context(|| format!("--trace {}", name.display()))
+            .with_context(|| format!("{flag} {}", name.display()))
+    }
+
+    fn write_timeline(self, timeline: &Timeline) -> Result<()> {
+        self.write(|out| Ok(timeline.write(out)?))
+    }
+
+    /// Without a profile there is no picture, and no file.
+    fn write_profile(self, run: &Run) -> Result<()> {
+        let Some(svg) = report::flame_graph(run, &analyze(run)) else {
+            return Ok(console::message(
+                "bytelab: no flame graph was drawn: nothing was profiled",
+            )?);
+        };
+        self.write(|mut out| {
+            out.write_all(svg.as_bytes())?;
+            Ok(out.flush()?)
+        })
+    }
+}
+
+/// A profile after all samples: `--why`.
+#[derive(Default)]
+pub(crate) struct WhyOutput {
+    /// The file of its flame graph.
+    file: Option<FlagFile>,
+}
+
+impl WhyOutput {
+    /// The value of the flag: a file, or nothing.
+    pub(crate) fn new(value: &str) -> Result<WhyOutput> {
+        let is_file = !value.is_empty();
+        let file = is_file.then(|| FlagFile::create("--why", Path::new(value))).transpose()?;
+        Ok(WhyOutput { file })
     }
 }
 

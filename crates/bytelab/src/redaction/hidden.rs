@@ -423,6 +423,7 @@ const PHRASES: [&str; 27] = [
     "no system calls by name",
     "not cold",
     "not warm",
+    "profile",
     "the bytes it hands over differ between sessions",
     "the machine was suspended meanwhile",
     "the waits for a CPU are known and taken out",

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use measure::count;
 use measure::experiment::Experiment;
+use model::profile::{BLOCKED, KERNEL, OTHERS, Profile};
 use model::run::{
     BENCH, Cell, Definition, Imported, Measure, Plan, Run, Sample, Status, Threshold, Warning,
 };
@@ -93,6 +94,7 @@ impl Redactor<'_> {
             definition,
             measures,
             imported,
+            profile,
         } = plan;
         Plan {
             rounds,
@@ -117,7 +119,26 @@ impl Redactor<'_> {
                 tool: self.name("program", &tool),
                 file: self.path(&file),
             }),
+            profile: profile
+                .filter(|_| !self.redaction.is_contribution)
+                .map(|profile| self.profile(profile)),
         }
+    }
+
+    /// The functions of the user's programs are as secret as their commands.
+    fn profile(&self, profile: Profile) -> Profile {
+        let Profile { period_ns, has_kernel, took_ns, lost, names, cells } = profile;
+        let shown = |name: &String| {
+            let is_known = name.ends_with(KERNEL) || [BLOCKED, OTHERS].contains(&name.as_str());
+            let blocked = name.strip_prefix(BLOCKED).and_then(|rest| rest.strip_prefix(" in "));
+            match blocked {
+                _ if is_known => name.clone(),
+                Some(function) => format!("{BLOCKED} in {}", self.name("function", function)),
+                None => self.name("function", name),
+            }
+        };
+        let names = names.iter().map(shown).collect();
+        Profile { period_ns, has_kernel, took_ns, lost, names, cells }
     }
 
     fn definition(&self, definition: Definition) -> Definition {

@@ -94,6 +94,10 @@ impl Marks {
                 by_wall: vec![self.next()],
             }],
             imported: (!is_own).then(|| Imported { tool: self.next(), file: self.next() }),
+            profile: Some(Profile {
+                names: vec![self.next(), format!("{BLOCKED} in {}", self.next())],
+                ..Profile::default()
+            }),
         }
     }
 

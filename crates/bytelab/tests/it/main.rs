@@ -80,3 +80,4 @@ mod terminal;
 mod tidy;
 mod trace;
 mod whole_job;
+mod why;

@@ -43,9 +43,9 @@ pub(super) struct EventCounter {
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_TRACEPOINT: u32 = 2;
 const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+pub(super) const INHERIT: u64 = 1 << 1;
+pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
+pub(super) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
 #[cfg(target_os = "linux")]
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
@@ -55,31 +55,31 @@ const READ_TIMES: u64 = 1 | 1 << 1;
 /// remaining ones are 0.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
-    event_type: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-    config2: u64,
-    branch_sample_type: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
-    clock: libc::clockid_t,
+pub(super) struct Attributes {
+    pub(super) event_type: u32,
+    pub(super) size: u32,
+    pub(super) config: u64,
+    pub(super) sample_period: u64,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    pub(super) flags: u64,
+    pub(super) wakeup_events: u32,
+    pub(super) breakpoint_type: u32,
+    pub(super) config1: u64,
+    pub(super) config2: u64,
+    pub(super) branch_sample_type: u64,
+    pub(super) sample_regs_user: u64,
+    pub(super) sample_stack_user: u32,
+    pub(super) clock: libc::clockid_t,
 }
 
 /// The fields of each record on a CPU: process and thread, time, address, the tracepoint's own
 /// data.
 pub(super) const SAMPLE_TYPE: u64 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 10;
-const NAMES: u64 = 1 << 9;
-const TASKS: u64 = 1 << 13;
-const TIME_OF_ALL: u64 = 1 << 18;
-const USE_CLOCK: u64 = 1 << 25;
+pub(super) const NAMES: u64 = 1 << 9;
+pub(super) const TASKS: u64 = 1 << 13;
+pub(super) const TIME_OF_ALL: u64 = 1 << 18;
+pub(super) const USE_CLOCK: u64 = 1 << 25;
 
 /// The events of a CPU, whatever task runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,12 +114,16 @@ pub(crate) fn open_on_cpu(what: PerfEvent, cpu: u32) -> io::Result<OwnedFd> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open(_: &Attributes, _task: libc::pid_t, _cpu: libc::c_int) -> io::Result<OwnedFd> {
+pub(super) fn open(_: &Attributes, _task: libc::pid_t, _cpu: libc::c_int) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(target_os = "linux")]
-fn open(attributes: &Attributes, task: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
+pub(super) fn open(
+    attributes: &Attributes,
+    task: libc::pid_t,
+    cpu: libc::c_int,
+) -> io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;
 
     let no_group: libc::c_int = -1;

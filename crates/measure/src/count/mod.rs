@@ -6,6 +6,8 @@ mod allocations;
 pub mod event;
 mod process_events;
 #[cfg(target_os = "linux")]
+mod profile_event;
+#[cfg(target_os = "linux")]
 mod ptrace;
 #[cfg_attr(not(target_os = "linux"), path = "fallback.rs")]
 mod tracer;
@@ -24,6 +26,10 @@ pub(crate) use self::event::{EventTarget, NEEDS_RIGHTS, PerfEvent, open_on_cpu};
 pub use self::process_events::JobMark;
 pub use self::process_events::mark;
 pub(crate) use self::process_events::{OwnCounts, ProcessCounters};
+#[cfg(target_os = "linux")]
+pub(crate) use self::profile_event::{
+    PROFILE_PERIOD_NS, ProfileEvent, explain_profile, open_profile, profile_registers,
+};
 pub(crate) use self::tracer::{TraceScope, Tracer};
 pub use self::tree::settle;
 

@@ -52,7 +52,8 @@ fn samples_left(run: &Run, index: usize) -> usize {
         return 0;
     }
     let taken = cell.n(Pass::Counting);
-    if agree(cell) { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
+    let is_known = agree(cell) && !(run.cells.len() <= FEW_CELLS && differs(run, index));
+    if is_known { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
 }
 
 /// Whether the time is over after this number of rounds: less than half of another one fits into
@@ -463,6 +464,34 @@ fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
     counts.map(|(_, column)| column).all(same)
 }
 
+/// So many cells take all of their samples where their counts differ. Of more cells that would take
+/// too long.
+const FEW_CELLS: usize = 4;
+
+/// A smaller difference is never said to be a cause.
+const RELEVANT_SHARE: f64 = 0.01;
+
+/// Whether the latest counts of another cell at the same point differ: two equal samples of each do
+/// not show that this is no chance.
+fn differs(run: &Run, index: usize) -> bool {
+    let latest = |cell: &Cell, column: &[f64]| {
+        let all = cell.samples.iter().zip(column).rev();
+        let mut counted = all.filter(|(s, n)| s.counts_in(Pass::Counting) && !n.is_nan());
+        counted.next().map(|(_, n)| *n)
+    };
+    let own = &run.cells[index];
+    let counts = own.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
+    let counts: Vec<_> =
+        counts.filter_map(|(name, column)| Some((name, latest(own, column)?))).collect();
+    let others = run.cells.iter().enumerate();
+    let mut others = others.filter(|(i, cell)| *i != index && cell.point == own.point);
+    others.any(|(_, cell)| {
+        let other = |name: &String| latest(cell, cell.values.get(name)?);
+        let differ = |a: f64, b: f64| (a - b).abs() > RELEVANT_SHARE * a.abs().max(b.abs());
+        counts.iter().any(|(name, n)| other(name).is_some_and(|other| differ(*n, other)))
+    })
+}
+
 /// Whether the pass has a value of the metric for the cell.
 fn has(cell: &Cell, metric: &str) -> bool {
     let column = cell.values.get(metric).into_iter().flatten();
@@ -519,6 +548,26 @@ mod agreement_tests {
         // A run that was resumed has started another process.
         check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0)], false);
         check(&[(warm_up, 6.0), (counted, 5.0), (warm_up, 6.0), (counted, 5.0)], true);
+    }
+
+    #[test]
+    fn a_few_cells_whose_counts_differ_take_all_their_samples() {
+        let of = |calls: f64, cells: usize| {
+            let mut run = Run::default();
+            run.plan.counting = 8;
+            let cell_of = |calls| {
+                let timed = Sample { ops: 1, ..Sample::default() };
+                let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
+                cell.push(timed, &[("wall_ns", 1.0)]);
+                cell
+            };
+            run.cells = (0..cells).map(|i| cell_of(if i == 0 { calls } else { 1000.0 })).collect();
+            [samples_left(&run, 0), samples_left(&run, 1)]
+        };
+        assert_eq!(of(1000.0, 2), [0, 0]);
+        assert_eq!(of(1010.0, 2), [0, 0]);
+        assert_eq!(of(1020.0, 2), [6, 6]);
+        assert_eq!(of(1020.0, 5), [0, 0]);
     }
 
     #[test]

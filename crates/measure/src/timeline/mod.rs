@@ -3,9 +3,9 @@
 //! trace events.
 
 mod json;
-mod perf;
+pub(crate) mod perf;
 mod poll;
-mod ring;
+pub(crate) mod ring;
 mod spans;
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use crate::count::event::{FieldLayout, TracepointFormat, tracepoint_format};
 use crate::count::{NEEDS_RIGHTS, PerfEvent, name, open_on_cpu};
 
 /// The largest size that the kernel grants is used; without root it may grant only the last.
-const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
+pub(crate) const RING_SIZES_BYTES: [usize; 3] = [4 << 20, 1 << 20, 128 << 10];
 const PAUSE_NS: u64 = 1_000_000;
 /// The maximum number of events that are kept, so that a viewer can open the timeline.
 const EVENTS_MAX: usize = 1_000_000;
@@ -112,7 +112,7 @@ fn why_not(cpu: u32, error: &io::Error) -> String {
     }
 }
 
-fn online_cpus() -> io::Result<Vec<u32>> {
+pub(crate) fn online_cpus() -> io::Result<Vec<u32>> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
     Ok(text.trim().split(',').filter_map(range).flatten().collect())
 }
@@ -313,11 +313,11 @@ pub(super) struct Layout {
 }
 
 // The record types of linux/perf_event.h.
-const LOST: u32 = 2;
-const COMM: u32 = 3;
-const EXIT: u32 = 4;
-const FORK: u32 = 7;
-const SAMPLE: u32 = 9;
+pub(crate) const LOST: u32 = 2;
+pub(crate) const COMM: u32 = 3;
+pub(crate) const EXIT: u32 = 4;
+pub(crate) const FORK: u32 = 7;
+pub(crate) const SAMPLE: u32 = 9;
 const HEADER_BYTES: usize = 8;
 
 impl Layout {
@@ -335,8 +335,8 @@ impl Layout {
     /// Parses all records in the bytes with their times. Unknown records are left out.
     pub(super) fn parse(&self, bytes: &[u8], mut take: impl FnMut(u64, PerfRecord)) {
         let mut rest = bytes;
-        while let Some((kind, body, after)) = next(rest) {
-            if let Some((time_ns, record)) = self.record(kind, body) {
+        while let Some((record, after)) = next_record(rest) {
+            if let Some((time_ns, record)) = self.record(record.kind, record.body) {
                 take(time_ns, record);
             }
             rest = after;
@@ -394,18 +394,26 @@ impl Layout {
     }
 }
 
-/// The type and the body of the next record, and the remaining bytes.
-fn next(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
-    let kind = u32_at(bytes, 0)?;
-    let len = usize::from(u16::from_ne_bytes(bytes.get(6..8)?.try_into().ok()?));
-    Some((kind, bytes.get(HEADER_BYTES..len)?, bytes.get(len..)?))
+/// A record without its header.
+pub(crate) struct RawRecord<'a> {
+    pub(crate) kind: u32,
+    /// The flags `PERF_RECORD_MISC_…`.
+    pub(crate) flags: u16,
+    pub(crate) body: &'a [u8],
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+/// The next record, and the remaining bytes.
+pub(crate) fn next_record(bytes: &[u8]) -> Option<(RawRecord<'_>, &[u8])> {
+    let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let (kind, flags, len) = (u32_at(bytes, 0)?, u16_at(4)?, usize::from(u16_at(6)?));
+    Some((RawRecord { kind, flags, body: bytes.get(HEADER_BYTES..len)? }, bytes.get(len..)?))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 

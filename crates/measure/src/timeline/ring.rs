@@ -18,7 +18,7 @@ type Request = libc::Ioctl;
 #[cfg(not(target_os = "linux"))]
 type Request = libc::c_ulong;
 
-pub(super) struct Ring {
+pub(crate) struct Ring {
     /// The page before the ring.
     start: NonNull<u8>,
     page_bytes: usize,
@@ -30,7 +30,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A ring for this event, with the largest of these sizes that the kernel grants.
-    pub(super) fn new(event: OwnedFd, sizes_bytes: &[usize]) -> io::Result<Ring> {
+    pub(crate) fn new(event: OwnedFd, sizes_bytes: &[usize]) -> io::Result<Ring> {
         let page_bytes = rustix::param::page_size();
         let mut refused = io::Error::from(io::ErrorKind::InvalidInput);
         for &data_bytes in sizes_bytes {
@@ -45,7 +45,7 @@ impl Ring {
     }
 
     /// Redirects another event of the same CPU to this ring.
-    pub(super) fn add(&mut self, event: OwnedFd) -> io::Result<()> {
+    pub(crate) fn add(&mut self, event: OwnedFd) -> io::Result<()> {
         let Some(owner) = self.events.first() else { return Ok(()) };
         // SAFETY: both descriptors are open, and the call takes only numbers.
         let status = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, owner.as_raw_fd()) };
@@ -57,7 +57,7 @@ impl Ring {
     }
 
     /// Moves all available data to the end of `out`.
-    pub(super) fn drain(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn drain(&mut self, out: &mut Vec<u8>) {
         // The data up to the head is visible once the head is.
         let head = self.counter(HEAD).load(Ordering::Acquire);
         let tail = self.counter(TAIL).load(Ordering::Relaxed);

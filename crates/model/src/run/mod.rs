@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub use crate::metric::Pass;
 use crate::param::Point;
+use crate::profile::Profile;
 pub use crate::warning::{Cells, Warning, WarningKind};
 
 /// The suffix of the name of a method's old side.
@@ -102,6 +103,9 @@ pub struct Plan {
     /// The origin of the figures, if another program measured them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What the methods did in jobs of their own, after all samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]

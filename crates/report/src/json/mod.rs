@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use analysis::{
-    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, Overall, ParamComparison,
-    StoppingDecision, Summary, ThresholdOutcome, Verdict,
+    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, MadeOf, Overall,
+    ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict, Why,
 };
 use model::param::Point;
 use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
@@ -56,6 +56,12 @@ struct RunDocument<'a> {
     points: &'a [Point],
     cells: CellsJson<'a>,
     comparisons: &'a [Comparison],
+    /// What each difference is made of, where that is known, whether it is decided or not.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    made_of: &'a [MadeOf],
+    /// Which functions the differences are in, of a run with a profile.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    why: &'a [Why],
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
     overall: &'a [Overall],
@@ -91,6 +97,8 @@ impl<'a> RunDocument<'a> {
             points: &run.points,
             cells: CellsJson(run, analysis),
             comparisons: &analysis.comparisons,
+            made_of: &analysis.made_of,
+            why: &analysis.why,
             across: &analysis.param_effects,
             overall: &analysis.overall,
             own: &analysis.custom_metrics,

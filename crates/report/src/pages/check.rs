@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 
-use analysis::{CheckLine, Checked, DetectableEffect, Outcome};
+use analysis::{CheckLine, Checked, DetectableEffect, Outcome, analyze, made_of_sides};
 use model::metric;
 use model::param::Point;
+use model::run::Run;
 
+use super::why;
 use crate::document::Document;
 use crate::export::markdown::STEP_SUMMARY;
 use crate::text::PageLayout;
 use crate::views::compare::{CheckBaseline, Sides, against, interval, outcome_word};
+use crate::views::made_of;
 use crate::views::table::{Style, Table, TableColumn};
 use crate::views::units::{amount, point as shown, ratio};
 
@@ -22,6 +25,27 @@ pub fn text(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String
     }
     let (word, style) = outcome_word(checked.outcome);
     page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(sides))]);
+    page.text(layout)
+}
+
+/// What the differences between the two sides of a run are made of, where a line shows one; of a
+/// profiled run also the functions that they are in. Empty where there is nothing to say.
+pub fn causes(run: &Run, checked: &Checked, layout: &PageLayout) -> String {
+    let mut page = Document::new(layout.width);
+    let differs = |method: &str, point: &Point| {
+        checked.lines.iter().any(|line| {
+            let differs = matches!(line.outcome, Outcome::Slower | Outcome::Faster);
+            differs && line.method == method && line.point == *point
+        })
+    };
+    let made = made_of_sides(run);
+    for made in made.iter().filter(|made| differs(&made.method, &made.point)) {
+        let text = format!("{}: {}", made.method, made_of::sentence(made));
+        page.paragraph(Style::Plain, made_of::MARK, &text);
+    }
+    if let Some(profile) = &run.plan.profile {
+        analyze(run).why.iter().for_each(|why| why::compose(&mut page, profile, why));
+    }
     page.text(layout)
 }
 

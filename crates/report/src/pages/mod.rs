@@ -18,3 +18,4 @@ mod results;
 pub(crate) mod run;
 pub(crate) mod study;
 mod sweep;
+mod why;

@@ -7,8 +7,9 @@ use model::metric::{self, heading, unit};
 use model::param::{ParamValue, Point};
 use model::run::{Role, Run};
 
-use super::run;
+use super::{run, why};
 use crate::document::{Block, Document};
+use crate::svg::flame;
 use crate::views::charts::{self, Charts};
 use crate::views::compare::{Side, answer as answer_of_sides, bounds, notes, verdict_word};
 use crate::views::rows::{
@@ -20,7 +21,7 @@ use crate::views::table::{
 };
 use crate::views::units::{NONE, Unit, amount, ratio};
 use crate::views::words::{joined, measured, minute, noise_with_advice, revisions, shortened};
-use crate::views::{VaryingParams, View, answer, numbers, sweep, view};
+use crate::views::{VaryingParams, View, answer, made_of, numbers, sweep, view};
 
 /// The runs are of one experiment, and there is at least one. `path_params` are the params in which
 /// two sides may differ, as in `compare`.
@@ -64,6 +65,8 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
         for sentence in answers(run, analysis, &varying) {
             page.answer(sentence);
         }
+        made_of_lines(page, run, analysis, &varying);
+        functions(page, run, analysis);
         reliability(page, run);
         if !run.complete {
             let text = "Not complete: it was stopped before all was measured.";
@@ -101,6 +104,34 @@ pub(super) fn answers(run: &Run, analysis: &Analysis, varying: &VaryingParams<'_
         _ => {}
     }
     sentences
+}
+
+/// What each decided difference is made of.
+fn made_of_lines(page: &mut Document, run: &Run, analysis: &Analysis, varying: &VaryingParams<'_>) {
+    if !analysis.made_of.iter().any(|made| made.is_decided) || view(run) == View::Rows {
+        return;
+    }
+    let all = rows::all(run, analysis);
+    page.details("What the differences are made of", |page| {
+        for rows in &all {
+            for (row, made) in made_of::of_rows(&analysis.made_of, rows) {
+                let at = varying.in_parentheses(&rows.family.point);
+                let text = format!("{}{at}: {}", row.name(), made_of::sentence(made));
+                page.paragraph(Style::Plain, "", &text);
+            }
+        }
+    });
+}
+
+/// The functions that the differences of a run with a profile are in, with their call chains.
+fn functions(page: &mut Document, run: &Run, analysis: &Analysis) {
+    let Some(profile) = &run.plan.profile else { return };
+    for why in &analysis.why {
+        why::compose(page, profile, why);
+        if let Some(svg) = flame::of_pair(profile, why) {
+            page.blocks.push(Block::Figure { caption: "Where the time differs", svg });
+        }
+    }
 }
 
 fn facts(run: &Run, varying: &VaryingParams<'_>) -> String {
@@ -542,7 +573,9 @@ fn facts_of_environment(run: &Run) -> BTreeMap<String, String> {
         known.map(|(name, value)| (name.clone(), text(value))).collect();
     // The seed differs between runs by design.
     if let Ok(serde_json::Value::Object(plan)) = serde_json::to_value(&run.plan) {
-        let plan = plan.iter().filter(|(name, value)| *name != "seed" && !value.is_null());
+        // The profile has a place of its own.
+        let is_fact = |name: &str| !["seed", "profile"].contains(&name);
+        let plan = plan.iter().filter(|(name, value)| is_fact(name) && !value.is_null());
         facts.extend(plan.map(|(name, value)| (format!("plan: {name}"), text(value))));
     }
     facts

@@ -1,12 +1,12 @@
 //! The page of a run: the lines above the tables, the table of each point or sweep, the answer, and
 //! the notes.
 
-use analysis::Analysis;
+use analysis::{Analysis, Why};
 use model::run::{CacheState, Run, Status};
 
 use super::foot::{self, Footnotes};
 use super::results::{self, TableFit};
-use super::{numbers, overview, report, sweep as sweeps};
+use super::{numbers, overview, report, sweep as sweeps, why};
 use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
@@ -15,7 +15,7 @@ use crate::views::table::Style;
 use crate::views::words::{
     self, cache, joined, machine, margin, measured, minute, revisions, rounds_taken, taken,
 };
-use crate::views::{VaryingParams, View, answer, view};
+use crate::views::{VaryingParams, View, answer, made_of, view};
 
 /// The options of the page of a run.
 #[derive(Clone, Copy, Default)]
@@ -138,7 +138,7 @@ fn body(
                     let several = all.len() > 1;
                     let title =
                         if several { varying.shown(&rows.family.point) } else { String::new() };
-                    fitted.extend(point(page, rows, &title, shown.all_notes));
+                    fitted.extend(point(page, (run, analysis), rows, &title, shown.all_notes));
                 }
             }
         }
@@ -169,13 +169,19 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
     let all = rows::arranged(run, analysis, options);
     for rows in &all {
         let title = if all.len() > 1 { varying.shown(&rows.family.point) } else { String::new() };
-        point(&mut page, rows, &title, false);
+        point(&mut page, (run, analysis), rows, &title, false);
     }
     page
 }
 
-/// The table of a point, and its answer.
-fn point(page: &mut Document, rows: &Rows<'_>, title: &str, all_notes: bool) -> Option<TableFit> {
+/// The table of a point, its answer, and what the differences are made of.
+fn point(
+    page: &mut Document,
+    (run, analysis): (&Run, &Analysis),
+    rows: &Rows<'_>,
+    title: &str,
+    all_notes: bool,
+) -> Option<TableFit> {
     if !title.is_empty() {
         page.title(title);
     }
@@ -191,8 +197,46 @@ fn point(page: &mut Document, rows: &Rows<'_>, title: &str, all_notes: bool) -> 
         page.gap();
     }
     page.answer(answer::of_family(rows));
+    made_of_lines(page, analysis, rows, all_notes);
+    functions(page, (run, analysis), rows, all_notes);
     shown
 }
+
+/// More lines than these are shown on request.
+const MADE_OF_MAX: usize = 3;
+
+/// What each decided difference is made of.
+fn made_of_lines(page: &mut Document, analysis: &Analysis, rows: &Rows<'_>, all_notes: bool) {
+    let most = if all_notes { usize::MAX } else { MADE_OF_MAX };
+    for (row, made) in made_of::of_rows(&analysis.made_of, rows).take(most) {
+        // With two methods it is clear which differs from the reference.
+        let name = match rows.contenders.len() {
+            0..=2 => String::new(),
+            _ => format!("{}: ", words::shortened(row.name(), NAME_WIDTH)),
+        };
+        page.paragraph(Style::Plain, made_of::MARK, &format!("{name}{}", made_of::sentence(made)));
+    }
+}
+
+/// The functions that the differences are in, of a run with a profile.
+fn functions(
+    page: &mut Document,
+    (run, analysis): (&Run, &Analysis),
+    rows: &Rows<'_>,
+    all_notes: bool,
+) {
+    let Some(profile) = &run.plan.profile else { return };
+    let most = if all_notes { usize::MAX } else { MADE_OF_MAX };
+    // Of a check of two sides the reference of a method is its old side.
+    let is_here =
+        |why: &&Why| [why.cell, why.reference_cell].iter().all(|i| rows.get(*i).is_some());
+    for why in analysis.why.iter().filter(is_here).take(most) {
+        why::compose(page, profile, why);
+    }
+}
+
+/// The width of a command's name in front of what its difference is made of.
+const NAME_WIDTH: usize = 24;
 
 /// The lines above the tables: what was measured, where, and how often.
 fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>, all_notes: bool) {

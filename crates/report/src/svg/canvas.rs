@@ -103,6 +103,24 @@ impl Canvas {
         ));
     }
 
+    /// A box with a label, and a text that is shown when a reader points at it.
+    pub(super) fn labelled(
+        &mut self,
+        [x, y]: [f64; 2],
+        [width, height]: [f64; 2],
+        (colour, opacity): (&str, f64),
+        [label, title]: [&str; 2],
+    ) {
+        let (label, title) = (escaped(label), escaped(title));
+        let baseline = y + height - 4.0;
+        self.add(format_args!(
+            "<g><title>{title}</title><rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" \
+             height=\"{height:.2}\" fill=\"{colour}\" fill-opacity=\"{opacity:.2}\" stroke=\"white\" \
+             stroke-width=\"0.5\"/><text x=\"{:.2}\" y=\"{baseline:.2}\" fill=\"{INK}\">{label}</text></g>",
+            x + 3.0
+        ));
+    }
+
     /// Hides what was drawn there.
     pub(super) fn blank(&mut self, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         let (width, height) = (x2 - x1, y2 - y1);

@@ -3,6 +3,7 @@
 
 mod canvas;
 mod distributions;
+pub(crate) mod flame;
 pub(super) mod study;
 mod sweeps;
 
@@ -13,6 +14,7 @@ use model::run::Run;
 use self::canvas::{
     Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
 };
+pub use self::flame::flame_graph;
 use crate::published::published_values;
 use crate::views::charts::{ChartCell, Charts};
 use crate::views::fleet::{FleetReport, caption};

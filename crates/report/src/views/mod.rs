@@ -6,6 +6,7 @@ pub(crate) mod charts;
 pub(crate) mod compare;
 pub(crate) mod fleet;
 pub(crate) mod history;
+pub(crate) mod made_of;
 pub(crate) mod numbers;
 pub(crate) mod rows;
 pub(crate) mod study;

@@ -92,7 +92,7 @@ pub enum CellKind {
 }
 
 /// Narrower names cannot be recognized.
-const NAME_MIN: usize = 8;
+pub(crate) const NAME_MIN: usize = 8;
 
 impl Table {
     pub fn new(columns: Vec<TableColumn>) -> Table {

@@ -1,6 +1,7 @@
 //! What every store must do, whatever the storage.
 
 use model::param::Point;
+use model::profile::{CellProfile, FoldedStack, Profile, ProfiledJob};
 use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Machine, Pass, Plan, Role, Run,
     SCHEMA, Sample, Status, Threshold, View, Warning,
@@ -55,6 +56,16 @@ pub fn new_run(experiment: &str) -> Run {
         looked_at: 6,
         margin_percent: Some(2.5),
         imported: Some(Imported { tool: "fio 3.33".to_owned(), file: "a b.json".to_owned() }),
+        profile: Some(Profile {
+            period_ns: 1_003_009,
+            names: vec!["main".to_owned(), "ä".to_owned()],
+            cells: vec![CellProfile {
+                cell: 1,
+                jobs: vec![ProfiledJob { wall_ns: 0.1, self_ns: vec![(1, 0.3)] }],
+                stacks: vec![FoldedStack { frames: vec![0, 1], ns: 0.3 }],
+            }],
+            ..Profile::default()
+        }),
     };
     Run {
         schema: SCHEMA,

@@ -93,7 +93,7 @@ pub(super) struct RunsArgs {
           value_parser = clap::value_parser!(u32).range(1..=1024),
           conflicts_with_all = ["metric", "output", "show_output", "same_output"])]
     pub(super) parallel: Option<u32>,
-    /// Runs that count memory and system calls [default: 5; 0 with --runs]
+    /// Runs that count memory and system calls [default: 8; 0 with --runs]
     ///
     /// They come after all others, and their times do not count.
     #[arg(long, value_name = "N", hide_short_help = true,
@@ -105,6 +105,12 @@ pub(super) struct RunsArgs {
     /// Write a timeline of one more run of each command, for ui.perfetto.dev
     #[arg(long, value_name = "FILE.json", hide_short_help = true, value_parser = path())]
     pub(super) trace: Option<PathBuf>,
+    /// Profile the commands after all runs, and name the functions that differ
+    ///
+    /// Six to twenty runs of each command, in five seconds of each where that is enough; their
+    /// times do not count. With a file, the call chains are drawn there as a flame graph.
+    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    pub(super) why: Option<String>,
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
     ///
     /// The state is verified for each run: a run that found another one does not count.

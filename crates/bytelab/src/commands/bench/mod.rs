@@ -108,6 +108,7 @@ fn with_flags(request: RunRequest, args: &BenchArgs, methods: usize) -> RunReque
         time: limit.filter(|_| args.runs.time.is_none()).unwrap_or(request.time),
         seed: args.runs.seed,
         trace: args.runs.trace.clone(),
+        why: args.runs.why.clone(),
         needs_all: true,
         label: keep.label.clone(),
         data_dir: keep.data_dir.clone(),

@@ -1,0 +1,122 @@
+//! What a difference is made of, and the functions that it is in, of commands whose cause is certain.
+
+use serde_json::Value;
+
+use crate::program::World;
+
+/// Copies 64 KiB, byte by byte or in blocks.
+const DD: [&str; 2] = [
+    "dd if=/dev/zero of=/dev/null bs=64k count=1 status=none",
+    "dd if=/dev/zero of=/dev/null bs=1 count=65536 status=none",
+];
+
+/// The single line of a run of two commands.
+fn made_of(json: &Value) -> &Value {
+    let lines = json["made_of"].as_array().unwrap_or_else(|| panic!("no line: {json}"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    &lines[0]
+}
+
+fn named(made: &Value) -> Vec<&str> {
+    let parts = made["parts"].as_array().unwrap().iter();
+    let named = parts.filter(|part| part["is_named"] == true);
+    named.map(|part| part["part"].as_str().unwrap()).collect()
+}
+
+/// The differing count of this metric.
+fn count<'a>(made: &'a Value, metric: &str) -> Option<&'a Value> {
+    made["counts"].as_array().unwrap().iter().find(|count| count["metric"] == metric)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn a_call_a_byte_is_named_with_its_calls() {
+    let world = World::new();
+    let json = world.bench_json(&["-r", "12", "--counting", "8", DD[0], DD[1]]);
+    let made = made_of(&json);
+    // Each call enters the kernel; what else differs is how often.
+    assert!(made["percent"].as_f64().unwrap() > 100.0, "{made}");
+    let has_calls = json["cells"][1]["metrics"]["syscalls"]["n"].as_u64() >= Some(8);
+    if !has_calls {
+        return println!("skipped: system calls are not counted here");
+    }
+    let calls = count(made, "syscalls").unwrap_or_else(|| panic!("{made}"));
+    assert!(calls["value"].as_f64().unwrap() > 1e5, "{calls}");
+    assert!(calls["reference_value"].as_f64().unwrap() < 1e4, "{calls}");
+    let shown = world.run(&["show", "latest"]).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("made of: + ") && shown.contains("; calls 131"), "{shown}");
+}
+
+#[test]
+fn a_loop_of_a_shell_is_user_time_and_a_sleep_is_none() {
+    let world = World::new();
+    let with_loop = |n: u32| format!("i=0; while [ $i -lt {n} ]; do i=$((i+1)); done");
+    let (short, long) = (with_loop(30_000), with_loop(120_000));
+    let json = world.bench_json(&["-r", "12", &short, &long]);
+    let made = made_of(&json);
+    // A machine that splits no time says so.
+    if made["too_short_for_ticks_of_ns"].is_null() {
+        assert_eq!(named(made), ["user"], "{made}");
+    } else {
+        assert_eq!(named(made), ["cpu"], "{made}");
+    }
+    let json = world.bench_json(&["-r", "12", "sleep 0.01", "sleep 0.2"]);
+    let made = made_of(&json);
+    if made["total"]["part"] == "wall" {
+        assert_eq!(named(made), ["blocked"], "{made}");
+    } else {
+        // Where it is not known that one task runs at a time, CPU time is split, which is the same.
+        assert_eq!(named(made), Vec::<&str>::new(), "{made}");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn a_profile_names_the_kernel_s_functions_and_is_stored() {
+    let world = World::new();
+    let file = world.path("why.svg");
+    let why = format!("--why={}", file.display());
+    let json = world.bench_json(&["-r", "6", "-w", "0", &why, DD[0], DD[1]]);
+    let notes = json["notes"].as_array().unwrap().iter().filter_map(|note| note["text"].as_str());
+    if let Some(why) = notes.into_iter().find(|text| text.starts_with("profile: ")) {
+        println!("skipped: {why}");
+        assert!(json["plan"]["profile"].is_null() || why.contains("without the kernel"), "{why}");
+        return;
+    }
+    let why = &json["why"][0];
+    let functions = why["functions"].as_array().unwrap();
+    assert!(!functions.is_empty(), "{why}");
+    for function in functions {
+        let [low, high] = ["low_ns", "high_ns"].map(|bound| function[bound].as_f64().unwrap());
+        assert!(low > 0.0 || high < 0.0, "an interval of what differs excludes 0: {function}");
+    }
+    let named: Vec<&str> = functions.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(named.iter().any(|name| name.ends_with(" [kernel]")), "{named:?}");
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("<title>all: "), "{svg}");
+    // It is in the store, on the page, and not in what others get.
+    let shown = world.run(&["show", "latest"]).stdout;
+    assert!(
+        shown.contains("why: ") && shown.contains(named[0].split(' ').next().unwrap()),
+        "{shown}"
+    );
+    let page = world.path("page.html");
+    let ran = world.run(&["report", "latest", "-o", page.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Where the time differs"), "the page has the flame graph");
+    let shared = world.path("shared.json");
+    let ran = world.run(&["export", "latest", "--contribute", "-o", shared.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!std::fs::read_to_string(shared).unwrap().contains("period_ns"));
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_found_before_anything_is_measured() {
+    let world = World::new();
+    let ran = world.run(&["bench", "--why=/nonexistent/why.svg", "touch made", "true"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.stderr.contains("--why /nonexistent/why.svg: cannot be written"), "{}", ran.stderr);
+    assert!(!world.path("made").exists());
+}

@@ -1,0 +1,125 @@
+//! Which functions a difference is in: a table of those that differ, of a run with a profile.
+
+use analysis::{FunctionDifference, Why};
+use model::profile::Profile;
+
+use crate::document::Document;
+use crate::views::made_of::signed;
+use crate::views::table::{NAME_MIN, Style, Table, TableCell, TableColumn, TooWide};
+use crate::views::units::{Unit, ns};
+
+/// What is said above the table, and the table, if a function is shown to differ.
+pub(super) fn compose(page: &mut Document, profile: &Profile, why: &Why) {
+    page.gap();
+    page.paragraph(Style::Plain, "why: ", &sentence(profile, why));
+    if !why.functions.is_empty() {
+        page.table(table(&why.functions));
+    }
+}
+
+fn sentence(profile: &Profile, why: &Why) -> String {
+    let Why { method, reference, jobs, total_ns, functions, candidates, found_ns, .. } = why;
+    let profiled = format!(
+        "{method} against {reference} in {jobs} profiled runs of each: {}",
+        signed(*total_ns)
+    );
+    let what = match (*candidates, functions.len()) {
+        (1, _) => "the only function of 1 % or more".to_owned(),
+        (n, _) => format!("the {n} functions of 1 % or more"),
+    };
+    let shown = match functions.len() {
+        0 => format!(
+            "of {what} none is shown to differ; {} would have been found of one that takes a tenth of \
+             the time",
+            ns(*found_ns)
+        ),
+        1 => format!("of {what} this one differs"),
+        _ => format!("of {what} these differ"),
+    };
+    let lost = if profile.lost > 0 { " (samples were lost)" } else { "" };
+    format!("{profiled}; {shown}{lost}.")
+}
+
+fn table(functions: &[FunctionDifference]) -> Table {
+    let all = functions.iter().flat_map(|one| [one.mean_ns, one.value_ns, one.reference_ns]);
+    let unit = Unit::for_values("ns", all);
+    let number = |value: f64| TableCell::number(unit.number(value), value);
+    let bounds = |one: &FunctionDifference| {
+        format!("{} to {}", unit.number(one.low_ns), unit.number(one.high_ns))
+    };
+    let name = TableColumn {
+        gap: 0,
+        width_min: NAME_MIN,
+        too_wide: TooWide::Shorten,
+        ..TableColumn::left("function")
+    };
+    let right = |heading: &str| TableColumn::right(heading).unit(unit.name);
+    Table::of_columns(vec![
+        name.unit("").with_cells(functions.iter(), |one| one.name.as_str()),
+        right("difference").with_cells(functions.iter(), |one| number(one.mean_ns)),
+        right("interval").with_cells(functions.iter(), bounds),
+        right("time").with_cells(functions.iter(), |one| number(one.value_ns)),
+        right("reference").with_cells(functions.iter(), |one| number(one.reference_ns)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::PageLayout;
+
+    fn page(functions: Vec<FunctionDifference>) -> String {
+        let why = Why {
+            method: "b".to_owned(),
+            reference: "a".to_owned(),
+            cell: 1,
+            reference_cell: 0,
+            jobs: 12,
+            total_ns: 34e6,
+            functions,
+            candidates: 7,
+            level: 0.95,
+            found_ns: 2.8e6,
+        };
+        let mut page = Document::new(100);
+        compose(&mut page, &Profile::default(), &why);
+        page.text(&PageLayout { width: 100, colour: false })
+    }
+
+    #[test]
+    fn functions_that_differ_are_a_table() {
+        let function = |name: &str, mean: f64| FunctionDifference {
+            name: name.to_owned(),
+            mean_ns: mean * 1e6,
+            low_ns: (mean - 1.0) * 1e6,
+            high_ns: (mean + 1.0) * 1e6,
+            value_ns: 50e6,
+            reference_ns: (50.0 - mean) * 1e6,
+        };
+        let shown = page(vec![function("parse", 30.0), function("copy", -4.0)]);
+        let lines: Vec<String> = shown
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(
+            lines.contains(
+                &"why: b against a in 12 profiled runs of each: + 34 ms; of the 7 functions of 1 % or more these"
+                    .to_owned()
+            ),
+            "{shown}"
+        );
+        for row in ["parse 30.0 29.0 to 31.0 50.0 20.0", "copy -4.00 -5.00 to -3.00 50.0 54.0"] {
+            assert!(lines.iter().any(|line| line == row), "{row}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_could_have_been_found_is_said_where_nothing_is() {
+        let shown = page(Vec::new());
+        let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            line.contains("none is shown to differ; 2.8 ms would have been found of one that"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! What a decided difference is made of, in a sentence: the parts of the time that differ, and the
+//! counts that do.
+
+use analysis::{CountDifference, MadeOf, TimeDifference, TimePart};
+use model::metric::{ALLOCATIONS, SYSCALLS, unit};
+
+use super::rows::{Row, Rows};
+use super::units::{Unit, amount, count, ns, percent};
+
+/// The mark of the line.
+pub(crate) const MARK: &str = "made of: ";
+
+/// The rows of a table whose difference to the reference is decided, with what it is made of.
+pub(crate) fn of_rows<'r, 'a>(
+    all: &'r [MadeOf],
+    rows: &'r Rows<'a>,
+) -> impl Iterator<Item = (&'r Row<'a>, &'r MadeOf)> {
+    rows.contenders.iter().filter_map(move |row| {
+        let is_it = |made: &&MadeOf| {
+            let is_own = made.cell == row.index && made.is_decided;
+            is_own && Some(made.reference_cell) == rows.family.reference
+        };
+        Some((row, all.iter().find(is_it)?))
+    })
+}
+
+/// `+ 24 % (+ 1.05 ms, 0.9 to 1.2): user time + 1.03 ms (0.88 to 1.18), 98 %; calls, faults and
+/// allocations are the same`.
+pub(crate) fn sentence(made: &MadeOf) -> String {
+    let MadeOf { total, parts, .. } = made;
+    let width = (made.percent / total.mean_ns * (total.high_ns - total.low_ns)).abs();
+    let sign = if total.mean_ns < 0.0 { '−' } else { '+' };
+    let of = if total.part == TimePart::Cpu { "CPU time " } else { "" };
+    let whole =
+        format!("{of}{sign} {} % ({})", percent(made.percent.abs(), width), with_bounds(total));
+    let named: Vec<String> = parts.iter().filter(|part| part.is_named).map(named).collect();
+    let causes = match named.as_slice() {
+        _ if !made.is_clear => ": too uncertain to be split".to_owned(),
+        [] if parts.is_empty() => String::new(),
+        [] => ": no part of it is shown to differ".to_owned(),
+        named => format!(": {}", named.join(", ")),
+    };
+    let rest = made.unexplained_ns.filter(|_| !named.is_empty());
+    let rest = rest.map(|ns| format!("{} in no part that is shown to differ", signed(ns)));
+    let short = made.too_short_for_ticks_of_ns.filter(|_| made.is_clear).map(|tick_ns| {
+        let tick = ns(tick_ns);
+        format!("too short to tell user from system time, which come in ticks of {tick}")
+    });
+    let counts = made.counts.iter().map(differing);
+    let further: Vec<String> =
+        rest.into_iter().chain(short).chain(counts).chain(same(made)).collect();
+    let further: String = further.iter().map(|text| format!("; {text}")).collect();
+    format!("{whole}{causes}{further}")
+}
+
+fn named(part: &TimeDifference) -> String {
+    let share = part.percent.map(|percent| format!(", {percent:.0} %")).unwrap_or_default();
+    format!("{} {}{share}", word(part.part), with_bounds(part))
+}
+
+fn word(part: TimePart) -> &'static str {
+    match part {
+        TimePart::Wall => "time",
+        TimePart::Cpu => "CPU time",
+        TimePart::User => "user time",
+        TimePart::System => "system time",
+        TimePart::Wait => "wait for a CPU",
+        TimePart::Blocked => "blocked",
+    }
+}
+
+pub(crate) fn signed(value_ns: f64) -> String {
+    format!("{} {}", if value_ns < 0.0 { '−' } else { '+' }, ns(value_ns.abs()))
+}
+
+/// `+ 1.05 ms, 0.9 to 1.2`: the bounds have the sign and the unit of the mean.
+fn with_bounds(difference: &TimeDifference) -> String {
+    let TimeDifference { mean_ns, low_ns, high_ns, .. } = *difference;
+    let unit = Unit::for_values("ns", [mean_ns]);
+    let sign = if mean_ns < 0.0 { -1.0 } else { 1.0 };
+    let (from, to) = (sign * low_ns, sign * high_ns);
+    let [from, to] = [from.min(to), from.max(to)].map(|ns| unit.number(ns));
+    format!("{}, {from} to {to}", signed(mean_ns))
+}
+
+/// `calls 2.1 M instead of 400, mostly read`.
+fn differing(one: &CountDifference) -> String {
+    let of_unit = |value: f64| match unit(one.metric) {
+        "count" => count(value),
+        unit => amount(unit, value),
+    };
+    let [value, reference] = [one.value, one.reference_value].map(of_unit);
+    let call = one.call.as_ref().map(|call| format!(", mostly {}", call.name)).unwrap_or_default();
+    format!("{} {value} instead of {reference}{call}", count_word(one.metric))
+}
+
+fn count_word(metric: &str) -> &str {
+    match metric {
+        SYSCALLS => "calls",
+        "minor_faults" => "page faults",
+        "major_faults" => "page faults that read a device",
+        "voluntary_switches" => "voluntary switches",
+        "allocated_bytes" => "allocated",
+        "device_read_bytes" => "read from the device",
+        "device_write_bytes" => "written to the device",
+        other => other,
+    }
+}
+
+/// `calls, faults and allocations are the same`.
+fn same(made: &MadeOf) -> Option<String> {
+    let words = [(SYSCALLS, "calls"), ("minor_faults", "faults"), (ALLOCATIONS, "allocations")];
+    let same = words.into_iter().filter(|(metric, _)| made.same_counts.contains(metric));
+    let same: Vec<&str> = same.map(|(_, word)| word).collect();
+    let (last, others) = same.split_last()?;
+    let and = if others.is_empty() { "" } else { " and " };
+    Some(format!("{}{and}{last} are the same", others.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::CallDifference;
+
+    use super::*;
+
+    fn difference(part: TimePart, [mean, low, high]: [f64; 3]) -> TimeDifference {
+        let [mean_ns, low_ns, high_ns] = [mean, low, high].map(|ms| ms * 1e6);
+        TimeDifference { part, mean_ns, low_ns, high_ns, is_named: true, percent: None }
+    }
+
+    fn made() -> MadeOf {
+        let user = difference(TimePart::User, [11.5, 11.0, 12.0]);
+        let system = difference(TimePart::System, [0.5, -0.1, 1.1]);
+        MadeOf {
+            method: "b".to_owned(),
+            reference: "a".to_owned(),
+            point: model::param::Point::default(),
+            cell: 1,
+            reference_cell: 0,
+            is_decided: true,
+            rounds: 10,
+            sessions: 10,
+            level: 0.9875,
+            total: difference(TimePart::Wall, [12.0, 11.2, 12.8]),
+            percent: 24.0,
+            is_clear: true,
+            parts: vec![
+                TimeDifference { percent: Some(95.8), ..user },
+                TimeDifference { is_named: false, ..system },
+            ],
+            unexplained_ns: None,
+            too_short_for_ticks_of_ns: None,
+            counts: Vec::new(),
+            same_counts: vec![SYSCALLS, "minor_faults", ALLOCATIONS],
+        }
+    }
+
+    #[test]
+    fn a_clear_difference_is_said_with_its_cause() {
+        assert_eq!(
+            sentence(&made()),
+            "+ 24.0 % (+ 12 ms, 11.2 to 12.8): user time + 11.5 ms, 11.0 to 12.0, 96 %; calls, faults and \
+             allocations are the same"
+        );
+    }
+
+    #[test]
+    fn less_time_has_positive_bounds_and_counts_say_what_differs() {
+        let call = CallDifference { name: "read".to_owned(), value: 4.0, reference_value: 2e6 };
+        let counts = vec![
+            CountDifference {
+                metric: SYSCALLS,
+                value: 40.0,
+                reference_value: 2e7,
+                call: Some(call),
+            },
+            CountDifference {
+                metric: "allocated_bytes",
+                value: 3.0 * 1024.0 * 1024.0,
+                reference_value: 1024.0,
+                call: None,
+            },
+        ];
+        let made = MadeOf {
+            total: difference(TimePart::Cpu, [-12.0, -12.8, -11.2]),
+            percent: -24.0,
+            parts: vec![difference(TimePart::System, [-9.0, -9.5, -8.5])],
+            unexplained_ns: Some(-3e6),
+            counts,
+            same_counts: vec!["minor_faults"],
+            ..made()
+        };
+        assert_eq!(
+            sentence(&made),
+            "CPU time − 24.0 % (− 12 ms, 11.2 to 12.8): system time − 9 ms, 8.50 to 9.50; − 3 ms in no part \
+             that is shown to differ; calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 1 \
+             KiB; faults are the same"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_split_says_so() {
+        let none = |part: TimeDifference| TimeDifference { is_named: false, ..part };
+        let parts: Vec<TimeDifference> = made().parts.into_iter().map(none).collect();
+        let made = MadeOf { same_counts: Vec::new(), parts, ..made() };
+        let text = |made: MadeOf| sentence(&made).split_once("): ").unwrap().1.to_owned();
+        assert_eq!(text(made.clone()), "no part of it is shown to differ");
+        let uncertain = MadeOf { is_clear: false, ..made.clone() };
+        assert_eq!(text(uncertain), "too uncertain to be split");
+        let short = MadeOf { too_short_for_ticks_of_ns: Some(4e6), ..made };
+        assert_eq!(
+            text(short),
+            "no part of it is shown to differ; too short to tell user from system time, which come in ticks \
+             of 4 ms"
+        );
+    }
+}
