@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::metric::METRICS;
-use model::param::{ParamValue, Point};
+use model::param::{ParamValue, Point, bytes};
 use model::run::{Role, Run, Status};
 use serde::Serialize;
 
@@ -189,7 +189,10 @@ pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
         let word = if run.plan.fresh { "each in a fresh process" } else { "in lasting processes" };
         word.to_owned()
     });
-    cache.or(fresh)
+    let memory = several("the runs have different limits of memory", |run| {
+        run.plan.memory_limit_bytes.map_or("none".to_owned(), bytes)
+    });
+    cache.or(fresh).or(memory)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use model::param::Point;
+use model::param::{Param, ParamKind, ParamValue, Point};
 use model::run::{CacheState, Definition};
 use store::Server;
 
@@ -117,6 +117,13 @@ pub(crate) struct MeasureArgs {
     /// The state is verified for every sample.
     #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
     cache: CacheChoice,
+    /// Limit the memory of each method, with its page cache [default: none]
+    ///
+    /// Each method runs in a control group of its own, without swap: as root, or where a control
+    /// group is delegated to you. With `--cache warm` the files are read in that group before each
+    /// sample, and stay there as far as they fit.
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
+    memory: Option<u64>,
     /// Time after which a sample and its method are killed [default: none]
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = humantime::parse_duration)]
     sample_limit: Option<Duration>,
@@ -152,6 +159,16 @@ impl From<CacheChoice> for CacheState {
             CacheChoice::Cold => CacheState::Cold,
             CacheChoice::AsIs => CacheState::AsIs,
         }
+    }
+}
+
+/// Parses a size such as `64MiB`.
+pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
+    let param = Param::new("memory", ParamKind::Bytes(1, 1 << 50), "");
+    match param.parse(text).as_deref() {
+        Ok([ParamValue::Number(size)]) => Ok(*size),
+        Ok(_) => Err("write one size, such as 64MiB".to_owned()),
+        Err(error) => Err(error.root_cause().to_string()),
     }
 }
 
@@ -216,6 +233,7 @@ impl MeasureArgs {
             max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),
+            memory_limit_bytes: self.memory,
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
@@ -289,6 +307,15 @@ impl TypedValueParser for ServerUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_one_number_of_bytes() {
+        assert_eq!([size("64MiB"), size("4096")], [Ok(64 << 20), Ok(4096)]);
+        assert_eq!(size("1MiB..4MiB").unwrap_err(), "write one size, such as 64MiB");
+        for wrong in ["", "0", "-1", "64 parsecs", "1PiB1"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_margin_is_a_percentage_above_0() {

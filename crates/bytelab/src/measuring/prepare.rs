@@ -76,6 +76,7 @@ pub(crate) fn launcher(sample_limit_ns: u64, stop: &Stop) -> Result<Launcher> {
         sample_limit_ns,
         fresh: false,
         dir: None,
+        memory_limit_bytes: None,
         stop: stop.clone(),
     })
 }
@@ -84,7 +85,12 @@ impl PreparedRun<'_> {
     pub(crate) fn launcher(&self, stop: &Stop) -> Result<Launcher> {
         let plan = &self.run.plan;
         let dir = self.job.experiment.dir.clone();
-        Ok(Launcher { fresh: plan.fresh, dir, ..launcher(plan.sample_limit_ns, stop)? })
+        Ok(Launcher {
+            fresh: plan.fresh,
+            dir,
+            memory_limit_bytes: plan.memory_limit_bytes,
+            ..launcher(plan.sample_limit_ns, stop)?
+        })
     }
 }
 
@@ -157,6 +163,7 @@ fn print_first_figures(
     let mut run = new_run(job, new.points.clone(), plan, None);
     let Ok(mut launcher) = launcher(new.plan.sample_limit_ns, stop) else { return };
     launcher.dir.clone_from(&job.experiment.dir);
+    launcher.memory_limit_bytes = new.plan.memory_limit_bytes;
     display.say("running each method once that needs no build");
     let measured = measure(job, &mut run, data, &mut launcher, &mut NotStored, stop);
     display.clear();

@@ -86,6 +86,7 @@ impl Redactor<'_> {
             margin_percent,
             seed,
             cache,
+            memory_limit_bytes,
             sample_limit_ns,
             data_dir,
             counting,
@@ -105,6 +106,7 @@ impl Redactor<'_> {
             margin_percent,
             seed,
             cache,
+            memory_limit_bytes,
             sample_limit_ns,
             data_dir: data_dir
                 .filter(|_| !self.redaction.is_contribution)

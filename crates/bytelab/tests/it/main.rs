@@ -46,6 +46,7 @@ mod latency;
 mod layout;
 mod left_behind;
 mod locked;
+mod memory;
 mod names;
 mod numbers;
 mod odd_paths;

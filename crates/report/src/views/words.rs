@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use model::metric::WALL;
+use model::param::bytes;
 use model::path_text::byte_of;
 use model::run::{CacheState, Cell, Imported, MeasuredRevision, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -86,7 +87,13 @@ pub(crate) fn measured(plan: &Plan) -> String {
     if let Some(Imported { tool, file }) = &plan.imported {
         return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
-    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin(plan))
+    let conditions = joined([cache(plan.cache).to_owned(), memory_limit(plan.memory_limit_bytes)]);
+    format!("{conditions} · {}{}", rounds(plan), margin(plan))
+}
+
+/// The limit of the memory of each method, if there is one.
+pub(crate) fn memory_limit(limit_bytes: Option<u64>) -> String {
+    limit_bytes.map(|limit| format!("in {} of memory", bytes(limit))).unwrap_or_default()
 }
 
 /// Up to which difference two methods are the same, if that was given.
