@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Ran, World, cell, long_run};
 
-const LIMIT: f64 = 32e6;
+const LIMIT: f64 = (32 << 20) as f64;
 
 /// Runs the command, and returns its process id as well. Prints the reason and returns `None` where
 /// this machine allows no control group.
@@ -47,7 +47,7 @@ fn groups_of(lab: u32) -> Vec<PathBuf> {
 #[test]
 fn a_method_stays_below_its_limit_and_its_group_is_removed() {
     let world = World::new();
-    let args = "run reading --memory 32MB --size 8MiB --rounds 3 -m read,read-to-vec,mmap --json";
+    let args = "run reading --memory 32MiB --size 8MiB --rounds 3 -m read,read-to-vec,mmap --json";
     let args: Vec<&str> = args.split(' ').collect();
     let Some((lab, ran)) = limited(world.command(&args)) else { return };
     let json = ran.json();
@@ -60,7 +60,7 @@ fn a_method_stays_below_its_limit_and_its_group_is_removed() {
     }
     assert_eq!(groups_of(lab), Vec::<PathBuf>::new());
     let shown = world.run(&["show", "latest"]).stdout;
-    assert!(shown.contains(" · in 32000000 of memory"), "{shown}");
+    assert!(shown.contains(" · in 32MiB of memory"), "{shown}");
 }
 
 #[test]
