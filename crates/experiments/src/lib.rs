@@ -5,7 +5,7 @@ pub mod copying;
 pub mod custom;
 mod decoding;
 mod files;
-pub mod loading;
+mod loading;
 mod measuring;
 mod memory;
 mod numbers;

@@ -5,7 +5,7 @@ mod job;
 mod linux;
 mod map;
 mod read;
-pub mod table;
+mod table;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

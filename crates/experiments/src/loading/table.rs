@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilePart {
-    pub offset: u64,
-    pub len: u64,
+pub(crate) struct FilePart {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
 }
 
 /// The format allows no larger header.
@@ -27,7 +27,7 @@ const NESTING_MAX: u32 = 4;
 
 /// The parts of a file of this size, which is read from its beginning: none if it has no header of
 /// a known format. Parts without bytes are left out.
-pub fn parts(mut file: impl Read, size: u64) -> Result<Option<Vec<FilePart>>> {
+pub(crate) fn parts(mut file: impl Read, size: u64) -> Result<Option<Vec<FilePart>>> {
     let mut first = [0; 8];
     if size < 8 {
         return Ok(None);
