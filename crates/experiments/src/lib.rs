@@ -7,6 +7,7 @@ mod decoding;
 mod files;
 mod loading;
 mod measuring;
+pub mod medium;
 mod memory;
 mod numbers;
 mod reading;

@@ -192,7 +192,10 @@ pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
     let memory = several("the runs have different limits of memory", |run| {
         run.plan.memory_limit_bytes.map_or("none".to_owned(), bytes)
     });
-    cache.or(fresh).or(memory)
+    let medium = several("the files of the runs are on different media", |run| {
+        run.plan.medium.clone().unwrap_or_else(|| "their own".to_owned())
+    });
+    cache.or(fresh).or(memory).or(medium)
 }
 
 #[cfg(test)]

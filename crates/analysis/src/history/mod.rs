@@ -23,6 +23,8 @@ pub struct SeriesKey {
     pub fresh: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub medium: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -107,6 +109,7 @@ fn values(
             cache: run.plan.cache,
             fresh: run.plan.fresh,
             memory_limit_bytes: run.plan.memory_limit_bytes,
+            medium: run.plan.medium.clone(),
         };
         let value = HistoryPoint {
             id: run.id.clone(),

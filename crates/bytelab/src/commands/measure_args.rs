@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use experiments::medium::SlowMedium;
 use model::param::{Param, ParamKind, ParamValue, Point};
 use model::run::{CacheState, Definition};
 use store::Server;
@@ -124,6 +125,13 @@ pub(crate) struct MeasureArgs {
     /// sample, and stay there as far as they fit.
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     memory: Option<u64>,
+    /// Read the files from a slow medium, such as slow:20ms,200MB/s [default: where they are]
+    ///
+    /// The latency of each request (of up to 128 KiB) and the bandwidth, then how many requests are
+    /// answered at once (8) and the kernel's read-ahead: slow:20ms,200MB/s,8,128KiB. It is a file
+    /// system in user space, which needs root or fusermount3.
+    #[arg(long, value_name = "slow:…", hide_short_help = true, value_parser = medium)]
+    medium: Option<String>,
     /// Time after which a sample and its method are killed [default: none]
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = humantime::parse_duration)]
     sample_limit: Option<Duration>,
@@ -170,6 +178,11 @@ pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
         Ok(_) => Err("write one size, such as 64MiB".to_owned()),
         Err(error) => Err(error.root_cause().to_string()),
     }
+}
+
+/// The text of a medium.
+fn medium(text: &str) -> std::result::Result<String, String> {
+    text.parse::<SlowMedium>().map(|_| text.to_owned()).map_err(|error| format!("{error:#}"))
 }
 
 /// Parses a margin such as `2%`.
@@ -234,6 +247,7 @@ impl MeasureArgs {
             seed: self.seed,
             cache: self.cache.into(),
             memory_limit_bytes: self.memory,
+            medium: self.medium,
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,

@@ -62,6 +62,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         seed: request.seed.unwrap_or_else(seed),
         cache: request.cache,
         memory_limit_bytes: request.memory_limit_bytes,
+        medium: request.medium.clone(),
         sample_limit_ns: request.sample_limit.map_or(Plan::NO_TIME_LIMIT_NS, limit_ns),
         data_dir: Some(data_dir),
         counting: request.counting,
@@ -194,6 +195,8 @@ pub(crate) struct RunRequest {
     pub(crate) cache: CacheState,
     /// The limit of the control group of each method.
     pub(crate) memory_limit_bytes: Option<u64>,
+    /// The slow medium that the files are on.
+    pub(crate) medium: Option<String>,
     /// `None`: a sample takes as long as it takes.
     pub(crate) sample_limit: Option<Duration>,
     /// Samples per method in which system calls and other events are counted.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use experiments::medium::{SlowMedium, on_medium};
 use experiments::workers::{self, ToolchainVersion};
 use measure::experiment::{Data, Execution, Method};
 use measure::launch::{Launcher, Orphans, Stop};
@@ -40,7 +41,13 @@ pub(crate) fn prepare_run<'a>(
     experiments::remove_leftovers(&dir);
     experiments::remove_leftovers(&std::env::temp_dir());
     display.say("making or reading the data");
-    let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop);
+    let medium = run.plan.medium.as_deref().map(str::parse::<SlowMedium>).transpose()?;
+    let placed = |data: Data| match &medium {
+        Some(medium) => on_medium(data, medium, &dir, stop),
+        None => Ok(data),
+    };
+    let cache = run.plan.cache;
+    let data = prepare_data(job.experiment, &mut run.points, &dir, cache, &placed, stop);
     display.clear();
     let data = data?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();

@@ -87,6 +87,7 @@ impl Redactor<'_> {
             seed,
             cache,
             memory_limit_bytes,
+            medium,
             sample_limit_ns,
             data_dir,
             counting,
@@ -107,6 +108,7 @@ impl Redactor<'_> {
             seed,
             cache,
             memory_limit_bytes,
+            medium,
             sample_limit_ns,
             data_dir: data_dir
                 .filter(|_| !self.redaction.is_contribution)

@@ -45,6 +45,7 @@ mod languages_examples;
 mod latency;
 mod layout;
 mod left_behind;
+mod loading;
 mod locked;
 mod memory;
 mod names;

@@ -284,7 +284,7 @@ fn disproved_by_device(
     data: &Data,
     bypasses_cache: bool,
 ) -> Option<String> {
-    let read_bytes = taken.used[Counter::DeviceReadBytes]?;
+    let read_bytes = taken.used[Counter::DeviceReadBytes].filter(|_| !data.is_served)?;
     match cache {
         CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
             Some(format!("not warm: {read_bytes} bytes came from the device"))

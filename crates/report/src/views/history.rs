@@ -49,6 +49,9 @@ pub fn flags(plan: &Plan, points: &[Point]) -> BTreeMap<String, String> {
     if let Some(limit_bytes) = plan.memory_limit_bytes {
         flags.insert("memory".to_owned(), bytes(limit_bytes));
     }
+    if let Some(medium) = &plan.medium {
+        flags.insert("medium".to_owned(), medium.clone());
+    }
     flags.insert("warm-up".to_owned(), plan.warm_up.to_string());
     flags.insert("counting".to_owned(), plan.counting.to_string());
     if plan.fresh {

@@ -87,13 +87,17 @@ pub(crate) fn measured(plan: &Plan) -> String {
     if let Some(Imported { tool, file }) = &plan.imported {
         return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
-    let conditions = joined([cache(plan.cache).to_owned(), memory_limit(plan.memory_limit_bytes)]);
+    let conditions = joined([
+        cache(plan.cache).to_owned(),
+        constraints(plan.memory_limit_bytes, plan.medium.as_deref()),
+    ]);
     format!("{conditions} · {}{}", rounds(plan), margin(plan))
 }
 
-/// The limit of the memory of each method, if there is one.
-pub(crate) fn memory_limit(limit_bytes: Option<u64>) -> String {
-    limit_bytes.map(|limit| format!("in {} of memory", bytes(limit))).unwrap_or_default()
+/// The limit of the memory of each method, and the slow medium of the files, if there are any.
+pub(crate) fn constraints(memory_limit_bytes: Option<u64>, medium: Option<&str>) -> String {
+    let memory = memory_limit_bytes.map(|limit| format!("in {} of memory", bytes(limit)));
+    joined([memory.unwrap_or_default(), medium.unwrap_or_default().to_owned()])
 }
 
 /// Up to which difference two methods are the same, if that was given.
