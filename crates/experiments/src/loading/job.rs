@@ -16,7 +16,7 @@ use crate::shared::input::{Input, fits_in_memory};
 /// The file, and the ranges of it that are wanted.
 pub(super) struct LoadJob {
     pub(super) input: Input,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<PlacedRange>,
     /// The memory that holds all ranges.
     pub(super) memory_bytes: usize,
     /// The sum of the lengths of the ranges.
@@ -26,18 +26,18 @@ pub(super) struct LoadJob {
 /// A range of the file, and where it begins in the memory of a method that copies it there: at the
 /// same place of a page as in the file, so that `O_DIRECT` can read it, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PlacedRange {
     pub(super) offset: u64,
     pub(super) len: usize,
     pub(super) start: usize,
 }
 
-impl Place {
+impl PlacedRange {
     /// The whole pages that hold the range.
-    pub(super) fn aligned(self) -> Place {
+    pub(super) fn aligned(self) -> PlacedRange {
         let before = self.start % PAGE;
         let len = (before + self.len).next_multiple_of(PAGE);
-        Place { offset: self.offset - before as u64, len, start: self.start - before }
+        PlacedRange { offset: self.offset - before as u64, len, start: self.start - before }
     }
 }
 
@@ -70,7 +70,7 @@ impl LoadJob {
             let is_within = offset.checked_add(*len).is_some_and(|end| end <= input.size);
             ensure!(is_within, "{len} bytes at {offset} are not in the file");
             let (start, len) = (end + (*offset % PAGE as u64) as usize, usize::try_from(*len)?);
-            places.push(Place { offset: *offset, len, start });
+            places.push(PlacedRange { offset: *offset, len, start });
             end = (start + len).next_multiple_of(PAGE);
             wanted_bytes += len as u64;
         }
@@ -109,13 +109,13 @@ impl LoadJob {
 
 /// The requests that read these places into the memory, of at most so many bytes each.
 pub(super) fn pieces<'a>(
-    places: impl IntoIterator<Item = Place>,
+    places: impl IntoIterator<Item = PlacedRange>,
     memory: &'a mut [u8],
     most: usize,
 ) -> Vec<Piece<'a>> {
     let (mut rest, mut at) = (memory, 0);
     let mut pieces = Vec::new();
-    for Place { mut offset, len, start } in places {
+    for PlacedRange { mut offset, len, start } in places {
         let (mut bytes, behind) = rest.split_at_mut(start - at).1.split_at_mut(len);
         (rest, at) = (behind, start + len);
         while !bytes.is_empty() {

@@ -19,7 +19,7 @@ use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::contender;
-use super::job::{LoadJob, Loaded, Piece, Place, copying, pieces};
+use super::job::{LoadJob, Loaded, Piece, PlacedRange, copying, pieces};
 use super::read::{by_threads, read_from, request_bytes};
 use crate::shared::PAGE;
 use crate::shared::input::Input;
@@ -68,7 +68,7 @@ pub(super) fn methods() -> Vec<Method> {
 
 // The kernel is asked to read ahead.
 
-type Ahead = fn(&File, &Place) -> io::Result<()>;
+type Ahead = fn(&File, &PlacedRange) -> io::Result<()>;
 
 fn build_ahead(point: &Point, ahead: Ahead) -> Result<Box<dyn Task>> {
     copying(point, |_| {
@@ -82,13 +82,13 @@ fn build_ahead(point: &Point, ahead: Ahead) -> Result<Box<dyn Task>> {
     })
 }
 
-fn readahead(file: &File, place: &Place) -> io::Result<()> {
+fn readahead(file: &File, place: &PlacedRange) -> io::Result<()> {
     // SAFETY: the call takes a descriptor that is open, and numbers.
     let done = unsafe { libc::readahead(file.as_raw_fd(), place.offset as i64, place.len) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn willneed(file: &File, place: &Place) -> io::Result<()> {
+fn willneed(file: &File, place: &PlacedRange) -> io::Result<()> {
     let len = std::num::NonZeroU64::new(place.len as u64);
     Ok(fadvise(file, place.offset, len, Advice::WillNeed)?)
 }
@@ -202,7 +202,7 @@ fn read_direct(input: &Input, file: &File, piece: Piece<'_>) -> Result<()> {
 /// The kernel takes buffers of at most this size.
 const REGISTERED_MAX: usize = 1 << 30;
 
-struct Ring {
+struct RegisteredRing {
     ring: IoUring,
     depth: usize,
     most: usize,
@@ -217,18 +217,18 @@ fn build_uring(point: &Point, direct: bool) -> Result<Box<dyn Task>> {
         }
         let refused = |error| skip(format!("the kernel refuses io_uring: {error}"));
         let ring = IoUring::new(depth as u32).map_err(refused)?;
-        let mut ring = Ring { ring, depth: depth as usize, most, direct };
+        let mut ring = RegisteredRing { ring, depth: depth as usize, most, direct };
         Ok(Box::new(move |job: &LoadJob| ring.load(job)))
     })
 }
 
-impl Ring {
+impl RegisteredRing {
     fn load(&mut self, job: &LoadJob) -> Result<Loaded> {
         let file = open(job, self.direct)?;
         let mut memory = job.memory()?;
         self.register(&mut memory)?;
-        let aligned = |place: &Place| if self.direct { place.aligned() } else { *place };
-        let places: Vec<Place> = job.places.iter().map(aligned).collect();
+        let aligned = |place: &PlacedRange| if self.direct { place.aligned() } else { *place };
+        let places: Vec<PlacedRange> = job.places.iter().map(aligned).collect();
         let begin = memory.as_ptr() as usize;
         let mut pieces = pieces(places, &mut memory, self.most);
         let mut in_flight = 0;

@@ -91,6 +91,7 @@ pub(crate) fn launcher() -> Launcher {
         sample_limit_ns: plan(1).sample_limit_ns,
         fresh: false,
         dir: None,
+        memory_limit_bytes: None,
         stop: Stop::default(),
     }
 }
