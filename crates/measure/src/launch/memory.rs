@@ -36,10 +36,10 @@ const LEAST_BYTES: u64 = 1 << 20;
 const ADVICE: &str =
     "run bytelab as root, or by `systemd-run --user --scope -p Delegate=yes bytelab …`";
 
-/// Whether a method can have a control group with this limit: one is made and removed. The error is
-/// one line that says how to allow it.
-pub fn can_limit_memory(limit_bytes: u64) -> Result<(), String> {
-    MemoryGroup::new(limit_bytes).map(drop)
+/// Whether a method can have a control group with this limit: one is made and removed. Returns the
+/// metrics that it would lack, with the reasons. The error is one line that says how to allow it.
+pub fn can_limit_memory(limit_bytes: u64) -> Result<Vec<(&'static str, String)>, String> {
+    Ok(MemoryGroup::new(limit_bytes)?.missing())
 }
 
 /// A control group for the processes of one method.
