@@ -106,30 +106,38 @@ fn build_nowait(point: &Point) -> Result<Box<dyn Task>> {
             let file = job.input.open_checked()?;
             let mut memory = job.memory()?;
             let pieces = pieces(job.places.iter().copied(), &mut memory, most);
-            let (send, receive) = mpsc::channel();
-            let receive = Mutex::new(receive);
-            let left = std::iter::from_fn(|| {
-                receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
-            });
-            thread::scope(|scope| {
-                let read = |piece: Piece<'_>| job.input.read_at(&file, piece.bytes, piece.offset);
-                let rest = scope.spawn(move || by_threads(threads, left, read));
-                for Piece { offset, bytes } in pieces {
-                    let n = match cached(&file, bytes, offset) {
-                        Ok(n) => n,
-                        Err(Errno::AGAIN | Errno::INTR) => 0,
-                        Err(error) => return Err(job.input.failed(offset, error.into())),
-                    };
-                    if n < bytes.len() {
-                        let rest = Piece { offset: offset + n as u64, bytes: &mut bytes[n..] };
-                        send.send(rest).ok().context("the threads that read have ended")?;
-                    }
-                }
-                drop(send);
-                rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })?;
+            read_cached_first(&job.input, &file, pieces, threads)?;
             Ok(Loaded::Memory(memory))
         }))
+    })
+}
+
+fn read_cached_first(
+    input: &Input,
+    file: &File,
+    pieces: Vec<Piece<'_>>,
+    threads: u64,
+) -> Result<()> {
+    let (send, receive) = mpsc::channel();
+    let receive = Mutex::new(receive);
+    let left =
+        std::iter::from_fn(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok());
+    let read = |Piece { offset, bytes }: Piece<'_>| input.read_at(file, bytes, offset);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(move || by_threads(threads, left, read));
+        for Piece { offset, bytes } in pieces {
+            let n = match cached(file, bytes, offset) {
+                Ok(n) => n,
+                Err(Errno::AGAIN | Errno::INTR) => 0,
+                Err(error) => return Err(input.failed(offset, error.into())),
+            };
+            if n < bytes.len() {
+                let rest = Piece { offset: offset + n as u64, bytes: &mut bytes[n..] };
+                send.send(rest).ok().context("the threads that read have ended")?;
+            }
+        }
+        drop(send);
+        waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

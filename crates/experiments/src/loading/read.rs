@@ -12,7 +12,6 @@ use model::param::Point;
 use super::contender;
 use super::job::{LoadJob, Loaded, Piece, copying, pieces};
 use crate::shared::PAGE;
-use crate::shared::input::Input;
 
 pub(super) fn methods() -> Vec<Method> {
     vec![
@@ -48,14 +47,12 @@ fn threads(point: &Point) -> Result<Box<dyn Task>> {
             let file = job.input.open_checked()?;
             let mut memory = job.memory()?;
             let pieces = pieces(job.places.iter().copied(), &mut memory, most);
-            by_threads(threads, pieces, |piece| read_piece(&job.input, &file, piece))?;
+            by_threads(threads, pieces, |Piece { offset, bytes }| {
+                job.input.read_at(&file, bytes, offset)
+            })?;
             Ok(Loaded::Memory(memory))
         }))
     })
-}
-
-fn read_piece(input: &Input, file: &File, piece: Piece<'_>) -> Result<()> {
-    input.read_at(file, piece.bytes, piece.offset)
 }
 
 /// The most that one request reads: whole pages, so that every way has the same requests.
@@ -71,7 +68,7 @@ pub(super) fn by_threads<'a>(
 ) -> Result<()> {
     let pieces = Mutex::new(pieces.into_iter());
     let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
+    let work = || -> Result<()> {
         while let Some(piece) = next() {
             read(piece)?;
         }

@@ -37,11 +37,10 @@ pub(crate) fn parts(mut file: impl Read, size: u64) -> Result<Option<Vec<FilePar
         let version = u32::from_le_bytes([first[4], first[5], first[6], first[7]]);
         ensure!((2..=3).contains(&version), "GGUF of version {version}: 2 and 3 are known");
         gguf(file, size)?
+    } else if let Some(parts) = safetensors(file, u64::from_le_bytes(first), size)? {
+        parts
     } else {
-        match safetensors(file, u64::from_le_bytes(first), size)? {
-            Some(parts) => parts,
-            None => return Ok(None),
-        }
+        return Ok(None);
     };
     parts.retain(|part| part.len > 0);
     ensure!(!parts.is_empty(), "the header names no part");

@@ -102,9 +102,8 @@ impl MountedMedium {
         let mut server = ServerProcess::start(&argv, READY_NS, stop).map_err(refused)?;
         let first = mount.join("0");
         let mounted = server.until(|| fs::metadata(&first).ok()).map_err(refused);
-        let mounted = MountedMedium { _server: server, folder, files: files.len() }
-            .with_read_ahead(medium, mounted?.dev())?;
-        Ok(mounted)
+        MountedMedium { _server: server, folder, files: files.len() }
+            .with_read_ahead(medium, mounted?.dev())
     }
 
     /// The kernel keeps it for each mounted file system.
