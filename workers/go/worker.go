@@ -1,5 +1,5 @@
-// Methods in Go: `worker reading METHOD` and `worker decoding METHOD` speak the line protocol, `worker copying` copies
-// standard input to standard output.
+// Methods in Go: `worker reading METHOD`, `worker decoding METHOD` and `worker loading METHOD` speak the line protocol,
+// `worker copying` copies standard input to standard output.
 package main
 
 import (
@@ -278,13 +278,15 @@ func main() {
 		speak(words[1], prepareReading)
 	case len(words) == 2 && words[0] == "decoding":
 		speak(words[1], prepareDecoding)
+	case len(words) == 2 && words[0] == "loading":
+		speak(words[1], prepareLoading)
 	case len(words) == 1 && words[0] == "copying":
 		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 	default:
-		fmt.Fprintln(os.Stderr, "use: worker reading METHOD | worker decoding METHOD | worker copying")
+		fmt.Fprintln(os.Stderr, "use: worker reading METHOD | worker decoding METHOD | worker loading METHOD | worker copying")
 		os.Exit(2)
 	}
 }

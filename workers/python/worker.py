@@ -1,5 +1,5 @@
-"""Methods in Python: `worker.py reading METHOD` and `worker.py decoding METHOD` speak the line protocol, `worker.py
-copying` copies standard input to standard output. Needs the standard library only; one method uses numpy where it is
+"""Methods in Python: `worker.py reading METHOD`, `worker.py decoding METHOD` and `worker.py loading METHOD` speak the
+line protocol, `worker.py copying` copies standard input to standard output. Needs the standard library only; one method uses numpy where it is
 installed, two of decoding use packages that bytelab installs beside this file."""
 import mmap
 import os
@@ -222,11 +222,20 @@ def main():
         from decoding import Decoding
 
         speak(sys.argv[2], Decoding)
+    elif len(sys.argv) == 3 and sys.argv[1] == "loading":
+        from loading import Loading
+
+        def prepare(name, values):
+            if reason := Loading.why_not(name, values):
+                raise Skip(reason)
+            return Loading(name, values)
+
+        speak(sys.argv[2], prepare)
     elif sys.argv[1:] == ["copying"]:
         shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer, 128 << 10)
         sys.stdout.buffer.flush()
     else:
-        sys.exit("use: worker.py reading METHOD | worker.py decoding METHOD | worker.py copying")
+        sys.exit("use: worker.py reading|decoding|loading METHOD | worker.py copying")
 
 
 main()

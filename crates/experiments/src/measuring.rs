@@ -3,18 +3,19 @@
 
 use measure::experiment::Experiment;
 
-use super::{copying, decoding, files, memory, reading, sampling, threads};
+use super::{copying, decoding, files, loading, memory, reading, sampling, threads};
 
 /// Describing an experiment takes longer than many samples, so that a worker describes only its
 /// own.
 pub(crate) type Constructor = fn() -> Experiment;
 
 /// Their names and constructors, in the order in which they are listed.
-pub(crate) const MEASURING: [(&str, Constructor); 7] = [
+pub(crate) const MEASURING: [(&str, Constructor); 8] = [
     ("memory", memory::experiment),
     ("threads", threads::experiment),
     ("files", files::experiment),
     ("reading", reading::experiment),
+    ("loading", loading::experiment),
     ("copying", copying::experiment),
     ("sampling", sampling::experiment),
     ("decoding", decoding::experiment),

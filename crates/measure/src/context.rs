@@ -11,7 +11,7 @@ use model::run::{CacheState, Cell, Pass, Run, Sample, Warning};
 
 use crate::cache;
 use crate::experiment::{Data, Execution, Experiment, Method};
-use crate::launch::{Launch, RunError, Stop};
+use crate::launch::{Launch, RunError, Runner, Stop};
 use crate::protocol::Done;
 
 // The state that the three passes over a run (the sessions, the counting, the timeline) share.
@@ -164,6 +164,30 @@ impl<'a> MeasureContext<'a> {
             for file in &self.data[point].files {
                 let _ = cache::evict(file);
             }
+        }
+    }
+
+    /// Called before a warm sample of a method that has a control group of its own. Pages that are
+    /// charged to another group cost it nothing, so that they are evicted and read in its own.
+    pub(crate) fn fill(&self, runner: &mut dyn Runner, point: usize) -> Result<(), RunError> {
+        let files = &self.data[point].files;
+        let plan = &self.run.plan;
+        let is_warm = plan.cache == CacheState::Warm && plan.memory_limit_bytes.is_some();
+        if !is_warm || files.is_empty() {
+            return Ok(());
+        }
+        for file in files {
+            let _ = cache::evict(file);
+        }
+        runner.fill(files)
+    }
+
+    /// The state of the page cache that is proved. A limit of memory may be too small for the
+    /// files, so that a warm one is only brought about.
+    pub(crate) fn proved_state(&self) -> CacheState {
+        match (self.run.plan.cache, self.run.plan.memory_limit_bytes) {
+            (CacheState::Warm, Some(_)) => CacheState::AsIs,
+            (cache, _) => cache,
         }
     }
 

@@ -48,13 +48,14 @@ use crate::launch::{Launch, Stop};
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
-/// replace the points' values. If the data of no point fits into memory, that is an error; if only
+/// replace the points' values. `placed` may put the data elsewhere, which no point shows. If the data of no point fits into memory, that is an error; if only
 /// the data of some points does not fit, these points are skipped.
 pub fn prepare_data(
     experiment: &Experiment,
     points: &mut Vec<Point>,
     data_dir: &Path,
     cache: CacheState,
+    placed: &dyn Fn(Data) -> Result<Data>,
     stop: &Stop,
 ) -> Result<Vec<Data>> {
     let mut all: Vec<Data> = Vec::new();
@@ -69,6 +70,7 @@ pub fn prepare_data(
         if known.contains(&point) {
             continue;
         }
+        data = placed(data)?;
         if cache == CacheState::Warm {
             data.unfit = warm(&data.files, stop)?;
             if data.unfit.is_some() {

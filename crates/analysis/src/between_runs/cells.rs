@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::metric::METRICS;
-use model::param::{ParamValue, Point};
+use model::param::{ParamValue, Point, bytes};
 use model::run::{Role, Run, Status};
 use serde::Serialize;
 
@@ -189,7 +189,13 @@ pub fn refusal(a: &[Run], b: &[Run]) -> Option<String> {
         let word = if run.plan.fresh { "each in a fresh process" } else { "in lasting processes" };
         word.to_owned()
     });
-    cache.or(fresh)
+    let memory = several("the runs have different limits of memory", |run| {
+        run.plan.memory_limit_bytes.map_or("none".to_owned(), bytes)
+    });
+    let medium = several("the files of the runs are on different media", |run| {
+        run.plan.medium.clone().unwrap_or_else(|| "their own".to_owned())
+    });
+    cache.or(fresh).or(memory).or(medium)
 }
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ pub struct SeriesKey {
     pub machine: String,
     pub cache: CacheState,
     pub fresh: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub medium: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -104,6 +108,8 @@ fn values(
             machine: machine(run),
             cache: run.plan.cache,
             fresh: run.plan.fresh,
+            memory_limit_bytes: run.plan.memory_limit_bytes,
+            medium: run.plan.medium.clone(),
         };
         let value = HistoryPoint {
             id: run.id.clone(),

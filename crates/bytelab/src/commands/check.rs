@@ -278,7 +278,9 @@ fn newest(store: &mut dyn Store, experiment: &str, machine: &str, plan: &Plan) -
     let newest = listed.iter().rev().filter(same).take(BEFORE_MAX);
     let mut runs = readable(newest, |run| store.load(&run.id))?;
     runs.reverse();
-    runs.retain(|run| run.plan.cache == plan.cache && run.plan.fresh == plan.fresh);
+    let conditions =
+        |plan: &Plan| (plan.cache, plan.fresh, plan.memory_limit_bytes, plan.medium.clone());
+    runs.retain(|run| conditions(&run.plan) == conditions(plan));
     Ok(runs)
 }
 

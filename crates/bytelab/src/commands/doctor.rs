@@ -8,14 +8,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use experiments::medium::{MountedMedium, SlowMedium};
 use experiments::self_test::{ALLOCATIONS, CALLS, CALLS_PER_THREAD, THREADS, experiment};
 use measure::count::Sources;
 use measure::counters::{Counter, Counters};
 use measure::environment::Noise;
-use measure::launch::{CountingRunner, Launch, RunError, Stop};
+use measure::launch::{CountingRunner, Launch, RunError, Stop, can_limit_memory};
 use measure::timeline::TimelineSources;
 use measure::{cache, clock};
-use model::metric::{METRICS, Metric};
+use model::metric::{GROUP_PEAK, MEMORY_STALL, METRICS, Metric, REFAULTS};
 use model::param::Point;
 use model::run::{CacheState, Pass};
 use serde::Serialize;
@@ -77,7 +78,17 @@ fn diagnose() -> Result<Diagnosis> {
     let counted = Counted::try_out();
     let mut abilities = abilities()?;
     abilities.extend(counted.abilities());
+    let limited = can_limit_memory(LIMIT_BYTES);
     let metric_finding = |metric: &Metric| match metric.pass {
+        _ if OF_GROUPS.contains(&metric.name) => {
+            let missing =
+                limited.as_ref().map(|missing| missing.iter().find(|m| m.0 == metric.name));
+            let why = match missing {
+                Ok(found) => found.map(|(_, why)| why),
+                Err(why) => Some(why),
+            };
+            Finding::of_metric(metric, why.cloned())
+        }
         Pass::Timing => metric_finding(metric, &counters),
         Pass::Counting => counted.metric(metric),
     };
@@ -92,6 +103,10 @@ fn diagnose() -> Result<Diagnosis> {
         noise: noise(counters),
     })
 }
+
+/// The limit of a group that is tried, and the metrics of groups.
+const LIMIT_BYTES: u64 = 64 << 20;
+const OF_GROUPS: [&str; 3] = [GROUP_PEAK, REFAULTS, MEMORY_STALL];
 
 fn metric_finding(metric: &Metric, counters: &Counters) -> Finding {
     // A derived metric is missing if the metric that it is derived from is missing.
@@ -122,6 +137,9 @@ fn abilities() -> Result<Vec<Finding>> {
     };
     let warm = warm(&path);
     let folios = cache::folio_share(&path).map(|_| ());
+    let medium = "slow:0ms,1GB/s".parse().and_then(|medium: SlowMedium| {
+        MountedMedium::new(&medium, &[path.clone()], dir.path(), &Stop::default())
+    });
     Ok(vec![
         finding("cache warm", "cachestat, else mincore", warm, "use --cache as-is"),
         finding(
@@ -133,6 +151,8 @@ fn abilities() -> Result<Vec<Finding>> {
         finding("page-cache folios", "/proc/kpageflags", folios, "needs root"),
         finding("O_DIRECT", "open", direct(&path), "set TMPDIR to a directory on a disk"),
         finding("io_uring", "io_uring_setup", io_uring(), "see kernel.io_uring_disabled"),
+        Finding::tried("--memory", "a control group", can_limit_memory(LIMIT_BYTES).err()),
+        Finding::tried("--medium", "FUSE", medium.err().map(|error| format!("{error:#}"))),
     ])
 }
 

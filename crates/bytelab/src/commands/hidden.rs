@@ -15,6 +15,10 @@ pub(crate) fn run(words: &[OsString]) -> Option<Result<ExitCode>> {
         experiments::serve::COMMAND => {
             experiments::serve::run(&first, &second).map(|()| ExitCode::SUCCESS)
         }
+        #[cfg(target_os = "linux")]
+        experiments::medium::COMMAND => {
+            experiments::medium::run(&first, &second).map(|()| ExitCode::SUCCESS)
+        }
         experiments::self_test::BURN => experiments::self_test::burn_process(&first),
         experiments::copying::FILTER => filter(&first),
         _ => worker(&first, &second),
@@ -35,6 +39,7 @@ fn arguments(words: &[OsString]) -> Option<[String; 3]> {
         experiments::self_test::COMMAND,
         experiments::self_test::BURN,
         experiments::serve::COMMAND,
+        experiments::medium::COMMAND,
     ];
     known.contains(&task.as_str()).then_some([task, next()?, next().unwrap_or_default()])
 }

@@ -9,7 +9,8 @@ use anyhow::Result;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use model::param::Point;
+use experiments::medium::SlowMedium;
+use model::param::{Param, ParamKind, ParamValue, Point};
 use model::run::{CacheState, Definition};
 use store::Server;
 
@@ -117,6 +118,20 @@ pub(crate) struct MeasureArgs {
     /// The state is verified for every sample.
     #[arg(long, value_enum, default_value = "warm", hide_possible_values = true)]
     cache: CacheChoice,
+    /// Limit the memory of each method, with its page cache [default: none]
+    ///
+    /// Each method runs in a control group of its own, without swap: as root, or where a control
+    /// group is delegated to you. With `--cache warm` the files are read in that group before each
+    /// sample, and stay there as far as they fit.
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
+    memory: Option<u64>,
+    /// Read the files from a slow medium, such as slow:20ms,200MB/s [default: where they are]
+    ///
+    /// The latency of each request (of up to 128 KiB) and the bandwidth, then how many requests are
+    /// answered at once (8) and the kernel's read-ahead: slow:20ms,200MB/s,8,128KiB. It is a file
+    /// system in user space, which needs root or fusermount3.
+    #[arg(long, value_name = "slow:…", hide_short_help = true, value_parser = medium)]
+    medium: Option<String>,
     /// Time after which a sample and its method are killed [default: none]
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = humantime::parse_duration)]
     sample_limit: Option<Duration>,
@@ -161,6 +176,21 @@ impl From<CacheChoice> for CacheState {
             CacheChoice::AsIs => CacheState::AsIs,
         }
     }
+}
+
+/// Parses a size such as `64MiB`.
+pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
+    let param = Param::new("memory", ParamKind::Bytes(1, 1 << 50), "");
+    match param.parse(text).as_deref() {
+        Ok([ParamValue::Number(size)]) => Ok(*size),
+        Ok(_) => Err("write one size, such as 64MiB".to_owned()),
+        Err(error) => Err(error.root_cause().to_string()),
+    }
+}
+
+/// The text of a medium.
+fn medium(text: &str) -> std::result::Result<String, String> {
+    text.parse::<SlowMedium>().map(|_| text.to_owned()).map_err(|error| format!("{error:#}"))
 }
 
 /// Parses a margin such as `2%`.
@@ -224,6 +254,8 @@ impl MeasureArgs {
             max_sessions: self.max_sessions,
             seed: self.seed,
             cache: self.cache.into(),
+            memory_limit_bytes: self.memory,
+            medium: self.medium,
             sample_limit: self.sample_limit,
             counting: self.counting,
             fresh: self.fresh,
@@ -298,6 +330,15 @@ impl TypedValueParser for ServerUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_one_number_of_bytes() {
+        assert_eq!([size("64MiB"), size("4096")], [Ok(64 << 20), Ok(4096)]);
+        assert_eq!(size("1MiB..4MiB").unwrap_err(), "write one size, such as 64MiB");
+        for wrong in ["", "0", "-1", "64 parsecs", "1PiB1"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_margin_is_a_percentage_above_0() {

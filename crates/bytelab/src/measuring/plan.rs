@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use analysis::stats::LOOKS;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use experiments::workers::{self, Languages};
 use measure::clock;
 use measure::experiment::{Execution, Experiment, Method};
+use measure::launch::can_limit_memory;
 use model::param::Point;
 use model::path_text::from_path;
 use model::pattern::{closest, matches};
@@ -31,6 +32,9 @@ const LAST_LOOK: u32 = LOOKS[LOOKS.len() - 1] as u32;
 
 /// The plan of a new run.
 pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
+    if let Some(limit_bytes) = request.memory_limit_bytes {
+        can_limit_memory(limit_bytes).map_err(Error::msg)?;
+    }
     let data_dir = data_dir_text(request.data_dir.clone())?;
     let design = design(request);
     if let (Some(least), Some(most)) = (request.min_sessions, request.max_sessions) {
@@ -57,6 +61,8 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
         design,
         seed: request.seed.unwrap_or_else(seed),
         cache: request.cache,
+        memory_limit_bytes: request.memory_limit_bytes,
+        medium: request.medium.clone(),
         sample_limit_ns: request.sample_limit.map_or(Plan::NO_TIME_LIMIT_NS, limit_ns),
         data_dir: Some(data_dir),
         counting: request.counting,
@@ -187,6 +193,10 @@ pub(crate) struct RunRequest {
     pub(crate) max_sessions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) cache: CacheState,
+    /// The limit of the control group of each method.
+    pub(crate) memory_limit_bytes: Option<u64>,
+    /// The slow medium that the files are on.
+    pub(crate) medium: Option<String>,
     /// `None`: a sample takes as long as it takes.
     pub(crate) sample_limit: Option<Duration>,
     /// Samples per method in which system calls and other events are counted.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use experiments::medium::{SlowMedium, on_medium};
 use experiments::workers::{self, ToolchainVersion};
 use measure::experiment::{Data, Execution, Method};
 use measure::launch::{Launcher, Orphans, Stop};
@@ -40,7 +41,13 @@ pub(crate) fn prepare_run<'a>(
     experiments::remove_leftovers(&dir);
     experiments::remove_leftovers(&std::env::temp_dir());
     display.say("making or reading the data");
-    let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop);
+    let medium = run.plan.medium.as_deref().map(str::parse::<SlowMedium>).transpose()?;
+    let placed = |data: Data| match &medium {
+        Some(medium) => on_medium(data, medium, &dir, stop),
+        None => Ok(data),
+    };
+    let cache = run.plan.cache;
+    let data = prepare_data(job.experiment, &mut run.points, &dir, cache, &placed, stop);
     display.clear();
     let data = data?;
     let languages: Vec<_> = job.methods.iter().map(workers::language_of).collect();
@@ -76,6 +83,7 @@ pub(crate) fn launcher(sample_limit_ns: u64, stop: &Stop) -> Result<Launcher> {
         sample_limit_ns,
         fresh: false,
         dir: None,
+        memory_limit_bytes: None,
         stop: stop.clone(),
     })
 }
@@ -84,7 +92,12 @@ impl PreparedRun<'_> {
     pub(crate) fn launcher(&self, stop: &Stop) -> Result<Launcher> {
         let plan = &self.run.plan;
         let dir = self.job.experiment.dir.clone();
-        Ok(Launcher { fresh: plan.fresh, dir, ..launcher(plan.sample_limit_ns, stop)? })
+        Ok(Launcher {
+            fresh: plan.fresh,
+            dir,
+            memory_limit_bytes: plan.memory_limit_bytes,
+            ..launcher(plan.sample_limit_ns, stop)?
+        })
     }
 }
 
@@ -157,6 +170,7 @@ fn print_first_figures(
     let mut run = new_run(job, new.points.clone(), plan, None);
     let Ok(mut launcher) = launcher(new.plan.sample_limit_ns, stop) else { return };
     launcher.dir.clone_from(&job.experiment.dir);
+    launcher.memory_limit_bytes = new.plan.memory_limit_bytes;
     display.say("running each method once that needs no build");
     let measured = measure(job, &mut run, data, &mut launcher, &mut NotStored, stop);
     display.clear();

@@ -87,6 +87,8 @@ impl Redactor<'_> {
             margin_percent,
             seed,
             cache,
+            memory_limit_bytes,
+            medium,
             sample_limit_ns,
             data_dir,
             counting,
@@ -107,6 +109,8 @@ impl Redactor<'_> {
             margin_percent,
             seed,
             cache,
+            memory_limit_bytes,
+            medium,
             sample_limit_ns,
             data_dir: data_dir
                 .filter(|_| !self.redaction.is_contribution)

@@ -83,6 +83,8 @@ impl Marks {
             margin_percent: None,
             seed: 1,
             cache: CacheState::Warm,
+            memory_limit_bytes: Some(1),
+            medium: None,
             sample_limit_ns: 1,
             data_dir: Some(self.next()),
             counting: 1,

@@ -232,6 +232,10 @@ pub(super) fn defaults(plan: &PlanTable) -> Result<Vec<(&'static str, String)>, 
         nanoseconds(given)?;
         defaults.push((id, given.value.clone()));
     }
+    if let Some(At { value: Scalar(text), span }) = &plan.memory {
+        parse_bytes(text).map_err(|error| Mistake::at(span, format!("{text}: {error:#}")))?;
+        defaults.push(("memory", text.clone()));
+    }
     if let Some(cache) = plan.cache {
         let word = match cache {
             CacheWord::Warm => "warm",

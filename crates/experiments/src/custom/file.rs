@@ -155,6 +155,8 @@ pub struct PlanTable {
     /// Time for one sample; a method that needs more is killed
     pub sample_limit: Option<At<String>>,
     pub cache: Option<CacheWord>,
+    /// The limit of the memory of each method, such as `64MiB`
+    pub memory: Option<At<Scalar>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

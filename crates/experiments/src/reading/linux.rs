@@ -2,16 +2,15 @@
 
 #![expect(unsafe_code, reason = "gives buffers to io_uring")]
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 use anyhow::{Context, Result, ensure};
 use io_uring::{IoUring, opcode, types};
 use measure::experiment::{Method, Task, skip};
 use model::param::Point;
-use rustix::fs::OFlags;
 
 use super::fold::Fold;
 use super::source::{Input, Source, contender, reading};
@@ -181,10 +180,6 @@ fn register(ring: &IoUring, slots: &mut [ReadSlot]) -> Result<()> {
     })
 }
 
-/// The type number in statfs(2) of a file system in memory, which may accept `O_DIRECT` but has no
-/// device.
-const TMPFS: u32 = 0x0102_1994;
-
 /// `O_DIRECT`: from the device into the buffer, bypassing the page cache.
 pub(super) fn direct() -> Method {
     let about = "O_DIRECT into an aligned buffer";
@@ -205,35 +200,14 @@ impl Direct {
     fn new(point: &Point, input: Input) -> Result<Direct> {
         let buffer = Buffer::new(Buffer::from_point(point)?.len().next_multiple_of(PAGE))?;
         let mut direct = Direct { input, buffer };
-        direct.try_out()?;
+        direct.input.can_be_read_directly(&mut direct.buffer[..PAGE])?;
         Ok(direct)
     }
-
-    /// Skips the method if the first block cannot be read in this way.
-    fn try_out(&mut self) -> Result<()> {
-        let (input, buffer) = (&self.input, &mut self.buffer);
-        let system = rustix::fs::statfs(&input.path).with_context(|| input.doing("statfs of"))?;
-        if system.f_type as u32 == TMPFS {
-            return Err(skip("the file is on tmpfs, which has no device to read from"));
-        }
-        match open(input).and_then(|mut file| file.read(&mut buffer[..PAGE])) {
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                Err(skip("the file system refuses O_DIRECT"))
-            }
-            // Any other error occurs again in the first pass, and fails it.
-            _ => Ok(()),
-        }
-    }
-}
-
-fn open(input: &Input) -> io::Result<File> {
-    let direct = OFlags::DIRECT.bits() as i32;
-    OpenOptions::new().read(true).custom_flags(direct).open(&input.path)
 }
 
 impl Source for Direct {
     fn pass<F: Fold>(&mut self, fold: &mut F) -> Result<()> {
-        let file = open(&self.input).with_context(|| self.input.doing("opening"))?;
+        let file = self.input.open_direct().with_context(|| self.input.doing("opening"))?;
         self.input.check_size(&file)?;
         self.fold_file(&file, fold)
     }

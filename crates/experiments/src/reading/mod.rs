@@ -1,6 +1,5 @@
 #![doc = include_str!("README.md")]
 
-mod fold;
 pub(super) mod http;
 mod languages;
 mod libraries;
@@ -12,19 +11,16 @@ mod source;
 mod yardstick;
 
 use std::any::Any;
-use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::Result;
 use measure::experiment::{Data, Experiment, Method};
 use measure::stop::Stop;
 use model::param::{Param, ParamKind, Point};
-use rustix::fs::OFlags;
 
 use self::source::argument;
-use super::shared::made_file;
+use super::shared::input::user_file;
+use super::shared::{fold, made_file};
 
 pub(crate) fn experiment() -> Experiment {
     Experiment {
@@ -117,38 +113,9 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     })
 }
 
-/// The absolute path and the size of a file that every method can read.
-fn user_file(path: &Path) -> Result<(PathBuf, u64)> {
-    let name = path.display();
-    // Not opened before its kind is known: opening a FIFO waits for a writer, and a tape rewinds.
-    let kind = match fs::metadata(path) {
-        Ok(metadata) => metadata.file_type(),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!(
-                "{name} does not exist; give an existing file with --file, or none to have one made"
-            )
-        }
-        Err(error) => return Err(error).with_context(|| format!("looking at {name}")),
-    };
-    ensure!(!kind.is_dir(), "{name} is a directory; give a regular file with --file");
-    ensure!(!kind.is_fifo(), "{name} is a FIFO; give a regular file with --file");
-    ensure!(!kind.is_socket(), "{name} is a socket; give a regular file with --file");
-    ensure!(kind.is_file(), "{name} is a device; give a regular file with --file");
-    let size = OpenOptions::new()
-        .read(true)
-        // It may have become a FIFO in the meantime.
-        .custom_flags(OFlags::NONBLOCK.bits() as i32)
-        .open(path)
-        .and_then(|file| file.metadata())
-        .with_context(|| format!("opening {name}; give a file that you may read with --file"))?
-        .len();
-    ensure!(size > 0, "{name} is empty; give a file with at least one byte with --file");
-    let path = std::path::absolute(path).with_context(|| format!("the full path of {name}"))?;
-    Ok((path, size))
-}
-
 #[cfg(test)]
 mod data_tests {
+    use std::fs;
     use std::os::unix::net::UnixListener;
 
     use super::*;

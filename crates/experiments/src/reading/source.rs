@@ -1,16 +1,15 @@
 //! The interface of a method of this experiment: a `Source` passes the bytes of one file to a
 //! `Fold`. Here a source becomes a `Task`, and `parallel` sources become threads.
 
-use std::fs::File;
-use std::path::PathBuf;
-use std::{io, thread};
+use std::thread;
 
-use anyhow::{Context, Result, ensure};
-use measure::cache;
-use measure::experiment::{Build, Execution, Method, Task, Work, skip};
+use anyhow::{Context, Result};
+use measure::experiment::{Build, Execution, Method, Task, Work};
 use model::param::Point;
 
 use super::fold::{Digest, Fold, Sum, combined};
+use crate::shared::input;
+pub(super) use crate::shared::input::Input;
 
 /// A way to read one file, with its reusable resources.
 pub(super) trait Source: Send {
@@ -54,7 +53,7 @@ impl<S: Source> ReadingTask<S> {
         point: &Point,
         prepare: impl Fn(Input) -> Result<S>,
     ) -> Result<ReadingTask<S>> {
-        ReadingTask::each(point, |index| prepare(Input::from_point(point, index)?))
+        ReadingTask::each(point, |index| prepare(Input::from_point(point, &argument(index))?))
     }
 
     /// Like [`ReadingTask::new`], but `prepare` gets the index of the file, from 0.
@@ -114,73 +113,6 @@ impl<S: Source> Task for ReadingTask<S> {
     }
 }
 
-/// The file that one source reads.
-#[derive(Clone)]
-pub(super) struct Input {
-    pub(super) path: PathBuf,
-    /// The size when the data was generated or inspected. Another size is an error, because the
-    /// methods would not have done the same work.
-    pub(super) size: u64,
-}
-
-impl Input {
-    /// The file with this index, from 0, of the point's `parallel` files.
-    fn from_point(point: &Point, index: u64) -> Result<Input> {
-        let path = point.path(&argument(index))?;
-        Ok(Input { path, size: point.number("size")? })
-    }
-
-    pub(super) fn open(&self) -> Result<File> {
-        File::open(&self.path).with_context(|| self.doing("opening"))
-    }
-
-    /// Opens the file for a method that relies on the size, and checks that it is unchanged.
-    pub(super) fn open_checked(&self) -> Result<File> {
-        let file = self.open()?;
-        self.check_size(&file)?;
-        Ok(file)
-    }
-
-    pub(super) fn check_size(&self, file: &File) -> Result<()> {
-        let size = file.metadata().with_context(|| self.doing("asking the size of"))?.len();
-        ensure!(
-            size == self.size,
-            "{} has changed from {} to {size} bytes",
-            self.name(),
-            self.size
-        );
-        Ok(())
-    }
-
-    /// The new offset after `n` bytes. Fails if the file grows as fast as it is read.
-    pub(super) fn advanced(&self, offset: u64, n: usize) -> Result<u64> {
-        let offset = offset + n as u64;
-        ensure!(offset <= self.size, "{} has grown beyond {} bytes", self.name(), self.size);
-        Ok(offset)
-    }
-
-    /// Called by a method that has reached the end of the file at this offset; checks the size.
-    pub(super) fn ended(&self, offset: u64) -> Result<()> {
-        self.advanced(offset, 0)?;
-        let (name, size) = (self.name(), self.size);
-        ensure!(offset == size, "{name} ended at offset {offset} of {size}: it has been cut");
-        Ok(())
-    }
-
-    /// The error of a read at an offset.
-    pub(super) fn failed(&self, offset: u64, error: io::Error) -> anyhow::Error {
-        anyhow::Error::new(error).context(format!("reading {} at offset {offset}", self.name()))
-    }
-
-    pub(super) fn doing(&self, what: &str) -> String {
-        format!("{what} {}", self.name())
-    }
-
-    fn name(&self) -> std::path::Display<'_> {
-        self.path.display()
-    }
-}
-
 /// The argument that holds the path of the file with this index.
 pub(super) fn argument(index: u64) -> String {
     numbered("file", index)
@@ -193,13 +125,5 @@ pub(super) fn numbered(name: &str, index: u64) -> String {
 
 /// Skips a method that holds whole files in memory if they do not fit.
 pub(super) fn fits_in_memory(point: &Point) -> Result<()> {
-    let needed = point.number("size")?.saturating_mul(point.number("parallel")?);
-    let available = cache::available_bytes().context("no MemAvailable in /proc/meminfo")?;
-    if needed > available {
-        let (needed, available) = (needed >> 20, available >> 20);
-        return Err(skip(format!(
-            "holds the whole file: needs {needed} MiB of memory, {available} MiB are available"
-        )));
-    }
-    Ok(())
+    input::fits_in_memory(point.number("size")?.saturating_mul(point.number("parallel")?))
 }

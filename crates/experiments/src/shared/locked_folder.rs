@@ -11,6 +11,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 const PREFIX: &str = ".bytelab-files-";
+/// A file system may be mounted at this name in such a folder.
+pub(crate) const MOUNT: &str = "medium";
 /// Each run that starts at the same moment may remove one before it is locked.
 const FOLDERS_MAX: u32 = 10_000;
 
@@ -58,9 +60,45 @@ fn is_our_name(name: &str) -> bool {
 
 fn remove_if_dead(path: &Path) -> bool {
     let Ok(folder) = File::open(path) else { return false };
-    flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && fs::remove_dir_all(path).is_ok()
+    if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return false;
+    }
+    unmount(path);
+    fs::remove_dir_all(path).is_ok()
 }
+
+/// Unmounts what is mounted in such a folder, if anything is. Processes that still use it keep it
+/// until they end.
+#[cfg(target_os = "linux")]
+pub(crate) fn unmount(folder: &Path) {
+    use rustix::mount::UnmountFlags;
+    let mount = folder.join(MOUNT);
+    if rustix::mount::unmount(&mount, UnmountFlags::DETACH) == Err(Errno::PERM)
+        && is_mount(&mount, folder)
+        && let Some(mount) = mount.to_str()
+    {
+        let argv = ["fusermount3", "-u", "-q", "-z", "--", mount].map(str::to_owned);
+        // What cannot be unmounted is tried again by the next run.
+        let _ = measure::launch::run_to_end(&argv, UNMOUNT_NS, &measure::stop::Stop::default());
+    }
+}
+
+#[cfg(target_os = "linux")]
+const UNMOUNT_NS: u64 = 10_000_000_000;
+
+/// Whether a folder is on another file system than the one above it. Nothing can be told of a
+/// folder whose server has ended.
+#[cfg(target_os = "linux")]
+fn is_mount(path: &Path, above: &Path) -> bool {
+    match (fs::metadata(path), fs::metadata(above)) {
+        (Ok(own), Ok(above)) => own.dev() != above.dev(),
+        (Err(error), Ok(_)) => error.kind() != ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unmount(_folder: &Path) {}
 
 /// A folder for temporary files that only this user may read. It is removed on drop, and by the
 /// next run if this process is killed.

@@ -1,6 +1,8 @@
-//! Parts that several experiments share: buffers, commands, CPUs, windows, made files and locked
-//! folders. It depends on none of the experiments.
+//! Parts that several experiments share: buffers, commands, CPUs, windows, folds, the file that is
+//! read, made files and locked folders. It depends on none of the experiments.
 
+pub(super) mod fold;
+pub(super) mod input;
 pub(super) mod locked_folder;
 pub(super) mod made_file;
 

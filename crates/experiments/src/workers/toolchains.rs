@@ -111,7 +111,7 @@ const RUST_HTTP: Toolchain = Toolchain {
         "workers/rust/http/src/hyper.rs",
         "workers/rust/http/src/reqwest.rs",
         "workers/rust/http/src/ureq.rs",
-        "crates/experiments/src/reading/fold.rs" in "src/reading/fold.rs",
+        "crates/experiments/src/shared/fold.rs" in "src/shared/fold.rs",
     ],
     more: &["--manifest-path", "{src}/workers/rust/http/Cargo.toml"],
     run: &["{out}/target/release/bytelab-http"],
@@ -209,7 +209,7 @@ const GO: Toolchain = Toolchain {
     language: "go",
     tools: &[tool(&["go"], &["version"])],
     install: "install Go (https://go.dev/dl, Debian: apt install golang)",
-    sources: sources!["workers/go/worker.go", "workers/go/decoding.go"],
+    sources: sources!["workers/go/worker.go", "workers/go/decoding.go", "workers/go/loading.go"],
     build: &[&[
         "{go}",
         "build",
@@ -217,6 +217,7 @@ const GO: Toolchain = Toolchain {
         "{out}/worker",
         "{src}/workers/go/worker.go",
         "{src}/workers/go/decoding.go",
+        "{src}/workers/go/loading.go",
     ]],
     ..PROGRAM
 };
@@ -224,7 +225,12 @@ const GO: Toolchain = Toolchain {
 /// The same program with net/http.
 const GO_HTTP: Toolchain = Toolchain {
     name: "go/http",
-    sources: sources!["workers/go/worker.go", "workers/go/decoding.go", "workers/go/http.go"],
+    sources: sources![
+        "workers/go/worker.go",
+        "workers/go/decoding.go",
+        "workers/go/loading.go",
+        "workers/go/http.go"
+    ],
     more: &["{src}/workers/go/http.go"],
     ..GO
 };
@@ -295,7 +301,11 @@ const PYTHON: Toolchain = Toolchain {
     language: "python",
     tools: &[PYTHON_PROGRAM],
     install: "install Python (Debian: apt install python3)",
-    sources: sources!["workers/python/worker.py", "workers/python/decoding.py"],
+    sources: sources![
+        "workers/python/worker.py",
+        "workers/python/decoding.py",
+        "workers/python/loading.py"
+    ],
     run: &["{python3}", "{src}/workers/python/worker.py"],
     ..PROGRAM
 };
@@ -308,6 +318,7 @@ const PYTHON_JSON: Toolchain = Toolchain {
     sources: sources![
         "workers/python/worker.py",
         "workers/python/decoding.py",
+        "workers/python/loading.py",
         "workers/python/json/requirements.txt",
     ],
     build: &[&[

@@ -172,26 +172,36 @@ pub fn available_bytes() -> Option<u64> {
 }
 
 /// The files of a control group that describe its memory, with the names of the two versions.
-struct CgroupFiles {
-    root: &'static str,
-    limit: &'static str,
+pub(crate) struct CgroupFiles {
+    pub(crate) version: u8,
+    pub(crate) root: &'static str,
+    pub(crate) limit: &'static str,
     usage: &'static str,
+    pub(crate) peak: &'static str,
+    /// Has a line with the number of processes that were ended for lack of memory.
+    pub(crate) kills: &'static str,
     /// The lines of `memory.stat` that count pages of files: these are reclaimed when memory runs
     /// short.
     files: [&'static str; 2],
 }
 
 const VERSION_1: CgroupFiles = CgroupFiles {
+    version: 1,
     root: "/sys/fs/cgroup/memory",
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
+    peak: "memory.max_usage_in_bytes",
+    kills: "memory.oom_control",
     files: ["total_inactive_file", "total_active_file"],
 };
 
 const VERSION_2: CgroupFiles = CgroupFiles {
+    version: 2,
     root: "/sys/fs/cgroup",
     limit: "memory.max",
     usage: "memory.current",
+    peak: "memory.peak",
+    kills: "memory.events",
     files: ["inactive_file", "active_file"],
 };
 
@@ -209,7 +219,7 @@ fn available_in_group() -> Option<u64> {
 
 /// The group that limits the memory of the process whose `/proc/PID/cgroup` this is, relative to
 /// its root. Version 1 names the controller; where it has none for memory, version 2 limits it.
-fn memory_group(groups: &str) -> Option<(&'static CgroupFiles, &str)> {
+pub(crate) fn memory_group(groups: &str) -> Option<(&'static CgroupFiles, &str)> {
     let fields = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let of = |name: &'static str| {
         let found = fields().find(|(names, _)| names.split(',').any(|one| one == name));

@@ -120,8 +120,7 @@ impl CommandRunner {
     }
 
     fn spawn(&self, stdio: ChildStdio, variables: &[(&str, String)]) -> Result<Process, RunError> {
-        let (argv, dir) = (&self.expanded.argv, self.limits.dir.as_deref());
-        let spawn = || Process::spawn(argv, stdio, variables, dir);
+        let spawn = || Process::spawn(&self.expanded.argv, stdio, variables, &self.limits);
         keeper::started(self.command.leaves.are_kept(), spawn)
     }
 
@@ -287,7 +286,7 @@ fn exit_code(status: ExitStatus) -> f64 {
 
 fn noop_ns(argv: &[String], limits: &Limits) -> Result<u64, RunError> {
     let start_ns = clock::now_ns();
-    let mut process = Process::spawn(argv, ChildStdio::Null, &[], limits.dir.as_deref())?;
+    let mut process = Process::spawn(argv, ChildStdio::Null, &[], limits)?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(limits, start_ns + limits.answer_ns)?;
     let wall_ns = clock::now_ns() - start_ns;
@@ -390,7 +389,7 @@ mod tests {
             let plain = Command::plain(words.iter().copied());
             let command = if shell { Command::script(words[0]) } else { plain };
             let command = Command { input, ..command };
-            let limits = Limits { answer_ns: 1, dir: None, stop: Stop::default() };
+            let limits = Limits::new(1, &Stop::default());
             let mut runner = CommandRunner::new(command, limits, false);
             runner.prepare(&point).unwrap();
             assert_eq!(runner.bytes, bytes, "{words:?} {has_data}");

@@ -222,8 +222,7 @@ impl Program {
         let argv: Vec<String> = argv.collect();
         let of_counting = [(COUNTING_VARIABLE, self.sources.to_variable())];
         let variables: Vec<_> = self.expanded.variables(n).into_iter().chain(of_counting).collect();
-        let dir = self.limits.dir.as_deref();
-        let start = || Process::spawn(&argv, ChildStdio::Pipes, &variables, dir);
+        let start = || Process::spawn(&argv, ChildStdio::Pipes, &variables, &self.limits);
         let mut process = keeper::started(keeps, start)?;
         process.watched = self.output.watched();
         Ok(process)
@@ -456,7 +455,7 @@ pub(super) fn allocations_of_command(
     let shim = Shim::new().map_err(RunError::Failed)?;
     shim.start();
     let variables: Vec<_> = command.variables(n).into_iter().chain(variables(&shim)).collect();
-    let mut process = Process::spawn(argv, stdio, &variables, limits.dir.as_deref())?;
+    let mut process = Process::spawn(argv, stdio, &variables, limits)?;
     process.wait_for_exit(limits, clock::now_ns() + limits.answer_ns)?;
     let counts = shim.stop();
     let number = process.child.id();
@@ -507,7 +506,7 @@ mod tests {
     fn a_worker_of_each_kind_is_asked_to_end() {
         let worker = || {
             let argv = ["/bin/sh", "-c", "echo hello 1; read -r bye"].map(str::to_owned);
-            let limits = Limits { answer_ns: 60_000_000_000, dir: None, stop: Stop::default() };
+            let limits = Limits::new(60_000_000_000, &Stop::default());
             WorkerClient::start(&argv, &[], limits).unwrap()
         };
         let (mut built_in, none) = (BuiltIn::new(worker()), Err(RunError::Failed(String::new())));

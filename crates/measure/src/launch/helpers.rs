@@ -23,7 +23,7 @@ use crate::experiment::{Command, Hooks};
 
 /// Runs it and discards its standard output; an error includes the end of its standard error.
 pub fn run_to_end(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<(), RunError> {
-    let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
+    let limits = Limits::new(limit_ns, stop);
     run(argv, ChildStdio::Null, &[], &limits)
 }
 
@@ -45,7 +45,7 @@ pub struct Hook<'a> {
 /// Runs a hook with the values of a point.
 pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunError> {
     let expanded = ExpandedCommand::new(hook.command, arguments);
-    let limits = Limits { answer_ns: hook.limit_ns, dir: hook.dir.clone(), stop: stop.clone() };
+    let limits = Limits { dir: hook.dir.clone(), ..Limits::new(hook.limit_ns, stop) };
     let output = std::fs::File::options().write(true).open("/dev/null");
     let output = output.map_err(|error| RunError::Failed(format!("/dev/null: {error}")));
     let input = input(expanded.input.as_deref(), &limits);
@@ -60,13 +60,13 @@ pub fn hook(hook: &Hook<'_>, arguments: &Point, stop: &Stop) -> Result<(), RunEr
     })
 }
 
-fn run(
+pub(super) fn run(
     argv: &[String],
     stdio: ChildStdio,
     variables: &[(&str, String)],
     limits: &Limits,
 ) -> Result<(), RunError> {
-    let mut process = Process::spawn(argv, stdio, variables, limits.dir.as_deref())?;
+    let mut process = Process::spawn(argv, stdio, variables, limits)?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(limits, clock::now_ns().saturating_add(limits.answer_ns))?;
     let status = process.end().map_err(|error| failed(&error))?;
@@ -82,12 +82,12 @@ const OUTPUT_BYTES: u64 = 64 << 10;
 
 /// Runs it to its end without input, and returns its standard output.
 pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
-    let limits = Limits { answer_ns: limit_ns, dir: None, stop: stop.clone() };
+    let limits = Limits::new(limit_ns, stop);
     let failed = |error: io::Error| RunError::Failed(format!("{}: {error}", argv[0]));
     let ends = || -> io::Result<_> { Ok((File::open("/dev/null")?, io::pipe()?)) };
     let (input, (reader, writer)) = ends().map_err(failed)?;
     let mut process =
-        Process::spawn(argv, ChildStdio::Given(input.into(), writer.into()), &[], None)?;
+        Process::spawn(argv, ChildStdio::Given(input.into(), writer.into()), &[], &limits)?;
     let text = receive(&reader, &mut process, &limits, clock::now_ns() + limit_ns)?;
     let status = process.end().map_err(failed)?;
     if status.success() {
@@ -146,7 +146,7 @@ impl<R: ?Sized> WithHooks<R> {
 
     fn run(&self, name: &str, command: Option<&Command>, n: u64) -> Result<(), RunError> {
         let Some(command) = command else { return Ok(()) };
-        let Limits { answer_ns, dir, stop } = &self.limits;
+        let Limits { answer_ns, dir, stop, .. } = &self.limits;
         let this = Hook { name, command, dir: dir.clone(), limit_ns: *answer_ns, n };
         hook(&this, &self.arguments, stop)
     }
@@ -177,6 +177,10 @@ impl<R: Child + ?Sized> Child for WithHooks<R> {
 impl Runner for WithHooks<dyn Runner> {
     fn started(&mut self) -> Result<(), RunError> {
         self.inner.started()
+    }
+
+    fn fill(&mut self, files: &[PathBuf]) -> Result<(), RunError> {
+        self.inner.fill(files)
     }
 
     fn go(&mut self, n: u64, ops: u64) -> Result<RawSample, RunError> {
@@ -238,8 +242,8 @@ pub fn filter(
     output: OwnedFd,
 ) -> Result<Cpu, RunError> {
     // The lab, which waits for the method, sets the limit.
-    let limits = Limits { answer_ns: u64::MAX, dir: None, stop: Stop::default() };
-    let mut process = Process::spawn(argv, ChildStdio::Given(input, output), variables, None)?;
+    let limits = Limits::new(u64::MAX, &Stop::default());
+    let mut process = Process::spawn(argv, ChildStdio::Given(input, output), variables, &limits)?;
     let failed = |error: &dyn std::fmt::Display| RunError::Failed(format!("{}: {error}", argv[0]));
     process.wait_for_exit(&limits, clock::now_ns().saturating_add(u64::MAX >> 1))?;
     let (status, used) = process.end_with_usage().map_err(|error| failed(&error))?;
@@ -262,8 +266,11 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts the process; `limit_ns` is the time limit of each later request.
     pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<ServerProcess, RunError> {
-        let limits = Limits { answer_ns: limit_ns, stop: stop.clone(), dir: None };
-        Ok(ServerProcess { process: Process::spawn(argv, ChildStdio::Pipes, &[], None)?, limits })
+        let limits = Limits::new(limit_ns, stop);
+        Ok(ServerProcess {
+            process: Process::spawn(argv, ChildStdio::Pipes, &[], &limits)?,
+            limits,
+        })
     }
 
     /// The first line of its standard output.

@@ -19,7 +19,8 @@ use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::expanded::memory;
+use super::expanded;
+use super::memory;
 use crate::stop::Stop;
 use crate::{clock, proc_fs};
 
@@ -118,7 +119,7 @@ pub(super) fn set_marking(marks: bool) {
 impl Keeper {
     fn start(mark: String) -> io::Result<Keeper> {
         let (closed, open) = io::pipe()?;
-        let groups = memory()?;
+        let groups = expanded::memory()?;
         // The file of a running program may have been replaced.
         let program = if cfg!(target_os = "linux") {
             "/proc/self/exe".into()
@@ -196,6 +197,7 @@ pub fn keep(mark: &str) -> Result<()> {
     }
     // A process may start others while it is being ended.
     while_marked(mark, |process| end(process, mark));
+    memory::remove_groups_of_the_dead();
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod counting;
 mod expanded;
 mod helpers;
 mod keeper;
+mod memory;
 mod orphans;
 mod process;
 mod runner;
@@ -19,6 +20,8 @@ pub use self::helpers::{
     HOOK, Hook, ServerProcess, become_program, end_with_the_lab, filter, hook, output, run_to_end,
 };
 pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
+pub use self::memory::{GroupUse, can_limit_memory};
+use self::memory::{LimitedRunner, MemoryGroup};
 pub use self::orphans::Orphans;
 pub use self::process::withhold;
 use self::runner::{BUILT_IN, Limits};
@@ -40,6 +43,8 @@ pub struct Launcher {
     pub fresh: bool,
     /// The working directory of the methods' processes; none: that of the lab.
     pub dir: Option<PathBuf>,
+    /// The limit of the control group that the processes of each method have.
+    pub memory_limit_bytes: Option<u64>,
     pub stop: Stop,
 }
 
@@ -51,6 +56,7 @@ impl Launch for Launcher {
         has_digest: bool,
     ) -> Result<Box<dyn Runner>, RunError> {
         let ResolvedMethod { executable, limits, hooks, .. } = self.resolve(experiment, method)?;
+        let limited = limits.clone();
         let runner: Box<dyn Runner> = match executable {
             Executable::Command(command) => {
                 Box::new(command::CommandRunner::new(command.clone(), limits, self.fresh))
@@ -63,6 +69,7 @@ impl Launch for Launcher {
                 Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
             }
         };
+        let runner = LimitedRunner::new(runner, limited);
         Ok(with_hooks(hooks, runner, |hooked| Box::new(hooked)))
     }
 
@@ -167,6 +174,7 @@ impl Launcher {
         let limits = |dir: Option<&Path>| Limits {
             answer_ns: self.sample_limit_ns,
             dir: dir.map(Path::to_owned),
+            memory: None,
             stop: self.stop.clone(),
         };
         let mut around = Vec::new();
@@ -193,7 +201,10 @@ impl Launcher {
                 Execution::Unavailable { reason } => return Err(RunError::Skipped(reason.clone())),
             }
         };
-        Ok(ResolvedMethod { executable, program, limits: limits(dir), hooks: around })
+        // The hooks are not in the group: what they need is not the method's.
+        let group = self.memory_limit_bytes.map(MemoryGroup::new).transpose();
+        let limits = Limits { memory: group.map_err(RunError::Skipped)?, ..limits(dir) };
+        Ok(ResolvedMethod { executable, program, limits, hooks: around })
     }
 }
 

@@ -73,15 +73,16 @@ fn missing(name: &str, dir: Option<&Path>) -> RunError {
 }
 
 impl Process {
-    /// Uses `posix_spawn`, in a new process group.
+    /// Uses `posix_spawn`, in a new process group; with a limit of memory `fork`.
     /// The child has these variables in its environment; no other child has those of the counting
     /// pass.
     pub(super) fn spawn(
         argv: &[String],
         stdio: ChildStdio,
         variables: &[(&str, String)],
-        dir: Option<&Path>,
+        limits: &Limits,
     ) -> Result<Process, RunError> {
+        let dir = limits.dir.as_deref();
         let (name, arguments) =
             argv.split_first().ok_or_else(|| RunError::Failed("an empty command".to_owned()))?;
         let (stdin, stdout, stderr) = match stdio {
@@ -96,6 +97,9 @@ impl Process {
             command.current_dir(dir);
         }
         keeper::mark(&mut command);
+        if let Some(group) = &limits.memory {
+            group.receive(&mut command);
+        }
         let spawned = command
             .env_remove(COUNTING_VARIABLE)
             .env_remove(FRESH_VARIABLE)

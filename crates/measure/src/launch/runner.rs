@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use model::param::Point;
 
+use super::memory::{GroupUse, MemoryGroup};
 use crate::count::Sources;
 use crate::counters::{Reading, TaskTree};
 use crate::experiment::Method;
@@ -69,6 +71,11 @@ pub trait Runner: Child {
     /// Lets its process begin to prepare, so that several can do so at the same time; where that is
     /// not possible it does nothing. [`Child::prepare`] must follow, with the same arguments.
     fn begin_to_prepare(&mut self, _arguments: &Point) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Reads the files in the control group of the method, if it has one of its own.
+    fn fill(&mut self, _files: &[PathBuf]) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -157,6 +164,8 @@ pub struct RawSample {
     pub(crate) forgets_children: bool,
     /// Set for a process that was started for this sample.
     pub fresh: Option<ColdStart>,
+    /// The memory of its control group, if it has one of its own.
+    pub group: Option<GroupUse>,
     /// The phases of the job, in a recorded sample.
     pub marks: Vec<PhaseMark>,
 }
@@ -200,15 +209,23 @@ pub(super) const BUILT_IN: &str = "__worker";
 /// The maximum time that tracing adds to a sample.
 const TRACING_NS: u64 = 30_000_000_000;
 
-/// The time limit of a child, its working directory, and what ends the wait early.
+/// The time limit of a child, its working directory, the limit of its memory, and what ends the
+/// wait early.
 #[derive(Clone)]
 pub(super) struct Limits {
     pub(super) answer_ns: u64,
     pub(super) dir: Option<PathBuf>,
+    /// The control group of its processes.
+    pub(super) memory: Option<Arc<MemoryGroup>>,
     pub(super) stop: Stop,
 }
 
 impl Limits {
+    /// Limits of the time alone.
+    pub(super) fn new(answer_ns: u64, stop: &Stop) -> Limits {
+        Limits { answer_ns, dir: None, memory: None, stop: stop.clone() }
+    }
+
     /// How long the calls of a sample may be traced that takes `untraced_ns` otherwise. Tracing may
     /// take half of the time that the sample leaves before its limit, as the other half is for the
     /// rest of the sample; and at most half a minute.
@@ -239,7 +256,7 @@ mod tests {
     #[test]
     fn tracing_leaves_the_time_for_the_sample_itself() {
         let s = 1_000_000_000;
-        let limits = Limits { answer_ns: 60 * s, dir: None, stop: Stop::default() };
+        let limits = Limits { answer_ns: 60 * s, dir: None, memory: None, stop: Stop::default() };
         let tracing_s = |untraced_s: u64| limits.tracing_ns(untraced_s * s) / s;
         assert_eq!([0, 10, 20].map(tracing_s), [30, 35, 40]);
         assert_eq!([40, 60, 70].map(tracing_s), [50, 60, 70]);

@@ -66,8 +66,7 @@ impl WorkerClient {
         variables: &[(&str, String)],
         limits: Limits,
     ) -> Result<WorkerClient, RunError> {
-        let mut process =
-            Process::spawn(argv, ChildStdio::Pipes, variables, limits.dir.as_deref())?;
+        let mut process = Process::spawn(argv, ChildStdio::Pipes, variables, &limits)?;
         let orders = process.child.stdin.take();
         let Some(replies) = process.child.stdout.take() else {
             return Err(RunError::Failed("its standard output is not a pipe".to_owned()));
@@ -410,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_of_the_first_process_is_missing_of_all() {
-        let limits = Limits { answer_ns: 0, dir: None, stop: Stop::default() };
+        let limits = Limits::new(0, &Stop::default());
         let missing = vec![("cpu_ns", "it has no CPU".to_owned())];
         let mut runner = FreshRunner::new(Vec::new(), limits);
         assert_eq!(runner.missing(), []);

@@ -159,7 +159,7 @@ impl Session<'_, '_> {
 
     /// Reads back what other programs evicted from the page cache, before a round.
     fn keep_warm(&self) -> Result<()> {
-        if self.context.run.plan.cache == CacheState::Warm {
+        if self.context.proved_state() == CacheState::Warm {
             for file in self.context.data.iter().flat_map(|data| &data.files) {
                 // For a file of another user this cannot be read; then the bytes read from the
                 // device are the only proof.
@@ -188,14 +188,16 @@ impl Session<'_, '_> {
     fn take(&mut self, index: usize, position: Position) -> Result<bool, Interrupted> {
         let Some(running) = &mut self.running[index] else { return Ok(true) };
         running.n += 1;
-        if let Err(ended) = running.runner.before(running.n) {
+        let ready = running.runner.before(running.n);
+        let ready = ready.and_then(|()| self.context.fill(&mut *running.runner, running.point));
+        if let Err(ended) = ready {
             self.end(index, ended)?;
             self.context.changed(index)?;
             return Ok(true);
         }
         self.context.evict(running.point);
         let data = &self.context.data[running.point];
-        let cache = self.context.run.plan.cache;
+        let cache = self.context.proved_state();
         let start_ns = clock::now_ns();
         // A warm sample that reads no byte from the device is proved afterwards.
         let proves_itself = cache == CacheState::Warm && running.reports_device_bytes;
@@ -282,7 +284,7 @@ fn disproved_by_device(
     data: &Data,
     bypasses_cache: bool,
 ) -> Option<String> {
-    let read_bytes = taken.used[Counter::DeviceReadBytes]?;
+    let read_bytes = taken.used[Counter::DeviceReadBytes].filter(|_| !data.is_served)?;
     match cache {
         CacheState::Warm if read_bytes > 0 && !bypasses_cache => {
             Some(format!("not warm: {read_bytes} bytes came from the device"))

@@ -2,7 +2,8 @@
 //! missing.
 
 use model::metric::{
-    CPU, CPU_DELAY, KEPT, LEFT, LONGEST_TASK_CPU, OVERLAP, PEAK_RSS, WALL, WALL_LESS_WAIT,
+    CPU, CPU_DELAY, GROUP_PEAK, KEPT, LEFT, LONGEST_TASK_CPU, MEMORY_STALL, OVERLAP, PEAK_RSS,
+    REFAULTS, WALL, WALL_LESS_WAIT,
 };
 
 use crate::counters::{Counter, is_nearly_all};
@@ -31,6 +32,9 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
     if let Some(peak_bytes) = used[Counter::PeakRssBytes].filter(|_| known(PEAK_RSS)) {
         values.push((PEAK_RSS, peak_bytes as f64));
     }
+    if let Some(peak_bytes) = taken.group.and_then(|group| group.peak_bytes) {
+        values.push((GROUP_PEAK, peak_bytes as f64));
+    }
     let counted = |counter: Counter| (counter.name(), used[counter]);
     let per_op = [
         // If a process was still on a CPU, its CPU time is late by up to one tick of the kernel.
@@ -50,6 +54,8 @@ pub fn values(taken: &RawSample) -> Vec<(&'static str, f64)> {
         counted(Counter::MajorFaults),
         counted(Counter::VoluntarySwitches),
         counted(Counter::InvoluntarySwitches),
+        (REFAULTS, taken.group.and_then(|group| group.refaults)),
+        (MEMORY_STALL, taken.group.and_then(|group| group.stall_ns)),
         ("startup_ns", taken.startup_ns),
         ("noop_ns", taken.noop_ns),
     ];

@@ -317,6 +317,6 @@ fn a_point_whose_file_does_not_fit_into_memory_is_skipped() {
 
     let mut alone = vec![point(1 << 43)];
     let dir = std::env::temp_dir();
-    let refused = prepare_data(&experiment, &mut alone, &dir, plan.cache, &Stop::default());
+    let refused = prepare_data(&experiment, &mut alone, &dir, plan.cache, &Ok, &Stop::default());
     assert!(refused.err().expect("nothing to measure").to_string().contains("cannot be warm"));
 }

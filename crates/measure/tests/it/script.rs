@@ -91,6 +91,7 @@ pub(crate) fn launcher() -> Launcher {
         sample_limit_ns: plan(1).sample_limit_ns,
         fresh: false,
         dir: None,
+        memory_limit_bytes: None,
         stop: Stop::default(),
     }
 }
@@ -141,7 +142,8 @@ pub(crate) fn alone(methods: Vec<Method>, plan: Plan) -> Run {
 
 fn measure_all(job: &MeasureJob<'_>, run: &mut Run, stop: &Stop, watch: impl FnMut(&Run, usize)) {
     let dir = std::env::temp_dir();
-    let data = prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, stop).unwrap();
+    let data =
+        prepare_data(job.experiment, &mut run.points, &dir, run.plan.cache, &Ok, stop).unwrap();
     let mut launcher = Launcher {
         sample_limit_ns: run.plan.sample_limit_ns,
         fresh: run.plan.fresh,

@@ -146,6 +146,20 @@ pub const METRICS: &[Metric] = &[
          at its end, by ptrace, in the counting pass",
     )
     .titled("peak memory (RSS)", "peak RSS", "RSS"),
+    noisy(
+        GROUP_PEAK,
+        "bytes",
+        "the method's control group under --memory: memory.max_usage_in_bytes (version 1) or \
+         memory.peak (version 2), with the page cache",
+    )
+    .titled("peak memory of the control group", "group peak", "group"),
+    noisy(
+        REFAULTS,
+        "count",
+        "memory.stat of that control group, workingset_refault_file: pages of files that were read \
+         again after they had been evicted",
+    ),
+    noisy(MEMORY_STALL, "ns", "memory.pressure of that control group, some (version 2)"),
     count("device_read_bytes", "bytes", DEVICE),
     count("device_write_bytes", "bytes", DEVICE),
     count("minor_faults", "count", FAULTS),
@@ -203,6 +217,10 @@ pub const ALLOCATIONS: &str = "allocations";
 
 /// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.
 pub const PEAK_RSS: &str = "peak_rss_bytes";
+/// What the control group of a method under a limit of memory held at most.
+pub const GROUP_PEAK: &str = "group_peak_bytes";
+pub const REFAULTS: &str = "file_refaults";
+pub const MEMORY_STALL: &str = "memory_stall_ns";
 /// The exit code of a plain command that may end with another one than 0; 128 more than the signal
 /// that ended it.
 pub const EXIT_CODE: &str = "exit_code";

@@ -80,6 +80,12 @@ pub struct Plan {
     pub margin_percent: Option<f64>,
     pub seed: u64,
     pub cache: CacheState,
+    /// The limit of the control group that each method has of its own; none: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// The slow medium on which the files are; none: where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<String>,
     /// Maximum time for one sample or one preparation; after it the child is killed.
     pub sample_limit_ns: u64,
     /// The directory in which generated data is kept.

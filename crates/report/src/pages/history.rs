@@ -14,7 +14,7 @@ use crate::text::PageLayout;
 use crate::views::history::{Alert, HistoryLine, SlowdownWithChanges};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
-use crate::views::words::{cache, escape_controls, fitting, minute, shortened};
+use crate::views::words::{cache, escape_controls, fitting, joined, minute, shortened};
 
 /// In the given order. A machine or a state that all runs have is left out.
 pub fn table(lines: &[HistoryLine], layout: &PageLayout) -> String {
@@ -188,7 +188,10 @@ fn heading(page: &mut Document, method: &str, metric: &str, place: &SeriesKey) {
 
 /// What is equal for all values, to follow a method's name.
 fn about(place: &SeriesKey) -> String {
-    let cache = cache(place.cache);
+    let cache = joined([
+        cache(place.cache).to_owned(),
+        constraints(place.memory_limit_bytes, place.medium.as_deref()),
+    ]);
     let fresh = if place.fresh { " · fresh processes" } else { "" };
     let machine: String = match place.machine.as_str() {
         "" => "not known".to_owned(),
@@ -588,6 +591,8 @@ mod by_commit_tests {
                 machine: "0123456789".to_owned(),
                 cache: CacheState::AsIs,
                 fresh: false,
+                memory_limit_bytes: None,
+                medium: None,
             },
             commits: vec![
                 value("a", "Add a tool", 10e6, None, &[9e6, 11e6]),
@@ -637,6 +642,8 @@ mod over_time_tests {
                 machine: "0123456789".to_owned(),
                 cache: CacheState::Warm,
                 fresh: false,
+                memory_limit_bytes: None,
+                medium: None,
             },
             values: values.iter().enumerate().map(was).collect(),
             changes,

@@ -13,7 +13,8 @@ use crate::views::rows::{self, Rows, TableOptions};
 use crate::views::sweep::{self, PointOrSweep};
 use crate::views::table::Style;
 use crate::views::words::{
-    self, cache, joined, machine, margin, measured, minute, revisions, rounds_taken, taken,
+    self, cache, constraints, joined, machine, margin, measured, minute, revisions, rounds_taken,
+    taken,
 };
 use crate::views::{VaryingParams, View, answer, made_of, view};
 
@@ -243,7 +244,12 @@ fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>, all_notes: 
     let fixed = run.points.first().map(|point| varying.fixed(point)).unwrap_or_default();
     let fact = match (rounds_taken(run), taken(run)) {
         (_, Some(taken)) if all_notes && run.plan.design.is_fixed() => {
-            format!("{} · {taken}{}", cache(run.plan.cache), margin(&run.plan))
+            let state = cache(run.plan.cache).to_owned();
+            joined([
+                state,
+                constraints(run.plan.memory_limit_bytes, run.plan.medium.as_deref()),
+                taken,
+            ]) + &margin(&run.plan)
         }
         (_, Some(taken)) if all_notes => format!("{} · {taken}", measured(&run.plan)),
         (Some(rounds), _) => {
@@ -251,7 +257,11 @@ fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>, all_notes: 
                 CacheState::AsIs => String::new(),
                 state => cache(state).to_owned(),
             };
-            joined([state, rounds]) + &margin(&run.plan)
+            joined([
+                state,
+                constraints(run.plan.memory_limit_bytes, run.plan.medium.as_deref()),
+                rounds,
+            ]) + &margin(&run.plan)
         }
         _ => measured(&run.plan),
     };

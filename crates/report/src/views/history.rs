@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Analysis, Slowdown, Slowdowns, Verdict};
 use model::facts::{Difference, differences};
 use model::metric::WALL;
-use model::param::{Param, ParamValue, Point};
+use model::param::{Param, ParamValue, Point, bytes};
 use model::run::{CacheState, Listed, MeasuredRevision, Plan, Role, Run};
 use serde::Serialize;
 
@@ -46,6 +46,12 @@ pub fn flags(plan: &Plan, points: &[Point]) -> BTreeMap<String, String> {
         CacheState::AsIs => "as-is",
     };
     flags.insert("cache".to_owned(), cache.to_owned());
+    if let Some(limit_bytes) = plan.memory_limit_bytes {
+        flags.insert("memory".to_owned(), bytes(limit_bytes));
+    }
+    if let Some(medium) = &plan.medium {
+        flags.insert("medium".to_owned(), medium.clone());
+    }
     flags.insert("warm-up".to_owned(), plan.warm_up.to_string());
     flags.insert("counting".to_owned(), plan.counting.to_string());
     if plan.fresh {

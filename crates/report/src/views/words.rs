@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use analysis::BUSY_SHARE;
 use model::metric::WALL;
+use model::param::bytes;
 use model::path_text::byte_of;
 use model::run::{CacheState, Cell, Imported, MeasuredRevision, Plan, Role, Run};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -87,7 +88,17 @@ pub(crate) fn measured(plan: &Plan) -> String {
     if let Some(Imported { tool, file }) = &plan.imported {
         return format!("measured by {tool}, not by bytelab · imported from {file}");
     }
-    format!("{} · {}{}", cache(plan.cache), rounds(plan), margin(plan))
+    let conditions = joined([
+        cache(plan.cache).to_owned(),
+        constraints(plan.memory_limit_bytes, plan.medium.as_deref()),
+    ]);
+    format!("{conditions} · {}{}", rounds(plan), margin(plan))
+}
+
+/// The limit of the memory of each method, and the slow medium of the files, if there are any.
+pub(crate) fn constraints(memory_limit_bytes: Option<u64>, medium: Option<&str>) -> String {
+    let memory = memory_limit_bytes.map(|limit| format!("in {} of memory", bytes(limit)));
+    joined([memory.unwrap_or_default(), medium.unwrap_or_default().to_owned()])
 }
 
 /// Up to which difference two methods are the same, if that was given.

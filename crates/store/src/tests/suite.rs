@@ -36,6 +36,8 @@ pub fn new_run(experiment: &str) -> Run {
         design: Design::Sequential,
         seed: u64::MAX,
         cache: CacheState::AsIs,
+        memory_limit_bytes: Some(1 << 26),
+        medium: Some("slow:1ms,1MB/s".to_owned()),
         sample_limit_ns: 1,
         data_dir: None,
         counting: 5,

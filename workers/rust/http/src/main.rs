@@ -4,7 +4,7 @@
 #[path = "../../src/protocol.rs"]
 mod protocol;
 
-#[path = "../../../../crates/experiments/src/reading/fold.rs"]
+#[path = "../../../../crates/experiments/src/shared/fold.rs"]
 #[expect(dead_code, reason = "no client reads a resource in parts that are folded apart")]
 mod fold;
 

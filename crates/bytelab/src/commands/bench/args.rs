@@ -14,7 +14,7 @@ use report::export::{self, ExportFormat, ExportOptions};
 use tools::atomic_file::AtomicFile;
 
 use crate::commands::export::{named, parameters, print_notes};
-use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
+use crate::commands::measure_args::{CacheChoice, KeepArgs, MOST_ROUNDS, MOST_SESSIONS, size};
 use crate::commands::output::{OutputArgs, TableArgs, own_metrics};
 use crate::commands::path;
 use crate::console;
@@ -123,6 +123,12 @@ pub(super) struct RunsArgs {
         hide_short_help = true
     )]
     pub(super) cache: Option<CacheChoice>,
+    /// Limit the memory of each command, with its page cache [default: none]
+    ///
+    /// Each command runs in a control group of its own, without swap: as root, or where a control
+    /// group is delegated to you.
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
+    pub(super) memory: Option<u64>,
     /// The file that the commands read: for --cache, and for the throughput
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) data: Option<String>,

@@ -16,10 +16,11 @@ use anstream::ColorChoice;
 use anyhow::{Result, anyhow, ensure};
 use experiments::custom::file::{
     AnswerSource, AnswerTable, At, CacheWord, DataTable, ExperimentFile, HooksTable, PlanTable,
+    Scalar,
 };
 use experiments::{Catalogue, custom};
 use measure::launch::Stop;
-use model::param::Point;
+use model::param::{Point, bytes};
 use model::run::{BENCH, REVISIONS, Run, Warning};
 use model::template::escape;
 
@@ -193,8 +194,9 @@ fn is_alone(args: &BenchArgs, methods: usize) -> bool {
 }
 
 fn plan(args: &BenchArgs) -> PlanTable {
-    let RunsArgs { warmup, runs, time, min_runs, max_runs, timeout, counting, cache, .. } =
-        &args.runs;
+    let RunsArgs {
+        warmup, runs, time, min_runs, max_runs, timeout, counting, cache, memory, ..
+    } = &args.runs;
     let number = |given: &Option<u32>| given.or(runs.map(|_| 0)).map(At::new);
     PlanTable {
         rounds: runs.map(At::new),
@@ -211,5 +213,6 @@ fn plan(args: &BenchArgs) -> PlanTable {
             CacheChoice::Cold => CacheWord::Cold,
             CacheChoice::AsIs => CacheWord::AsIs,
         }),
+        memory: memory.map(|limit| At::new(Scalar(bytes(limit)))),
     }
 }

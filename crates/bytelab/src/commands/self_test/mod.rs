@@ -4,13 +4,16 @@
 mod bench;
 mod pairs;
 
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analysis::{Comparison, Verdict, analyze};
 use anyhow::{Context as _, Result};
 use clap::{ArgGroup, Args};
+use experiments::medium::{MountedMedium, SlowMedium};
 use experiments::self_test::{
     ALLOCATED_BYTES, ALLOCATIONS, CALLS, CALLS_PER_THREAD, COLD_BYTES, SWITCHES, THREADS,
     TOUCHED_BYTES, method_with_more, percents,
@@ -128,6 +131,7 @@ impl Bench {
             allocations_of_threads_check(&counted),
             foreign_allocations_check(&counted),
             timeline_check(self.timeline(&["threads"])?.as_ref()),
+            medium_check(self)?,
         ])
     }
 
@@ -160,6 +164,32 @@ fn clock_check() -> SelfTestCheck {
     });
     let found = format!("step {step_ns} ns, one reading {cost_ns:.0} ns, never runs backwards");
     SelfTestCheck::new("clock", steady && step_ns < 10_000 && cost_ns < 10_000.0, found)
+}
+
+/// Requests that the kernel sends one after the other to a slow medium: each takes its latency.
+fn medium_check(bench: &Bench) -> Result<SelfTestCheck> {
+    const NAME: &str = "slow medium";
+    const REQUESTS: u64 = 20;
+    /// The kernel reads less ahead.
+    const DISTANCE_BYTES: u64 = 512 << 10;
+    let path = bench.dir.path().join("on the medium");
+    File::create(&path)?.set_len(REQUESTS * DISTANCE_BYTES)?;
+    let medium: SlowMedium = "slow:2ms,1GB/s".parse()?;
+    let mounted = match MountedMedium::new(&medium, &[path], bench.dir.path(), &bench.stop) {
+        Ok(mounted) => mounted,
+        Err(why) => {
+            let check = SelfTestCheck::new(NAME, false, format!("skipped: {why:#}"));
+            return Ok(SelfTestCheck { outcome: CheckOutcome::Undecided, ..check });
+        }
+    };
+    let file = File::open(&mounted.paths()[0])?;
+    let start_ns = clock::now_ns();
+    for request in 0..REQUESTS {
+        file.read_exact_at(&mut [0; 4096], request * DISTANCE_BYTES)?;
+    }
+    let (took, least) = (clock::now_ns() - start_ns, REQUESTS * medium.latency.as_nanos() as u64);
+    let found = format!("{REQUESTS} requests took {took} ns (at least {least})");
+    Ok(SelfTestCheck::new(NAME, took >= least, found))
 }
 
 /// The overhead that the lab adds to every timed interval.

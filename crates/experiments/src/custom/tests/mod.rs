@@ -68,7 +68,7 @@ fn an_unknown_key_is_reported_with_what_was_meant() {
     refused(
         &format!("{METHOD}[plan]\nround = 3\n"),
         "5: plan.round: there is no such key; did you mean rounds? allowed are rounds, sessions, \
-         min_sessions, max_sessions, warm_up, counting, time, sample_limit, cache",
+         min_sessions, max_sessions, warm_up, counting, time, sample_limit, cache, memory",
     );
     refused(
         &format!("{METHOD}[answer]\nfrom = 'stdin'\n"),

@@ -3,7 +3,7 @@
 //! This file is also a part of `workers/rust/http`.
 
 /// Every method is generic over this, so that the timed pass and the digest run the same code.
-pub(super) trait Fold: Send {
+pub(crate) trait Fold: Send {
     /// A fold of the bytes from this offset of the file, which is a multiple of [`ALIGN`].
     fn at(offset: u64) -> Self;
 
@@ -18,10 +18,10 @@ pub(super) trait Fold: Send {
 }
 
 /// A file may be split at multiples of this into parts that are folded separately.
-pub(super) const ALIGN: u64 = 4096;
+pub(crate) const ALIGN: u64 = 4096;
 
 /// The sum of all bytes.
-pub(super) struct Sum(u64);
+pub(crate) struct Sum(u64);
 
 impl Fold for Sum {
     fn at(_offset: u64) -> Sum {
@@ -130,7 +130,7 @@ mod avx2 {
 /// The untimed fold that detects every error: each 8 bytes are mixed with their position in the
 /// file, so that a byte that is skipped, repeated or out of order changes the result. Parts of a
 /// file can be digested separately, since the contributions of their words are added.
-pub(super) struct Digest {
+pub(crate) struct Digest {
     offset: u64,
     len: u64,
     /// The bytes since the last multiple of 8, with the first one in the lowest bits.
@@ -197,7 +197,7 @@ impl Digest {
 }
 
 /// One digest of several files; their order counts.
-pub(super) fn combined(digests: impl IntoIterator<Item = u64>) -> u64 {
+pub(crate) fn combined(digests: impl IntoIterator<Item = u64>) -> u64 {
     digests.into_iter().fold(0, |all, digest| mix(all).wrapping_add(digest))
 }
 
