@@ -18,6 +18,7 @@ mod noise;
 mod parallel;
 pub mod size_sweep;
 pub mod stats;
+mod suite;
 mod values;
 
 use model::run::{Measure, Run};
@@ -49,6 +50,10 @@ pub use self::history::{
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
 pub use self::parallel::map_each;
+pub use self::suite::{
+    DetectableSlowdown, GateState, MeasuredGate, Proof, SessionsEstimate, SuiteGate, SuiteMean,
+    prove,
+};
 
 /// Summaries of all cells, comparisons within each family, and the doubts about them.
 pub fn analyze(run: &Run) -> Analysis {
