@@ -17,4 +17,5 @@ pub(crate) mod report;
 mod results;
 pub(crate) mod run;
 pub(crate) mod study;
+pub(crate) mod suite;
 mod sweep;
