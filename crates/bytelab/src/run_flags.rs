@@ -520,7 +520,9 @@ fn gate_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
             flags.contains(&wrong.as_str())
         }
         // Without a file, only a suite has an old side.
-        (ErrorKind::MissingRequiredArgument, _) => typed.contains(&"--against"),
+        (ErrorKind::MissingRequiredArgument, _) => {
+            typed.contains(&"--against") && !typed.iter().any(|word| word.starts_with("--suite"))
+        }
         _ => false,
     };
     let command = typed.iter().find(|word| word.contains(' ')).unwrap_or(&"./work big.txt");
