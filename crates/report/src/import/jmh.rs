@@ -118,6 +118,7 @@ impl JmhUnit {
     }
 }
 
+#[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -93,6 +93,7 @@ fn add(draft: &mut Draft, benchmark: &PytestBenchmark) -> Result<()> {
     Ok(())
 }
 
+#[allow(clippy::float_cmp, reason = "values are taken over as they are")]
 #[cfg(test)]
 mod tests {
     use super::*;

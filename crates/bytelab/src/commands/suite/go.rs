@@ -8,7 +8,7 @@ use measure::launch::Stop;
 use model::path_text::{from_path, to_path};
 use report::import::ImportFormat;
 
-use super::harness::{self, Harness, HarnessRun, SuiteProgram, texts};
+use super::harness::{self, Harness, HarnessRun, SuiteProgram, note_failure, texts};
 
 pub(super) struct Go {
     /// Flags of the build, as in `-tags=x`, and packages.
@@ -51,10 +51,11 @@ impl Harness for Go {
 
     /// Each benchmark runs once, as only that tells the names of its parts.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
-        run.execute(program.dir(), &words(program, ".", "1x"))?;
+        let ran = run.execute(program.dir(), &words(program, ".", "1x"));
         if !run.printed()?.contains("ns/op") {
-            return Ok(Vec::new());
+            return ran.map(|()| Vec::new());
         }
+        note_failure(program, ran)?;
         let found = run.run_of(&run.stdout(), Some(ImportFormat::Go))?;
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }

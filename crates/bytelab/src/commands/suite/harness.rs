@@ -14,6 +14,7 @@ use model::run::{Cell, Run, Status};
 use report::import::{self, ImportFormat};
 
 use crate::commands::import::read_marked;
+use crate::commands::note;
 
 /// A longer build is a mistake.
 const BUILD_LIMIT_NS: u64 = 4 * 3600 * 1_000_000_000;
@@ -127,6 +128,14 @@ fn execute(dir: &Path, words: &[String], stdout: &Path, limit_ns: u64, stop: &St
         Err(RunError::Failed(why) | RunError::Skipped(why)) => {
             bail!("{}", why.replace("/bin/sh", program))
         }
+    }
+}
+
+/// Says what failed while the benchmarks were listed, where others of them could be.
+pub(super) fn note_failure(program: &SuiteProgram, ran: Result<()>) -> Result<()> {
+    match ran {
+        Ok(()) => Ok(()),
+        Err(error) => Ok(note(&format!("{}: {error:#}", program.file.display()))?),
     }
 }
 

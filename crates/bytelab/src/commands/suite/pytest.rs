@@ -8,7 +8,7 @@ use measure::launch::Stop;
 use model::path_text::from_path;
 use report::import::ImportFormat;
 
-use super::harness::{Harness, HarnessRun, SuiteProgram, texts};
+use super::harness::{Harness, HarnessRun, SuiteProgram, note_failure, texts};
 use crate::commands::program_file::is_installed;
 
 pub(super) struct Pytest {
@@ -53,7 +53,12 @@ impl Harness for Pytest {
     /// Each benchmark runs once, as pytest lists all tests and not only benchmarks.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
         let once = ["--benchmark-min-rounds=1", "--benchmark-max-time=0", "--benchmark-warmup=off"];
-        run.execute(program.dir(), &self.words(program, run, &once)).context("pytest")?;
+        let ran = run.execute(program.dir(), &self.words(program, run, &once)).context("pytest");
+        if run.path(RESULT).exists() {
+            note_failure(program, ran)?;
+        } else {
+            ran?;
+        }
         let found = run.run_of(&run.path(RESULT), Some(ImportFormat::PytestBenchmark))?;
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }

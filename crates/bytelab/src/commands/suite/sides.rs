@@ -139,12 +139,13 @@ impl SuiteCopies {
     }
 }
 
+/// What git keeps is not a part of the suite.
+const COPY: &str = "cd \"$1\" && tar -cf - --exclude=./.git . | tar -xf - -C \"$2\"";
+
 fn copy(program: &SuiteProgram, to: &Path, stop: &Stop) -> Result<SuiteProgram> {
     if program.file.is_dir() {
         fs::create_dir(to)?;
-        // What git keeps is not a part of the suite.
-        const SCRIPT: &str = "cd \"$1\" && tar -cf - --exclude=./.git . | tar -xf - -C \"$2\"";
-        let words = ["/bin/sh", "-c", SCRIPT, "copy", &from_path(&program.file), &from_path(to)];
+        let words = ["/bin/sh", "-c", COPY, "copy", &from_path(&program.file), &from_path(to)];
         match launch::run_to_end(&words.map(str::to_owned), COPY_LIMIT_NS, stop) {
             Ok(()) => {}
             Err(RunError::Stopped) => bail!("stopped by a signal"),
