@@ -19,6 +19,7 @@ mod noise;
 mod parallel;
 pub mod size_sweep;
 pub mod stats;
+mod suite;
 mod values;
 mod why;
 
@@ -54,6 +55,10 @@ pub use self::made_of::{
     CallDifference, CountDifference, MadeOf, TimeDifference, TimePart, made_of_sides,
 };
 pub use self::parallel::map_each;
+pub use self::suite::{
+    DetectableSlowdown, GateState, MeasuredGate, Proof, SessionsEstimate, SuiteGate, SuiteMean,
+    prove,
+};
 
 pub use self::why::{FunctionDifference, Why};
 

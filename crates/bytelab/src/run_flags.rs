@@ -516,8 +516,16 @@ fn gate_advice(command: &str) -> String {
 fn gate_tip(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let typed: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     let (_, flags) = OF_GATE.iter().find(|(task, _)| typed.contains(task))?;
-    let ContextValue::String(wrong) = error.get(ContextKind::InvalidArg)? else { return None };
-    let is_of_gate = error.kind() == ErrorKind::UnknownArgument && flags.contains(&wrong.as_str());
+    let is_of_gate = match (error.kind(), error.get(ContextKind::InvalidArg)?) {
+        (ErrorKind::UnknownArgument, ContextValue::String(wrong)) => {
+            flags.contains(&wrong.as_str())
+        }
+        // Without a file, only a suite has an old side.
+        (ErrorKind::MissingRequiredArgument, _) => {
+            typed.contains(&"--against") && !typed.iter().any(|word| word.starts_with("--suite"))
+        }
+        _ => false,
+    };
     let command = typed.iter().find(|word| word.contains(' ')).unwrap_or(&"./work big.txt");
     is_of_gate.then(|| gate_advice(command))
 }

@@ -95,5 +95,12 @@ pub mod study {
     pub use super::views::study::{AbsentMethod, StudyReport};
 }
 
+pub mod suite {
+    pub use super::export::junit::junit;
+    pub use super::json::suite::{bmf, json, proof_json};
+    pub use super::pages::suite::{markdown, proof, text};
+    pub use super::views::suite::{SuiteLine, SuiteReport};
+}
+
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,7 @@ use super::comparing::{allowed, ensure_once};
 use super::likeness::{self, DeclaredMethod, Likeness};
 use super::measure_args::{KeepArgs, MOST_ROUNDS, MOST_SESSIONS};
 use super::program_file::Digests;
+use super::suite::{self, SuiteArgs};
 use super::warn_if_unoptimised;
 use super::{Context, exit, layout, note, readable, run_id};
 use crate::console;
@@ -39,6 +40,7 @@ const BESIDE: &str = "Old and new in the same rounds decides more, and needs no 
   bytelab check FILE.toml --against OLD.toml --allow wall=5%
   bytelab check FILE.toml --against old=PATH,new=PATH --allow wall=5%
   bytelab check EXPERIMENT --against OLD_BYTELAB --allow wall=5%
+  bytelab check --suite cargo --against main
 The second puts PATH in for {program} in the commands of FILE.toml; the third takes the built-in
 methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.";
 
@@ -46,14 +48,18 @@ methods of another bytelab. `bytelab check EXPERIMENT --help` has their flags.";
 const DATA_DIR: &str =
     "Where generated data is kept [default: the directory that the baseline used]";
 
+/// The flags that name a suite, which needs no baseline.
+const SUITE_KINDS: [&str; 2] = ["suite", "suite_command"];
+
 #[derive(Args)]
 #[command(after_help = format!("{BESIDE}\n\n{EXIT_STATUS}"))]
 #[command(mut_arg("label", |arg| arg.help("A name for the runs, to find them again")))]
 #[command(mut_arg("data_dir", |arg| arg.help(DATA_DIR)))]
 #[command(mut_arg("no_store", |arg| arg.help("Do not keep the runs")))]
+#[command(mut_arg("allow", |arg| arg.required(false).required_unless_present_any(SUITE_KINDS)))]
 pub(crate) struct CheckArgs {
     /// The run: the name of a baseline (see `bytelab baseline`), its id or its label
-    #[arg(long, value_name = "ID|NAME", required = true)]
+    #[arg(long, value_name = "ID|NAME", required_unless_present_any = SUITE_KINDS)]
     baseline: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
@@ -62,6 +68,8 @@ pub(crate) struct CheckArgs {
     absolute: bool,
     #[command(flatten)]
     keep: KeepArgs,
+    #[command(flatten)]
+    suite: SuiteArgs,
     /// Set if an experiment is named instead of a baseline.
     #[arg(skip)]
     pub(crate) against: Option<(AgainstArgs, RunRequest)>,
@@ -71,6 +79,7 @@ pub(crate) fn run(mut args: CheckArgs, context: &Context) -> Result<ExitCode> {
     warn_if_unoptimised();
     match args.against.take() {
         Some((against, request)) => run_against(&against, request, context),
+        None if args.suite.is_given() => suite::run(&args.suite, &args.gate, &args.keep, context),
         None => again(&args, context),
     }
 }
@@ -195,21 +204,21 @@ pub(crate) struct GateArgs {
     /// By how much a metric may get worse: wall=5%, cpu=3%, rss, syscalls, allocations, throughput,
     /// or the full name of another; may be repeated
     #[arg(long, value_name = "METRIC=N%", required = true, value_delimiter = ',', value_parser = allowed)]
-    allow: Vec<Allowed>,
+    pub(super) allow: Vec<Allowed>,
     /// Exit status of a check that is undecided: 4, or 0
     #[arg(long, value_name = "WORD", value_enum, default_value = "fail")]
-    undecided: Undecided,
+    pub(super) undecided: Undecided,
     /// Measure nothing: print which slowdown would be found with a probability of 80 %, computed
     /// from the stored runs
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Undecided {
+pub(super) enum Undecided {
     Ok,
     Fail,
 }
@@ -286,7 +295,7 @@ fn newest(store: &mut dyn Store, experiment: &str, machine: &str, plan: &Plan) -
 
 /// GitHub shows the content of this file with the job. A failure to write it does not fail the
 /// check.
-fn step_summary(markdown: &str) {
+pub(super) fn step_summary(markdown: &str) {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return;
     };

@@ -21,8 +21,8 @@ pub(crate) struct ImportArgs {
     /// The output of another program, or criterion's directory target/criterion
     #[arg(value_name = "FILE|DIR", value_parser = path())]
     path: PathBuf,
-    /// The format: hyperfine, google-benchmark, go, criterion, fio, or json for bytelab's own
-    /// [default: detected from the content]
+    /// The format: hyperfine, google-benchmark, go, criterion, fio, pytest-benchmark, jmh, or json
+    /// for bytelab's own [default: detected from the content]
     #[arg(long, value_name = "NAME", value_parser = format)]
     format: Option<ImportFormat>,
     /// A name for the run, to find it again

@@ -26,6 +26,7 @@ pub(crate) mod run;
 pub(crate) mod self_test;
 pub(crate) mod serve;
 pub(crate) mod study_files;
+mod suite;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

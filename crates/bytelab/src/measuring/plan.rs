@@ -130,7 +130,7 @@ fn sessions(rounds: u32, sessions: Option<u32>) -> (u32, u32) {
 
 /// The seed is not a secret; it only differs between runs. It is stored as a number that JSON
 /// represents exactly.
-pub(super) fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     clock::now_ns() & ((1 << 53) - 1)
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{Ran, World, script};
 
 /// What git prints in a folder; none where it is not installed. Commits are of this day.
-fn git(folder: &Path, day: u32, words: &[&str]) -> Option<String> {
+pub(crate) fn git(folder: &Path, day: u32, words: &[&str]) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the test makes a repository as a user would")]
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]);

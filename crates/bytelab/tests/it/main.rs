@@ -78,6 +78,7 @@ mod serve;
 mod shells;
 mod signals;
 mod stored;
+mod suite;
 mod terminal;
 mod tidy;
 mod trace;

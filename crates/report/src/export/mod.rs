@@ -9,6 +9,7 @@ mod go;
 mod google_benchmark;
 mod hdrhistogram;
 mod hyperfine;
+pub(crate) mod junit;
 pub(crate) mod markdown;
 mod markup;
 mod openmetrics;

@@ -252,12 +252,14 @@ pub enum ImportFormat {
     Go,
     Criterion,
     Fio,
+    PytestBenchmark,
+    Jmh,
     /// Our own format, from `bytelab export --format json`.
     Json,
 }
 
 /// All formats: the word of the flag, the format, and its description.
-pub const FORMATS: [(&str, ImportFormat, &str); 6] = [
+pub const FORMATS: [(&str, ImportFormat, &str); 8] = [
     ("hyperfine", ImportFormat::Hyperfine, "hyperfine --export-json"),
     (
         "google-benchmark",
@@ -267,6 +269,8 @@ pub const FORMATS: [(&str, ImportFormat, &str); 6] = [
     ("go", ImportFormat::Go, "the text of go test -bench"),
     ("criterion", ImportFormat::Criterion, "criterion's directory target/criterion"),
     ("fio", ImportFormat::Fio, "fio --output-format=json or json+"),
+    ("pytest-benchmark", ImportFormat::PytestBenchmark, "pytest-benchmark's --benchmark-json"),
+    ("jmh", ImportFormat::Jmh, "JMH's -rf json"),
     ("json", ImportFormat::Json, "bytelab export --format json"),
 ];
 

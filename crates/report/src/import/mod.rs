@@ -7,6 +7,8 @@ mod fio;
 mod go;
 mod google_benchmark;
 mod hyperfine;
+mod jmh;
+mod pytest_benchmark;
 mod read;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -23,12 +25,15 @@ pub fn file(format: ImportFormat, bytes: &[u8], source: &ImportedFile<'_>) -> Re
     let text = read::text(bytes)?;
     let run = match format {
         ImportFormat::Go => return go::run(&text, source),
+        // A list, and no document that other text may surround.
+        ImportFormat::Jmh => return jmh::run(&text, source),
         ImportFormat::Criterion => {
             bail!("a file; criterion's results are a directory, target/criterion: name that")
         }
         ImportFormat::Hyperfine => hyperfine::run,
         ImportFormat::GoogleBenchmark => google_benchmark::run,
         ImportFormat::Fio => fio::run,
+        ImportFormat::PytestBenchmark => pytest_benchmark::run,
         ImportFormat::Json => |text: &str, _: &ImportedFile<'_>| own_document(text),
     };
     let document = read::find_document(&text)?;
@@ -53,6 +58,9 @@ pub fn guess(bytes: &[u8]) -> Result<ImportFormat> {
     if go::is_test2json(&text) {
         return Ok(ImportFormat::Go);
     }
+    if jmh::is_jmh(&text) {
+        return Ok(ImportFormat::Jmh);
+    }
     match read::find_document(&text).and_then(|document| by_keys(&document.json)) {
         Ok(Some(format)) => Ok(format),
         // A benchmark may print what looks like a document.
@@ -71,6 +79,7 @@ fn by_keys(json: &str) -> Result<Option<ImportFormat>> {
         cells: Option<IgnoredAny>,
         results: Option<IgnoredAny>,
         context: Option<IgnoredAny>,
+        machine_info: Option<IgnoredAny>,
         benchmarks: Option<IgnoredAny>,
         jobs: Option<IgnoredAny>,
         client_stats: Option<IgnoredAny>,
@@ -92,6 +101,8 @@ fn by_keys(json: &str) -> Result<Option<ImportFormat>> {
         Some(ImportFormat::Fio)
     } else if keys.benchmarks.is_some() && keys.context.is_some() {
         Some(ImportFormat::GoogleBenchmark)
+    } else if keys.benchmarks.is_some() && keys.machine_info.is_some() {
+        Some(ImportFormat::PytestBenchmark)
     } else {
         keys.results.map(|_| ImportFormat::Hyperfine)
     })
@@ -104,12 +115,13 @@ fn guess_truncated(json: &str) -> Option<ImportFormat> {
         (has("\"schema\"") && has("\"cells\""), ImportFormat::Json),
         (has("\"fio version\""), ImportFormat::Fio),
         (has("\"benchmarks\"") && has("\"context\""), ImportFormat::GoogleBenchmark),
+        (has("\"benchmarks\"") && has("\"machine_info\""), ImportFormat::PytestBenchmark),
         (has("\"results\"") && has("\"command\""), ImportFormat::Hyperfine),
     ];
     all.into_iter().find_map(|(is, format)| is.then_some(format))
 }
 
-const UNKNOWN: &str = "not of a known format: hyperfine, google-benchmark, fio and json are JSON documents, go has lines \
+const UNKNOWN: &str = "not of a known format: hyperfine, google-benchmark, fio, pytest-benchmark, jmh and json are JSON documents, go has lines \
                        that begin with Benchmark, criterion is a directory; --format NAME says which it is";
 
 // Our own document, from `bytelab export --format json`: the stored run. It is imported

@@ -22,7 +22,7 @@ pub(super) fn check_refused(
     assert!(!error.contains('\n'), "{error}");
 }
 
-const SAMPLES: [(ImportFormat, &str); 7] = [
+const SAMPLES: [(ImportFormat, &str); 9] = [
     (ImportFormat::Hyperfine, include_str!("fixtures/hyperfine.json")),
     (ImportFormat::Hyperfine, include_str!("fixtures/hyperfine-parameters.json")),
     (ImportFormat::GoogleBenchmark, include_str!("fixtures/google-benchmark.json")),
@@ -30,6 +30,8 @@ const SAMPLES: [(ImportFormat, &str); 7] = [
     (ImportFormat::Go, include_str!("fixtures/go.txt")),
     (ImportFormat::Fio, include_str!("fixtures/fio.json")),
     (ImportFormat::Fio, include_str!("fixtures/fio-bins.json")),
+    (ImportFormat::PytestBenchmark, include_str!("fixtures/pytest-benchmark.json")),
+    (ImportFormat::Jmh, include_str!("fixtures/jmh.json")),
 ];
 
 /// Each cell's method and point.
@@ -78,7 +80,10 @@ fn methods_of_an_imported_run_have_no_verdict_and_no_round_in_common() {
                 && note.to_string().contains("imported from results.txt")
         };
         assert!(analysis.notes.iter().any(names_the_import), "{:?}", analysis.notes);
-        let known = matches!(format, ImportFormat::Go | ImportFormat::GoogleBenchmark);
+        let known = matches!(
+            format,
+            ImportFormat::Go | ImportFormat::GoogleBenchmark | ImportFormat::PytestBenchmark
+        );
         assert_eq!(run.environment.fingerprint.is_empty(), !known);
     }
 }

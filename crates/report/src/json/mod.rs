@@ -4,6 +4,7 @@
 pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod study;
+pub(crate) mod suite;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -17,5 +17,6 @@ pub(crate) mod report;
 mod results;
 pub(crate) mod run;
 pub(crate) mod study;
+pub(crate) mod suite;
 mod sweep;
 mod why;

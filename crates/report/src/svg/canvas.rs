@@ -232,7 +232,8 @@ fn columns(width: f64) -> usize {
     (width / COLUMN).max(1.0) as usize
 }
 
-pub(super) fn escaped(text: &str) -> String {
+/// As text of XML, or as the value of an attribute.
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in escape_controls(text).chars() {
         match c {

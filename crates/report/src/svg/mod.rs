@@ -11,6 +11,7 @@ use analysis::latency::Figures;
 use analysis::{Analysis, FleetMethod, FleetPoint};
 use model::run::Run;
 
+pub(crate) use self::canvas::escaped;
 use self::canvas::{
     Anchor, Axis, Canvas, DOTTED, FONT, INK, Plane, SOFT, Scale, Stroke, text_width,
 };

@@ -10,6 +10,7 @@ mod live;
 pub(super) mod numbers;
 mod options;
 mod study;
+mod suite;
 mod sweep;
 mod whole;
 

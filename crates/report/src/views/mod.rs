@@ -10,6 +10,7 @@ pub(crate) mod made_of;
 pub(crate) mod numbers;
 pub(crate) mod rows;
 pub(crate) mod study;
+pub(crate) mod suite;
 pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod units;

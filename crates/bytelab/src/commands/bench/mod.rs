@@ -28,7 +28,7 @@ pub(crate) use self::args::BenchArgs;
 use self::args::{Exports, OutputStyle, RunsArgs};
 use self::commands::{Commands, unique};
 use self::input::{StandardInput, existing_path};
-use self::programs::{Revision, Revisions};
+pub(super) use self::programs::{Revision, Revisions};
 use super::measure_args::{CacheChoice, MOST_SESSIONS, MeasureArgs};
 use super::output::print_measured;
 use super::program_file::Digests;

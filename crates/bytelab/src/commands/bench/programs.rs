@@ -174,45 +174,30 @@ pub(super) const REV: &str = "rev";
 pub(super) const TREE: &str = "tree";
 
 /// The worktrees. They are removed on drop.
-pub(super) struct Revisions {
-    pub(super) all: Vec<Revision>,
+pub(in crate::commands) struct Revisions {
+    pub(in crate::commands) all: Vec<Revision>,
     /// The root of each worktree that was made.
     made: Vec<String>,
+    /// The flag that names them.
+    flag: &'static str,
     /// The folder of the worktrees, which is removed after them.
     _dir: TemporaryFolder,
 }
 
-pub(super) struct Revision {
+pub(in crate::commands) struct Revision {
     /// Without its methods, which are made of what was typed for it.
-    pub(super) measured: MeasuredRevision,
+    pub(in crate::commands) measured: MeasuredRevision,
     /// The folder in its worktree that corresponds to the current directory.
-    pub(super) tree: String,
+    pub(in crate::commands) tree: String,
 }
 
 impl Revisions {
-    /// Makes and builds them; without `--rev` there is none.
+    /// Makes and builds those of `--rev`; without it there is none.
     pub(super) fn build(args: &RevisionArgs, stop: &Stop) -> Result<Option<Revisions>> {
         if args.rev.is_empty() {
             return Ok(None);
         }
-        let dir = TemporaryFolder::new_in(&std::env::temp_dir()).context("--rev")?;
-        // In the texts of commands it must be one word.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+".contains(c);
-        let place = dir.path.to_str().filter(|place| place.chars().all(is_plain));
-        let place = place.map(PathBuf::from);
-        let place = place.with_context(|| {
-            format!("--rev: {} cannot be a word of a command: set TMPDIR", dir.path.display())
-        })?;
-        let prefix = git(&["rev-parse", "--show-prefix"], stop)?;
-        // The worktrees of killed runs were removed with their folders.
-        git(&["worktree", "prune"], stop)?;
-        let mut revisions = Revisions { all: Vec::new(), made: Vec::new(), _dir: dir };
-        for (i, name) in args.rev.iter().enumerate() {
-            let is_new = revisions.all.iter().all(|other| other.measured.name != *name);
-            ensure!(is_new && !name.is_empty(), "--rev: {name:?} is given twice, or empty");
-            let root = place.join(i.to_string()).display().to_string();
-            revisions.add(name, &root, prefix.trim_end_matches('\n'), stop)?;
-        }
+        let mut revisions = Revisions::new("--rev", &args.rev, stop)?;
         for Revision { measured, tree } in &mut revisions.all {
             if let Some(build) = &args.build {
                 let script = "cd \"$1\" && eval \"$2\"";
@@ -226,7 +211,35 @@ impl Revisions {
         Ok(Some(revisions))
     }
 
+    /// Makes a worktree for each of these revisions, which this flag names.
+    pub(in crate::commands) fn new(
+        flag: &'static str,
+        names: &[String],
+        stop: &Stop,
+    ) -> Result<Revisions> {
+        let dir = TemporaryFolder::new_in(&std::env::temp_dir()).context(flag)?;
+        // In the texts of commands it must be one word.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+".contains(c);
+        let place = dir.path.to_str().filter(|place| place.chars().all(is_plain));
+        let place = place.map(PathBuf::from);
+        let place = place.with_context(|| {
+            format!("{flag}: {} cannot be a word of a command: set TMPDIR", dir.path.display())
+        })?;
+        let prefix = git(&["rev-parse", "--show-prefix"], stop)?;
+        // The worktrees of killed runs were removed with their folders.
+        git(&["worktree", "prune"], stop)?;
+        let mut revisions = Revisions { all: Vec::new(), made: Vec::new(), flag, _dir: dir };
+        for (i, name) in names.iter().enumerate() {
+            let is_new = revisions.all.iter().all(|other| other.measured.name != *name);
+            ensure!(is_new && !name.is_empty(), "{flag}: {name:?} is given twice, or empty");
+            let root = place.join(i.to_string()).display().to_string();
+            revisions.add(name, &root, prefix.trim_end_matches('\n'), stop)?;
+        }
+        Ok(revisions)
+    }
+
     fn add(&mut self, name: &str, root: &str, prefix: &str, stop: &Stop) -> Result<()> {
+        let flag = self.flag;
         let verify = ["rev-parse", "--verify", "--end-of-options"];
         let found = git(&[&verify[..], &[&format!("{name}^{{commit}}")]].concat(), stop);
         let is_shallow = || {
@@ -236,7 +249,7 @@ impl Revisions {
         let found = found.with_context(|| {
             let advice =
                 if is_shallow() { ": the clone is shallow: git fetch --unshallow" } else { "" };
-            format!("--rev {name}{advice}")
+            format!("{flag} {name}{advice}")
         });
         let commit = found?.trim().to_owned();
         let full = git(&["rev-parse", "--symbolic-full-name", name], stop).unwrap_or_default();
@@ -246,11 +259,11 @@ impl Revisions {
         // The user's hook after a checkout is not for it.
         let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach"];
         git(&[&add[..], &[root, &commit]].concat(), stop)
-            .with_context(|| format!("--rev {name}"))?;
+            .with_context(|| format!("{flag} {name}"))?;
         let tree = format!("{root}/{prefix}").trim_end_matches('/').to_owned();
         ensure!(
             std::fs::metadata(&tree).is_ok_and(|found| found.is_dir()),
-            "--rev {name}: it has no folder {prefix}"
+            "{flag} {name}: it has no folder {prefix}"
         );
         let commit = ProjectCommit { commit, branch, ..ProjectCommit::default() };
         let measured = MeasuredRevision { name: name.to_owned(), commit, methods: Vec::new() };

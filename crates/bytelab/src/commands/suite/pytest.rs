@@ -1,0 +1,72 @@
+//! The benchmarks of pytest-benchmark. What is run is a copy of the whole tree, which comes first
+//! where Python looks for modules.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use measure::launch::Stop;
+use model::path_text::from_path;
+use report::import::ImportFormat;
+
+use super::harness::{Harness, HarnessRun, SuiteProgram, note_failure, texts};
+use crate::commands::program_file::is_installed;
+
+pub(super) struct Pytest {
+    /// Further arguments of pytest.
+    pub(super) args: Vec<String>,
+}
+
+const RESULT: &str = "result.json";
+
+impl Pytest {
+    fn words(&self, program: &SuiteProgram, run: &HarnessRun, more: &[&str]) -> Vec<String> {
+        let python = if is_installed("python") { "python" } else { "python3" };
+        let tree = from_path(&program.file);
+        // An editable install would be that of the user's tree.
+        let path = match std::env::var("PYTHONPATH") {
+            Ok(own) if !own.is_empty() => format!("PYTHONPATH={tree}/src:{tree}:{own}"),
+            _ => format!("PYTHONPATH={tree}/src:{tree}"),
+        };
+        let json = format!("--benchmark-json={}", from_path(&run.path(RESULT)));
+        let fixed = texts([
+            "env",
+            &path,
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--benchmark-only",
+            &json,
+        ]);
+        let more = more.iter().map(|word| (*word).to_owned()).collect();
+        [fixed, self.args.clone(), more].concat()
+    }
+}
+
+impl Harness for Pytest {
+    fn build(&self, tree: &Path, _target: &Path, _stop: &Stop) -> Result<Vec<SuiteProgram>> {
+        Ok(vec![SuiteProgram { name: String::new(), file: tree.to_owned(), dir: None }])
+    }
+
+    /// Each benchmark runs once, as pytest lists all tests and not only benchmarks.
+    fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
+        let once = ["--benchmark-min-rounds=1", "--benchmark-max-time=0", "--benchmark-warmup=off"];
+        let ran = run.execute(program.dir(), &self.words(program, run, &once)).context("pytest");
+        if run.path(RESULT).exists() {
+            note_failure(program, ran)?;
+        } else {
+            ran?;
+        }
+        let found = run.run_of(&run.path(RESULT), Some(ImportFormat::PytestBenchmark))?;
+        Ok(found.cells.into_iter().map(|cell| cell.method).collect())
+    }
+
+    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
+        let time = format!("--benchmark-max-time={:.3}", run.each.as_secs_f64());
+        let words = self.words(program, run, &[&time, "--benchmark-min-rounds=5", name]);
+        run.execute(program.dir(), &words)?;
+        run.imported(&run.path(RESULT), Some(ImportFormat::PytestBenchmark), name)
+    }
+}
