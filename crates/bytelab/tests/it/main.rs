@@ -61,6 +61,7 @@ mod push;
 #[cfg(feature = "postgres")]
 mod push_chaos;
 mod readme;
+mod recipes;
 mod report;
 mod sample;
 mod sample_choices;
