@@ -143,6 +143,11 @@ fn a_team_pushes_its_runs() {
 }
 
 #[test]
+fn a_suite_is_checked() {
+    follow("suite", None);
+}
+
+#[test]
 fn every_recipe_is_a_short_answer_to_a_question_and_is_tested() {
     let index = folder().join("README.md");
     let mut pages = files("md");
