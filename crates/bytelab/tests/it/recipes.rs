@@ -148,6 +148,11 @@ fn a_suite_is_checked() {
 }
 
 #[test]
+fn a_large_file_is_sampled_copied_and_loaded() {
+    follow("big-file", None);
+}
+
+#[test]
 fn every_recipe_is_a_short_answer_to_a_question_and_is_tested() {
     let index = folder().join("README.md");
     let mut pages = files("md");
