@@ -153,6 +153,11 @@ fn a_large_file_is_sampled_copied_and_loaded() {
 }
 
 #[test]
+fn what_a_difference_is_made_of_is_shown() {
+    follow("why-slower", None);
+}
+
+#[test]
 fn every_recipe_is_a_short_answer_to_a_question_and_is_tested() {
     let index = folder().join("README.md");
     let mut pages = files("md");
