@@ -1,6 +1,7 @@
 //! The command line: the subcommands.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,6 +12,7 @@ use crate::commands::{
     Context, baseline, bench, check, compare, completions, delete, doctor, export, history, import,
     init, list, numbers, output, push, report, run, self_test, serve,
 };
+use crate::console;
 
 /// Measures which of several ways to do the same job is best — commands, builds, or methods that
 /// get bytes into a program — on this machine, with this data, and with what certainty
@@ -28,12 +30,16 @@ pub(crate) struct Cli {
     )]
     pub(crate) store: Option<OsString>,
 
-    /// Hand this variable to what is measured, although it may hold a password of the server
+    /// Pass this variable on to measured commands, although it may hold a password of the server
     ///
-    /// Without this flag, what is measured, built or run by a hook does not get `BYTELAB_SERVER`,
-    /// nor, where a server is named, `PGPASSWORD` and the variable that names it.
+    /// Without this flag, measured commands, builds and hooks do not get `BYTELAB_SERVER`, nor, if
+    /// a server is named, `PGPASSWORD` and the variable that names it.
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) keep_env: Vec<String>,
+
+    /// Print the licences of the third-party code in this program
+    #[arg(long, hide_short_help = true)]
+    pub(crate) licences: bool,
 
     #[command(subcommand)]
     pub(crate) task: CliCommand,
@@ -60,6 +66,18 @@ fn after_help() -> String {
 const EXIT_STATUS: &str = "Exit status: 0 all was measured; 1 something did not run, or answers \
                            disagree; 2 wrong use; of thresholds in a file: 3 one is exceeded, 4 one is \
                            undecided; 130 or 143 stopped by a signal.";
+
+/// Written by `.ci/licences`.
+const LICENCES: &str = include_str!("../licences.txt");
+
+/// Prints the licences if nothing else is requested: all other flags need a subcommand.
+pub(crate) fn licences(words: &[OsString]) -> Option<Result<ExitCode>> {
+    let requested = matches!(words, [_, flag] if flag == "--licences");
+    requested.then(|| {
+        console::stdout().write_all(LICENCES.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
 
 #[derive(Subcommand)]
 pub(crate) enum CliCommand {
@@ -98,21 +116,21 @@ pub(crate) enum CliCommand {
     Baseline(baseline::BaselineArgs),
     /// Give a run another label; an empty one removes it
     Label(baseline::LabelArgs),
-    /// Remove runs from the store, or all that was made for them from the cache directory
+    /// Remove runs from the store, or what was made for them from the cache directory
     Delete(delete::DeleteArgs),
     /// Serve pages of the stored runs to browsers, read-only
     Serve(serve::ServeArgs),
-    /// Push stored runs to a server of PostgreSQL; without an id those that wait for it
+    /// Push stored runs to a PostgreSQL server; without an id, those that wait to be pushed
     #[cfg_attr(not(feature = "postgres"), command(hide = true))]
     Push(push::PushArgs),
-    /// Get runs from a server of PostgreSQL into the store
+    /// Get runs from a PostgreSQL server into the store
     #[cfg_attr(not(feature = "postgres"), command(hide = true))]
     Pull(push::PullArgs),
     /// Show what this machine can measure, from which source, and what would enable the rest
     Doctor(doctor::DoctorArgs),
     /// Check the measurement against known values (one minute at most)
     SelfTest(self_test::SelfTestArgs),
-    /// Print what a shell needs to complete what is typed
+    /// Print completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a directory
     #[command(hide = true)]

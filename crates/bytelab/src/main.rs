@@ -25,8 +25,8 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     // Without it, a file that is too large ends the process by a signal.
     let _ = tools::fail_at_the_size_limit();
-    let ended = hidden::run(&words).unwrap_or_else(|| {
-        let (Cli { store, keep_env, task }, experiments) = run_flags::parse(&words)?;
+    let ended = hidden::run(&words).or_else(|| cli::licences(&words)).unwrap_or_else(|| {
+        let (Cli { store, keep_env, task, .. }, experiments) = run_flags::parse(&words)?;
         let mut secret = store::secret_variables(store.as_deref(), &words);
         secret.retain(|name| !keep_env.iter().any(|kept| kept == name));
         launch::withhold(secret);

@@ -88,7 +88,7 @@ fn tool(words: &[OsString]) -> Option<Cli> {
         "sample" => CliCommand::Sample(Box::new(SampleArgs::of_words(words)?)),
         _ => return None,
     };
-    Some(Cli { store: None, keep_env: Vec::new(), task })
+    Some(Cli { store: None, keep_env: Vec::new(), licences: false, task })
 }
 
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
@@ -128,6 +128,7 @@ fn parse_with(words: &[OsString], experiments: &mut Vec<Experiment>) -> Result<C
         .try_get_matches_from_mut(arguments)
         .unwrap_or_else(|error| refuse(error, command.clone()));
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    ensure!(!cli.licences, "--licences is used without a command: bytelab --licences");
     let of_task = TASKS.iter().find_map(|task| matches.subcommand_matches(task));
     let Some(of_task) = of_task else { return Ok(cli) };
     let Some((name, matches)) = of_task.subcommand() else { return Ok(cli) };

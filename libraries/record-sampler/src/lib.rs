@@ -1,6 +1,11 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+// `draw` decides which ranks, by pure arithmetic. `format`, `input`, `index` and `fetch` know where
+// records end, what files are, where lines are, and how records are reached. `random_access` is for
+// files that are counted, `streaming` for inputs that pass by once; `sampler` is the front, and
+// `sink` is where records go. `shuffle` makes a random order in bounded memory; other processes
+// read a `part`; a `sketch` is a sample that can be merged.
 mod draw;
 mod fetch;
 mod format;

@@ -52,24 +52,24 @@ pub(crate) struct HistoryArgs {
     metric: String,
     /// With --plot, list the commits instead: a line for each, with all of its runs
     ///
-    /// They are those that were measured in a tree of the commit, and those of `bench --rev`, which
-    /// are found by the command that was typed.
+    /// These are the runs that were measured in a tree of the commit, and those of `bench --rev`,
+    /// which are found by the typed command.
     #[arg(long, value_enum, value_name = "AXIS", requires = "plot")]
     by: Option<HistoryAxis>,
     /// List what got slower in the last days, with the run from which on it did; status 3 if
     /// something did
     ///
-    /// Of each method, the median time of every run is examined, on each machine on its own: of the
-    /// newest 500 runs of an experiment. Eight runs are the fewest that can show a change; older
-    /// runs than those of the last days serve as the level before it. A slowdown that later runs
-    /// took back is not listed.
+    /// The median time of each method in every run is examined, separately for each machine, in the
+    /// newest 500 runs of an experiment. Eight runs are the fewest that can show a change; runs
+    /// before the last days show the level before it. A slowdown that later runs reversed is not
+    /// listed.
     #[arg(long, conflicts_with = "plot")]
     alert: bool,
     /// With --alert, the number of days
     #[arg(long, value_name = "N", default_value_t = 30, requires = "alert")]
     days: u32,
-    /// The maximum of runs, the newest of those that match [default: 20; all with --json,
-    /// --plot or --alert]
+    /// Maximum number of runs: the newest of those that match [default: 20; all with --json, --plot
+    /// or --alert]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Print one JSON document and nothing else

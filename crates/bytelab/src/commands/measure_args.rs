@@ -71,23 +71,23 @@ pub(crate) struct MeasureArgs {
     workers: Vec<String>,
     /// Rounds of all sessions together [default: until all is decided]
     ///
-    /// The maximum number of rounds, in all of which all methods take part. Without it methods that
-    /// are decided, and yardsticks, leave, and the run ends when all is decided; with --sessions,
-    /// --trace or thresholds there are 100 rounds.
+    /// All methods take part in all of these rounds, which are the maximum. Without this flag,
+    /// decided methods and yardsticks are dropped, and the run ends when all is decided; with
+    /// --sessions, --trace or thresholds there are 100 rounds.
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     rounds: Option<u32>,
     /// Time limit for the whole run [default: 30s of rounds, 90s in all]
     ///
-    /// It includes warming up methods, all points, and counting, and not what sets up the first
-    /// session. Each method is run once, whatever the time is. Fewer than six sessions give no
-    /// verdict. Without it the rounds have 30 seconds, or what six sessions take unless a sample
-    /// takes a minute; with --rounds there is no limit.
+    /// The limit includes warming up methods, all points, and counting, but not the set-up of the
+    /// first session. Each method is run at least once. Fewer than six sessions give no verdict.
+    /// Without this flag, the rounds have 30 seconds, or as long as six sessions take, unless a
+    /// sample takes a minute; with --rounds there is no limit.
     #[arg(short, long, value_parser = humantime::parse_duration)]
     time: Option<Duration>,
-    /// Go on past --time until all is decided, up to ten times as long
+    /// Continue beyond --time until all is decided, up to ten times as long
     #[arg(long, conflicts_with_all = ["rounds", "sessions", "trace"])]
     until_decided: bool,
-    /// The difference up to which two are called the same [default: 1%]
+    /// The difference up to which two methods are called the same [default: 1%]
     #[arg(long, value_name = "N%", hide_short_help = true, value_parser = margin)]
     margin: Option<f64>,
     /// Warm-up rounds of each session, which are not counted
@@ -95,18 +95,18 @@ pub(crate) struct MeasureArgs {
     warm_up: u32,
     /// Sets of fresh processes that share the rounds [default: six or more]
     ///
-    /// Without it there is one for every five rounds, and at least six; without --rounds as many as
-    /// it takes until all is decided.
+    /// By default, there is one for every five rounds, and at least six; without --rounds, as many
+    /// as are needed until all is decided.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     sessions: Option<u32>,
     /// Minimum number of sessions
     ///
-    /// Before, neither a decision nor --time ends the run.
+    /// Neither a decision nor --time ends the run before.
     #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     min_sessions: Option<u32>,
     /// Maximum number of sessions
     ///
-    /// Of a run that ends when all is decided.
+    /// For a run that ends when all is decided.
     #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
@@ -122,8 +122,8 @@ pub(crate) struct MeasureArgs {
     sample_limit: Option<Duration>,
     /// Samples of each method in which events are counted; 0: none
     ///
-    /// System calls and other events are counted after all other samples, in at most as many, and
-    /// in two where these agree.
+    /// System calls and other events are counted after all other samples, in at most this many
+    /// samples, and in two if these agree.
     #[arg(long, value_name = "N", default_value_t = 5, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process

@@ -28,7 +28,7 @@ pub(crate) struct ReportArgs {
     /// same charts
     #[arg(default_value = store::LATEST, value_name = "ID")]
     ids: Vec<String>,
-    /// Draw what all runs of an experiment say, by groups of runs, as `compare --by` does
+    /// Draw all runs of an experiment by groups of runs, as `compare --by` compares them
     #[arg(long, value_enum, conflicts_with_all = ["ids", "metric"])]
     by: Option<GroupBy>,
     /// With --by, use only the runs of this experiment

@@ -1,4 +1,4 @@
-//! The smallest worker in each language.
+//! The smallest worker in each language, and that of docs/protocol.md.
 
 use std::path::Path;
 
@@ -48,6 +48,14 @@ fn the_examples_are_short_and_right() {
         let run = run.replace("{out}", out).replace("{example}", example.to_str().unwrap());
         args.extend(["--worker".to_owned(), format!("{name}={run}")]);
         names.push(name);
+    }
+    if have("docs/protocol.md", &["python3"]) {
+        let page = std::fs::read_to_string(Path::new(REPOSITORY).join("docs/protocol.md")).unwrap();
+        let (_, code) = page.split_once("```python\n").expect("a worker in Python");
+        let (code, _) = code.split_once("```").expect("its end");
+        let worker = world.write("protocol.py", code);
+        args.extend(["--worker".to_owned(), format!("protocol=python3 {worker}")]);
+        names.push("protocol".to_owned());
     }
     let (ran, json) = measure(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ran.code, 0, "{}", ran.stdout);

@@ -62,6 +62,7 @@ mod push;
 mod push_chaos;
 mod readme;
 mod recipes;
+mod release;
 mod report;
 mod sample;
 mod sample_choices;

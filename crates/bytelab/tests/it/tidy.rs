@@ -157,7 +157,7 @@ fn manifest(folder: &str) -> toml::Table {
 
 /// The crates of this repository that a manifest names in a table such as `dependencies`, also for
 /// some systems only: the folder of each, and its entry.
-fn own_crates(manifest: &toml::Table, table: &str) -> BTreeMap<String, toml::Value> {
+pub(crate) fn own_crates(manifest: &toml::Table, table: &str) -> BTreeMap<String, toml::Value> {
     let systems = manifest.get("target").and_then(toml::Value::as_table);
     let systems = systems.into_iter().flat_map(toml::Table::values);
     let tables = systems.filter_map(toml::Value::as_table).chain([manifest]);

@@ -1,5 +1,12 @@
 //! The only reader of the kernel's counters for another process: CPU, waiting, memory, device
 //! bytes, faults, switches. The files stay open, and a reading does not allocate.
+//!
+//! All of it is read of a worker. Of a plain command only `stat` and `schedstat` are read, after it
+//! has ended (`read_ended`): any other metric from `/proc` needs its reason in
+//! `CommandRunner::missing`. A built-in method reads its own counters, and after its sample only
+//! `status` is read (`Counters::complete`): a value that is not a difference, such as a peak, is
+//! added to a list there, and the method reports what `getrusage` gives. Any other is missing of
+//! built-in methods.
 
 #[cfg(not(target_os = "linux"))]
 mod no_taskstats;

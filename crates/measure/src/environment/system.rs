@@ -372,6 +372,14 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn the_c_library_is_named() {
+        let name = if cfg!(target_env = "musl") { "musl" } else { "glibc 2." };
+        let library = libc_version();
+        assert!(library.as_str().is_some_and(|library| library.starts_with(name)), "{library}");
+    }
+
+    #[test]
     fn the_preemption_in_force_is_preferred_to_that_of_the_build() {
         let version = "#1 SMP PREEMPT_DYNAMIC Mon Jan 5";
         let found = |path: &str, text: &str| with(path, text, |tree| preemption(tree, version));

@@ -61,7 +61,12 @@ impl ExpandedCommand {
     pub(super) fn noop(&self) -> Vec<String> {
         match &self.shell {
             Some(shell) => of_shell(shell).chain([":".to_owned()]).collect(),
-            None => vec!["/bin/true".to_owned()],
+            // macOS has it in /usr/bin only.
+            None => {
+                let programs = ["/bin/true", "/usr/bin/true"];
+                let found = programs.into_iter().find(|program| Path::new(program).exists());
+                vec![found.unwrap_or(programs[0]).to_owned()]
+            }
         }
     }
 

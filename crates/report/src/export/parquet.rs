@@ -20,7 +20,7 @@ pub(super) fn write(
     _: impl std::io::Write,
 ) -> anyhow::Result<Vec<String>> {
     anyhow::bail!(
-        "this bytelab is built without Parquet; cargo install --path crates/bytelab --features parquet, or export csv"
+        "this bytelab is built without Parquet; cargo install bytelab --locked --features parquet, or export csv"
     )
 }
 

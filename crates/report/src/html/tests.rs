@@ -222,7 +222,7 @@ fn runs_side_by_side_show_in_what_they_differ() {
         f.run.environment.facts.insert("machine".to_owned(), "same".into());
     }
     let page = markup(&html(&[shown(&before), shown(&after)].concat(), &[]));
-    assert!(page.contains("In this the runs differ"), "{page}");
+    assert!(page.contains("The runs differ in these facts"), "{page}");
     assert!(page.contains("<th scope=\"row\">kernel</th><td>6.1</td><td>6.6</td>"), "{page}");
     assert!(page.contains("<td>run 7 · before</td>") && page.contains("<td>run 8</td>"));
 }

@@ -311,7 +311,7 @@ fn write_changes(page: &mut Document, series: &Series) {
         (_, count) => format!("{count} in {n} runs"),
     };
     let looked = if n > NEWEST {
-        format!(", of which the newest {NEWEST} were looked at")
+        format!(", of which the newest {NEWEST} were examined")
     } else {
         String::new()
     };

@@ -39,7 +39,7 @@ pub fn percentiles(run: &Run, analysis: &Analysis, layout: &PageLayout) -> Strin
         String::new()
     };
     let one = if one_session {
-        " Where there is one session, the interval does not hold what processes differ by."
+        " With one session, the interval does not cover differences between processes."
     } else {
         ""
     };
@@ -387,8 +387,7 @@ mod tests {
     #[test]
     fn what_one_session_does_not_know_is_said() {
         let mut f = fixture();
-        let said =
-            "Where there is one session, the interval does not hold what processes differ by.";
+        let said = "With one session, the interval does not cover differences between processes.";
         assert!(!shown(&f, 200).contains(said));
         f.cell_mut(0).1.metrics[0].sessions = 1;
         assert!(shown(&f, 200).contains(said));

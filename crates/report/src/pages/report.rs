@@ -512,7 +512,7 @@ fn environment(page: &mut Document, shown: &[(Run, Analysis)]) {
             let text = "All runs were measured in the same environment, by the same plan.";
             page.paragraph(Style::Plain, "", text);
         } else {
-            let caption = "In this the runs differ, and it may be why their numbers do.";
+            let caption = "The runs differ in these facts, which may be why their numbers differ.";
             page.captioned(caption, facts_table(shown, &facts, &differing));
         }
     }

@@ -133,7 +133,7 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
         let busy = side.runs.iter().filter_map(|run| Some((run, words::noise(run)?)));
         notes.extend(busy.map(|(run, noise)| format!("run {} of {letter}: {noise}", run.id)));
         for run in side.runs.iter().filter(|run| !run.complete) {
-            notes.push(format!("run {} of {letter} is not complete: what it has is used", run.id));
+            notes.push(format!("run {} of {letter} is not complete: its samples are used", run.id));
         }
         let fingerprint = |run: &Run| run.environment.fingerprint.clone();
         if side.runs.iter().any(|run| fingerprint(run) != fingerprint(&side.runs[0])) {
@@ -153,8 +153,8 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
         && (last_a < first_b || last_b < first_a)
     {
         notes.push(
-            "all of one side was measured before all of the other: what the machine did meanwhile is \
-             in the difference; where both can be measured at one time, alternate them, or make \
+            "all of one side was measured before all of the other, so changes of the machine are \
+             part of the difference; if both can be measured at one time, alternate them, or make \
              them methods of one run"
                 .to_owned(),
         );

@@ -34,12 +34,12 @@ pub struct SampleArgs {
     /// `city=5%`
     ///
     /// A percentage is rounded to whole records at random, so that each record has this
-    /// probability. Of jsonl, 1 and 1.0 are one value, 1 and "1" are two, and blank lines are no
+    /// probability. In jsonl, 1 and 1.0 are one value, 1 and "1" are two, and blank lines are no
     /// records
     #[arg(long, value_name = "KEY=N")]
     pub(super) per: Option<PerKeyFlag>,
-    /// Draw of each value of the column KEY as large a share as of all: `-n N` in total, or `-p P`
-    /// of each; with --split, divide each of them by the shares
+    /// Draw the same share of each value of the column KEY as of all: `-n N` in total, or `-p P` of
+    /// each; with --split, divide each of them by the shares
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "weight"])]
     pub(super) stratify: Option<String>,
     /// Write every record to one of several files, by shares that are 1 together:
@@ -76,10 +76,10 @@ pub struct SampleArgs {
     #[arg(long, hide_short_help = true, value_name = "LINES", allow_negative_numbers = true)]
     pub(super) lines_per_record: Option<u64>,
     /// The first record of each file is a header, which is the same in all files: it is written
-    /// once, before the records. So it is of csv and tsv
+    /// once, before the records. csv and tsv have one by default
     #[arg(long, conflicts_with_all = ["no_header", "header_lines", "header_prefix", "header_bytes"])]
     pub(super) header: bool,
-    /// There is no header, of csv and tsv neither
+    /// There is no header, even for csv and tsv
     #[arg(long, conflicts_with_all = ["header_lines", "header_prefix", "header_bytes"])]
     pub(super) no_header: bool,
     /// The first N lines of each file are its header
@@ -121,24 +121,24 @@ pub struct SampleArgs {
     /// Draw records with probabilities proportional to this column
     #[arg(long, value_name = "COLUMN", requires = "count")]
     pub(super) weight: Option<String>,
-    /// Draw the sample that record-sampler's sketches of parts of the files give when they are
-    /// merged, in whatever parts and order: another one than without this flag
+    /// Draw the sample that merged sketches of parts of the files give, whatever the parts and
+    /// their order; it differs from the sample without this flag
     #[arg(long, hide_short_help = true, conflicts_with_all = ["probability", "split", "invert", "with_replacement", "systematic", "index"])]
     pub(super) mergeable: bool,
-    /// Add to each record the probability with which it is in the sample: a last column of CSV, a
-    /// last member of JSON Lines, behind a tab of lines
+    /// Add to each record the probability with which it is in the sample: as the last column of
+    /// CSV, the last member of JSON Lines, or behind a tab for lines
     #[arg(long, conflicts_with_all = ["weight", "with_replacement", "split"])]
     pub(super) with_probability: bool,
     /// Write to this file, which appears when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Replace outputs that are there already
+    /// Replace outputs that already exist
     #[arg(long, hide_short_help = true)]
     pub(super) force: bool,
     /// Store an index of the lines in FILE.nlx, so that the next sample reads only what it needs
     ///
-    /// Of URLs and objects the index must be beside each: it is that of the file with the same
-    /// bytes, and then only ranges are requested. So they are of Parquet, which needs no index
+    /// For URLs and objects, the index must be beside each: it is that of the file with the same
+    /// bytes, and then only ranges are requested. Parquet needs no index for that
     #[arg(long)]
     pub(super) index: bool,
     /// How records are fetched
@@ -484,7 +484,7 @@ impl FromStr for FormatFlag {
         if text == "parquet" {
             ensure!(
                 cfg!(feature = "parquet"),
-                "this bytelab is built without it; cargo install --path crates/bytelab --features parquet"
+                "this bytelab is built without it; cargo install bytelab --locked --features parquet"
             );
         } else if let Some(bytes) = text.strip_prefix("fixed:") {
             return Ok(FormatFlag(format!("fixed:{}", parse_bytes(bytes)?)));

@@ -23,9 +23,9 @@ use crate::console;
 pub(crate) struct BenchArgs {
     /// The commands, each as one text
     ///
-    /// A text is split into words as a shell does it, without expansions. Where it has what only a
-    /// shell understands (a pipe, a variable, `cd` …), it is run by /bin/sh, whose start is then
-    /// part of its time.
+    /// A text is split into words as a shell does it, without expansions. A text that only a shell
+    /// understands (a pipe, a variable, `cd` …) is run by /bin/sh, whose start is then part of its
+    /// time.
     #[arg(value_name = "COMMAND", required_unless_present = "words")]
     pub(super) commands: Vec<String>,
     /// One command, as its words
@@ -63,23 +63,23 @@ pub(super) struct RunsArgs {
     pub(super) warmup: Option<u32>,
     /// Runs of each command [default: until all is decided]
     ///
-    /// Each command is run as often as this and --warmup say: nothing is counted apart, unless
-    /// --counting says so, and no time limits the runs, unless --time does.
+    /// Each command is run as often as this and --warmup say: there is no counting pass unless
+    /// --counting asks for one, and no time limit unless --time sets one.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(super) runs: Option<u32>,
-    /// Minimum of runs of each command, although all is decided or the time is over
+    /// Minimum number of runs of each command, even if all is decided or time is up
     #[arg(short, long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) min_runs: Option<u32>,
-    /// Maximum of runs of each command, although not all is decided
+    /// Maximum number of runs of each command, even if not all is decided
     #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     pub(super) max_runs: Option<u32>,
     /// Time for all of it [default: 30s of rounds, 90s in all; none with --runs]
     ///
-    /// It does not include --setup. Each command is run once, whatever the time is. Without it, one
-    /// command alone has 3s of rounds; six runs are made of commands that take longer, and one of
-    /// those that take a minute or more.
+    /// The time does not include --setup. Each command is run at least once. Without this flag, one
+    /// command alone has 3s of rounds; commands that take longer are run six times, and those that
+    /// take a minute or more once.
     #[arg(long, value_parser = time)]
     pub(super) time: Option<String>,
     /// Time for one run; a command that takes longer is killed [default: none]
@@ -87,8 +87,8 @@ pub(super) struct RunsArgs {
     pub(super) timeout: Option<Duration>,
     /// Run N copies of a command at the same time
     ///
-    /// A run is that of all copies together: it ends with the last of them, and its CPU time is the
-    /// sum; `copies_per_s` is how many end in a second. What is counted is that of one copy.
+    /// A run is all copies together: it ends with the last of them, and its CPU time is the sum;
+    /// `copies_per_s` is how many end in a second. Counts are those of one copy.
     #[arg(long, value_name = "N", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=1024),
           conflicts_with_all = ["metric", "output", "show_output", "same_output"])]
@@ -107,7 +107,7 @@ pub(super) struct RunsArgs {
     pub(super) trace: Option<PathBuf>,
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
     ///
-    /// It is proved for each run: a run that found another state does not count.
+    /// The state is verified for each run: a run that found another one does not count.
     #[arg(
         long,
         value_enum,
@@ -177,8 +177,8 @@ pub(super) struct AroundArgs {
     pub(super) wait_for_all: bool,
     /// Leave such processes running, and compare the commands without them
     ///
-    /// They go on during the next runs and afterwards. Without it they are ended after each run,
-    /// and a command that leaves some has no verdict.
+    /// They keep running during the next runs and afterwards. Without this flag they are ended
+    /// after each run, and a command that leaves some has no verdict.
     #[arg(long, hide_short_help = true)]
     pub(super) keep_running: bool,
 }
@@ -191,7 +191,7 @@ pub(super) struct StreamsArgs {
     pub(super) input: Option<String>,
     /// Where their output goes: null, pipe, inherit or a file
     ///
-    /// Without it the output is discarded. What goes through a pipe is read and discarded. It is
+    /// Without it the output is discarded. Output through a pipe is read and discarded. The flag is
     /// given once, or once for each command.
     #[arg(long, value_name = "WHERE")]
     pub(super) output: Vec<String>,
@@ -200,8 +200,8 @@ pub(super) struct StreamsArgs {
     pub(super) show_output: bool,
     /// A figure that the commands print, such as 'rps=(\d+) requests/s'
     ///
-    /// The first group of the regular expression, where it matches first in their standard output,
-    /// is the value of the metric, which is a column of the table.
+    /// The first group of the first match in their standard output is the value of the metric,
+    /// which is a column of the table.
     #[arg(long, value_name = "NAME=REGEX", value_parser = metric, hide_short_help = true,
           conflicts_with_all = ["output", "show_output"])]
     pub(super) metric: Vec<(String, String)>,
@@ -242,7 +242,7 @@ pub(super) struct RevisionArgs {
     ///
     /// Each gets a worktree of its own, which is removed afterwards. In commands, a program with a
     /// relative path is that of the worktree; {tree} is its folder, and {rev} the revision. The
-    /// commands work in the current directory all the same. The run keeps the commit of each.
+    /// commands still work in the current directory. The run stores the commit of each.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with = "toml")]
     pub(super) rev: Vec<String>,
     /// Run this in each worktree before anything is measured
@@ -265,7 +265,7 @@ pub(super) struct ResultsArgs {
     pub(super) style: OutputStyle,
     #[command(flatten)]
     pub(super) table: TableArgs,
-    /// Print the experiment file of what was typed, and measure nothing
+    /// Print the typed commands as an experiment file, and measure nothing
     #[arg(long)]
     pub(super) toml: bool,
     #[command(flatten)]
@@ -335,7 +335,7 @@ pub(super) struct BenchExportArgs {
     /// Write all figures as CSV
     #[arg(long, value_name = "FILE", hide_short_help = true, value_parser = path())]
     export_csv: Option<PathBuf>,
-    /// Write the table and the answer in Markdown, with --notes what there is to doubt, too
+    /// Write the table and the answer in Markdown, and with --notes also all notes
     #[arg(long, value_name = "FILE", value_parser = path())]
     export_markdown: Option<PathBuf>,
     /// Write the table in Asciidoc
