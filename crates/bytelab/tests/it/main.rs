@@ -63,6 +63,7 @@ mod push;
 #[cfg(feature = "postgres")]
 mod push_chaos;
 mod readme;
+mod recipes;
 mod release;
 mod report;
 mod sample;
