@@ -222,7 +222,7 @@ impl Child for LimitedRunner {
 
 impl Runner for LimitedRunner {
     fn started(&mut self) -> Result<(), RunError> {
-        self.explained(Runner::started)
+        self.explained(|inner| inner.started())
     }
 
     fn begin_to_prepare(&mut self, arguments: &Point) -> Result<(), RunError> {
