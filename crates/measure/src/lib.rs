@@ -48,8 +48,9 @@ use crate::launch::{Launch, Stop};
 
 /// Creates or inspects the data of each point and brings it into the requested cache state where
 /// that state lasts. Values that are known only from the data, such as the size of a given file,
-/// replace the points' values. `placed` may put the data elsewhere, which no point shows. If the data of no point fits into memory, that is an error; if only
-/// the data of some points does not fit, these points are skipped.
+/// replace the points' values. `placed` may put the data elsewhere, which no point shows. If the
+/// data of no point fits into memory, that is an error; if only the data of some points does not
+/// fit, these points are skipped.
 pub fn prepare_data(
     experiment: &Experiment,
     points: &mut Vec<Point>,

@@ -48,8 +48,8 @@ pub struct Data {
     /// Whether the methods do nothing but read the files, each at its own speed, so that no method
     /// can notice that another one runs: several are then prepared for counting at the same time.
     pub is_only_read: bool,
-    /// Whether the files are on no device of this machine, so that the bytes that are read from them
-    /// are not counted.
+    /// Whether the files are on no device of this machine, so that the bytes that are read from
+    /// them are not counted.
     pub is_served: bool,
     /// Doubts about the data, which become notes of the run.
     pub notes: Vec<String>,
