@@ -14,7 +14,9 @@ use crate::text::PageLayout;
 use crate::views::history::{Alert, HistoryLine, SlowdownWithChanges};
 use crate::views::table::{Style, Table, TableColumn, TooWide};
 use crate::views::units::{self, NONE, Unit, amount, ns, point as shown, ratio};
-use crate::views::words::{cache, escape_controls, fitting, joined, minute, shortened};
+use crate::views::words::{
+    cache, constraints, escape_controls, fitting, joined, minute, shortened,
+};
 
 /// In the given order. A machine or a state that all runs have is left out.
 pub fn table(lines: &[HistoryLine], layout: &PageLayout) -> String {
