@@ -50,7 +50,8 @@ impl Simulated {
         let mut gate = SuiteGate::new(self.benchmarks, self.percent);
         for session in 0..self.sessions {
             for benchmark in gate.open() {
-                gate.push(benchmark, all[benchmark][session], 0.0);
+                let of_benchmark: &[f64] = &all[benchmark];
+                gate.push(benchmark, of_benchmark[session], 0.0);
             }
         }
         gate
@@ -193,5 +194,5 @@ fn a_look_agrees_with_students_test() {
     // Before a look has passed there is no limit.
     assert!(SessionsMean::new(&x[..5], 0.0).unwrap().high().is_infinite());
     assert!(mean.high() > 0.05 && mean.high() < 0.1);
-    assert!((mean.p_above_at_all_looks(0.02) - 0.008426).abs() < 1e-5);
+    assert!((mean.p_above_at_all_looks(0.02) - 0.008_426).abs() < 1e-5);
 }

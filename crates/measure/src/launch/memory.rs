@@ -179,7 +179,7 @@ pub(super) struct LimitedRunner {
 
 impl LimitedRunner {
     /// `limits` are those with which the method was started.
-    pub(super) fn new(inner: Box<dyn Runner>, limits: Limits) -> Box<dyn Runner> {
+    pub(super) fn boxed(inner: Box<dyn Runner>, limits: Limits) -> Box<dyn Runner> {
         match limits.memory.clone() {
             Some(group) => Box::new(LimitedRunner { inner, group, limits }),
             None => inner,

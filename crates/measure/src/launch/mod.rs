@@ -69,7 +69,7 @@ impl Launch for Launcher {
                 Box::new(WorkerClient::spawn(&argv, &variables, limits)?)
             }
         };
-        let runner = LimitedRunner::new(runner, limited);
+        let runner = LimitedRunner::boxed(runner, limited);
         Ok(with_hooks(hooks, runner, |hooked| Box::new(hooked)))
     }
 

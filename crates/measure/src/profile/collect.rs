@@ -196,7 +196,7 @@ fn user_frames(
     raw: &RawStack,
     frames: &mut Stack,
 ) {
-    let Some(Registers { start, stack_pointer, registers }) = Registers::new(raw) else {
+    let Some(UserState { start, stack_pointer, registers }) = UserState::new(raw) else {
         if frames.is_empty() {
             frames.push(space.frame(raw.address));
         }
@@ -215,26 +215,26 @@ fn user_frames(
     }
 }
 
-/// The registers of user mode in the form of the unwinder.
-struct Registers {
+/// Where a thread was in user mode, with its registers in the form of the unwinder.
+struct UserState {
     start: u64,
     stack_pointer: u64,
     registers: UnwindRegsNative,
 }
 
-impl Registers {
+impl UserState {
     #[cfg(target_arch = "x86_64")]
-    fn new(raw: &RawStack) -> Option<Registers> {
+    fn new(raw: &RawStack) -> Option<UserState> {
         let [frame, stack_pointer, start] = raw.registers[..].try_into().ok()?;
         let registers = UnwindRegsNative::new(start, stack_pointer, frame);
-        Some(Registers { start, stack_pointer, registers })
+        Some(UserState { start, stack_pointer, registers })
     }
 
     #[cfg(target_arch = "aarch64")]
-    fn new(raw: &RawStack) -> Option<Registers> {
+    fn new(raw: &RawStack) -> Option<UserState> {
         let [frame, link, stack_pointer, start] = raw.registers[..].try_into().ok()?;
         let registers = UnwindRegsNative::new(link, stack_pointer, frame);
-        Some(Registers { start, stack_pointer, registers })
+        Some(UserState { start, stack_pointer, registers })
     }
 }
 

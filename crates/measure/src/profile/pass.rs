@@ -241,7 +241,7 @@ impl Kept {
         stacks.truncate(STACKS_MAX);
         Some(CellProfile {
             cell: cell.cell,
-            jobs: self.jobs(jobs, FUNCTION_SHARE * total_ns),
+            jobs: self.jobs(&jobs, FUNCTION_SHARE * total_ns),
             stacks: stacks.into_iter().map(|(frames, ns)| self.stack(&frames, ns)).collect(),
         })
     }
@@ -253,7 +253,7 @@ impl Kept {
     /// A function whose mean is below this is one of the others.
     fn jobs(
         &mut self,
-        jobs: Vec<(f64, BTreeMap<Arc<str>, f64>)>,
+        jobs: &[(f64, BTreeMap<Arc<str>, f64>)],
         least_ns: f64,
     ) -> Vec<ProfiledJob> {
         let mut sums: HashMap<&Arc<str>, f64> = HashMap::new();

@@ -47,10 +47,9 @@ pub(crate) fn sentence(made: &MadeOf) -> String {
         format!("too short to tell user from system time, which come in ticks of {tick}")
     });
     let counts = made.counts.iter().map(differing);
-    let further: Vec<String> =
-        rest.into_iter().chain(short).chain(counts).chain(same(made)).collect();
-    let further: String = further.iter().map(|text| format!("; {text}")).collect();
-    format!("{whole}{causes}{further}")
+    let whole = format!("{whole}{causes}");
+    let parts = iter::once(whole).chain(rest).chain(short).chain(counts).chain(same(made));
+    parts.collect::<Vec<String>>().join("; ")
 }
 
 fn named(part: &TimeDifference) -> String {

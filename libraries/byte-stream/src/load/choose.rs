@@ -147,7 +147,7 @@ impl LoadChoice {
     }
 
     /// The way and the reason that follow from the facts.
-    fn from_facts(&self, may_map: bool) -> Result<(LoadWay, LoadReason)> {
+    fn by_facts(&self, may_map: bool) -> Result<(LoadWay, LoadReason)> {
         match (self.memory_left_bytes, self.cached_share) {
             (Some(_), _) if !self.fits(1) && may_map => {
                 Ok((LoadWay::Map, LoadReason::LargerThanMemory))
@@ -192,7 +192,7 @@ pub(super) fn decide(
             choice.memory_left_bytes = facts::memory_left_bytes();
             choice.cached_share = facts::cached_share(file, kind, layout);
             let may_map = options.may_map && layout.one_range().is_some();
-            (choice.way, choice.why) = choice.from_facts(may_map)?;
+            (choice.way, choice.why) = choice.by_facts(may_map)?;
             let waits = matches!(choice.why, LoadReason::NotCached | LoadReason::NoRoomForCache);
             if waits && size >= PROBE_FROM_BYTES {
                 choice.medium = facts::medium_times(file, layout);
@@ -285,7 +285,7 @@ mod tests {
             cached_share: cached,
             ..LoadChoice::new(LoadWay::Read, LoadReason::Small, 512 * MIB)
         };
-        let text = match choice.from_facts(may_map) {
+        let text = match choice.by_facts(may_map) {
             Ok((way, why)) => {
                 (choice.way, choice.why) = (way, why);
                 choice.to_string()
