@@ -48,10 +48,10 @@ impl Simulated {
         let all: Vec<Vec<f64>> =
             (0..self.benchmarks).map(|index| self.series(index, random)).collect();
         let mut gate = SuiteGate::new(self.benchmarks, self.percent);
-        for session in 0..self.sessions {
+        let of_session = |session| all.iter().map(move |values| values[session]).collect();
+        for values in (0..self.sessions).map(of_session).collect::<Vec<Vec<f64>>>() {
             for benchmark in gate.open() {
-                let of_benchmark: &[f64] = &all[benchmark];
-                gate.push(benchmark, of_benchmark[session], 0.0);
+                gate.push(benchmark, values[benchmark], 0.0);
             }
         }
         gate

@@ -251,11 +251,7 @@ impl Kept {
     }
 
     /// A function whose mean is below this is one of the others.
-    fn jobs(
-        &mut self,
-        jobs: &[(f64, BTreeMap<Arc<str>, f64>)],
-        least_ns: f64,
-    ) -> Vec<ProfiledJob> {
+    fn jobs(&mut self, jobs: &[(f64, BTreeMap<Arc<str>, f64>)], least_ns: f64) -> Vec<ProfiledJob> {
         let mut sums: HashMap<&Arc<str>, f64> = HashMap::new();
         for (name, ns) in jobs.iter().flat_map(|(_, functions)| functions) {
             *sums.entry(name).or_default() += ns;

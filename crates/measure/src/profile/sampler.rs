@@ -218,7 +218,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
     fn a_thread_that_computes_is_found_in_its_function() {
         let sampler = match ProfileSampler::start() {
             Ok(sampler) => sampler,

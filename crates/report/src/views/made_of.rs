@@ -1,6 +1,8 @@
 //! What a decided difference is made of, in a sentence: the parts of the time that differ, and the
 //! counts that do.
 
+use std::iter;
+
 use analysis::{CountDifference, MadeOf, TimeDifference, TimePart};
 use model::metric::{ALLOCATIONS, SYSCALLS, unit};
 
