@@ -402,7 +402,7 @@ fn joins(a: Option<char>, b: char) -> bool {
 // there may be what programs have printed.
 
 /// `#` stands for a number, and an `@` at the start for the name of a method.
-const PHRASES: [&str; 27] = [
+const PHRASES: [&str; 28] = [
     "# bytes came from the device",
     "# of # bytes came from the device (something else reads the file, or its file system compresses)",
     "# samples in a row did not count",

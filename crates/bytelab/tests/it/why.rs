@@ -29,7 +29,6 @@ fn count<'a>(made: &'a Value, metric: &str) -> Option<&'a Value> {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn a_call_a_byte_is_named_with_its_calls() {
     let world = World::new();
     let json = world.bench_json(&["-r", "12", "--counting", "8", DD[0], DD[1]]);
@@ -72,7 +71,6 @@ fn a_loop_of_a_shell_is_user_time_and_a_sleep_is_none() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 fn a_profile_names_the_kernel_s_functions_and_is_stored() {
     let world = World::new();
     let file = world.path("why.svg");

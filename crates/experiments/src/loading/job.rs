@@ -108,11 +108,11 @@ impl LoadJob {
 }
 
 /// The requests that read these places into the memory, of at most so many bytes each.
-pub(super) fn pieces<'a>(
+pub(super) fn pieces(
     places: impl IntoIterator<Item = PlacedRange>,
-    memory: &'a mut [u8],
+    memory: &mut [u8],
     most: usize,
-) -> Vec<Piece<'a>> {
+) -> Vec<Piece<'_>> {
     let (mut rest, mut at) = (memory, 0);
     let mut pieces = Vec::new();
     for PlacedRange { mut offset, len, start } in places {

@@ -24,7 +24,7 @@ use super::{LINKS, SlowMedium};
 use crate::shared::locked_folder::MOUNT;
 
 /// The files never change while they are served.
-const LASTING: Duration = Duration::from_secs(3600);
+const LASTING: Duration = Duration::from_hours(1);
 /// The kernel sends at most this many requests that nobody waits for.
 const LEAST_BACKGROUND: u64 = 64;
 

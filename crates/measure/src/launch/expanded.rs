@@ -59,15 +59,13 @@ impl ExpandedCommand {
 
     /// A command that does nothing and is started in the same way.
     pub(super) fn noop(&self) -> Vec<String> {
-        match &self.shell {
-            Some(shell) => of_shell(shell).chain([":".to_owned()]).collect(),
-            // macOS has it in /usr/bin only.
-            None => {
-                let programs = ["/bin/true", "/usr/bin/true"];
-                let found = programs.into_iter().find(|program| Path::new(program).exists());
-                vec![found.unwrap_or(programs[0]).to_owned()]
-            }
+        if let Some(shell) = &self.shell {
+            return of_shell(shell).chain([":".to_owned()]).collect();
         }
+        // macOS has it in /usr/bin only.
+        let programs = ["/bin/true", "/usr/bin/true"];
+        let found = programs.into_iter().find(|program| Path::new(program).exists());
+        vec![found.unwrap_or(programs[0]).to_owned()]
     }
 
     /// The variables of its environment when it is run for this sample.
