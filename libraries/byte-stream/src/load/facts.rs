@@ -281,7 +281,8 @@ mod tests {
         // Older kernels do not count, and a temporary file may be on tmpfs or be evicted.
         if let (Some(written), Some(hole)) = (share(0..4 << 20), share(16 << 20..64 << 20)) {
             assert!(written >= hole && hole < 0.01, "{written} {hole}");
-            let times = medium_times(&file, &layout(&[16 << 20..64 << 20]));
+            let hole = 16 << 20..64 << 20;
+            let times = medium_times(&file, &layout(std::slice::from_ref(&hole)));
             assert!(times.is_some(), "no place of a hole was probed");
             // The pages of the probes are cached now, or were evicted again.
             assert!((0.0..0.5).contains(&share(16 << 20..64 << 20).unwrap()));

@@ -119,7 +119,9 @@ fn progress_grows_up_to_the_size() {
     let total = Some(5 * MIB as u64 + 1);
     for way in [LoadWay::Read, LoadWay::Pread, LoadWay::Direct, LoadWay::Map] {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let report = move |progress| drop(sender.send(progress));
+        let report = move |progress| {
+            let _ = sender.send(progress);
+        };
         load(file.path(), &options(way).threads(3).on_progress(report)).unwrap();
         let reports: Vec<byte_stream::Progress> = receiver.iter().collect();
         assert!(reports.is_sorted_by_key(|progress| progress.done_bytes), "{way}: {reports:?}");
