@@ -138,7 +138,7 @@ fn abilities() -> Result<Vec<Finding>> {
     let warm = warm(&path);
     let folios = cache::folio_share(&path).map(|_| ());
     let medium = "slow:0ms,1GB/s".parse().and_then(|medium: SlowMedium| {
-        MountedMedium::new(&medium, &[path.clone()], dir.path(), &Stop::default())
+        MountedMedium::new(&medium, std::slice::from_ref(&path), dir.path(), &Stop::default())
     });
     Ok(vec![
         finding("cache warm", "cachestat, else mincore", warm, "use --cache as-is"),

@@ -1,4 +1,4 @@
-//! The result of a check of a suite as `JUnit`'s XML, which systems of CI show: a test case for each
+//! The result of a check of a suite as JUnit's XML, which systems of CI show: a test case for each
 //! benchmark.
 
 use std::fmt::Write;

@@ -8,7 +8,7 @@ use measure::launch::Stop;
 use model::path_text::{from_path, to_path};
 use report::import::ImportFormat;
 
-use super::harness::{self, Harness, HarnessRun, SuiteProgram, note_failure, texts};
+use super::harness::{self, Harness, HarnessRun, SuiteProgram, note_failure, run_of, texts};
 
 pub(super) struct Go {
     /// Flags of the build, as in `-tags=x`, and packages.
@@ -56,7 +56,7 @@ impl Harness for Go {
             return ran.map(|()| Vec::new());
         }
         note_failure(program, ran)?;
-        let found = run.run_of(&run.stdout(), Some(ImportFormat::Go))?;
+        let found = run_of(&run.stdout(), Some(ImportFormat::Go))?;
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }
 

@@ -95,19 +95,15 @@ impl HarnessRun {
         format: Option<ImportFormat>,
         name: &str,
     ) -> Result<f64> {
-        estimate(&self.run_of(path, format)?, name)
+        estimate(&run_of(path, format)?, name)
     }
+}
 
-    pub(super) fn run_of(&self, path: &Path, format: Option<ImportFormat>) -> Result<Run> {
-        let format = match format {
-            Some(format) => format,
-            None => {
-                let bytes = fs::read(path).context("its result")?;
-                import::guess(&bytes).context("its result")?
-            }
-        };
-        Ok(read_marked(path, Some(format)).context("its result")?.0)
-    }
+/// What a harness has written to the file; its format is found by its content if none is given.
+pub(super) fn run_of(path: &Path, format: Option<ImportFormat>) -> Result<Run> {
+    let of_content = || import::guess(&fs::read(path).context("its result")?).context("its result");
+    let format = format.map_or_else(of_content, Ok)?;
+    Ok(read_marked(path, Some(format)).context("its result")?.0)
 }
 
 /// Runs a command that builds something; its standard output goes to a file.

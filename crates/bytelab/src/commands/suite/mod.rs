@@ -71,9 +71,9 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "COMMAND", requires = "SuiteKind", hide_short_help = true)]
     suite_build: Option<String>,
     /// Further words for `cargo bench`, `go test` or pytest, such as '--features simd'
-    #[arg(long, value_name = "WORDS", requires = "suite", hide_short_help = true)]
+    #[arg(long = "suite-args", value_name = "WORDS", requires = "suite", hide_short_help = true)]
     #[arg(allow_hyphen_values = true)]
-    suite_args: Option<String>,
+    harness_args: Option<String>,
     /// The old side of the suite: a revision, or another folder
     #[arg(long, value_name = "REV|FOLDER", requires = "SuiteKind")]
     against: Option<String>,
@@ -118,7 +118,7 @@ impl SuiteArgs {
     }
 
     fn harness(&self) -> Result<Box<dyn Harness>> {
-        let args = self.suite_args.as_deref().unwrap_or_default();
+        let args = self.harness_args.as_deref().unwrap_or_default();
         let args = shlex::split(args).context("--suite-args: a quote is not closed")?;
         Ok(match (self.suite, &self.suite_command, &self.suite_list) {
             (Some(SuiteKind::Cargo), ..) => Box::new(cargo::Cargo::new(args)),

@@ -8,7 +8,7 @@ use measure::launch::Stop;
 use model::path_text::from_path;
 use report::import::ImportFormat;
 
-use super::harness::{Harness, HarnessRun, SuiteProgram, note_failure, texts};
+use super::harness::{Harness, HarnessRun, SuiteProgram, note_failure, run_of, texts};
 use crate::commands::program_file::is_installed;
 
 pub(super) struct Pytest {
@@ -59,7 +59,7 @@ impl Harness for Pytest {
         } else {
             ran?;
         }
-        let found = run.run_of(&run.path(RESULT), Some(ImportFormat::PytestBenchmark))?;
+        let found = run_of(&run.path(RESULT), Some(ImportFormat::PytestBenchmark))?;
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }
 
