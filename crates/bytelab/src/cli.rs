@@ -111,7 +111,7 @@ pub(crate) enum CliCommand {
     /// Fail if a method got slower than allowed, compared with its old side in the same rounds, or
     /// with a baseline
     #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
-    Check(Box<check::CheckArgs>),
+    Check(check::CheckArgs),
     /// Manage the names of runs that others are checked against
     Baseline(baseline::BaselineArgs),
     /// Give a run another label; an empty one removes it
@@ -159,7 +159,7 @@ impl CliCommand {
             CliCommand::History(args) => history::run(&args, context),
             CliCommand::Show(args) => output::show(&args, context),
             CliCommand::Compare(args) => compare::run(&args, context),
-            CliCommand::Check(args) => check::run(*args, context),
+            CliCommand::Check(args) => check::run(args, context),
             CliCommand::Baseline(args) => baseline::run(&args, context),
             CliCommand::Report(args) => report::run(&args, context),
             CliCommand::Serve(args) => serve::run(&args, context),

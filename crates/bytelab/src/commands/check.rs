@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     keep: KeepArgs,
     #[command(flatten)]
-    suite: SuiteArgs,
+    suite: Box<SuiteArgs>,
     /// Set if an experiment is named instead of a baseline.
     #[arg(skip)]
     pub(crate) against: Option<(AgainstArgs, RunRequest)>,

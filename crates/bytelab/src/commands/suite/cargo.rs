@@ -12,7 +12,7 @@ use model::path_text::from_path;
 use report::import::ImportFormat;
 use serde::Deserialize;
 
-use super::harness::{self, Harness, HarnessRun, SuiteProgram, exactly, positive, texts};
+use super::harness::{self, Harness, HarnessRun, SuiteProgram, exactly, imported, positive, texts};
 use crate::commands::note;
 
 pub(super) struct Cargo {
@@ -176,7 +176,7 @@ impl Harness for Cargo {
                     &name_alone,
                 ]);
                 run.execute(program.dir(), &words)?;
-                run.imported(&home, Some(ImportFormat::Criterion), name)
+                imported(&home, Some(ImportFormat::Criterion), name)
             }
             CargoHarness::Divan => {
                 let time = seconds(1.0);

@@ -9,7 +9,7 @@ use model::param::Point;
 use model::path_text::from_path;
 use model::template::{fill, names};
 
-use super::harness::{Harness, HarnessRun, SuiteProgram, texts};
+use super::harness::{Harness, HarnessRun, SuiteProgram, imported, texts};
 
 pub(super) struct CommandSuite {
     /// Runs one benchmark: `{tree}/bench --filter {name} --json {out}`.
@@ -54,6 +54,6 @@ impl Harness for CommandSuite {
         // Without a file for it, the result is what is printed.
         let has_file = names(&self.command).contains(&"out");
         let result = if has_file { run.path(RESULT) } else { run.stdout() };
-        run.imported(&result, None, name)
+        imported(&result, None, name)
     }
 }

@@ -8,7 +8,9 @@ use measure::launch::Stop;
 use model::path_text::{from_path, to_path};
 use report::import::ImportFormat;
 
-use super::harness::{self, Harness, HarnessRun, SuiteProgram, note_failure, run_of, texts};
+use super::harness::{
+    self, Harness, HarnessRun, SuiteProgram, imported, note_failure, run_of, texts,
+};
 
 pub(super) struct Go {
     /// Flags of the build, as in `-tags=x`, and packages.
@@ -63,7 +65,7 @@ impl Harness for Go {
     fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
         let time = format!("{}ms", run.each.as_millis().max(1));
         run.execute(program.dir(), &words(program, &pattern(name), &time))?;
-        run.imported(&run.stdout(), Some(ImportFormat::Go), name)
+        imported(&run.stdout(), Some(ImportFormat::Go), name)
     }
 }
 

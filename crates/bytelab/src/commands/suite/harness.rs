@@ -86,17 +86,12 @@ impl HarnessRun {
         fs::create_dir_all(&self.out).context("the folder of results")?;
         execute(dir, words, &self.stdout(), RUN_LIMIT_NS, &self.stop)
     }
+}
 
-    /// The estimate of a benchmark in a file that `import` reads; the format is found by its
-    /// content unless it is known.
-    pub(super) fn imported(
-        &self,
-        path: &Path,
-        format: Option<ImportFormat>,
-        name: &str,
-    ) -> Result<f64> {
-        estimate(&run_of(path, format)?, name)
-    }
+/// The estimate of a benchmark in a file that `import` reads; the format is found by its content
+/// unless it is known.
+pub(super) fn imported(path: &Path, format: Option<ImportFormat>, name: &str) -> Result<f64> {
+    estimate(&run_of(path, format)?, name)
 }
 
 /// What a harness has written to the file; its format is found by its content if none is given.

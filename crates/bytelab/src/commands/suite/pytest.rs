@@ -8,7 +8,7 @@ use measure::launch::Stop;
 use model::path_text::from_path;
 use report::import::ImportFormat;
 
-use super::harness::{Harness, HarnessRun, SuiteProgram, note_failure, run_of, texts};
+use super::harness::{Harness, HarnessRun, SuiteProgram, imported, note_failure, run_of, texts};
 use crate::commands::program_file::is_installed;
 
 pub(super) struct Pytest {
@@ -67,6 +67,6 @@ impl Harness for Pytest {
         let time = format!("--benchmark-max-time={:.3}", run.each.as_secs_f64());
         let words = self.words(program, run, &[&time, "--benchmark-min-rounds=5", name]);
         run.execute(program.dir(), &words)?;
-        run.imported(&run.path(RESULT), Some(ImportFormat::PytestBenchmark), name)
+        imported(&run.path(RESULT), Some(ImportFormat::PytestBenchmark), name)
     }
 }
