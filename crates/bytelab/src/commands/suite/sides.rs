@@ -139,8 +139,10 @@ impl SuiteCopies {
     }
 }
 
-/// What git keeps is not a part of the suite.
-const COPY: &str = "cd \"$1\" && tar -cf - --exclude=./.git . | tar -xf - -C \"$2\"";
+/// What git keeps is not a part of the suite. A file that cannot be read is an error, which the
+/// status of the second tar does not show.
+const COPY: &str = "cd \"$1\" && { tar -cf - --exclude=./.git . || : >\"$2.part\"; } \
+                    | tar -xf - -C \"$2\" && test ! -e \"$2.part\"";
 
 fn copy(program: &SuiteProgram, to: &Path, stop: &Stop) -> Result<SuiteProgram> {
     if program.file.is_dir() {
@@ -260,5 +262,13 @@ mod tests {
         let folder = old.file.clone();
         drop(copies);
         assert!(!folder.exists());
+        // The same shell, whose tar reads only a part of the tree.
+        let (from, to) = (dir.path().join("tree"), dir.path().join("to"));
+        fs::create_dir(&to).unwrap();
+        let script =
+            format!("tar() {{ case $1 in -c*) return 2;; *) cat >/dev/null;; esac; }}; {COPY}");
+        let words = ["/bin/sh", "-c", &script, "copy", &from_path(&from), &from_path(&to)];
+        let ran = launch::run_to_end(&words.map(str::to_owned), COPY_LIMIT_NS, &stop);
+        assert!(matches!(ran, Err(RunError::Failed(_))), "{ran:?}");
     }
 }
