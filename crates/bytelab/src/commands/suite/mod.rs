@@ -198,7 +198,10 @@ fn check(
     if stop.signal().is_some() {
         return measured.map(|_| ExitCode::SUCCESS);
     }
-    let measured = measured?;
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(error) => return Ok(exit::of_failure(&error)),
+    };
     let mut report = report(&found, &sides, &measured, percent);
     if let Some(mut store) = store
         && !suite.benchmarks.is_empty()
@@ -497,8 +500,9 @@ fn line(
     });
     let is_red = ended.gate.state(i) == GateState::Slower;
     let (outcome, reason) = match ended.gate.state(i) {
-        _ if runs.failure.is_some() => (Outcome::Missing, runs.failure.clone()),
+        // It may have failed later, between the sessions of another one.
         GateState::Slower if ended.confirmed.contains(&i) => (Outcome::Slower, None),
+        _ if runs.failure.is_some() => (Outcome::Missing, runs.failure.clone()),
         GateState::Slower => {
             let why = "slower in one set of sessions, and not confirmed by a second";
             (Outcome::Undecided, Some(why.to_owned()))

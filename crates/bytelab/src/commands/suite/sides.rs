@@ -51,6 +51,11 @@ impl SuiteSides {
             ensure!(old.tree != new.tree, "--against {against}: it is the folder here");
             return Ok(SuiteSides { old, new, _revisions: None });
         }
+        ensure!(
+            against != "HEAD",
+            "--against HEAD: it is the commit that is checked out, and the new side; name an older \
+             one, as HEAD~1, or another folder, beside which this one is measured as it is"
+        );
         let names = [against.to_owned(), "HEAD".to_owned()];
         let mut revisions = Revisions::new("--against", &names, stop)
             .with_context(|| format!("{against} is no folder"))?;
