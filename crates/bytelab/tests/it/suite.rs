@@ -252,6 +252,7 @@ fn wrong_use_is_refused() {
         (&["--baseline", "x", "--allow", "wall=5%", "--junit", "y"], "--suite <KIND>"),
         (&["--suite", "cargo", "--suite-args", "'", "--against", "x"], "a quote is not closed"),
         (&["--suite", "go", "--against", "HEAD"], "it is the commit that is checked out"),
+        (&["--suite", "go", "--against", "x", "--each", "1h"], "--each: no process of a benchmark"),
     ] {
         world.refused(&[&["check"], args].concat(), expected);
     }

@@ -28,7 +28,7 @@ use model::pattern;
 use report::suite::{SuiteLine, SuiteReport};
 use tools::atomic_file::AtomicFile;
 
-use self::harness::{Harness, HarnessRun, SuiteProgram};
+use self::harness::{Harness, HarnessRun, RUN_LIMIT_NS, SuiteProgram};
 use self::sessions::{BenchmarkRuns, SessionSet, SuiteBenchmark, SuiteMeasurer, middle};
 use self::sides::{SuiteCopies, SuiteSides, are_same};
 use self::stored::SuiteRun;
@@ -157,6 +157,11 @@ pub(super) fn run(
         [only] if only.metric == WALL => only.percent,
         _ => bail!("--allow: of a suite only the time has a limit, as in wall=5%"),
     };
+    let each_ns = args.each.unwrap_or(EACH).as_nanos();
+    ensure!(
+        each_ns < u128::from(RUN_LIMIT_NS),
+        "--each: no process of a benchmark may run for 10 minutes"
+    );
     let stop = Stop::on_signals()?;
     let checked = match args.prove {
         Some(time) => prove::run(args, gate, percent, time, &stop),

@@ -37,7 +37,8 @@ pub(super) fn run(
     let labels: Vec<String> =
         suite.benchmarks.iter().map(|benchmark| suite.label(benchmark)).collect();
     let _orphans = Orphans::adopt();
-    let end_ns = clock::now_ns().saturating_add(time.as_nanos() as u64);
+    let time_ns = time.as_nanos().try_into().unwrap_or(u64::MAX);
+    let end_ns = clock::now_ns().saturating_add(time_ns);
     let (mut gates, mut longest_ns) = (Vec::new(), 0);
     let mut failed = HashSet::new();
     while gates.is_empty() || clock::now_ns().saturating_add(longest_ns) <= end_ns {
