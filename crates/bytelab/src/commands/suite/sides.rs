@@ -145,9 +145,10 @@ impl SuiteCopies {
 }
 
 /// What git keeps is not a part of the suite. A file that cannot be read is an error, which the
-/// status of the second tar does not show.
+/// status of the second tar does not show. A folder that cannot be written could not be removed.
 const COPY: &str = "cd \"$1\" && { tar -cf - --exclude=./.git . || : >\"$2.part\"; } \
-                    | tar -xf - -C \"$2\" && test ! -e \"$2.part\"";
+                    | tar -xf - -C \"$2\" && test ! -e \"$2.part\" \
+                    && find \"$2\" -type d ! -perm -200 -exec chmod u+w {} +";
 
 fn copy(program: &SuiteProgram, to: &Path, stop: &Stop) -> Result<SuiteProgram> {
     if program.file.is_dir() {
@@ -255,6 +256,12 @@ mod tests {
         let tree = dir.path().join("tree");
         fs::create_dir_all(tree.join(".git")).unwrap();
         fs::write(tree.join("a"), "one").unwrap();
+        let fixed = tree.join("fixed");
+        fs::create_dir(&fixed).unwrap();
+        fs::write(fixed.join("b"), "two").unwrap();
+        let set_mode =
+            |mode| fs::set_permissions(&fixed, fs::Permissions::from_mode(mode)).unwrap();
+        set_mode(0o555);
         let program = SuiteProgram { name: String::new(), file: tree, dir: None };
         let stop = Stop::default();
         let pair = [program.clone(), program];
@@ -264,9 +271,12 @@ mod tests {
         assert!(
             old.file != new.file && old.file.join("a").exists() && !old.file.join(".git").exists()
         );
+        let mode = old.file.join("fixed").metadata().unwrap().permissions().mode();
+        assert_eq!((mode & 0o200, old.file.join("fixed/b").exists()), (0o200, true));
         let folder = old.file.clone();
         drop(copies);
         assert!(!folder.exists());
+        set_mode(0o755);
         // The same shell, whose tar reads only a part of the tree.
         let (from, to) = (dir.path().join("tree"), dir.path().join("to"));
         fs::create_dir(&to).unwrap();
