@@ -223,7 +223,11 @@ fn check(
             time_limit_ns: args.time_ns(),
             seed: measured.seed,
         };
-        report.run = Some(store.add(&stored.run(stop)?)?);
+        // What was measured for minutes has its verdict, also if the disk is full.
+        match stored.run(stop).and_then(|run| store.add(&run)) {
+            Ok(id) => report.run = Some(id),
+            Err(error) => note(&format!("the run is not stored: {error:#}"))?,
+        }
     }
     if let Some(file) = junit {
         file.write(&report::suite::junit(&report))?;

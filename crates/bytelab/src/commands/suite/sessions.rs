@@ -170,6 +170,7 @@ impl<'a> SuiteMeasurer<'a> {
         shortest.filter(|_| self.last == Some(benchmark))
     }
 
+    /// Takes that session.
     fn keep_apart(&mut self, set: &SessionSet<'_>, benchmark: usize) -> Result<()> {
         self.between(benchmark).map_or(Ok(()), |other| self.session(set, other).map(drop))
     }
