@@ -40,8 +40,8 @@ enum Correction {
 #[derive(Clone, Debug, Default)]
 struct GatedBenchmark {
     sessions: Vec<f64>,
-    /// The least variance of a session, by the last digit that the harness prints.
-    least_variance: f64,
+    /// The last digit that the harness prints, relative to its estimates.
+    digit: f64,
     p: f64,
     p_faster: f64,
     state: GateState,
@@ -102,17 +102,16 @@ impl SuiteGate {
     }
 
     /// Adds a session of a benchmark: ln(new ÷ old). `digit` is the size of the last digit of the
-    /// harness's estimates, relative to them: equal estimates do not have no variance.
+    /// harness's estimates, relative to them: what it rounds away is not known.
     pub fn push(&mut self, benchmark: usize, log_ratio: f64, digit: f64) {
         let found = &mut self.benchmarks[benchmark];
         found.sessions.push(log_ratio);
-        // A rounded value is uniform within its last digit; two of a side are averaged.
-        found.least_variance = digit * digit / 12.0;
+        found.digit = digit;
         let n = found.sessions.len();
         if found.state != GateState::Open || !stats::LOOKS.contains(&n) {
             return;
         }
-        let Some(mean) = SessionsMean::new(&found.sessions, found.least_variance) else { return };
+        let Some(mean) = SessionsMean::new(&found.sessions, found.digit) else { return };
         found.p = found.p.min(mean.p_above_at_all_looks(self.log_limit));
         found.p_faster = found.p_faster.min(mean.negative().p_above_at_all_looks(self.log_limit));
         if n == stats::LOOKS[0] {
@@ -158,12 +157,11 @@ impl SuiteGate {
 
     /// None without a session.
     pub fn estimate(&self, benchmark: usize) -> Option<SessionsEstimate> {
-        let GatedBenchmark { sessions, least_variance, .. } = &self.benchmarks[benchmark];
+        let GatedBenchmark { sessions, digit, .. } = &self.benchmarks[benchmark];
         let n = sessions.len();
         let mean = sessions.iter().sum::<f64>() / n as f64;
         let look = stats::last_look(n, OK_ALPHA);
-        let at_look =
-            look.and_then(|look| SessionsMean::new(&sessions[..look.sessions], *least_variance));
+        let at_look = look.and_then(|look| SessionsMean::new(&sessions[..look.sessions], *digit));
         (n > 0).then(|| SessionsEstimate {
             sessions: n,
             ratio: mean.exp(),
@@ -182,18 +180,15 @@ impl SuiteGate {
         let known: Vec<&GatedBenchmark> =
             self.benchmarks.iter().filter(|found| found.state != GateState::Failed).collect();
         let is_early = known.iter().any(|found| found.sessions.len() < first);
-        if self.geometric_mean.is_some()
-            || self.benchmarks.len() < 2
-            || known.is_empty()
-            || is_early
-        {
+        // One benchmark is its own mean.
+        if self.geometric_mean.is_some() || known.len() < 2 || is_early {
             return;
         }
         let count = known.len() as f64;
         let session = |i: usize| known.iter().map(|found| found.sessions[i]).sum::<f64>() / count;
         let sessions: Vec<f64> = (0..first).map(session).collect();
-        let variance = known.iter().map(|found| found.least_variance).sum::<f64>() / count.powi(2);
-        let mean = SessionsMean::new(&sessions, variance);
+        let digit = known.iter().map(|found| found.digit).sum::<f64>() / count;
+        let mean = SessionsMean::new(&sessions, digit);
         self.geometric_mean = mean.map(|mean| SuiteMean {
             ratio: mean.mean.exp(),
             low: (mean.mean - mean.half_width(OK_ALPHA)).exp(),
@@ -231,19 +226,28 @@ struct SessionsMean {
     n: usize,
     mean: f64,
     standard_error: f64,
+    /// What the mean may be wrong by because the harness rounds.
+    rounding: f64,
 }
 
 impl SessionsMean {
-    /// None for fewer than two values, or if one is not finite.
-    fn new(values: &[f64], least_variance: f64) -> Option<SessionsMean> {
+    /// None for fewer than two values, or if one is not finite. `digit` is the last one of the
+    /// estimates whose ratios these are.
+    fn new(values: &[f64], digit: f64) -> Option<SessionsMean> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
         if n < 2 || !mean.is_finite() {
             return None;
         }
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let variance = (squares / (n as f64 - 1.0)).max(least_variance);
-        Some(SessionsMean { n, mean, standard_error: (variance / n as f64).sqrt() })
+        let variance = squares / (n as f64 - 1.0);
+        // A rounded value is uniform within its last digit; two of a side are averaged.
+        let standard_error = (variance.max(digit * digit / 12.0) / n as f64).sqrt();
+        // Runs that differ by less than the digit are all rounded in the same direction, and no
+        // number of them averages that out: half a digit on each side. Where they vary by half a
+        // digit or more, which rounding makes a variance of a third, it does average out.
+        let rounding = if variance < digit * digit / 3.0 { digit } else { 0.0 };
+        Some(SessionsMean { n, mean, standard_error, rounding })
     }
 
     /// That of old ÷ new.
@@ -257,7 +261,7 @@ impl SessionsMean {
 
     /// The p, on one side and of this look alone, that the mean is above a limit.
     fn p_above(&self, limit: f64) -> f64 {
-        let t = (self.mean - limit) / self.standard_error;
+        let t = (self.mean - self.rounding - limit) / self.standard_error;
         match self.null() {
             Some(null) if !t.is_nan() => null.sf(t),
             _ => 1.0,
@@ -274,7 +278,7 @@ impl SessionsMean {
 
     fn half_width(&self, alpha: f64) -> f64 {
         let quantile = self.null().map_or(f64::INFINITY, |null| -null.inverse_cdf(alpha / 2.0));
-        quantile * self.standard_error
+        quantile * self.standard_error + self.rounding
     }
 
     /// The upper limit at 95 % on one side, for all looks; infinite between two looks.

@@ -186,6 +186,29 @@ fn equal_estimates_of_few_digits_are_not_without_variance() {
 }
 
 #[test]
+fn what_a_harness_rounds_away_is_not_decided_by_many_sessions() {
+    // 0.245 and 0.255 ns, both printed as 0.25; and 0.2549 and 0.2551, printed as 0.25 and 0.26.
+    let mut gate = SuiteGate::new(2, 2.0);
+    for _ in 0..240 {
+        gate.push(0, 0.0, 0.04);
+        gate.push(1, (0.26f64 / 0.25).ln(), 0.04);
+    }
+    assert_eq!([gate.state(0), gate.state(1)], [GateState::Open, GateState::Open]);
+    // 10 % is more than a digit and the limit.
+    let mut slower = SuiteGate::new(1, 2.0);
+    (0..6).for_each(|_| slower.push(0, 0.1, 0.04));
+    assert_eq!(slower.state(0), GateState::Slower);
+}
+
+#[test]
+fn the_mean_of_one_benchmark_that_is_left_is_none() {
+    let mut gate = SuiteGate::new(2, 2.0);
+    gate.fail(1);
+    (0..6).for_each(|i| gate.push(0, 0.001 * f64::from(i), 0.0));
+    assert_eq!((gate.geometric_mean(), gate.state(0)), (None, GateState::Ok));
+}
+
+#[test]
 fn a_look_agrees_with_students_test() {
     // scipy.stats.ttest_1samp(x, 0.02, alternative="greater").pvalue
     let x = [0.05, 0.04, 0.06, 0.03, 0.05, 0.07];

@@ -9,16 +9,17 @@ use crate::bench_revisions::{git, repository};
 use crate::program::{Ran, World, script};
 
 /// Prints the result that Google Benchmark would: the time is in a file of the tree, and varies by
-/// about a thousandth from process to process.
-const BENCH: &str = "#!/bin/sh
-dir=$(dirname \"$0\")
-if [ \"$1\" = --list ]; then ls \"$dir/times\"; exit; fi
-echo \"$1\" >>\"$HOME/log\"
-read -r ns <\"$dir/times/$1\" || { echo 'no such time' >&2; exit 3; }
-cat <<JSON
-{\"context\":{},\"benchmarks\":[{\"name\":\"$1\",\"iterations\":7,\"real_time\":$((ns + $$ % 13)).5,\"time_unit\":\"ns\"}]}
-JSON
-";
+/// about a thousandth from process to process. It starts no other program, as it runs hundreds of
+/// times.
+const BENCH: &str = r#"#!/bin/sh
+dir=${0%/*}
+if [ "$1" = --list ]; then ls "$dir/times"; exit; fi
+printf '%s\n' "$1" >>"$HOME/log"
+read -r ns <"$dir/times/$1" || { echo 'no such time' >&2; exit 3; }
+case $ns in *[!0-9]*) echo "$ns" is no time >&2; exit 4 ;; esac
+printf '{"context":{},"benchmarks":[{"name":"one","iterations":7,"real_time":%d.5,"time_unit":"ns"}]}\n' \
+    $((ns + $$ % 13))
+"#;
 
 /// A folder with a suite of these times.
 fn suite(folder: &Path, times: &[(&str, &str)]) {
@@ -76,7 +77,9 @@ fn what_takes_twice_as_long_is_slower_in_two_sets_of_sessions() {
     assert!(ran.stdout.contains("ok        3 benchmarks: not above +2.0 %"), "{}", shown(&ran));
     assert!(ran.stderr.contains("a second must confirm it"), "{}", shown(&ran));
     let xml = std::fs::read_to_string(junit).unwrap();
-    assert!(xml.contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{xml}");
+    // The mean of four, of which one takes twice as long, is slower, too.
+    assert!(ran.stdout.contains(": the suite as a whole is slower"), "{}", shown(&ran));
+    assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"0\""), "{xml}");
     let bmf: Value = serde_json::from_str(&std::fs::read_to_string(bmf).unwrap()).unwrap();
     let value = bmf["join"]["latency"]["value"].as_f64().unwrap();
     assert!((60_000.0..60_020.0).contains(&value), "{bmf}");
@@ -135,6 +138,7 @@ fn benchmarks_that_are_new_gone_or_broken_are_named() {
     assert_eq!(ran.code, 1, "{}", shown(&ran));
     for expected in [
         "failed    split: new: ",
+        "x y is no time",
         "new, and not compared: fresh\n",
         "gone, and not compared: parse\n",
         "ok        2 benchmarks: not above",
@@ -144,6 +148,24 @@ fn benchmarks_that_are_new_gone_or_broken_are_named() {
     let run = world.run(&["show", "--json"]).json();
     let failed = run["cells"].as_array().unwrap().iter().filter(|cell| cell["status"] == "failed");
     assert_eq!(failed.count(), 1);
+}
+
+#[test]
+fn names_are_words_whatever_is_in_them() {
+    let odd = [("a b", "20000"), ("it's \"$HOME\" `id`; *", "30000"), ("-n", "40000")];
+    let world = sides(&odd, &odd);
+    let ran = check(&world, &["--json"]);
+    assert_eq!(ran.code, 0, "{}", shown(&ran));
+    let json = ran.json();
+    let mut names: Vec<&str> = json["benchmarks"].as_array().unwrap().iter().map(name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["-n", "a b", "it's \"$HOME\" `id`; *"]);
+    let log = std::fs::read_to_string(world.path("log")).unwrap();
+    assert!(log.lines().all(|line| names.contains(&line)), "{log}");
+}
+
+fn name(line: &Value) -> &str {
+    line["name"].as_str().unwrap()
 }
 
 #[test]
@@ -206,6 +228,18 @@ fn a_suite_against_itself_proves_the_gate() {
 }
 
 #[test]
+fn what_cannot_be_run_or_has_no_time_proves_nothing() {
+    let world = sides(&EQUAL, &[("copy", "x"), ("join", "0x")]);
+    let ran = check_in(&world, "new", &["--prove", "1h"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", shown(&ran));
+    assert!(ran.stderr.contains("join failed: "), "{}", shown(&ran));
+    assert!(ran.stderr.contains("no benchmark could be run"), "{}", shown(&ran));
+    let ran = check_in(&world, "old", &["--prove", "0s", "--time", "0s"]);
+    assert_eq!(ran.code, 0, "{}", shown(&ran));
+    assert!(ran.stdout.contains("no benchmark had its first six sessions"), "{}", shown(&ran));
+}
+
+#[test]
 fn wrong_use_is_refused() {
     let world = sides(&EQUAL, &EQUAL);
     for (args, expected) in [
@@ -217,6 +251,8 @@ fn wrong_use_is_refused() {
         (&["--suite", "go", "--baseline", "x"], "cannot be used with"),
         (&["--baseline", "x", "--allow", "wall=5%", "--junit", "y"], "--suite <KIND>"),
         (&["--suite", "cargo", "--suite-args", "'", "--against", "x"], "a quote is not closed"),
+        (&["--suite", "go", "--against", "HEAD"], "it is the commit that is checked out"),
+        (&["--suite", "go", "--against", "x", "--each", "1h"], "--each: no process of a benchmark"),
     ] {
         world.refused(&[&["check"], args].concat(), expected);
     }

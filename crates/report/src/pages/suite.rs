@@ -188,6 +188,10 @@ pub fn proof(proof: &Proof, names: &[String], allowed_percent: f64, layout: &Pag
                 proof.correlation, proof.between_gates_percent, proof.between_gates_p
             ),
         );
+    } else {
+        let why = "no benchmark had its first six sessions in the time of a gate (--time), so that none \
+                   could be red: this shows nothing";
+        page.paragraph(Style::Plain, "", why);
     }
     for (word, found) in [("middle", &proof.middle), ("worst", &proof.worst)] {
         if let Some(found) = found {

@@ -134,8 +134,7 @@ impl Harness for Cargo {
     }
 
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
-        let exe = from_path(&program.file).into_owned();
-        let help = run.execute(program.dir(), &texts([&exe, "--help"]));
+        let help = run.execute(program.dir(), &words(program, &[], &["--help"]));
         let help = help.and_then(|()| run.printed()).unwrap_or_default();
         let Some(found) = CargoHarness::from_help(&help) else {
             note(&format!(
@@ -146,23 +145,20 @@ impl Harness for Cargo {
             return Ok(Vec::new());
         };
         self.known.borrow_mut().insert(program.name.clone(), found);
-        run.execute(program.dir(), &texts([&exe, "--bench", "--list"])).context("--list")?;
+        run.execute(program.dir(), &words(program, &[], &["--bench", "--list"]))
+            .context("--list")?;
         Ok(listed(&run.printed()?))
     }
 
     fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
         let known = self.known.borrow().get(&program.name).copied();
-        let exe = from_path(&program.file).into_owned();
         let seconds = |share: f64| format!("{:.3}", (run.each.as_secs_f64() * share).max(0.001));
         match known.context("its benchmarks were not listed")? {
             CargoHarness::Criterion => {
                 let home = run.path("criterion");
                 let home_set = format!("CRITERION_HOME={}", from_path(&home));
                 let (warm_up, time, name_alone) = (seconds(0.3), seconds(0.7), exactly(name));
-                let words = texts([
-                    "env",
-                    &home_set,
-                    &exe,
+                let more = [
                     "--bench",
                     "--noplot",
                     "--warm-up-time",
@@ -174,22 +170,31 @@ impl Harness for Cargo {
                     "--nresamples",
                     "1000",
                     &name_alone,
-                ]);
-                run.execute(program.dir(), &words)?;
+                ];
+                run.execute(program.dir(), &words(program, &[&home_set], &more))?;
                 imported(&home, Some(ImportFormat::Criterion), name)
             }
             CargoHarness::Divan => {
                 let time = seconds(1.0);
-                let words = texts([&exe, "--bench", "--exact", name, "--max-time", &time]);
-                run.execute(program.dir(), &words)?;
+                let more = ["--bench", "--exact", name, "--max-time", &time];
+                run.execute(program.dir(), &words(program, &[], &more))?;
                 of_divan(&run.printed()?)
             }
             CargoHarness::Libtest => {
-                run.execute(program.dir(), &texts([&exe, "--bench", "--exact", name]))?;
+                let more = ["--bench", "--exact", name];
+                run.execute(program.dir(), &words(program, &[], &more))?;
                 of_libtest(&run.printed()?)
             }
         }
     }
+}
+
+/// The words that start a program as cargo does: it is told where its package is.
+fn words(program: &SuiteProgram, variables: &[&str], more: &[&str]) -> Vec<String> {
+    let package = format!("CARGO_MANIFEST_DIR={}", from_path(program.dir()));
+    let exe = from_path(&program.file);
+    let all = [&["env", &package][..], variables, &[&exe], more].concat();
+    all.into_iter().map(str::to_owned).collect()
 }
 
 /// Lines `name: benchmark`; versions of criterion before 0.4 write `bench`.
@@ -295,6 +300,14 @@ mod tests {
         );
         assert!(of_divan(&format!("{head}{row}{row}")).is_err());
         assert!(of_divan(head).is_err());
+    }
+
+    #[test]
+    fn a_program_is_told_where_its_package_is() {
+        let file = PathBuf::from("/x/a0");
+        let program = SuiteProgram { name: "b".to_owned(), file, dir: Some("/t/p q".into()) };
+        let expected = ["env", "CARGO_MANIFEST_DIR=/t/p q", "CRITERION_HOME=/o", "/x/a0", "a b"];
+        assert_eq!(words(&program, &["CRITERION_HOME=/o"], &["a b"]), expected);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What an adapter of a harness does, and how the programs of a harness are run: each in a process
 //! of its own, with a folder for its results that is emptied before.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use crate::commands::note;
 const BUILD_LIMIT_NS: u64 = 4 * 3600 * 1_000_000_000;
 /// A longer run of one benchmark is none that a gate can repeat.
 pub(super) const RUN_LIMIT_NS: u64 = 600 * 1_000_000_000;
+
+/// More is not the result of a benchmark, nor a list of names.
+const RESULT_MAX_BYTES: u64 = 64 << 20;
 
 /// An adapter: how the benchmarks of a harness are built, listed and run. Nothing of the suite is
 /// changed.
@@ -75,7 +79,7 @@ impl HarnessRun {
     }
 
     pub(super) fn printed(&self) -> Result<String> {
-        let bytes = fs::read(self.stdout()).context("its standard output")?;
+        let bytes = read(&self.stdout()).context("its standard output")?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -96,9 +100,19 @@ pub(super) fn imported(path: &Path, format: Option<ImportFormat>, name: &str) ->
 
 /// What a harness has written to the file; its format is found by its content if none is given.
 pub(super) fn run_of(path: &Path, format: Option<ImportFormat>) -> Result<Run> {
-    let of_content = || import::guess(&fs::read(path).context("its result")?).context("its result");
+    let of_content = || import::guess(&read(path)?);
+    let of_content = || of_content().context("its result");
     let format = format.map_or_else(of_content, Ok)?;
     Ok(read_marked(path, Some(format)).context("its result")?.0)
+}
+
+/// The whole file.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(RESULT_MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let is_all = bytes.len() as u64 <= RESULT_MAX_BYTES;
+    ensure!(is_all, "is larger than 64 MiB, and none of one benchmark");
+    Ok(bytes)
 }
 
 /// Runs a command that builds something; its standard output goes to a file.
@@ -192,6 +206,19 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 1e-9, "{ns}: {found}");
         }
         assert!(last_digit(123.456_789_012_345) < 1e-8);
+    }
+
+    #[test]
+    fn what_a_harness_prints_without_end_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = HarnessRun::new(dir.path().to_owned(), Duration::ZERO, &Stop::default());
+        let file = File::create(run.stdout()).unwrap();
+        // It has holes, and takes no space.
+        file.set_len(RESULT_MAX_BYTES + 1).unwrap();
+        let error = format!("{:#}", run.printed().unwrap_err());
+        assert!(error.contains("its standard output: is larger than 64 MiB"), "{error}");
+        let error = format!("{:#}", run_of(&run.stdout(), None).unwrap_err());
+        assert!(error.contains("its result: is larger than 64 MiB"), "{error}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ use model::pattern;
 use report::suite::{SuiteLine, SuiteReport};
 use tools::atomic_file::AtomicFile;
 
-use self::harness::{Harness, HarnessRun, SuiteProgram};
+use self::harness::{Harness, HarnessRun, RUN_LIMIT_NS, SuiteProgram};
 use self::sessions::{BenchmarkRuns, SessionSet, SuiteBenchmark, SuiteMeasurer, middle};
 use self::sides::{SuiteCopies, SuiteSides, are_same};
 use self::stored::SuiteRun;
@@ -157,6 +157,11 @@ pub(super) fn run(
         [only] if only.metric == WALL => only.percent,
         _ => bail!("--allow: of a suite only the time has a limit, as in wall=5%"),
     };
+    let each_ns = args.each.unwrap_or(EACH).as_nanos();
+    ensure!(
+        each_ns < u128::from(RUN_LIMIT_NS),
+        "--each: no process of a benchmark may run for 10 minutes"
+    );
     let stop = Stop::on_signals()?;
     let checked = match args.prove {
         Some(time) => prove::run(args, gate, percent, time, &stop),
@@ -198,7 +203,10 @@ fn check(
     if stop.signal().is_some() {
         return measured.map(|_| ExitCode::SUCCESS);
     }
-    let measured = measured?;
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(error) => return Ok(exit::of_failure(&error)),
+    };
     let mut report = report(&found, &sides, &measured, percent);
     if let Some(mut store) = store
         && !suite.benchmarks.is_empty()
@@ -215,7 +223,11 @@ fn check(
             time_limit_ns: args.time_ns(),
             seed: measured.seed,
         };
-        report.run = Some(store.add(&stored.run(stop)?)?);
+        // What was measured for minutes has its verdict, also if the disk is full.
+        match stored.run(stop).and_then(|run| store.add(&run)) {
+            Ok(id) => report.run = Some(id),
+            Err(error) => note(&format!("the run is not stored: {error:#}"))?,
+        }
     }
     if let Some(file) = junit {
         file.write(&report::suite::junit(&report))?;
@@ -497,8 +509,9 @@ fn line(
     });
     let is_red = ended.gate.state(i) == GateState::Slower;
     let (outcome, reason) = match ended.gate.state(i) {
-        _ if runs.failure.is_some() => (Outcome::Missing, runs.failure.clone()),
+        // It may have failed later, between the sessions of another one.
         GateState::Slower if ended.confirmed.contains(&i) => (Outcome::Slower, None),
+        _ if runs.failure.is_some() => (Outcome::Missing, runs.failure.clone()),
         GateState::Slower => {
             let why = "slower in one set of sessions, and not confirmed by a second";
             (Outcome::Undecided, Some(why.to_owned()))

@@ -28,6 +28,7 @@ impl Pytest {
             _ => format!("PYTHONPATH={tree}/src:{tree}"),
         };
         let json = format!("--benchmark-json={}", from_path(&run.path(RESULT)));
+        let root = format!("--rootdir={tree}");
         let fixed = texts([
             "env",
             &path,
@@ -37,6 +38,8 @@ impl Pytest {
             "-q",
             "-p",
             "no:cacheprovider",
+            // Names are paths below it: of a part of a repository, too, that is copied alone.
+            &root,
             "--benchmark-only",
             &json,
         ]);
@@ -50,10 +53,13 @@ impl Harness for Pytest {
         Ok(vec![SuiteProgram { name: String::new(), file: tree.to_owned(), dir: None }])
     }
 
-    /// Each benchmark runs once, as pytest lists all tests and not only benchmarks.
+    /// Each benchmark runs once, as pytest lists all tests and not only benchmarks. It does so in the
+    /// tree itself, where nothing is written beside the modules.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
         let once = ["--benchmark-min-rounds=1", "--benchmark-max-time=0", "--benchmark-warmup=off"];
-        let ran = run.execute(program.dir(), &self.words(program, run, &once)).context("pytest");
+        let mut words = self.words(program, run, &once);
+        words.insert(1, "PYTHONDONTWRITEBYTECODE=1".to_owned());
+        let ran = run.execute(program.dir(), &words).context("pytest");
         if run.path(RESULT).exists() {
             note_failure(program, ran)?;
         } else {
@@ -68,5 +74,25 @@ impl Harness for Pytest {
         let words = self.words(program, run, &[&time, "--benchmark-min-rounds=5", name]);
         run.execute(program.dir(), &words)?;
         imported(&run.path(RESULT), Some(ImportFormat::PytestBenchmark), name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn names_are_paths_below_the_tree_that_is_run() {
+        let program = SuiteProgram { name: String::new(), file: PathBuf::from("/x/a0"), dir: None };
+        let run = HarnessRun::new(PathBuf::from("/x/out"), Duration::ZERO, &Stop::default());
+        let args = vec!["-k".to_owned(), "a b".to_owned()];
+        let words = Pytest { args }.words(&program, &run, &["t.py::a[1 2]"]);
+        assert_eq!(words[0], "env");
+        assert!(words[1].starts_with("PYTHONPATH=/x/a0/src:/x/a0"), "{words:?}");
+        assert!(words.contains(&"--rootdir=/x/a0".to_owned()), "{words:?}");
+        assert!(words.ends_with(&["-k", "a b", "t.py::a[1 2]"].map(str::to_owned)), "{words:?}");
     }
 }

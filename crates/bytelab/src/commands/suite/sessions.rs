@@ -156,19 +156,23 @@ impl<'a> SuiteMeasurer<'a> {
             };
             end_ns -= kept.min(end_ns.saturating_sub(start_ns) / 2);
         }
-        clock::now_ns().saturating_add(session_ns) <= end_ns
+        let between = self.between(set.chosen[i]).map(|other| self.runs[other].session_ns());
+        let taken_ns = session_ns.saturating_add(between.unwrap_or_default());
+        clock::now_ns().saturating_add(taken_ns) <= end_ns
     }
 
-    /// A session of another benchmark, which does not count, where two of one would be neighbours.
-    fn keep_apart(&mut self, set: &SessionSet<'_>, benchmark: usize) -> Result<()> {
-        if self.last != Some(benchmark) {
-            return Ok(());
-        }
+    /// The benchmark that runs, without counting, where two sessions of this one would be
+    /// neighbours: the shortest one; none in a suite of one benchmark.
+    fn between(&self, benchmark: usize) -> Option<usize> {
         let others = (0..self.runs.len())
             .filter(|other| *other != benchmark && self.runs[*other].failure.is_none());
         let shortest = others.min_by_key(|other| self.runs[*other].session_ns());
-        // A suite of one benchmark has nothing else to run.
-        shortest.map_or(Ok(()), |other| self.session(set, other).map(drop))
+        shortest.filter(|_| self.last == Some(benchmark))
+    }
+
+    /// Takes that session.
+    fn keep_apart(&mut self, set: &SessionSet<'_>, benchmark: usize) -> Result<()> {
+        self.between(benchmark).map_or(Ok(()), |other| self.session(set, other).map(drop))
     }
 
     /// None if the benchmark could not be run.

@@ -51,6 +51,11 @@ impl SuiteSides {
             ensure!(old.tree != new.tree, "--against {against}: it is the folder here");
             return Ok(SuiteSides { old, new, _revisions: None });
         }
+        ensure!(
+            against != "HEAD",
+            "--against HEAD: it is the commit that is checked out, and the new side; name an older \
+             one, as HEAD~1, or another folder, beside which this one is measured as it is"
+        );
         let names = [against.to_owned(), "HEAD".to_owned()];
         let mut revisions = Revisions::new("--against", &names, stop)
             .with_context(|| format!("{against} is no folder"))?;
@@ -139,8 +144,11 @@ impl SuiteCopies {
     }
 }
 
-/// What git keeps is not a part of the suite.
-const COPY: &str = "cd \"$1\" && tar -cf - --exclude=./.git . | tar -xf - -C \"$2\"";
+/// What git keeps is not a part of the suite. A file that cannot be read is an error, which the
+/// status of the second tar does not show. A folder that cannot be written could not be removed.
+const COPY: &str = "cd \"$1\" && { tar -cf - --exclude=./.git . || : >\"$2.part\"; } \
+                    | tar -xf - -C \"$2\" && test ! -e \"$2.part\" \
+                    && find \"$2\" -type d ! -perm -200 -exec chmod u+w {} +";
 
 fn copy(program: &SuiteProgram, to: &Path, stop: &Stop) -> Result<SuiteProgram> {
     if program.file.is_dir() {
@@ -248,6 +256,12 @@ mod tests {
         let tree = dir.path().join("tree");
         fs::create_dir_all(tree.join(".git")).unwrap();
         fs::write(tree.join("a"), "one").unwrap();
+        let fixed = tree.join("fixed");
+        fs::create_dir(&fixed).unwrap();
+        fs::write(fixed.join("b"), "two").unwrap();
+        let set_mode =
+            |mode| fs::set_permissions(&fixed, fs::Permissions::from_mode(mode)).unwrap();
+        set_mode(0o555);
         let program = SuiteProgram { name: String::new(), file: tree, dir: None };
         let stop = Stop::default();
         let pair = [program.clone(), program];
@@ -257,8 +271,19 @@ mod tests {
         assert!(
             old.file != new.file && old.file.join("a").exists() && !old.file.join(".git").exists()
         );
+        let mode = old.file.join("fixed").metadata().unwrap().permissions().mode();
+        assert_eq!((mode & 0o200, old.file.join("fixed/b").exists()), (0o200, true));
         let folder = old.file.clone();
         drop(copies);
         assert!(!folder.exists());
+        set_mode(0o755);
+        // The same shell, whose tar reads only a part of the tree.
+        let (from, to) = (dir.path().join("tree"), dir.path().join("to"));
+        fs::create_dir(&to).unwrap();
+        let script =
+            format!("tar() {{ case $1 in -c*) return 2;; *) cat >/dev/null;; esac; }}; {COPY}");
+        let words = ["/bin/sh", "-c", &script, "copy", &from_path(&from), &from_path(&to)];
+        let ran = launch::run_to_end(&words.map(str::to_owned), COPY_LIMIT_NS, &stop);
+        assert!(matches!(ran, Err(RunError::Failed(_))), "{ran:?}");
     }
 }
