@@ -153,6 +153,11 @@ fn a_large_file_is_sampled_copied_and_loaded() {
 }
 
 #[test]
+fn a_file_is_sampled_by_group() {
+    follow("sample-by-group", None);
+}
+
+#[test]
 fn what_a_difference_is_made_of_is_shown() {
     follow("why-slower", None);
 }

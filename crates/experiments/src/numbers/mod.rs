@@ -18,7 +18,7 @@ pub(crate) fn experiment() -> Experiment {
     let about = "the method of another experiment that the row names";
     Experiment {
         name: EXPERIMENT,
-        question: "What does what programs do all day cost on this machine?",
+        question: "What do the basic operations of programs cost on this machine?",
         readme: include_str!("README.md"),
         params: vec![
             Param::new("row", ParamKind::Word(&NAMES), &ALL)

@@ -116,7 +116,7 @@ fn picture(run: &Run) -> Option<String> {
         return None;
     }
     let mut canvas = Canvas::new();
-    let title = "What does what programs do all day cost?";
+    let title = "What do the basic operations of programs cost?";
     let mut remarks = vec![measured_on(run), grades(&numbers)];
     remarks.extend(own_notes(run, &numbers));
     let top = canvas.head(title, &remarks, NUMBERS_WIDTH) + LINE;
