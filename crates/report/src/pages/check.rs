@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::{CheckLine, Checked, DetectableEffect, Outcome, analyze, made_of_sides};
+use analysis::{CheckLine, Checked, DetectableEffect, Outcome, analyze, is_time, made_of_sides};
 use model::metric;
 use model::param::Point;
 use model::run::Run;
@@ -35,7 +35,8 @@ pub fn causes(run: &Run, checked: &Checked, layout: &PageLayout) -> String {
     let differs = |method: &str, point: &Point| {
         checked.lines.iter().any(|line| {
             let differs = matches!(line.outcome, Outcome::Slower | Outcome::Faster);
-            differs && line.method == method && line.point == *point
+            let is_of_pair = line.method == method && line.point == *point;
+            differs && is_of_pair && is_time(&line.metric)
         })
     };
     let made = made_of_sides(run);
