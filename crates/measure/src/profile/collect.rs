@@ -96,6 +96,16 @@ impl Collector {
         }
     }
 
+    /// A process with a single thread has just been started, which now runs or waits: a job may
+    /// wait before its first sample.
+    pub(super) fn starts(&mut self, thread: u32, waits: bool, time_ns: u64) {
+        if waits {
+            self.idle_since_ns = Some(time_ns);
+        } else {
+            self.running.insert(thread);
+        }
+    }
+
     pub(super) fn take(&mut self, time_ns: u64, record: ProfileRecord) {
         match record {
             ProfileRecord::Sample(raw) if raw.period > 1 => {
@@ -354,6 +364,19 @@ mod tests {
         let ns: u64 = job.times_ns.values().map(|[on_cpu_ns, _]| on_cpu_ns).sum();
         assert_eq!(ns, 2 * 1000 * (STACKS_MAX as u64 + 1000));
         assert_eq!(job.times_ns[&vec![CodeAddress::Kernel(1)]], [2 * 1000 * 1000, 0]);
+    }
+
+    #[test]
+    fn a_job_may_wait_before_its_first_sample() {
+        for waits in [false, true] {
+            let mut collector = Collector::default();
+            collector.starts(7, waits, 10);
+            if !waits {
+                collector.take(10, ProfileRecord::Leaves { thread: 7, waits: true });
+            }
+            collector.take(210, ProfileRecord::Returns { thread: 7 });
+            assert_eq!(collector.end_job().times_ns[&Vec::new()], [0, 200], "{waits}");
+        }
     }
 
     #[test]
