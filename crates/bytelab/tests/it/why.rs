@@ -44,7 +44,10 @@ fn a_call_a_byte_is_named_with_its_calls() {
     assert!(calls["reference_value"].as_f64().unwrap() < 1e4, "{calls}");
     let shown = world.run(&["show", "latest"]).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("made of: + ") && shown.contains("; system calls 131"), "{shown}");
+    // A machine may be so busy that the pair is not decided.
+    let is_decided = made["is_decided"] == true;
+    let has_line = shown.contains("made of: + ") && shown.contains("; system calls 131");
+    assert_eq!(has_line, is_decided, "{made}: {shown}");
 }
 
 #[test]

@@ -80,9 +80,11 @@ pub(crate) const fn profile_registers() -> usize {
 /// Why no profile can be taken, and what would help.
 pub(crate) fn explain_profile(error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => "perf events are not permitted here; lower \
-                                             kernel.perf_event_paranoid to 2 (sysctl), or run as root"
-            .to_owned(),
+        Some(libc::EACCES | libc::EPERM) => {
+            "perf events are not permitted here; lower kernel.perf_event_paranoid to 2 (sysctl), or \
+             run as root; a container also needs the capability PERFMON"
+                .to_owned()
+        }
         Some(libc::EMFILE) => "each task needs two open files for each CPU, which are more than may \
                                be open; raise ulimit -n"
             .to_owned(),

@@ -177,7 +177,7 @@ fn add(rings: &mut BTreeMap<u32, Ring>, cpu: u32, event: std::os::fd::OwnedFd) -
         return ring.add(event);
     }
     let is_root = rustix::process::geteuid().is_root();
-    let sizes_bytes = if is_root { &RING_SIZES_BYTES[..] } else { &USER_RING_SIZES_BYTES };
+    let sizes_bytes = if is_root { &RING_SIZES_BYTES[..] } else { &USER_RING_SIZES_BYTES[..] };
     rings.insert(cpu, Ring::new(event, sizes_bytes)?);
     Ok(())
 }
