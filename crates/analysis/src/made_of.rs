@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::analysis::{ALPHA, Comparison, Verdict};
 use super::compare::{RELEVANT_PERCENT, at_last_look};
-use super::facts::{CellFacts, RunFacts};
+use super::facts::{CellFacts, RunFacts, VERDICT_METRICS};
 use crate::stats::{Shift, mean_shift, median};
 
 /// What the difference between a method and its reference is made of.
@@ -125,10 +125,20 @@ const COUNTS: [&str; 8] = [
 pub(crate) fn of_comparisons(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Vec<MadeOf> {
     let judged = comparisons.iter().filter(|one| one.decides && one.low.is_some());
     let made = judged.filter_map(|one| {
-        let made = difference(facts, &one.point, [one.cell, one.reference_cell])?;
+        let cells = [one.cell, one.reference_cell];
+        let mut made = difference(facts, &one.point, cells)?;
+        // Where the time without the wait is not known of some rounds of a verdict on the wall
+        // time, the CPU time is known of all.
+        if !has_rounds(&made, one) {
+            made = split(facts, &one.point, cells, false)?;
+        }
         Some(MadeOf { is_decided: is_decided(&made, one), ..made })
     });
     made.collect()
+}
+
+fn has_rounds(made: &MadeOf, comparison: &Comparison) -> bool {
+    (made.sessions, made.rounds) == (comparison.sessions, comparison.n)
 }
 
 /// A verdict on memory says nothing of the time, nor does one from other rounds; and a difference
@@ -139,14 +149,12 @@ fn is_decided(made: &MadeOf, comparison: &Comparison) -> bool {
         Verdict::Slower => made.total.mean_ns > 0.0,
         _ => false,
     };
-    let is_time = is_time(&comparison.metric);
-    let rounds = (comparison.sessions, comparison.n);
-    has_direction && is_time && rounds == (made.sessions, made.rounds)
+    has_direction && is_time(&comparison.metric) && has_rounds(made, comparison)
 }
 
 /// Whether a verdict by this metric is one on the time that is split.
 pub fn is_time(metric: &str) -> bool {
-    [WALL, WALL_LESS_WAIT, CPU].contains(&metric)
+    VERDICT_METRICS.contains(&metric)
 }
 
 /// What the differences between the new and the old side of each method are made of, in a run that
@@ -175,8 +183,18 @@ pub(crate) fn sides(
 /// What the difference between two cells is made of, whether it is shown or not. None where user
 /// and system time are not known of both, or in fewer than five sessions.
 pub(crate) fn difference(facts: &RunFacts<'_>, point: &Point, cells: [usize; 2]) -> Option<MadeOf> {
+    let is_serial = cells.iter().all(|index| facts.cells[*index].waits.has_time_without);
+    split(facts, point, cells, is_serial)
+}
+
+/// With one task at a time the wall time is split, else the CPU time.
+fn split(
+    facts: &RunFacts<'_>,
+    point: &Point,
+    cells: [usize; 2],
+    is_serial: bool,
+) -> Option<MadeOf> {
     let [cell, reference] = cells.map(|index| &facts.cells[index]);
-    let is_serial = [cell, reference].iter().all(|cell| cell.waits.has_time_without);
     let shared = Shared::new(facts.run, [cell, reference], is_serial)?;
     let tick_ns = tick_ns(facts.run);
     let is_split = shared.least_cpu_ns >= TICKS_NEEDED * tick_ns;
@@ -554,6 +572,18 @@ mod tests {
         ] {
             assert!(!is_decided(&made, &other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn all_rounds_of_the_verdict_are_split() {
+        let slower = Job([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]);
+        let mut cell = measured("b", slower, 2);
+        cell.values.get_mut(WALL_LESS_WAIT).unwrap()[7] = f64::NAN;
+        let analysis = analyze(&run(vec![measured("a", JOB, 1), cell]));
+        let one = analysis.comparisons.iter().find(|one| one.decides && one.cell == 1).unwrap();
+        let [made] = analysis.made_of.as_slice() else { panic!("{:?}", analysis.made_of) };
+        assert_eq!((one.n, made.rounds), (100, 100));
+        assert_eq!((made.total.part, named(made)), (TimePart::Cpu, vec![TimePart::User]));
     }
 
     #[test]
