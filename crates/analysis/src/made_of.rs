@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::analysis::{ALPHA, Comparison, Verdict};
 use super::compare::{RELEVANT_PERCENT, at_last_look};
-use super::facts::{CellFacts, RunFacts};
+use super::facts::{CellFacts, RunFacts, VERDICT_METRICS};
 use crate::stats::{Shift, mean_shift, median};
 
 /// What the difference between a method and its reference is made of.
@@ -22,7 +22,8 @@ pub struct MadeOf {
     /// Indices of the two into `Run::cells`.
     pub cell: usize,
     pub reference_cell: usize,
-    /// Whether the pair has a verdict that it differs: only then is it shown.
+    /// Whether the pair has a verdict that its time differs, from the same rounds, in the direction
+    /// of the total: only then is it shown.
     pub is_decided: bool,
     pub rounds: usize,
     pub sessions: usize,
@@ -124,11 +125,36 @@ const COUNTS: [&str; 8] = [
 pub(crate) fn of_comparisons(facts: &RunFacts<'_>, comparisons: &[Comparison]) -> Vec<MadeOf> {
     let judged = comparisons.iter().filter(|one| one.decides && one.low.is_some());
     let made = judged.filter_map(|one| {
-        let made = difference(facts, &one.point, [one.cell, one.reference_cell])?;
-        let is_decided = matches!(one.verdict, Verdict::Faster | Verdict::Slower);
-        Some(MadeOf { is_decided, ..made })
+        let cells = [one.cell, one.reference_cell];
+        let mut made = difference(facts, &one.point, cells)?;
+        // Where the time without the wait is not known of some rounds of a verdict on the wall
+        // time, the CPU time is known of all.
+        if !has_rounds(&made, one) {
+            made = split(facts, &one.point, cells, false)?;
+        }
+        Some(MadeOf { is_decided: is_decided(&made, one), ..made })
     });
     made.collect()
+}
+
+fn has_rounds(made: &MadeOf, comparison: &Comparison) -> bool {
+    (made.sessions, made.rounds) == (comparison.sessions, comparison.n)
+}
+
+/// A verdict on memory says nothing of the time, nor does one from other rounds; and a difference
+/// of means that has the other sign than that of the verdict is not what it is made of.
+fn is_decided(made: &MadeOf, comparison: &Comparison) -> bool {
+    let has_direction = match comparison.verdict {
+        Verdict::Faster => made.total.mean_ns < 0.0,
+        Verdict::Slower => made.total.mean_ns > 0.0,
+        _ => false,
+    };
+    has_direction && is_time(&comparison.metric) && has_rounds(made, comparison)
+}
+
+/// Whether a verdict by this metric is one on the time that is split.
+pub fn is_time(metric: &str) -> bool {
+    VERDICT_METRICS.contains(&metric)
 }
 
 /// What the differences between the new and the old side of each method are made of, in a run that
@@ -157,8 +183,18 @@ pub(crate) fn sides(
 /// What the difference between two cells is made of, whether it is shown or not. None where user
 /// and system time are not known of both, or in fewer than five sessions.
 pub(crate) fn difference(facts: &RunFacts<'_>, point: &Point, cells: [usize; 2]) -> Option<MadeOf> {
+    let is_serial = cells.iter().all(|index| facts.cells[*index].waits.has_time_without);
+    split(facts, point, cells, is_serial)
+}
+
+/// With one task at a time the wall time is split, else the CPU time.
+fn split(
+    facts: &RunFacts<'_>,
+    point: &Point,
+    cells: [usize; 2],
+    is_serial: bool,
+) -> Option<MadeOf> {
     let [cell, reference] = cells.map(|index| &facts.cells[index]);
-    let is_serial = [cell, reference].iter().all(|cell| cell.waits.has_time_without);
     let shared = Shared::new(facts.run, [cell, reference], is_serial)?;
     let tick_ns = tick_ns(facts.run);
     let is_split = shared.least_cpu_ns >= TICKS_NEEDED * tick_ns;
@@ -253,6 +289,9 @@ impl SampleTimes {
     }
 }
 
+/// The times of both in a round, and the operations of their samples.
+type SharedRound = ([SampleTimes; 2], [f64; 2]);
+
 /// The rounds in which all times of both are known.
 struct Shared {
     /// By session, the times of method and reference in each round.
@@ -264,24 +303,28 @@ struct Shared {
 impl Shared {
     fn new(run: &Run, cells: [&CellFacts<'_>; 2], is_serial: bool) -> Option<Shared> {
         let [ours, theirs] = cells.map(|cell| by_round(cell, is_serial));
-        let mut sessions: Vec<(u32, Vec<[SampleTimes; 2]>)> = Vec::new();
-        let mut sums_ns = [0.0; 2];
-        let mut n = 0.0;
+        let mut sessions: Vec<(u32, Vec<SharedRound>)> = Vec::new();
         for (round, (our_times, our_ops)) in ours {
             let Some((their_times, their_ops)) = theirs.get(&round) else { continue };
-            let times = [our_times, *their_times];
+            let sample = ([our_times, *their_times], [our_ops, *their_ops]);
             match sessions.last_mut() {
-                Some((session, rounds)) if *session == round.0 => rounds.push(times),
-                _ => sessions.push((round.0, vec![times])),
+                Some((session, rounds)) if *session == round.0 => rounds.push(sample),
+                _ => sessions.push((round.0, vec![sample])),
             }
-            sums_ns[0] += our_times.cpu_ns * our_ops;
-            sums_ns[1] += their_times.cpu_ns * their_ops;
-            n += 1.0;
         }
-        // The sessions of the verdict, and the level of the parts.
+        // The sessions of the verdict; the level is that of the parts.
         at_last_look(&run.plan, &mut sessions, PART_ALPHA)?;
-        let sessions: Vec<_> = sessions.into_iter().map(|(_, rounds)| rounds).collect();
-        Some(Shared { sessions, least_cpu_ns: sums_ns[0].min(sums_ns[1]) / n })
+        let of_side = |side: usize| {
+            let samples = sessions.iter().flat_map(|(_, rounds)| rounds);
+            let cpu_ns: Vec<f64> =
+                samples.map(|(times, ops)| times[side].cpu_ns * ops[side]).collect();
+            cpu_ns.iter().sum::<f64>() / cpu_ns.len() as f64
+        };
+        let least_cpu_ns = of_side(0).min(of_side(1));
+        let times = |(_, rounds): (u32, Vec<SharedRound>)| {
+            rounds.into_iter().map(|(times, _)| times).collect()
+        };
+        Some(Shared { sessions: sessions.into_iter().map(times).collect(), least_cpu_ns })
     }
 
     /// The mean over the sessions, each of which is the mean of its rounds: unlike medians, means
@@ -361,10 +404,12 @@ fn counts(cells: [&CellFacts<'_>; 2]) -> (Vec<CountDifference>, Vec<&'static str
     (differing, same)
 }
 
-/// The counts of the counting pass, or of each session, as rounds of one process are not
-/// independent: no more than are needed, since of many samples a single odd one would overlap.
+/// The counts of each process, as rounds of one process are not independent: no more than are
+/// needed, since of many samples a single odd one would overlap. The counting pass has a process
+/// for each sample of a plain command; of another method it has a single one.
 fn samples(cell: &CellFacts<'_>, metric: &str) -> Vec<f64> {
-    if cell.pass_of(metric) == Pass::Counting {
+    let is_plain_command = cell.has("startup_ns") && !cell.has("prepare_ns");
+    if cell.pass_of(metric) == Pass::Counting && is_plain_command {
         return cell.values(metric).take(COUNTS_NEEDED).collect();
     }
     let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -437,6 +482,8 @@ mod tests {
         }
         let faults = rows.iter().map(|_| (1000.0 + 10.0 * normal()).round()).collect();
         cell.values.insert("minor_faults".to_owned(), faults);
+        // That of a plain command, of which each sample is a process.
+        cell.values.insert("startup_ns".to_owned(), vec![MS; rows.len()]);
         cell
     }
 
@@ -506,6 +553,50 @@ mod tests {
         };
         assert_eq!(decided([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]), [true]);
         assert_eq!(decided(JOB.0), [false]);
+    }
+
+    #[test]
+    fn a_line_is_of_the_rounds_and_the_direction_of_a_verdict_on_time() {
+        let slower = Job([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]);
+        let run = run(vec![measured("a", JOB, 1), measured("b", slower, 2)]);
+        let made = forced(&run);
+        let analysis = analyze(&run);
+        let one = analysis.comparisons.iter().find(|one| one.decides && one.cell == 1).unwrap();
+        assert!(is_decided(&made, one), "{one:?}");
+        for other in [
+            Comparison { verdict: Verdict::Faster, ..one.clone() },
+            Comparison { verdict: Verdict::Same, ..one.clone() },
+            Comparison { metric: "peak_rss_bytes".to_owned(), ..one.clone() },
+            Comparison { n: one.n + 1, ..one.clone() },
+            Comparison { sessions: one.sessions + 1, ..one.clone() },
+        ] {
+            assert!(!is_decided(&made, &other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn all_rounds_of_the_verdict_are_split() {
+        let slower = Job([90.0 * MS, 20.0 * MS, 5.0 * MS, 15.0 * MS]);
+        let mut cell = measured("b", slower, 2);
+        cell.values.get_mut(WALL_LESS_WAIT).unwrap()[7] = f64::NAN;
+        let analysis = analyze(&run(vec![measured("a", JOB, 1), cell]));
+        let one = analysis.comparisons.iter().find(|one| one.decides && one.cell == 1).unwrap();
+        let [made] = analysis.made_of.as_slice() else { panic!("{:?}", analysis.made_of) };
+        assert_eq!((one.n, made.rounds), (100, 100));
+        assert_eq!((made.total.part, named(made)), (TimePart::Cpu, vec![TimePart::User]));
+    }
+
+    #[test]
+    fn eight_samples_of_one_process_name_no_count() {
+        let of_process = |name, calls: f64, seed| {
+            let mut cell = counted(measured(name, JOB, seed), |_| calls);
+            cell.values.remove("startup_ns");
+            cell
+        };
+        let made = forced(&run(vec![of_process("a", 10.0, 1), of_process("b", 20.0, 2)]));
+        assert_eq!(made.counts, []);
+        let made = forced(&run(vec![of_process("a", 10.0, 1), of_process("b", 10.0, 2)]));
+        assert!(made.same_counts.contains(&SYSCALLS), "{made:?}");
     }
 
     #[test]

@@ -261,8 +261,8 @@ fn conclude(
     let text = if gate.json {
         report::check::json(&sides, checked)? + "\n"
     } else {
-        let causes = runs.last().map(|run| report::check::causes(run, checked, &layout()));
-        report::check::text(&sides, checked, &layout()) + &causes.unwrap_or_default()
+        let causes = report::check::causes(runs, checked, &layout());
+        report::check::text(&sides, checked, &layout()) + &causes
     };
     console::stdout().write_all(text.as_bytes())?;
     step_summary(&report::check::markdown(&sides, checked));

@@ -44,7 +44,10 @@ fn a_call_a_byte_is_named_with_its_calls() {
     assert!(calls["reference_value"].as_f64().unwrap() < 1e4, "{calls}");
     let shown = world.run(&["show", "latest"]).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("made of: + ") && shown.contains("; calls 131"), "{shown}");
+    // A machine may be so busy that the pair is not decided.
+    let is_decided = made["is_decided"] == true;
+    let has_line = shown.contains("made of: + ") && shown.contains("; system calls 131");
+    assert_eq!(has_line, is_decided, "{made}: {shown}");
 }
 
 #[test]
@@ -54,16 +57,18 @@ fn a_loop_of_a_shell_is_user_time_and_a_sleep_is_none() {
     let (short, long) = (with_loop(30_000), with_loop(120_000));
     let json = world.bench_json(&["-r", "12", &short, &long]);
     let made = made_of(&json);
-    // A machine that splits no time says so.
-    if made["too_short_for_ticks_of_ns"].is_null() {
-        assert_eq!(named(made), ["user"], "{made}");
-    } else {
-        assert_eq!(named(made), ["cpu"], "{made}");
-    }
+    // A machine that splits no time says so. On a busy one the longer loop also waits longer for a
+    // CPU, or the whole is too uncertain to be split.
+    let is_split = made["too_short_for_ticks_of_ns"].is_null();
+    let cause = if is_split { "user" } else { "cpu" };
+    let is_clear = made["is_clear"] == true && !made["parts"].as_array().unwrap().is_empty();
+    assert_eq!(named(made).contains(&cause), is_clear, "{made}");
+    assert!(!named(made).contains(&"blocked"), "{made}");
     let json = world.bench_json(&["-r", "12", "sleep 0.01", "sleep 0.2"]);
     let made = made_of(&json);
     if made["total"]["part"] == "wall" {
-        assert_eq!(named(made), ["blocked"], "{made}");
+        assert!(named(made).contains(&"blocked"), "{made}");
+        assert!(!named(made).contains(&"user") && !named(made).contains(&"system"), "{made}");
     } else {
         // Where it is not known that one task runs at a time, CPU time is split, which is the same.
         assert_eq!(named(made), Vec::<&str>::new(), "{made}");
@@ -90,7 +95,8 @@ fn a_profile_names_the_kernel_s_functions_and_is_stored() {
         assert!(low > 0.0 || high < 0.0, "an interval of what differs excludes 0: {function}");
     }
     let named: Vec<&str> = functions.iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert!(named.iter().any(|name| name.ends_with(" [kernel]")), "{named:?}");
+    // Where the kernel hides its symbols, all of them have one name.
+    assert!(named.iter().any(|name| name.ends_with("[kernel]")), "{named:?}");
     let svg = std::fs::read_to_string(&file).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("<title>all: "), "{svg}");
     // It is in the store, on the page, and not in what others get.

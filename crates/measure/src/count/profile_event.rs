@@ -80,10 +80,33 @@ pub(crate) const fn profile_registers() -> usize {
 /// Why no profile can be taken, and what would help.
 pub(crate) fn explain_profile(error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => "perf events are not permitted here; lower \
-                                             kernel.perf_event_paranoid to 2 (sysctl), or run as root"
+        Some(libc::EACCES | libc::EPERM) => {
+            "perf events are not permitted here; lower kernel.perf_event_paranoid to 2 (sysctl), or \
+             run as root; a container also needs the capability PERFMON"
+                .to_owned()
+        }
+        Some(libc::EMFILE) => "each task needs two open files for each CPU, which are more than may \
+                               be open; raise ulimit -n"
             .to_owned(),
         Some(libc::ENOSYS) => "this kernel or sandbox has no perf events".to_owned(),
         _ => format!("perf_event_open: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_would_help() {
+        let check = |errno: i32, expected: &str| {
+            let why = explain_profile(&io::Error::from_raw_os_error(errno));
+            assert!(why.contains(expected), "{why}");
+        };
+        check(libc::EACCES, "kernel.perf_event_paranoid");
+        check(libc::EPERM, "kernel.perf_event_paranoid");
+        check(libc::ENOSYS, "no perf events");
+        check(libc::EMFILE, "ulimit -n");
+        check(libc::ENODEV, "perf_event_open: ");
     }
 }

@@ -33,6 +33,14 @@ pub(super) struct JobStacks {
 /// Deeper chains are cut off.
 const FRAMES_MAX: usize = 200;
 
+/// A job that has this number of different call chains is a long one: of further ones only the
+/// function is kept, so that its memory has a limit.
+const STACKS_MAX: usize = 20_000;
+
+/// A job may start any number of new programs: the tables of this many files are kept until the
+/// next job.
+const FILES_MAX: usize = 2_000;
+
 type Stack = Vec<CodeAddress>;
 
 #[derive(Default)]
@@ -88,13 +96,23 @@ impl Collector {
         }
     }
 
+    /// A process with a single thread has just been started, which now runs or waits: a job may
+    /// wait before its first sample.
+    pub(super) fn starts(&mut self, thread: u32, waits: bool, time_ns: u64) {
+        if waits {
+            self.idle_since_ns = Some(time_ns);
+        } else {
+            self.running.insert(thread);
+        }
+    }
+
     pub(super) fn take(&mut self, time_ns: u64, record: ProfileRecord) {
         match record {
             ProfileRecord::Sample(raw) if raw.period > 1 => {
                 let stack = self.stack(&raw);
                 self.running.insert(raw.thread);
                 self.idle_since_ns = None;
-                self.job.times_ns.entry(stack).or_default()[0] += raw.period;
+                self.time_in(stack)[0] += raw.period;
             }
             ProfileRecord::Sample(raw) => {
                 let stack = self.stack(&raw);
@@ -112,8 +130,13 @@ impl Collector {
             }
             // A new thread of the same process, and one that waits for a CPU.
             ProfileRecord::Begins { .. } | ProfileRecord::Leaves { waits: false, .. } => {}
-            ProfileRecord::Leaves { thread, waits: true } | ProfileRecord::Ends { thread } => {
+            ProfileRecord::Leaves { thread, waits: true } => self.leaves(thread, time_ns),
+            ProfileRecord::Ends { process, thread } => {
                 self.leaves(thread, time_ns);
+                self.left_at.remove(&thread);
+                if thread == process {
+                    self.processes.remove(&process);
+                }
             }
             ProfileRecord::Returns { thread } => self.returns(thread, time_ns),
             ProfileRecord::Lost(n) => {
@@ -131,6 +154,9 @@ impl Collector {
         self.running.clear();
         self.left_at.clear();
         self.idle_since_ns = None;
+        if self.files.len() > FILES_MAX {
+            self.files.clear();
+        }
         std::mem::take(&mut self.job)
     }
 
@@ -145,9 +171,20 @@ impl Collector {
         let stack = self.left_at.remove(&thread).unwrap_or_default();
         if let Some(since_ns) = self.idle_since_ns.take() {
             let waited_ns = time_ns.saturating_sub(since_ns);
-            self.job.times_ns.entry(stack).or_default()[1] += waited_ns;
+            self.time_in(stack)[1] += waited_ns;
         }
         self.running.insert(thread);
+    }
+
+    fn time_in(&mut self, mut stack: Stack) -> &mut [u64; 2] {
+        let times_ns = &mut self.job.times_ns;
+        if times_ns.len() >= STACKS_MAX && !times_ns.contains_key(&stack) {
+            // What a job waits in is its innermost function that is not the kernel's.
+            let is_user = |frame: &CodeAddress| !matches!(frame, CodeAddress::Kernel(_));
+            let from = stack.iter().rposition(is_user).unwrap_or(stack.len().saturating_sub(1));
+            stack.drain(..from);
+        }
+        times_ns.entry(stack).or_default()
     }
 
     fn map(&mut self, process: u32, start: u64, len: u64, offset: u64, file: &str) {
@@ -309,6 +346,49 @@ mod tests {
         assert_eq!(job.times_ns[&at(0x1100)], [0, 100]);
         assert_eq!(job.times_ns[&Vec::new()], [0, 5], "where the other one waited is not known");
         assert!(collector.end_job().times_ns.is_empty());
+    }
+
+    #[test]
+    fn a_long_job_keeps_the_time_of_all_but_not_all_call_chains() {
+        let mut collector = Collector::default();
+        for _ in 0..2 {
+            for i in 0..STACKS_MAX as u64 + 1000 {
+                // Two frames in the kernel: the caller differs in each sample.
+                let ProfileRecord::Sample(raw) = on_cpu(7, 0) else { panic!() };
+                let kernel = vec![1, 100 + i];
+                collector.take(i, ProfileRecord::Sample(RawStack { kernel, ..raw }));
+            }
+        }
+        let job = collector.end_job();
+        assert_eq!(job.times_ns.len(), STACKS_MAX + 1);
+        let ns: u64 = job.times_ns.values().map(|[on_cpu_ns, _]| on_cpu_ns).sum();
+        assert_eq!(ns, 2 * 1000 * (STACKS_MAX as u64 + 1000));
+        assert_eq!(job.times_ns[&vec![CodeAddress::Kernel(1)]], [2 * 1000 * 1000, 0]);
+    }
+
+    #[test]
+    fn a_job_may_wait_before_its_first_sample() {
+        for waits in [false, true] {
+            let mut collector = Collector::default();
+            collector.starts(7, waits, 10);
+            if !waits {
+                collector.take(10, ProfileRecord::Leaves { thread: 7, waits: true });
+            }
+            collector.take(210, ProfileRecord::Returns { thread: 7 });
+            assert_eq!(collector.end_job().times_ns[&Vec::new()], [0, 200], "{waits}");
+        }
+    }
+
+    #[test]
+    fn an_ended_process_is_forgotten() {
+        let mut collector = Collector::default();
+        collector.add_process(7, "1000-3000 r-xp 00000000 fd:01 1 /nonexistent\n");
+        for process in 10..1000 {
+            collector.take(0, ProfileRecord::Begins { process, parent_process: 7 });
+            collector.take(0, on_cpu(process, 0x1000));
+            collector.take(0, ProfileRecord::Ends { process, thread: process });
+        }
+        assert_eq!((collector.processes.len(), collector.running.len()), (1, 0));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What unwinding needs of an ELF file: where its segments are loaded, and its tables of frames.
 //! Only files of 64 bits in little-endian order are read.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,10 +38,12 @@ const HEADERS_MAX: usize = 4096;
 impl ElfFile {
     /// None if it is no such file.
     pub(super) fn open(path: &Path) -> Option<ElfFile> {
-        let file = File::open(path).ok().filter(|file| {
-            // What is no regular file may never end, or may change by being read.
-            file.metadata().is_ok_and(|metadata| metadata.is_file())
-        })?;
+        // What is no regular file may never end, or may change by being read; a named pipe would
+        // even have to be waited for.
+        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
+        let file =
+            file.ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
         let header = ElfBytes::read(&file, 0, 64)?;
         if !header.0.starts_with(b"\x7fELF\x02\x01") {
             return None;
@@ -161,6 +163,10 @@ mod tests {
         assert!(ElfFile::open(Path::new("/nonexistent")).is_none());
         assert!(ElfFile::open(Path::new("/dev/zero")).is_none());
         let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(ElfFile::open(&pipe).is_none());
         let file = dir.path().join("short");
         let mut bytes = b"\x7fELF\x02\x01".to_vec();
         std::fs::write(&file, &bytes).unwrap();

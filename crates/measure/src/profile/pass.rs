@@ -22,7 +22,7 @@ const SESSION: u32 = u32::MAX - 1;
 const JOBS_NS: u64 = 5_000_000_000;
 const JOBS: std::ops::RangeInclusive<u64> = 6..=20;
 
-/// More methods than these would take too long: the first of each point are profiled.
+/// More methods than these would take too long: the first ones of the run are profiled.
 const CELLS_MAX: usize = 8;
 
 /// Less than this share of a cell's time is not kept by itself.
@@ -48,13 +48,20 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
     let Jobs { cells, sampler, .. } = jobs;
     drop(sampler);
     let mut kept = Kept { names: Names::default(), symbols: Symbols::new(), lost: 0 };
-    let cells: Vec<CellProfile> = cells.into_iter().filter_map(|cell| kept.cell(cell)).collect();
+    let mut profiled = Vec::new();
+    for cell in cells {
+        // To read the symbols of large files takes some time.
+        if unless_stopped(context.check_stop())?.is_none() {
+            return Ok(());
+        }
+        profiled.extend(kept.cell(cell));
+    }
     if !has_kernel {
         let text = "without the kernel's functions and where it waits; lower \
                     kernel.perf_event_paranoid to 1, or run as root";
         context.note_missing(None, PROFILE, text);
     }
-    if cells.is_empty() {
+    if profiled.is_empty() {
         return Ok(());
     }
     context.run.plan.profile = Some(Profile {
@@ -63,7 +70,7 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
         took_ns: clock::now_ns() - start_ns,
         lost: kept.lost,
         names: kept.names.all,
-        cells,
+        cells: profiled,
     });
     context.record.plan_changed(context.run)
 }

@@ -25,6 +25,7 @@ pub(super) enum ProfileRecord {
         parent_process: u32,
     },
     Ends {
+        process: u32,
         thread: u32,
     },
     /// The thread has left the CPU, because it waits or because another one takes its place.
@@ -87,7 +88,7 @@ fn record(kind: u32, flags: u16, body: &[u8]) -> Option<(u64, ProfileRecord)> {
         LOST => ProfileRecord::Lost(u64_at(body, 8)?),
         COMM if flags & EXECUTED != 0 => ProfileRecord::Executed { process: word(0)? },
         FORK => ProfileRecord::Begins { process: word(0)?, parent_process: word(1)? },
-        EXIT => ProfileRecord::Ends { thread: word(2)? },
+        EXIT => ProfileRecord::Ends { process: word(0)?, thread: word(2)? },
         MMAP2 => {
             let file = body.get(64..body.len().checked_sub(16)?)?;
             let file = file.split(|byte| *byte == 0).next()?;
@@ -219,7 +220,7 @@ mod tests {
             ProfileRecord::Mapped { process: 7, start: 0x1000, len: 0x2000, offset: 0x3000, file },
             ProfileRecord::Executed { process: 7 },
             ProfileRecord::Begins { process: 9, parent_process: 7 },
-            ProfileRecord::Ends { thread: 9 },
+            ProfileRecord::Ends { process: 9, thread: 9 },
             ProfileRecord::Leaves { thread: 8, waits: true },
             ProfileRecord::Leaves { thread: 8, waits: false },
             ProfileRecord::Returns { thread: 8 },

@@ -19,6 +19,10 @@ pub(super) use crate::count::PROFILE_PERIOD_NS as PERIOD_NS;
 /// Between two looks at the rings.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// The largest size that the kernel grants is used. By default it grants 516 KiB of each CPU to
+/// other users than root: if the first rings took more, there would be none for the last CPUs.
+const USER_RING_SIZES_BYTES: [usize; 2] = [512 << 10, 128 << 10];
+
 pub(super) struct ProfileSampler {
     orders: Option<Sender<SamplerOrder>>,
     thread: Option<JoinHandle<()>>,
@@ -115,6 +119,9 @@ fn sample(orders: &Receiver<SamplerOrder>, cpus: &[u32], kernel: bool) {
                     let maps = proc_fs::path(process, "maps").and_then(fs::read_to_string);
                     collector.add_process(process, &maps.unwrap_or_default());
                 }
+                if let Attached::New(process) = process {
+                    collector.starts(process, tree::sleeps(process), clock::now_ns());
+                }
                 let _ = answer.send(attached);
             }
             Ok(SamplerOrder::EndJob(answer)) => {
@@ -169,7 +176,9 @@ fn add(rings: &mut BTreeMap<u32, Ring>, cpu: u32, event: std::os::fd::OwnedFd) -
     if let Some(ring) = rings.get_mut(&cpu) {
         return ring.add(event);
     }
-    rings.insert(cpu, Ring::new(event, &RING_SIZES_BYTES)?);
+    let is_root = rustix::process::geteuid().is_root();
+    let sizes_bytes = if is_root { &RING_SIZES_BYTES[..] } else { &USER_RING_SIZES_BYTES[..] };
+    rings.insert(cpu, Ring::new(event, sizes_bytes)?);
     Ok(())
 }
 

@@ -49,7 +49,12 @@ impl Symbols {
             CodeAddress::File(path, offset) => {
                 let mut elf = Elf::new(&**path);
                 elf.debug_syms = false;
-                let name = self.symbol(&Source::Elf(elf), Input::FileOffset(*offset));
+                // The path may be that of a removed file, or of no file at all: a named pipe that
+                // has its name now would have to be waited for.
+                let is_file = std::fs::metadata(&**path).is_ok_and(|metadata| metadata.is_file());
+                let name = is_file
+                    .then(|| self.symbol(&Source::Elf(elf), Input::FileOffset(*offset)))
+                    .flatten();
                 name.unwrap_or_else(|| match path.rsplit('/').next() {
                     Some(file) if !file.is_empty() => {
                         format!("[{}]", file.trim_matches(['[', ']']))

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use analysis::{CheckLine, Checked, DetectableEffect, Outcome, analyze, made_of_sides};
+use analysis::{
+    CheckLine, Checked, DetectableEffect, MadeOf, Outcome, analyze, is_time, made_of_sides,
+};
 use model::metric;
 use model::param::Point;
 use model::run::Run;
@@ -28,25 +30,33 @@ pub fn text(sides: &Sides<'_>, checked: &Checked, layout: &PageLayout) -> String
     page.text(layout)
 }
 
-/// What the differences between the two sides of a run are made of, where a line shows one; of a
-/// profiled run also the functions that they are in. Empty where there is nothing to say.
-pub fn causes(run: &Run, checked: &Checked, layout: &PageLayout) -> String {
+/// What the differences between the two sides of the last run are made of, where a line shows one
+/// in the same direction; of a profiled run also the functions that they are in. Empty where there
+/// is nothing to say.
+pub fn causes(runs: &[Run], checked: &Checked, layout: &PageLayout) -> String {
+    let Some(run) = runs.last() else { return String::new() };
     let mut page = Document::new(layout.width);
-    let differs = |method: &str, point: &Point| {
-        checked.lines.iter().any(|line| {
-            let differs = matches!(line.outcome, Outcome::Slower | Outcome::Faster);
-            differs && line.method == method && line.point == *point
-        })
-    };
+    // The lines are of all runs.
+    let of = if runs.len() > 1 { " in the last run" } else { "" };
     let made = made_of_sides(run);
-    for made in made.iter().filter(|made| differs(&made.method, &made.point)) {
-        let text = format!("{}: {}", made.method, made_of::sentence(made));
+    for made in made.iter().filter(|made| checked.lines.iter().any(|line| has_cause(line, made))) {
+        let text = format!("{}{of}: {}", made.method, made_of::sentence(made));
         page.paragraph(Style::Plain, made_of::MARK, &text);
     }
     if let Some(profile) = &run.plan.profile {
         analyze(run).why.iter().for_each(|why| why::compose(&mut page, profile, why));
     }
     page.text(layout)
+}
+
+fn has_cause(line: &CheckLine, made: &MadeOf) -> bool {
+    let is_of_pair = line.method == made.method && line.point == made.point;
+    let has_direction = match line.outcome {
+        Outcome::Faster => made.total.mean_ns < 0.0,
+        Outcome::Slower => made.total.mean_ns > 0.0,
+        _ => false,
+    };
+    is_of_pair && has_direction && is_time(&line.metric)
 }
 
 /// A section to append to `GITHUB_STEP_SUMMARY`.

@@ -9,6 +9,9 @@ use model::metric::{ALLOCATIONS, SYSCALLS, unit};
 use super::rows::{Row, Rows};
 use super::units::{Unit, amount, count, ns, percent};
 
+/// So many counts that differ are named, so that the line stays short.
+const COUNTS_SHOWN: usize = 3;
+
 /// The mark of the line.
 pub(crate) const MARK: &str = "made of: ";
 
@@ -26,15 +29,19 @@ pub(crate) fn of_rows<'r, 'a>(
     })
 }
 
-/// `+ 24 % (+ 1.05 ms, 0.9 to 1.2): user time + 1.03 ms (0.88 to 1.18), 98 %; calls, faults and
-/// allocations are the same`.
+/// `+ 24 % (+ 1.05 ms, 0.9 to 1.2): user time + 1.03 ms (0.88 to 1.18, 98 % of it); system calls,
+/// page faults and allocations are the same`.
 pub(crate) fn sentence(made: &MadeOf) -> String {
     let MadeOf { total, parts, .. } = made;
     let width = (made.percent / total.mean_ns * (total.high_ns - total.low_ns)).abs();
     let sign = if total.mean_ns < 0.0 { '−' } else { '+' };
     let of = if total.part == TimePart::Cpu { "CPU time " } else { "" };
-    let whole =
-        format!("{of}{sign} {} % ({})", percent(made.percent.abs(), width), with_bounds(total));
+    let whole = format!(
+        "{of}{sign} {} % ({}, {})",
+        percent(made.percent.abs(), width),
+        signed(total.mean_ns),
+        bounds(total)
+    );
     let named: Vec<String> = parts.iter().filter(|part| part.is_named).map(named).collect();
     let causes = match named.as_slice() {
         _ if !made.is_clear => ": too uncertain to be split".to_owned(),
@@ -48,15 +55,18 @@ pub(crate) fn sentence(made: &MadeOf) -> String {
         let tick = ns(tick_ns);
         format!("too short to tell user from system time, which come in ticks of {tick}")
     });
-    let counts = made.counts.iter().map(differing);
+    let counts = made.counts.iter().take(COUNTS_SHOWN).map(differing);
+    let others = made.counts.len().saturating_sub(COUNTS_SHOWN);
+    let others = (others > 0).then(|| format!("{others} more counts differ"));
     let whole = format!("{whole}{causes}");
-    let parts = iter::once(whole).chain(rest).chain(short).chain(counts).chain(same(made));
+    let parts =
+        iter::once(whole).chain(rest).chain(short).chain(counts).chain(others).chain(same(made));
     parts.collect::<Vec<String>>().join("; ")
 }
 
 fn named(part: &TimeDifference) -> String {
-    let share = part.percent.map(|percent| format!(", {percent:.0} %")).unwrap_or_default();
-    format!("{} {}{share}", word(part.part), with_bounds(part))
+    let share = part.percent.map(|percent| format!(", {percent:.0} % of it")).unwrap_or_default();
+    format!("{} {} ({}{share})", word(part.part), signed(part.mean_ns), bounds(part))
 }
 
 fn word(part: TimePart) -> &'static str {
@@ -66,7 +76,7 @@ fn word(part: TimePart) -> &'static str {
         TimePart::User => "user time",
         TimePart::System => "system time",
         TimePart::Wait => "wait for a CPU",
-        TimePart::Blocked => "blocked",
+        TimePart::Blocked => "blocked time",
     }
 }
 
@@ -74,17 +84,19 @@ pub(crate) fn signed(value_ns: f64) -> String {
     format!("{} {}", if value_ns < 0.0 { '−' } else { '+' }, ns(value_ns.abs()))
 }
 
-/// `+ 1.05 ms, 0.9 to 1.2`: the bounds have the sign and the unit of the mean.
-fn with_bounds(difference: &TimeDifference) -> String {
+/// `0.9 to 1.2`, in the unit of the mean and with its sign; around 0 each bound has its own.
+fn bounds(difference: &TimeDifference) -> String {
     let TimeDifference { mean_ns, low_ns, high_ns, .. } = *difference;
     let unit = Unit::for_values("ns", [mean_ns]);
-    let sign = if mean_ns < 0.0 { -1.0 } else { 1.0 };
-    let (from, to) = (sign * low_ns, sign * high_ns);
-    let [from, to] = [from.min(to), from.max(to)].map(|ns| unit.number(ns));
-    format!("{}, {from} to {to}", signed(mean_ns))
+    let number = |ns: f64| unit.number(ns.abs());
+    if low_ns < 0.0 && high_ns > 0.0 {
+        return format!("− {} to + {}", number(low_ns), number(high_ns));
+    }
+    let (from, to) = if mean_ns < 0.0 { (high_ns, low_ns) } else { (low_ns, high_ns) };
+    format!("{} to {}", number(from), number(to))
 }
 
-/// `calls 2.1 M instead of 400, mostly read`.
+/// `system calls 2.1 M instead of 400, mostly read`.
 fn differing(one: &CountDifference) -> String {
     let of_unit = |value: f64| match unit(one.metric) {
         "count" => count(value),
@@ -97,10 +109,10 @@ fn differing(one: &CountDifference) -> String {
 
 fn count_word(metric: &str) -> &str {
     match metric {
-        SYSCALLS => "calls",
+        SYSCALLS => "system calls",
         "minor_faults" => "page faults",
         "major_faults" => "page faults that read a device",
-        "voluntary_switches" => "voluntary switches",
+        "voluntary_switches" => "voluntary context switches",
         "allocated_bytes" => "allocated",
         "device_read_bytes" => "read from the device",
         "device_write_bytes" => "written to the device",
@@ -108,11 +120,11 @@ fn count_word(metric: &str) -> &str {
     }
 }
 
-/// `calls, faults and allocations are the same`.
+/// `system calls, page faults and allocations are the same`.
 fn same(made: &MadeOf) -> Option<String> {
-    let words = [(SYSCALLS, "calls"), ("minor_faults", "faults"), (ALLOCATIONS, "allocations")];
-    let same = words.into_iter().filter(|(metric, _)| made.same_counts.contains(metric));
-    let same: Vec<&str> = same.map(|(_, word)| word).collect();
+    let same = [SYSCALLS, "minor_faults", ALLOCATIONS].into_iter();
+    let same = same.filter(|metric| made.same_counts.contains(metric));
+    let same: Vec<&str> = same.map(count_word).collect();
     let (last, others) = same.split_last()?;
     let and = if others.is_empty() { "" } else { " and " };
     Some(format!("{}{and}{last} are the same", others.join(", ")))
@@ -160,8 +172,8 @@ mod tests {
     fn a_clear_difference_is_said_with_its_cause() {
         assert_eq!(
             sentence(&made()),
-            "+ 24.0 % (+ 12 ms, 11.2 to 12.8): user time + 11.5 ms, 11.0 to 12.0, 96 %; calls, faults and \
-             allocations are the same"
+            "+ 24.0 % (+ 12 ms, 11.2 to 12.8): user time + 11.5 ms (11.0 to 12.0, 96 % of it); system calls, \
+             page faults and allocations are the same"
         );
     }
 
@@ -193,10 +205,18 @@ mod tests {
         };
         assert_eq!(
             sentence(&made),
-            "CPU time − 24.0 % (− 12 ms, 11.2 to 12.8): system time − 9 ms, 8.50 to 9.50; − 3 ms in no part \
-             that is shown to differ; calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 1 \
-             KiB; faults are the same"
+            "CPU time − 24.0 % (− 12 ms, 11.2 to 12.8): system time − 9 ms (8.50 to 9.50); − 3 ms in no part \
+             that is shown to differ; system calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 1 \
+             KiB; page faults are the same"
         );
+    }
+
+    #[test]
+    fn few_of_many_counts_are_named() {
+        let metrics = [SYSCALLS, "minor_faults", "major_faults", ALLOCATIONS, "allocated_bytes"];
+        let of = |metric| CountDifference { metric, value: 2.0, reference_value: 1.0, call: None };
+        let text = sentence(&MadeOf { counts: metrics.map(of).to_vec(), ..made() });
+        assert!(text.contains("read a device 2 instead of 1; 2 more counts differ; "), "{text}");
     }
 
     #[test]
@@ -208,6 +228,10 @@ mod tests {
         assert_eq!(text(made.clone()), "no part of it is shown to differ");
         let uncertain = MadeOf { is_clear: false, ..made.clone() };
         assert_eq!(text(uncertain), "too uncertain to be split");
+        let around_0 = difference(TimePart::Wall, [-1.0, -2.5, 0.5]);
+        let around_0 = MadeOf { is_clear: false, total: around_0, percent: -2.0, ..made.clone() };
+        let text_of_all = sentence(&around_0);
+        assert!(text_of_all.contains("(− 1 ms, − 2.50 to + 0.500): too"), "{text_of_all}");
         let short = MadeOf { too_short_for_ticks_of_ns: Some(4e6), ..made };
         assert_eq!(
             text(short),
