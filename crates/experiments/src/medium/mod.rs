@@ -76,7 +76,7 @@ pub struct MountedMedium {
     /// Ended before the folder is removed.
     _server: ServerProcess,
     folder: TemporaryFolder,
-    files: usize,
+    files: Vec<PathBuf>,
 }
 
 impl MountedMedium {
@@ -99,11 +99,12 @@ impl MountedMedium {
             }
             RunError::Stopped => anyhow!("stopped by a signal"),
         };
+        let files = files.iter().enumerate().map(|(number, file)| mount.join(name(number, file)));
+        let files: Vec<PathBuf> = files.collect();
+        let first = files.first().context("--medium: there is no file to serve")?;
         let mut server = ServerProcess::start(&argv, READY_NS, stop).map_err(refused)?;
-        let first = mount.join("0");
-        let mounted = server.until(|| fs::metadata(&first).ok()).map_err(refused);
-        MountedMedium { _server: server, folder, files: files.len() }
-            .with_read_ahead(medium, mounted?.dev())
+        let mounted = server.until(|| fs::metadata(first).ok()).map_err(refused);
+        MountedMedium { _server: server, folder, files }.with_read_ahead(medium, mounted?.dev())
     }
 
     /// The kernel keeps it for each mounted file system.
@@ -118,8 +119,15 @@ impl MountedMedium {
 
     /// The paths of the files, in the order in which they were given.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let mount = self.folder.path.join(MOUNT);
-        (0..self.files).map(|number| mount.join(number.to_string())).collect()
+        self.files.clone()
+    }
+}
+
+/// The name of a file on the medium: its number, and the ending by which programs know its format.
+fn name(number: usize, file: &Path) -> String {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some(ending) => format!("{number}.{ending}"),
+        None => number.to_string(),
     }
 }
 
@@ -172,6 +180,22 @@ mod tests {
         assert_eq!(medium.read_ahead_bytes, None);
         let all: SlowMedium = "slow:1ms500us,64KiB/s,1,128KiB".parse().unwrap();
         assert_eq!((all.parallel, all.read_ahead_bytes), (1, Some(128 << 10)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_keeps_the_ending_of_its_name() {
+        for (number, file, expected) in [
+            (0, "/a/model.safetensors", "0.safetensors"),
+            (12, "/a/x.csv.gz", "12.gz"),
+            (3, "/a.b/data", "3"),
+        ] {
+            assert_eq!(name(number, Path::new(file)), expected);
+            assert_eq!(serve::number_of(expected), Some(number as u64));
+        }
+        for other in ["", "x", "x.0", "-1", ".0"] {
+            assert_eq!(serve::number_of(other), None, "{other}");
+        }
     }
 
     #[test]
