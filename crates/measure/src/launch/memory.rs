@@ -369,9 +369,15 @@ impl GroupFolder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 made => made?,
             }
-            // Before it was locked, another lab may have removed it.
-            if let Some(lock) = locked(&path) {
-                return Ok(GroupFolder { path, parent: parent.clone(), _lock: lock });
+            match locked(&path) {
+                Ok(lock) => return Ok(GroupFolder { path, parent: parent.clone(), _lock: lock }),
+                // Before it was locked, another lab has taken it for a leftover.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock) => {}
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
             }
         }
         Err(ErrorKind::AlreadyExists.into())
@@ -406,11 +412,15 @@ fn remove(group: &Path, to: &Path) {
 }
 
 /// The lock of a group, if no lab has it and the group is still there.
-fn locked(group: &Path) -> Option<File> {
-    let lock = File::open(group).ok()?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-    let (own, now) = (lock.metadata().ok()?, fs::symlink_metadata(group).ok()?);
-    (own.ino() == now.ino() && own.dev() == now.dev()).then_some(lock)
+fn locked(group: &Path) -> io::Result<File> {
+    let lock = File::open(group)?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    let (own, now) = (lock.metadata()?, fs::symlink_metadata(group)?);
+    if own.ino() == now.ino() && own.dev() == now.dev() {
+        Ok(lock)
+    } else {
+        Err(ErrorKind::NotFound.into())
+    }
 }
 
 /// Writes to a file that the kernel has made. It is not created where it is missing, which the
@@ -419,9 +429,11 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(file)?.write_all(text.as_bytes())
 }
 
+/// Those that have a number here: a process of another container is 0, which would be this one if
+/// it were moved.
 fn members(group: &Path) -> Vec<u32> {
     let text = fs::read_to_string(group.join(MEMBERS)).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok()).collect()
+    text.lines().filter_map(|line| line.parse().ok()).filter(|process| *process > 0).collect()
 }
 
 /// Removes the groups of labs that were killed.
@@ -439,7 +451,7 @@ fn remove_stale(parent: &GroupParent) {
     ours.sort_by_key(|name| name.ends_with(OF_LAB));
     for name in ours {
         let group = parent.path.join(&name);
-        let Some(_lock) = locked(&group) else { continue };
+        let Ok(_lock) = locked(&group) else { continue };
         if name.ends_with(OF_LAB) {
             let _ = write(&parent.path.join(CONTROLLERS), "-memory");
             remove(&group, &parent.path);
@@ -533,6 +545,14 @@ mod tests {
         }
         // The kernel has made no other file, and neither has the lab.
         assert_eq!(fs::read_dir(path).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_process_without_a_number_is_no_member() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(members(directory.path()), Vec::<u32>::new());
+        fs::write(directory.path().join(MEMBERS), "17\n0\n1\n").unwrap();
+        assert_eq!(members(directory.path()), [17, 1]);
     }
 
     #[test]
