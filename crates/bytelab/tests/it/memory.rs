@@ -98,8 +98,12 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     assert_eq!(groups.len(), 2, "one for each method");
     child.kill().unwrap();
     child.wait().unwrap();
-    limited(world.command(&next)).unwrap();
-    assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
+    // The keeper of the killed lab may be removing them at the same moment.
+    let is_removed = (0..10).any(|_| {
+        limited(world.command(&next)).unwrap();
+        groups_of(child.id()).is_empty()
+    });
+    assert!(is_removed, "{:?}", groups_of(child.id()));
 }
 
 #[test]
