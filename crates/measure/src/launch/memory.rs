@@ -334,8 +334,12 @@ impl GroupParent {
                 moved => moved.map_err(refused)?,
             }
         }
-        // Where others are in the group, the lab moves back.
-        enable().map_err(refused)?;
+        // Then the lab moves back.
+        let others = |error: io::Error| match error.raw_os_error() {
+            Some(libc::EBUSY) => io::Error::other("it has other processes"),
+            _ => error,
+        };
+        enable().map_err(others).map_err(refused)?;
         *MOVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
         Ok(GroupParent { of_lab, ..self })
     }
