@@ -140,6 +140,11 @@ impl Drop for MountedMedium {
 /// The same data, with its files on the medium.
 pub fn on_medium(data: Data, medium: &SlowMedium, dir: &Path, stop: &Stop) -> Result<Data> {
     ensure!(!data.files.is_empty(), "--medium: this experiment reads no file that could be served");
+    // The server has opened the files where they are.
+    ensure!(
+        data.arguments.get("url").is_none(),
+        "--medium: a server reads these files, which would not be slow; use --source file"
+    );
     let mounted = MountedMedium::new(medium, &data.files, dir, stop)?;
     let files = mounted.paths();
     let served = |point: &Point| {
@@ -180,6 +185,16 @@ mod tests {
         assert_eq!(medium.read_ahead_bytes, None);
         let all: SlowMedium = "slow:1ms500us,64KiB/s,1,128KiB".parse().unwrap();
         assert_eq!((all.parallel, all.read_ahead_bytes), (1, Some(128 << 10)));
+    }
+
+    #[test]
+    fn files_that_a_server_reads_are_refused() {
+        let mut arguments = Point::default();
+        arguments.set("url", "http://127.0.0.1:1/0");
+        let data = Data { arguments, files: vec!["/none".into()], ..Data::default() };
+        let medium = "slow:1ms,1MB/s".parse().unwrap();
+        let refused = on_medium(data, &medium, Path::new("/none"), &Stop::default());
+        assert!(refused.err().unwrap().to_string().contains("use --source file"));
     }
 
     #[test]
