@@ -339,6 +339,10 @@ static void files_are_loaded(const char *file) {
     CHECK(bytelab_load(file, &options, &loaded, &error) == BYTELAB_STATUS_CANCELLED);
     expect(error, "cancelled");
     CHECK(loaded == NULL && calls == 1);
+    options.part_count = 1;
+    CHECK(bytelab_load(file, &options, &loaded, &error) == BYTELAB_STATUS_CANCELLED);
+    expect(error, "cancelled");
+    CHECK(loaded == NULL && calls == 2);
     CHECK(bytelab_load("/no/such", NULL, &loaded, &error) == BYTELAB_STATUS_IO);
     expect(error, "/no/such");
     CHECK(bytelab_load(NULL, NULL, &loaded, NULL) == BYTELAB_STATUS_INVALID_USE);

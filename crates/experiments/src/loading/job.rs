@@ -71,7 +71,11 @@ impl LoadJob {
             ensure!(is_within, "{len} bytes at {offset} are not in the file");
             let (start, len) = (end + (*offset % PAGE as u64) as usize, usize::try_from(*len)?);
             places.push(PlacedRange { offset: *offset, len, start });
-            end = (start + len).next_multiple_of(PAGE);
+            let next = start.checked_add(len).and_then(|end| end.checked_next_multiple_of(PAGE));
+            // A sparse file may have parts that lie on one another.
+            end = next.filter(|end| isize::try_from(*end).is_ok()).with_context(|| {
+                format!("{len} bytes at {offset}: all ranges have more bytes than memory can have")
+            })?;
             wanted_bytes += len as u64;
         }
         ensure!(wanted_bytes > 0, "there is nothing to load");

@@ -334,8 +334,12 @@ fn complete(
     direct: bool,
 ) -> Result<()> {
     let offset = piece.offset;
-    let done = usize::try_from(result)
-        .map_err(|_| input.failed(offset, io::Error::from_raw_os_error(-result)))?;
+    let done = match result {
+        // The rest is all of it.
+        _ if [-libc::EINTR, -libc::EAGAIN].contains(&result) => 0,
+        result => usize::try_from(result)
+            .map_err(|_| input.failed(offset, io::Error::from_raw_os_error(-result)))?,
+    };
     let at = offset + done as u64;
     if !direct {
         return input.read_at(file, &mut piece.bytes[done..], at);

@@ -3,7 +3,9 @@
 
 #![expect(unsafe_code, reason = "maps files")]
 
-use anyhow::{Context, Result};
+use std::io::{self, ErrorKind};
+
+use anyhow::{Context, Result, anyhow};
 use measure::experiment::{Method, Task, skip};
 use memmap2::{Advice, Mmap};
 use model::param::Point;
@@ -15,10 +17,10 @@ pub(super) fn methods() -> Vec<Method> {
     let mut methods = vec![
         contender("mmap", "the whole file mapped", &[], |point| build(point, |_, _| Ok(()))),
         contender("mmap-sequential", "mapped, then madvise(MADV_SEQUENTIAL)", &[], |point| {
-            build(point, |map, _| Ok(map.advise(Advice::Sequential)?))
+            build(point, |map, _| map.advise(Advice::Sequential))
         }),
         contender("mmap-random", "mapped, then madvise(MADV_RANDOM)", &[], |point| {
-            build(point, |map, _| Ok(map.advise(Advice::Random)?))
+            build(point, |map, _| map.advise(Advice::Random))
         }),
         contender("mmap-willneed", "mapped, MADV_WILLNEED of what is wanted", &[], |point| {
             build(point, |map, job| each_range(map, job, Advice::WillNeed))
@@ -30,20 +32,20 @@ pub(super) fn methods() -> Vec<Method> {
             build(point, |map, job| each_range(map, job, Advice::PopulateRead))
         }),
         contender("mmap-huge-pages", "mapped, then madvise(MADV_HUGEPAGE)", &[], |point| {
-            build(point, |map, _| Ok(map.advise(Advice::HugePage)?))
+            build(point, |map, _| map.advise(Advice::HugePage))
         }),
     ]);
     methods
 }
 
-fn each_range(map: &Mmap, job: &LoadJob, advice: Advice) -> Result<()> {
+fn each_range(map: &Mmap, job: &LoadJob, advice: Advice) -> io::Result<()> {
     for place in &job.places {
         map.advise_range(advice, place.offset as usize, place.len)?;
     }
     Ok(())
 }
 
-type Advise = fn(&Mmap, &LoadJob) -> Result<()>;
+type Advise = fn(&Mmap, &LoadJob) -> io::Result<()>;
 
 fn build(point: &Point, advise: Advise) -> Result<Box<dyn Task>> {
     let load = move |job: &LoadJob| {
@@ -51,8 +53,14 @@ fn build(point: &Point, advise: Advise) -> Result<Box<dyn Task>> {
         // SAFETY: no process may change the file while it is measured; its size has just been
         // checked.
         let map = unsafe { Mmap::map(&file) }.with_context(|| job.input.doing("mapping"))?;
-        advise(&map, job)
-            .map_err(|error| skip(format!("the kernel refuses the advice: {error}")))?;
+        if (map.len() as u64) < job.input.size {
+            return Err(job.input.cut(map.len() as u64));
+        }
+        advise(&map, job).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => skip(format!("the kernel refuses the advice: {error}")),
+            // Reading has failed, or the file has been cut.
+            _ => anyhow!(error).context(job.input.doing("advising about the mapping of")),
+        })?;
         Ok(Loaded::Mapped(map))
     };
     mapping(point, Box::new(load))

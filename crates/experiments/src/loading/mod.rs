@@ -115,6 +115,10 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
         _ => vec![FilePart { offset: 0, len: size }],
     };
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
+    let payload_bytes = ranges.iter().try_fold(0u64, |sum, range| sum.checked_add(range.len));
+    let payload_bytes = payload_bytes.with_context(|| {
+        format!("the parts of {} have more bytes than can be counted", path.display())
+    })?;
     let folder = TemporaryFolder::new_in(dir)?;
     let list = folder.path.join("ranges");
     let mut text = String::new();
@@ -129,7 +133,7 @@ fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
     Ok(Data {
         arguments,
         files: vec![path],
-        payload_bytes: Some(ranges.iter().map(|range| range.len).sum()),
+        payload_bytes: Some(payload_bytes),
         guard: Some(Box::new(folder)),
         ..Data::default()
     })

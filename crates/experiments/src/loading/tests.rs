@@ -126,6 +126,11 @@ fn the_requests_of_a_job_cover_its_ranges_and_no_page_twice() {
     let aligned = job.places.iter().map(|place| place.aligned());
     let aligned = cut(pieces(aligned, &mut memory, PAGE));
     assert_eq!(aligned, [(0, PAGE), (4096, PAGE), (4096, PAGE), (0, PAGE)]);
+    let huge = isize::MAX as u64 - 5000;
+    let input = Input { path: "none".into(), size: huge };
+    let twice = [FilePart { offset: 0, len: huge }; 2];
+    let error = LoadJob::of_ranges(input, &twice).err().unwrap();
+    assert!(error.to_string().contains("more bytes than memory"), "{error}");
     let beyond = [FilePart { offset: 9_999, len: 2 }];
     let input = Input { path: "none".into(), size: 10_000 };
     let error = LoadJob::of_ranges(input, &beyond).err().unwrap();

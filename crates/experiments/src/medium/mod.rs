@@ -76,7 +76,7 @@ pub struct MountedMedium {
     /// Ended before the folder is removed.
     _server: ServerProcess,
     folder: TemporaryFolder,
-    files: usize,
+    files: Vec<PathBuf>,
 }
 
 impl MountedMedium {
@@ -99,11 +99,12 @@ impl MountedMedium {
             }
             RunError::Stopped => anyhow!("stopped by a signal"),
         };
+        let files = files.iter().enumerate().map(|(number, file)| mount.join(name(number, file)));
+        let files: Vec<PathBuf> = files.collect();
+        let first = files.first().context("--medium: there is no file to serve")?;
         let mut server = ServerProcess::start(&argv, READY_NS, stop).map_err(refused)?;
-        let first = mount.join("0");
-        let mounted = server.until(|| fs::metadata(&first).ok()).map_err(refused);
-        MountedMedium { _server: server, folder, files: files.len() }
-            .with_read_ahead(medium, mounted?.dev())
+        let mounted = server.until(|| fs::metadata(first).ok()).map_err(refused);
+        MountedMedium { _server: server, folder, files }.with_read_ahead(medium, mounted?.dev())
     }
 
     /// The kernel keeps it for each mounted file system.
@@ -118,8 +119,15 @@ impl MountedMedium {
 
     /// The paths of the files, in the order in which they were given.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let mount = self.folder.path.join(MOUNT);
-        (0..self.files).map(|number| mount.join(number.to_string())).collect()
+        self.files.clone()
+    }
+}
+
+/// The name of a file on the medium: its number, and the ending by which programs know its format.
+fn name(number: usize, file: &Path) -> String {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some(ending) => format!("{number}.{ending}"),
+        None => number.to_string(),
     }
 }
 
@@ -132,6 +140,11 @@ impl Drop for MountedMedium {
 /// The same data, with its files on the medium.
 pub fn on_medium(data: Data, medium: &SlowMedium, dir: &Path, stop: &Stop) -> Result<Data> {
     ensure!(!data.files.is_empty(), "--medium: this experiment reads no file that could be served");
+    // The server has opened the files where they are.
+    ensure!(
+        data.arguments.get("url").is_none(),
+        "--medium: a server reads these files, which would not be slow; use --source file"
+    );
     let mounted = MountedMedium::new(medium, &data.files, dir, stop)?;
     let files = mounted.paths();
     let served = |point: &Point| {
@@ -172,6 +185,32 @@ mod tests {
         assert_eq!(medium.read_ahead_bytes, None);
         let all: SlowMedium = "slow:1ms500us,64KiB/s,1,128KiB".parse().unwrap();
         assert_eq!((all.parallel, all.read_ahead_bytes), (1, Some(128 << 10)));
+    }
+
+    #[test]
+    fn files_that_a_server_reads_are_refused() {
+        let mut arguments = Point::default();
+        arguments.set("url", "http://127.0.0.1:1/0");
+        let data = Data { arguments, files: vec!["/none".into()], ..Data::default() };
+        let medium = "slow:1ms,1MB/s".parse().unwrap();
+        let refused = on_medium(data, &medium, Path::new("/none"), &Stop::default());
+        assert!(refused.err().unwrap().to_string().contains("use --source file"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_keeps_the_ending_of_its_name() {
+        for (number, file, expected) in [
+            (0, "/a/model.safetensors", "0.safetensors"),
+            (12, "/a/x.csv.gz", "12.gz"),
+            (3, "/a.b/data", "3"),
+        ] {
+            assert_eq!(name(number, Path::new(file)), expected);
+            assert_eq!(serve::number_of(expected), Some(number as u64));
+        }
+        for other in ["", "x", "x.0", "-1", ".0"] {
+            assert_eq!(serve::number_of(other), None, "{other}");
+        }
     }
 
     #[test]

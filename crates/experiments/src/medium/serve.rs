@@ -64,6 +64,11 @@ fn served_files(links: &Path) -> io::Result<Vec<ServedFile>> {
     Ok(files)
 }
 
+/// The number of the file with this name, which may have an ending.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    name.split_once('.').map_or(name, |(number, _)| number).parse().ok()
+}
+
 struct SlowFiles {
     files: Vec<ServedFile>,
     requests: Sender<ReadRequest>,
@@ -187,7 +192,7 @@ impl Filesystem for SlowFiles {
     }
 
     fn lookup(&mut self, _: &Request<'_>, parent: u64, name: &OsStr, reply: ReplyEntry) {
-        let number = name.to_str().and_then(|name| name.parse::<u64>().ok());
+        let number = name.to_str().and_then(number_of);
         let inode = number.and_then(|number| number.checked_add(FUSE_ROOT_ID + 1));
         let found = inode.filter(|_| parent == FUSE_ROOT_ID).and_then(|it| self.attributes(it));
         match found {

@@ -41,7 +41,7 @@ pub(crate) fn make_locked(dir: &Path) -> Result<(PathBuf, File)> {
     bail!("{FOLDERS_MAX} folders of this process are there already")
 }
 
-/// Removes the folders whose owner has ended, and returns their number.
+/// Removes the folders of this user whose owner has ended, and returns their number.
 pub(crate) fn remove_leftovers(dir: &Path) -> usize {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let ours = entries.flatten().filter(|entry| {
@@ -60,6 +60,11 @@ fn is_our_name(name: &str) -> bool {
 
 fn remove_if_dead(path: &Path) -> bool {
     let Ok(folder) = File::open(path) else { return false };
+    // In `/tmp` anybody can make one, with whatever root would then unmount and remove.
+    let user = rustix::process::geteuid().as_raw();
+    if !folder.metadata().is_ok_and(|folder| folder.uid() == user) {
+        return false;
+    }
     if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
@@ -73,7 +78,8 @@ fn remove_if_dead(path: &Path) -> bool {
 pub(crate) fn unmount(folder: &Path) {
     use rustix::mount::UnmountFlags;
     let mount = folder.join(MOUNT);
-    if rustix::mount::unmount(&mount, UnmountFlags::DETACH) == Err(Errno::PERM)
+    let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+    if rustix::mount::unmount(&mount, flags) == Err(Errno::PERM)
         && is_mount(&mount, folder)
         && let Some(mount) = mount.to_str()
     {
@@ -90,7 +96,7 @@ const UNMOUNT_NS: u64 = 10_000_000_000;
 /// folder whose server has ended.
 #[cfg(target_os = "linux")]
 fn is_mount(path: &Path, above: &Path) -> bool {
-    match (fs::metadata(path), fs::metadata(above)) {
+    match (fs::symlink_metadata(path), fs::metadata(above)) {
         (Ok(own), Ok(above)) => own.dev() != above.dev(),
         (Err(error), Ok(_)) => error.kind() != ErrorKind::NotFound,
         _ => false,
@@ -147,5 +153,31 @@ mod tests {
             ended.store(true, Ordering::Relaxed);
             made.unwrap();
         });
+    }
+
+    #[test]
+    fn what_another_user_has_made_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join(format!("{PREFIX}17-0"));
+        fs::create_dir(&folder).unwrap();
+        // Only root can give a folder away.
+        if rustix::process::geteuid().is_root() {
+            let give_to = |user| std::os::unix::fs::chown(&folder, Some(user), None).unwrap();
+            give_to(65_534);
+            assert_eq!(remove_leftovers(dir.path()), 0);
+            give_to(0);
+        }
+        assert_eq!(remove_leftovers(dir.path()), 1);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_link_to_a_mount_is_no_mount() {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = dir.path().join(MOUNT);
+        std::os::unix::fs::symlink("/proc", &mount).unwrap();
+        assert!(!is_mount(&mount, dir.path()));
+        assert!(is_mount(Path::new("/proc"), dir.path()));
+        assert!(!is_mount(&dir.path().join("none"), dir.path()));
     }
 }

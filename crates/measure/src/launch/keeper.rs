@@ -64,13 +64,14 @@ pub fn keep_children(mark: fn() -> String) {
 /// of a compiler, stays, unless a signal has stopped the program.
 pub fn end_keeper() {
     let KeeperState::Running(mut keeper) = mem::replace(&mut *state(), KeeperState::Off) else {
-        return;
+        return memory::move_back();
     };
     if !Stop::was_received() {
         let _ = keeper.process.kill();
     }
     drop(keeper.open);
     let _ = keeper.process.wait();
+    memory::move_back();
 }
 
 fn state() -> MutexGuard<'static, KeeperState> {

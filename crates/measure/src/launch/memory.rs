@@ -4,17 +4,18 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use model::metric::{GROUP_PEAK, MEMORY_STALL, REFAULTS};
 use model::param::{Point, bytes};
 use model::path_text::from_path;
 use rustix::event::{Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
 
 use super::helpers::run;
 use super::process::ChildStdio;
@@ -24,6 +25,10 @@ use crate::proc_fs;
 
 /// The name of a group is this, the process id of the lab, and a number.
 const PREFIX: &str = "bytelab-";
+/// Ends the name of the group into which a lab has moved, in version 2.
+const OF_LAB: &str = "-lab";
+/// So many names may be those of groups that others have made.
+const NAMES_MAX: u32 = 10_000;
 const MEMBERS: &str = "cgroup.procs";
 /// The controllers that the groups below have, in version 2.
 const CONTROLLERS: &str = "cgroup.subtree_control";
@@ -32,9 +37,16 @@ const ATTEMPTS: u32 = 100;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// A smaller group could not hold a process.
 const LEAST_BYTES: u64 = 1 << 20;
-/// How a group may be made where that is refused.
-const ADVICE: &str =
-    "run bytelab as root, or by `systemd-run --user --scope -p Delegate=yes bytelab …`";
+
+/// How a group may be made where that is refused. Root is refused in a group that has other
+/// processes.
+fn advice() -> &'static str {
+    if rustix::process::geteuid().is_root() {
+        "run bytelab by `systemd-run --scope -p Delegate=yes bytelab …`"
+    } else {
+        "run bytelab as root, or by `systemd-run --user --scope -p Delegate=yes bytelab …`"
+    }
+}
 
 /// Whether a method can have a control group with this limit: one is made and removed. Returns the
 /// metrics that it would lack, with the reasons. The error is one line that says how to allow it.
@@ -64,18 +76,16 @@ pub struct GroupUse {
 
 impl MemoryGroup {
     pub(super) fn new(limit_bytes: u64) -> Result<Arc<MemoryGroup>, String> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         if limit_bytes < LEAST_BYTES {
             return Err(format!("--memory: a process needs at least {}", bytes(LEAST_BYTES)));
         }
         let parent = GroupParent::of_lab()?;
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.path.join(format!("{PREFIX}{}-{n}", process::id()));
-        let refused = |error: io::Error| {
-            format!("--memory: no control group {}: {error}; {ADVICE}", path.display())
+        let refused = |path: &Path, error: io::Error| {
+            format!("--memory: no control group in {}: {error}; {}", path.display(), advice())
         };
-        fs::create_dir(&path).map_err(refused)?;
-        let folder = GroupFolder { path: path.clone(), parent: parent.clone() };
+        let folder = GroupFolder::new(&parent, "").map_err(|error| refused(&parent.path, error))?;
+        let path = folder.path.clone();
+        let refused = |error| refused(&path, error);
         let members = OpenOptions::new().write(true).open(path.join(MEMBERS)).map_err(refused)?;
         set_limit(&path, parent.files, limit_bytes).map_err(refused)?;
         let peak = File::options().read(true).write(true).open(path.join(parent.files.peak));
@@ -156,12 +166,12 @@ fn reset(peak: &File) -> io::Result<()> {
 
 /// Swap would make room that the limit denies.
 fn set_limit(group: &Path, files: &CgroupFiles, limit_bytes: u64) -> io::Result<()> {
-    fs::write(group.join(files.limit), limit_bytes.to_string())?;
+    write(&group.join(files.limit), &limit_bytes.to_string())?;
     let (name, swap_bytes) = match files.version {
         1 => ("memory.memsw.limit_in_bytes", limit_bytes),
         _ => ("memory.swap.max", 0),
     };
-    match fs::write(group.join(name), swap_bytes.to_string()) {
+    match write(&group.join(name), &swap_bytes.to_string()) {
         // The kernel does not account swap.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         written => written,
@@ -262,6 +272,9 @@ struct GroupParent {
     of_lab: PathBuf,
 }
 
+/// The group into which the lab has moved.
+static MOVED: Mutex<Option<GroupFolder>> = Mutex::new(None);
+
 impl GroupParent {
     /// Found once: in version 2 the lab moves, because a group with processes of its own cannot
     /// limit others.
@@ -278,39 +291,66 @@ impl GroupParent {
 
     /// The memory group of this process, whose mount may begin at the group of a container.
     fn found() -> Result<GroupParent, String> {
-        let none = || format!("--memory: this system has no control groups for memory; {ADVICE}");
+        let none = || {
+            let advice = advice();
+            format!("--memory: this system has no control groups for memory; {advice}")
+        };
         let groups = fs::read_to_string("/proc/self/cgroup").map_err(|_| none())?;
         let (files, own) = memory_group(&groups).ok_or_else(none)?;
         let root = Path::new(files.root);
         let mut places = [root.join(own), root.to_owned()].into_iter();
-        let path = places.find(|group| group.join(MEMBERS).exists()).ok_or_else(none)?;
-        Ok(GroupParent { of_lab: path.clone(), path, files })
+        let own = places.find(|group| group.join(MEMBERS).exists()).ok_or_else(none)?;
+        Ok(GroupParent::around(own, files))
+    }
+
+    /// The keeper, and what else a lab has started, may be in the group into which that has moved,
+    /// beside which the other groups are.
+    fn around(own: PathBuf, files: &'static CgroupFiles) -> GroupParent {
+        let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let above = own.parent().filter(|_| is_our_name(name) && name.ends_with(OF_LAB));
+        GroupParent { path: above.unwrap_or(&own).to_owned(), files, of_lab: own }
     }
 
     fn delegated(self) -> Result<GroupParent, String> {
         let refused = |error: io::Error| {
-            let path = self.path.display();
-            format!("--memory: the control group {path} cannot limit others: {error}; {ADVICE}")
+            let (path, advice) = (self.path.display(), advice());
+            format!("--memory: the control group {path} cannot limit others: {error}; {advice}")
         };
-        let enable = || fs::write(self.path.join(CONTROLLERS), "+memory");
+        let enable = || write(&self.path.join(CONTROLLERS), "+memory");
         match enable() {
             Ok(()) => return Ok(self),
             Err(error) if error.raw_os_error() != Some(libc::EBUSY) => return Err(refused(error)),
             Err(_) => {}
         }
-        let of_lab = self.path.join(format!("{PREFIX}{}-lab", process::id()));
-        fs::create_dir(&of_lab).map_err(refused)?;
-        let folder = GroupFolder { path: of_lab.clone(), parent: self.clone() };
+        let folder = GroupFolder::new(&self, OF_LAB).map_err(refused)?;
+        let of_lab = folder.path.clone();
         for member in members(&self.path) {
-            let stat = process_stat(member);
-            if member == process::id() || stat.is_some_and(|(_, parent)| parent == process::id()) {
-                fs::write(of_lab.join(MEMBERS), member.to_string()).map_err(refused)?;
+            if member != process::id() && parent_of(member) != Some(process::id()) {
+                continue;
+            }
+            match write(&of_lab.join(MEMBERS), &member.to_string()) {
+                // A child has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                moved => moved.map_err(refused)?,
             }
         }
-        // Where others are in the group, the lab moves back.
-        enable().map_err(refused)?;
-        std::mem::forget(folder);
+        // Then the lab moves back.
+        let others = |error: io::Error| match error.raw_os_error() {
+            Some(libc::EBUSY) => io::Error::other("it has other processes"),
+            _ => error,
+        };
+        enable().map_err(others).map_err(refused)?;
+        *MOVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
         Ok(GroupParent { of_lab, ..self })
+    }
+}
+
+/// At the end of a lab: its first group has no controller and no groups again, so that it can have
+/// processes.
+pub(super) fn move_back() {
+    let moved = MOVED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(folder) = moved {
+        let _ = write(&folder.parent.path.join(CONTROLLERS), "-memory");
     }
 }
 
@@ -318,9 +358,35 @@ impl GroupParent {
 struct GroupFolder {
     path: PathBuf,
     parent: GroupParent,
+    /// Held as long as the lab lives. A process id would not tell that: another process may have
+    /// it by now, and a lab in another container has one that is not known here.
+    _lock: File,
 }
 
 impl GroupFolder {
+    fn new(parent: &GroupParent, suffix: &str) -> io::Result<GroupFolder> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        for _ in 0..NAMES_MAX {
+            let n = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = parent.path.join(format!("{PREFIX}{}-{n}{suffix}", process::id()));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            match locked(&path) {
+                Ok(lock) => return Ok(GroupFolder { path, parent: parent.clone(), _lock: lock }),
+                // Before it was locked, another lab has taken it for a leftover.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock) => {}
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
     /// The number behind this word in a file of the group, which for pressure is the total in µs.
     fn number(&self, file: &str, word: &str) -> Option<u64> {
         let text = fs::read_to_string(self.path.join(file)).ok()?;
@@ -331,22 +397,47 @@ impl GroupFolder {
 
 impl Drop for GroupFolder {
     fn drop(&mut self) {
-        for _ in 0..ATTEMPTS {
-            for member in members(&self.path) {
-                let _ = fs::write(self.parent.of_lab.join(MEMBERS), member.to_string());
-            }
-            match fs::remove_dir(&self.path) {
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
-                _ => return,
-            }
-            let _ = poll(&mut [], Some(&PAUSE));
-        }
+        remove(&self.path, &self.parent.of_lab);
     }
 }
 
+/// Removes a group, and moves the processes that are in it.
+fn remove(group: &Path, to: &Path) {
+    for _ in 0..ATTEMPTS {
+        for member in members(group) {
+            let _ = write(&to.join(MEMBERS), &member.to_string());
+        }
+        match fs::remove_dir(group) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            _ => return,
+        }
+        let _ = poll(&mut [], Some(&PAUSE));
+    }
+}
+
+/// The lock of a group, if no lab has it and the group is still there.
+fn locked(group: &Path) -> io::Result<File> {
+    let lock = File::open(group)?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    let (own, now) = (lock.metadata()?, fs::symlink_metadata(group)?);
+    if own.ino() == now.ino() && own.dev() == now.dev() {
+        Ok(lock)
+    } else {
+        Err(ErrorKind::NotFound.into())
+    }
+}
+
+/// Writes to a file that the kernel has made. It is not created where it is missing, which the
+/// kernel would refuse by EACCES.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.write_all(text.as_bytes())
+}
+
+/// Those that have a number here: a process of another container is 0, which would be this one if
+/// it were moved.
 fn members(group: &Path) -> Vec<u32> {
     let text = fs::read_to_string(group.join(MEMBERS)).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok()).collect()
+    text.lines().filter_map(|line| line.parse().ok()).filter(|process| *process > 0).collect()
 }
 
 /// Removes the groups of labs that were killed.
@@ -358,51 +449,120 @@ pub(super) fn remove_groups_of_the_dead() {
 
 fn remove_stale(parent: &GroupParent) {
     let entries = fs::read_dir(&parent.path).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let lab = name.to_str().and_then(lab_of);
-        if lab.is_some_and(is_gone) {
-            drop(GroupFolder { path: entry.path(), parent: parent.clone() });
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut ours: Vec<String> = names.filter(|name| is_our_name(name)).collect();
+    // The group of a lab is the last, because its processes can only then go to the one above.
+    ours.sort_by_key(|name| name.ends_with(OF_LAB));
+    for name in ours {
+        let group = parent.path.join(&name);
+        let Ok(_lock) = locked(&group) else { continue };
+        if name.ends_with(OF_LAB) {
+            let _ = write(&parent.path.join(CONTROLLERS), "-memory");
+            remove(&group, &parent.path);
+        } else {
+            remove(&group, &parent.of_lab);
         }
     }
 }
 
-/// The process id in the name of a group.
-fn lab_of(name: &str) -> Option<u32> {
-    name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
+/// Whether labs give this name to groups.
+fn is_our_name(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = name.strip_suffix(OF_LAB).unwrap_or(name).strip_prefix(PREFIX);
+    let numbers = numbers.and_then(|numbers| numbers.split_once('-'));
+    numbers.is_some_and(|(process, n)| number(process) && number(n))
 }
 
-/// Whether a process has ended, although its parent may not have noticed yet.
-fn is_gone(process: u32) -> bool {
-    proc_fs::is_own() && process_stat(process).is_none_or(|(state, _)| state == 'Z')
-}
-
-/// The state of a process, and its parent.
-fn process_stat(process: u32) -> Option<(char, u32)> {
+fn parent_of(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(proc_fs::path(process, "stat").ok()?).ok()?;
     // The name of the program, in brackets, may contain anything.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_groups_of_a_lab_are_known_by_their_names() {
-        let known = ["bytelab-17-0", "bytelab-17-lab", "bytelab-", "bytelab-x-1", "other-17-0"];
-        assert_eq!(known.map(lab_of), [Some(17), Some(17), None, None, None]);
+    fn parent(path: &Path) -> GroupParent {
+        let (files, _) = memory_group("0::/a").unwrap();
+        GroupParent::around(path.to_owned(), files)
     }
 
     #[test]
-    fn a_process_that_runs_is_not_gone() {
-        assert!(!is_gone(process::id()));
-        let own = process_stat(process::id()).map(|(_, parent)| parent);
-        assert_eq!(
-            own,
-            rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get() as u32)
-        );
+    fn the_groups_of_labs_are_known_by_their_names() {
+        for name in ["bytelab-17-0", "bytelab-1-12-lab"] {
+            assert!(is_our_name(name), "{name}");
+        }
+        for name in ["bytelab-", "bytelab-17", "bytelab-17-", "bytelab-x-1", "bytelab-1-x", "a-1-0"]
+        {
+            assert!(!is_our_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_groups_of_labs_that_have_ended_are_removed_and_no_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let parent = parent(directory.path());
+        let own = GroupFolder::new(&parent, "").unwrap();
+        for name in ["bytelab-17-0", "bytelab-17-1-lab", "bytelab-17", "other-17-0"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        remove_stale(&parent);
+        let left = || {
+            let entries = fs::read_dir(directory.path()).unwrap();
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let name = own.path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut expected = vec!["bytelab-17".to_owned(), name, "other-17-0".to_owned()];
+        expected.sort();
+        assert_eq!(left(), expected);
+        drop(own);
+        assert_eq!(left(), ["bytelab-17", "other-17-0"]);
+    }
+
+    #[test]
+    fn a_keeper_finds_the_groups_beside_that_of_its_lab() {
+        let found = |own: &str| {
+            let parent = parent(Path::new(own));
+            assert_eq!(parent.of_lab, Path::new(own));
+            parent.path
+        };
+        assert_eq!(found("/a/bytelab-17-0-lab"), Path::new("/a"));
+        // In the group of a method, groups are inside it.
+        assert_eq!(found("/a/bytelab-17-0"), Path::new("/a/bytelab-17-0"));
+        assert_eq!(found("/a/my-lab"), Path::new("/a/my-lab"));
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_swap_limits_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        for (groups, limit) in [("0::/a", "memory.max"), ("4:memory:/a", "memory.limit_in_bytes")] {
+            let (files, _) = memory_group(groups).unwrap();
+            assert_eq!(set_limit(path, files, 7).unwrap_err().kind(), ErrorKind::NotFound);
+            fs::write(path.join(limit), "").unwrap();
+            set_limit(path, files, 4096).unwrap();
+            assert_eq!(fs::read_to_string(path.join(limit)).unwrap(), "4096");
+        }
+        // The kernel has made no other file, and neither has the lab.
+        assert_eq!(fs::read_dir(path).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_process_without_a_number_is_no_member() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(members(directory.path()), Vec::<u32>::new());
+        fs::write(directory.path().join(MEMBERS), "17\n0\n1\n").unwrap();
+        assert_eq!(members(directory.path()), [17, 1]);
+    }
+
+    #[test]
+    fn the_parent_of_a_process_is_known() {
+        let parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get() as u32);
+        assert_eq!(parent_of(process::id()), parent);
     }
 
     #[test]
@@ -416,9 +576,8 @@ mod tests {
             "some avg10=0.00 avg60=1.00 avg300=0.00 total=4711\nfull avg10=0 total=1\n",
         );
         write("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
-        let (files, _) = memory_group("0::/a").unwrap();
-        let parent = GroupParent { path: path.clone(), files, of_lab: path.clone() };
-        let folder = GroupFolder { path: path.clone(), parent };
+        let parent = parent(&path);
+        let folder = GroupFolder { path: path.clone(), parent, _lock: File::open(&path).unwrap() };
         assert_eq!(folder.number("memory.stat", "workingset_refault_file "), Some(803));
         assert_eq!(folder.number("memory.pressure", "some "), Some(4711));
         assert_eq!(folder.number("memory.oom_control", "oom_kill "), Some(2));

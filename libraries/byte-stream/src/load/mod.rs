@@ -47,7 +47,12 @@ const MOST_THREADS: usize = 256;
 /// ```
 pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
     let path = path.as_ref();
-    load_path(path, options).map_err(|error| error.named(&path.to_string_lossy()))
+    let loaded = load_path(path, options).and_then(|loaded| {
+        // It may have been cancelled while the last step was reported.
+        cancel::check(options.cancel.as_ref())?;
+        Ok(loaded)
+    });
+    loaded.map_err(|error| error.named(&path.to_string_lossy()))
 }
 
 fn load_path(path: &Path, options: &LoadOptions) -> Result<Loaded> {

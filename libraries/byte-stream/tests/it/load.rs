@@ -148,6 +148,17 @@ fn a_cancelled_load_is_an_error() {
 }
 
 #[test]
+fn a_load_that_is_cancelled_at_its_last_step_is_an_error() {
+    let file = file(&bytes(100));
+    for way in COPYING {
+        let cancel = Cancel::new().unwrap();
+        let stop = cancel.clone();
+        let options = options(way).cancel(&cancel).on_progress(move |_| stop.cancel());
+        assert_eq!(load(file.path(), &options).unwrap_err().kind(), ErrorKind::Cancelled, "{way}");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_while_it_is_loaded_is_an_error() {
     for way in COPYING {
         let file = file(&bytes(32 * MIB));
