@@ -1,5 +1,5 @@
-//! Any bytes as a file with a header that names its parts: no panic, no large allocation; an error of
-//! one line, or parts that are in the file.
+//! Any bytes as a file with a header that names its parts: no panic, no large allocation; an error
+//! of one line, or parts that are in the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -106,8 +106,8 @@ fn a_slower_benchmark_is_found_and_the_others_leave_early() {
     assert!(gate.open().len() < 3, "{:?}", gate.open());
 }
 
-/// The rows of the table in docs/suites.md, which validation/suites prints. With 300 suites it takes
-/// a minute in a build with optimisation.
+/// The rows of the table in docs/suites.md, which validation/suites prints. With 300 suites it
+/// takes a minute in a build with optimisation.
 #[test]
 #[ignore = "a minute of simulation: validation/suites runs it"]
 fn the_table_of_the_documentation() {
@@ -153,7 +153,8 @@ fn what_all_got_slower_by_is_seen_in_the_geometric_mean() {
     }
     let mean = gate.geometric_mean().unwrap();
     assert!(mean.is_slower && (1.04..1.09).contains(&mean.ratio), "{mean:?}");
-    assert_eq!(gate.in_state(GateState::Slower), [0; 0]);
+    // Six sessions show it of few of the benchmarks themselves.
+    assert!(gate.in_state(GateState::Slower).len() < 3);
     // One benchmark is its own mean.
     let mut one = SuiteGate::new(1, 2.0);
     (0..6).for_each(|_| one.push(0, 0.1, 1e-3));

@@ -41,7 +41,7 @@ fn the_parts_of_a_model_are_its_tensors() {
     let header = r#"{"a":{"dtype":"U8","shape":[70],"data_offsets":[0,70]},"b":{"dtype":"U8","shape":[30],"data_offsets":[70,100]}}"#;
     let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[3; 100]].concat();
     let file = world.write("model.safetensors", file);
-    let args = ["--job", "parts", "--file", &file, "-m", "read,mmap,python-*", "--rounds", "1"];
+    let args = ["--job", "parts", "--file", &file, "-m", "read,mmap,python-*"];
     let ran = world.run(&[SMALL, &args].concat());
     let json = ran.json();
     let may_be_skipped: &[&str] =

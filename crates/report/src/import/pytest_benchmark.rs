@@ -1,5 +1,5 @@
-//! The document of pytest-benchmark's `--benchmark-json`: each round is a sample, whose time is that
-//! of one of its iterations.
+//! The document of pytest-benchmark's `--benchmark-json`: each round is a sample, whose time is
+//! that of one of its iterations.
 
 use anyhow::{Context, Result, ensure};
 use model::param::Point;

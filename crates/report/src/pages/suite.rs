@@ -44,7 +44,8 @@ pub fn text(report: &SuiteReport, layout: &PageLayout) -> String {
     page.text(layout)
 }
 
-/// A section to append to `GITHUB_STEP_SUMMARY`: a row for what changed, and a sentence for the rest.
+/// A section to append to `GITHUB_STEP_SUMMARY`: a row for what changed, and a sentence for the
+/// rest.
 pub fn markdown(report: &SuiteReport) -> String {
     let mut page = Document::new(Document::UNLIMITED);
     page.heading("bytelab check", outcome_word(report.outcome).0);

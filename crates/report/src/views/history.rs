@@ -167,7 +167,7 @@ fn named(names: &[&str]) -> String {
 
 /// `name=value` of the flags that do not have their default.
 fn changed(run: &Run, params: &[Param]) -> Vec<String> {
-    let usual = [("cache", "warm"), ("warm-up", "1"), ("counting", "5")];
+    let usual = [("cache", "warm"), ("warm-up", "1"), ("counting", "8")];
     let is_default = |name: &str, value: &str| {
         usual.contains(&(name, value)) || default_of(params, name).is_some_and(|own| own == value)
     };
@@ -390,14 +390,14 @@ mod tests {
         let size = Param { name: "size", kind, default: "128MiB", help: "" };
         let mut f = Fixture::reading();
         let measured = |f: &Fixture, params: &[Param]| line(f, params).measured;
-        f.run.plan.counting = 5;
+        f.run.plan.counting = 8;
         assert_eq!(measured(&f, &[]), "reading rounds=100 size=128Mi");
         assert_eq!(measured(&f, std::slice::from_ref(&size)), "reading rounds=100");
         f.run.plan.cache = CacheState::Cold;
         let large = Param { default: "1GiB", ..size };
         assert_eq!(measured(&f, &[large]), "reading cache=cold rounds=100 size=128Mi");
         let mut few = compared(&[(Verdict::Same, 1.0)]);
-        few.run.plan.counting = 5;
+        few.run.plan.counting = 8;
         assert_eq!(measured(&few, &[]), "reading rounds=100 size=128Mi: a, b");
     }
 

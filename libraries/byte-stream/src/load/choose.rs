@@ -33,8 +33,8 @@ pub enum LoadWay {
     /// The file is mapped. If it fits into the memory that is left, its pages are read at once;
     /// otherwise each is read when it is used. Needs [`LoadOptions::allow_map`], and one range.
     Map,
-    /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the file
-    /// system refuses that, it is [`LoadWay::Pread`].
+    /// Several threads read steps of 1 MiB past the page cache, by `O_DIRECT` (Linux). Where the
+    /// file system refuses that, it is [`LoadWay::Pread`].
     Direct,
 }
 
@@ -67,8 +67,8 @@ pub enum LoadReason {
     /// The bytes fit into the memory that is left, but not together with a copy in the page cache:
     /// [`LoadWay::Direct`].
     NoRoomForCache,
-    /// Less than half is cached, and memory is left for both: [`LoadWay::Pread`], by as many threads
-    /// as the medium needs.
+    /// Less than half is cached, and memory is left for both: [`LoadWay::Pread`], by as many
+    /// threads as the medium needs.
     NotCached,
     /// It cannot be found out what is cached: [`LoadWay::Pread`].
     CacheUnknown,

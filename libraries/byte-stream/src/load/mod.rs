@@ -33,11 +33,12 @@ const MOST_THREADS: usize = 256;
 /// of `/proc`, is read to its end.
 ///
 /// No way evicts pages that are in the page cache already, but bytes that are read through the page
-/// cache may, when memory is short, replace others. After [`LoadWay::Direct`] nothing more is cached
-/// than before, so that the next reader waits for the medium again.
+/// cache may, when memory is short, replace others. After [`LoadWay::Direct`] nothing more is
+/// cached than before, so that the next reader waits for the medium again.
 ///
-/// A file that is truncated while it is loaded is an error, [`ErrorKind::Truncated`]; bytes that are
-/// appended meanwhile are not loaded. The [offset](Error::offset) of an error is one in the file.
+/// A file that is truncated while it is loaded is an error, [`ErrorKind::Truncated`]; bytes that
+/// are appended meanwhile are not loaded. The [offset](Error::offset) of an error is one in the
+/// file.
 ///
 /// ```
 /// let loaded = byte_stream::load("/proc/self/exe", &byte_stream::LoadOptions::new())?;
@@ -187,8 +188,8 @@ impl LoadOptions {
     /// # Safety
     ///
     /// While the [`Loaded`] lives, no process may change the file, because the bytes would change,
-    /// too; and none may truncate it, because this process would be killed with `SIGBUS`. So it would
-    /// be if the medium fails.
+    /// too; and none may truncate it, because this process would be killed with `SIGBUS`. So it
+    /// would be if the medium fails.
     ///
     /// ```
     /// use byte_stream::{LoadOptions, LoadWay};

@@ -20,8 +20,8 @@ use crate::{Error, ErrorKind, Progress, Result};
 const STEP_BYTES: u64 = 1 << 20;
 /// What one call reads, if nobody waits for progress. Linux reads at most 2 GiB.
 const LONG_STEP_BYTES: u64 = 1 << 30;
-/// `O_DIRECT` needs offsets, lengths and addresses of multiples of the sector size, which is at most
-/// this for nearly all devices; others refuse it, and are read through the page cache.
+/// `O_DIRECT` needs offsets, lengths and addresses of multiples of the sector size, which is at
+/// most this for nearly all devices; others refuse it, and are read through the page cache.
 const SECTOR_BYTES: u64 = 4096;
 /// The kernel maps anonymous memory from here on by huge pages, each with one fault.
 #[cfg(target_os = "linux")]
@@ -234,7 +234,8 @@ impl<'a> Transfer<'a> {
         Ok(map)
     }
 
-    /// Reads the pages of a mapping. What would be a `SIGBUS` for who touches them is an error here.
+    /// Reads the pages of a mapping. What would be a `SIGBUS` for who touches them is an error
+    /// here.
     #[cfg(target_os = "linux")]
     fn populate(&self, map: &Mmap, range: &Range<u64>) -> Result<()> {
         for at in (0..map.len()).step_by(STEP_BYTES as usize) {

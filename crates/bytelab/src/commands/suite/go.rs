@@ -38,8 +38,8 @@ impl Harness for Go {
         for (package, dir) in listed.lines().filter_map(|line| line.split_once('\t')) {
             let file = target.join(format!("{}.test", programs.len()));
             let out = from_path(&file).into_owned();
-            // Without the paths of this tree and its revision, unchanged code has equal bytes in all
-            // trees.
+            // Without the paths of this tree and its revision, unchanged code has equal bytes in
+            // all trees.
             let compile = texts(["go", "test", "-c", "-trimpath", "-buildvcs=false", "-o", &out]);
             let words = [compile, flags.clone(), texts([package])].concat();
             harness::build(tree, &words, &target.join("compiled"), stop)

@@ -1,5 +1,5 @@
-//! `bytelab check --suite`: the benchmarks of a suite that is there already, old and new in turn, in
-//! short sessions of fresh processes. What is slower is confirmed by a second set of sessions.
+//! `bytelab check --suite`: the benchmarks of a suite that is there already, old and new in turn,
+//! in short sessions of fresh processes. What is slower is confirmed by a second set of sessions.
 
 mod cargo;
 mod command;
@@ -39,8 +39,8 @@ use super::{Context, exit, layout, note, path};
 use crate::console;
 use crate::measuring::seed;
 
-/// The limit unless --allow is given. With a limit of 0 nothing unchanged would ever be decided, and
-/// two builds of the same code that differ by 0.5 % would be red.
+/// The limit unless --allow is given. With a limit of 0 nothing unchanged would ever be decided,
+/// and two builds of the same code that differ by 0.5 % would be red.
 const ALLOWED_PERCENT: f64 = 2.0;
 const TIME: Duration = Duration::from_mins(10);
 const EACH: Duration = Duration::from_millis(100);
@@ -49,7 +49,7 @@ const EACH: Duration = Duration::from_millis(100);
 #[command(next_help_heading = "Suite")]
 #[command(group = clap::ArgGroup::new("SuiteKind").args(["suite", "suite_command"]))]
 pub(crate) struct SuiteArgs {
-    /// Check the benchmarks of a suite instead: cargo, pytest or go [allowed: wall=2%]
+    /// Check a suite of benchmarks: cargo, pytest or go [allowed: wall=2%]
     ///
     /// cargo: criterion, divan, and libtest on nightly; pytest: pytest-benchmark; go: go test
     /// -bench. The suite is not changed. Each benchmark is run in fresh processes, old and new in
@@ -87,7 +87,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "TIME", requires = "SuiteKind", hide_short_help = true)]
     #[arg(value_parser = humantime::parse_duration)]
     each: Option<Duration>,
-    /// Check this suite against itself for this time: what the gate says where nothing has changed
+    /// Check this suite against itself, for this time
     ///
     /// As many gates as the time allows, each from two fresh copies of the build and as long as
     /// --time says: how many are red, and how small a slowdown they would find.

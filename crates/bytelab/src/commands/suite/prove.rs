@@ -1,5 +1,5 @@
-//! `--prove`: whole gates of the suite here against itself, each from two fresh copies of the build,
-//! and what they show of the gate: how often it is red without a reason, and what it finds.
+//! `--prove`: whole gates of the suite here against itself, each from two fresh copies of the
+//! build, and what they show of the gate: how often it is red without a reason, and what it finds.
 
 use std::collections::HashSet;
 use std::io::Write;

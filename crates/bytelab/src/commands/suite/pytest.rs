@@ -53,8 +53,8 @@ impl Harness for Pytest {
         Ok(vec![SuiteProgram { name: String::new(), file: tree.to_owned(), dir: None }])
     }
 
-    /// Each benchmark runs once, as pytest lists all tests and not only benchmarks. It does so in the
-    /// tree itself, where nothing is written beside the modules.
+    /// Each benchmark runs once, as pytest lists all tests and not only benchmarks. It does so in
+    /// the tree itself, where nothing is written beside the modules.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
         let once = ["--benchmark-min-rounds=1", "--benchmark-max-time=0", "--benchmark-warmup=off"];
         let mut words = self.words(program, run, &once);

@@ -1,5 +1,5 @@
-//! A check of a suite as a run: for each benchmark a point, at which old and new are the methods, so
-//! that it is shown, reported and followed over time as any other run is.
+//! A check of a suite as a run: for each benchmark a point, at which old and new are the methods,
+//! so that it is shown, reported and followed over time as any other run is.
 
 use std::collections::BTreeMap;
 
