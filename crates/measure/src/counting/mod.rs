@@ -14,7 +14,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
+use analysis::stats::median;
+use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS, WALL};
 use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
 use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
@@ -52,7 +53,8 @@ fn samples_left(run: &Run, index: usize) -> usize {
         return 0;
     }
     let taken = cell.n(Pass::Counting);
-    let is_known = agree(cell) && !(run.cells.len() <= FEW_CELLS && differs(run, index));
+    let has_more = takes_little(run) && differs(run, index);
+    let is_known = agree(cell) && !has_more;
     if is_known { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
 }
 
@@ -468,6 +470,20 @@ fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
 /// too long.
 const FEW_CELLS: usize = 4;
 
+/// All of these samples may take so long, or half as long as the timing pass did.
+const LITTLE_NS: f64 = 3e9;
+
+/// Whether the samples that show that a difference of counts is no chance take little time.
+fn takes_little(run: &Run) -> bool {
+    let walls = |cell: &Cell| cell.counted(WALL).map(|(_, ns)| ns).collect::<Vec<f64>>();
+    let walls: Vec<Vec<f64>> = run.cells.iter().map(walls).collect();
+    let known = walls.iter().filter(|walls| !walls.is_empty());
+    let of_one: f64 = known.map(|walls| median(walls)).sum();
+    let timing_ns: f64 = walls.iter().flatten().sum();
+    let all_ns = of_one * f64::from(run.plan.counting);
+    run.cells.len() <= FEW_CELLS && all_ns <= LITTLE_NS.max(timing_ns / 2.0)
+}
+
 /// A smaller difference is never said to be a cause.
 const RELEVANT_SHARE: f64 = 0.01;
 
@@ -552,22 +568,25 @@ mod agreement_tests {
 
     #[test]
     fn a_few_cells_whose_counts_differ_take_all_their_samples() {
-        let of = |calls: f64, cells: usize| {
+        let of_wall = |calls: f64, cells: usize, wall_ns: f64| {
             let mut run = Run::default();
             run.plan.counting = 8;
             let cell_of = |calls| {
                 let timed = Sample { ops: 1, ..Sample::default() };
                 let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
-                cell.push(timed, &[("wall_ns", 1.0)]);
+                cell.push(timed, &[("wall_ns", wall_ns)]);
                 cell
             };
             run.cells = (0..cells).map(|i| cell_of(if i == 0 { calls } else { 1000.0 })).collect();
             [samples_left(&run, 0), samples_left(&run, 1)]
         };
+        let of = |calls: f64, cells: usize| of_wall(calls, cells, 1e6);
         assert_eq!(of(1000.0, 2), [0, 0]);
         assert_eq!(of(1010.0, 2), [0, 0]);
         assert_eq!(of(1020.0, 2), [6, 6]);
         assert_eq!(of(1020.0, 5), [0, 0]);
+        // Two times 8 samples of 0.18 s take less than 3 s, those of a second more.
+        assert_eq!([of_wall(1020.0, 2, 1.8e8), of_wall(1020.0, 2, 1e9)], [[6, 6], [0, 0]]);
     }
 
     #[test]

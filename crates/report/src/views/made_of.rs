@@ -190,7 +190,7 @@ mod tests {
             CountDifference {
                 metric: "allocated_bytes",
                 value: 3.0 * 1024.0 * 1024.0,
-                reference_value: 1024.0,
+                reference_value: 2048.0,
                 call: None,
             },
         ];
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(
             sentence(&made),
             "CPU time − 24.0 % (− 12 ms, 11.2 to 12.8): system time − 9 ms (8.50 to 9.50); − 3 ms in no part \
-             that is shown to differ; system calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 1 \
+             that is shown to differ; system calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 2 \
              KiB; page faults are the same"
         );
     }
