@@ -75,8 +75,8 @@ pub struct SampleArgs {
     /// A record has this many lines
     #[arg(long, hide_short_help = true, value_name = "LINES", allow_negative_numbers = true)]
     pub(super) lines_per_record: Option<u64>,
-    /// The first record of each file is a header, which is the same in all files: it is written
-    /// once, before the records. csv and tsv have one by default
+    /// The first record of each file is a header, which is written once, before the records. csv
+    /// and tsv have one by default
     #[arg(long, conflicts_with_all = ["no_header", "header_lines", "header_prefix", "header_bytes"])]
     pub(super) header: bool,
     /// There is no header, even for csv and tsv
@@ -99,7 +99,7 @@ pub struct SampleArgs {
     /// 64MiB]
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) max_record: Option<u64>,
-    /// The same seed gives the same records [default: a different one each time]
+    /// The same seed gives the same records [default: a random one]
     #[arg(long, value_name = "SEED", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
     /// Write records in random order instead of the order of the files
