@@ -108,6 +108,7 @@ impl MountedMedium {
     }
 
     /// The kernel keeps it for each mounted file system.
+    #[cfg(target_os = "linux")]
     fn with_read_ahead(self, medium: &SlowMedium, device: u64) -> Result<Self> {
         let Some(wanted) = medium.read_ahead_bytes else { return Ok(self) };
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -115,6 +116,12 @@ impl MountedMedium {
         fs::write(&file, (wanted >> 10).to_string())
             .with_context(|| format!("--medium: the read-ahead, {file}: only root may set it"))?;
         Ok(self)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn with_read_ahead(self, medium: &SlowMedium, _: u64) -> Result<Self> {
+        let has_none = medium.read_ahead_bytes.is_none();
+        has_none.then_some(self).context("--medium: only Linux has a read-ahead that can be set")
     }
 
     /// The paths of the files, in the order in which they were given.
