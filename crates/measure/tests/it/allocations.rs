@@ -69,7 +69,9 @@ fn the_allocations_of_a_worker_are_counted_to_the_byte() {
     let peaks = values(cell(&run, "all"), "peak_live_bytes");
     assert!(peaks.iter().all(|peak| (980_000.0..1_050_000.0).contains(peak)), "{peaks:?}");
     // The calls of the library at the start of a process are in no other count.
-    assert_eq!(values(cell(&run, "a"), "syscalls"), [0.0; 2], "{:?}", run.notes);
+    let of_library = values(cell(&run, "a"), "syscalls");
+    assert!(of_library.len() >= 2, "{:?}", run.notes);
+    assert_eq!(of_library, vec![0.0; of_library.len()], "{:?}", run.notes);
 }
 
 #[test]
