@@ -14,8 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use analysis::stats::median;
-use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS, WALL};
+use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
 use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
 use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
@@ -53,8 +52,7 @@ fn samples_left(run: &Run, index: usize) -> usize {
         return 0;
     }
     let taken = cell.n(Pass::Counting);
-    let has_more = takes_little(run) && differs(run, index);
-    let is_known = agree(cell) && !has_more;
+    let is_known = agree(cell) && !(takes_little(run) && differs(run, index));
     if is_known { 0 } else { (run.plan.counting as usize).saturating_sub(taken) }
 }
 
@@ -471,17 +469,20 @@ fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
 const FEW_CELLS: usize = 4;
 
 /// All of these samples may take so long, or half as long as the timing pass did.
-const LITTLE_NS: f64 = 3e9;
+const LITTLE_NS: u64 = 3_000_000_000;
 
-/// Whether the samples that show that a difference of counts is no chance take little time.
+/// Whether the samples that show that a difference of counts is no chance take little time. Those
+/// of many cells are not looked at, as this is asked again and again.
 fn takes_little(run: &Run) -> bool {
-    let walls = |cell: &Cell| cell.counted(WALL).map(|(_, ns)| ns).collect::<Vec<f64>>();
-    let walls: Vec<Vec<f64>> = run.cells.iter().map(walls).collect();
-    let known = walls.iter().filter(|walls| !walls.is_empty());
-    let of_one: f64 = known.map(|walls| median(walls)).sum();
-    let timing_ns: f64 = walls.iter().flatten().sum();
-    let all_ns = of_one * f64::from(run.plan.counting);
-    run.cells.len() <= FEW_CELLS && all_ns <= LITTLE_NS.max(timing_ns / 2.0)
+    if run.cells.len() > FEW_CELLS {
+        return false;
+    }
+    let (mut all_ns, mut timing_ns) = (0, 0);
+    for (cell, sample_ns) in run.cells.iter().zip(samples_ns(run)) {
+        all_ns += sample_ns * u64::from(run.plan.counting);
+        timing_ns += sample_ns * cell.n(Pass::Timing) as u64;
+    }
+    all_ns <= LITTLE_NS.max(timing_ns / 2)
 }
 
 /// A smaller difference is never said to be a cause.
@@ -568,11 +569,11 @@ mod agreement_tests {
 
     #[test]
     fn a_few_cells_whose_counts_differ_take_all_their_samples() {
-        let of_wall = |calls: f64, cells: usize, wall_ns: f64| {
+        let of_sample = |calls: f64, cells: usize, wall_ns: f64, ops: u64| {
             let mut run = Run::default();
             run.plan.counting = 8;
             let cell_of = |calls| {
-                let timed = Sample { ops: 1, ..Sample::default() };
+                let timed = Sample { ops, ..Sample::default() };
                 let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
                 cell.push(timed, &[("wall_ns", wall_ns)]);
                 cell
@@ -580,13 +581,16 @@ mod agreement_tests {
             run.cells = (0..cells).map(|i| cell_of(if i == 0 { calls } else { 1000.0 })).collect();
             [samples_left(&run, 0), samples_left(&run, 1)]
         };
-        let of = |calls: f64, cells: usize| of_wall(calls, cells, 1e6);
+        let of = |calls: f64, cells: usize| of_sample(calls, cells, 1e6, 1);
         assert_eq!(of(1000.0, 2), [0, 0]);
         assert_eq!(of(1010.0, 2), [0, 0]);
         assert_eq!(of(1020.0, 2), [6, 6]);
         assert_eq!(of(1020.0, 5), [0, 0]);
         // Two times 8 samples of 0.18 s take less than 3 s, those of a second more.
-        assert_eq!([of_wall(1020.0, 2, 1.8e8), of_wall(1020.0, 2, 1e9)], [[6, 6], [0, 0]]);
+        let of_wall = |wall_ns: f64, ops: u64| of_sample(1020.0, 2, wall_ns, ops);
+        assert_eq!([of_wall(1.8e8, 1), of_wall(1e9, 1)], [[6, 6], [0, 0]]);
+        // A sample of a thousand operations of a millisecond takes a second, too.
+        assert_eq!(of_wall(1e6, 1000), [0, 0]);
     }
 
     #[test]
