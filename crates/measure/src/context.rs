@@ -208,6 +208,22 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
+    /// The failure of a method after its times were taken becomes a note that this part is missing.
+    pub(crate) fn or_missing<T>(
+        &mut self,
+        cell: usize,
+        what: &str,
+        ended: Result<T, RunError>,
+    ) -> Result<Option<T>, Interrupted> {
+        let why = match ended {
+            Ok(done) => return Ok(Some(done)),
+            Err(ended) => reason(ended)?,
+        };
+        let method = self.run.cells[cell].method.clone();
+        self.note_missing(Some(&method), what, &why);
+        Ok(None)
+    }
+
     pub(crate) fn push(
         &mut self,
         cell: usize,

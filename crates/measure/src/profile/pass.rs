@@ -12,7 +12,7 @@ use super::sampler::{Attached, CodeAddress, JobStacks, PERIOD_NS, ProfileSampler
 use super::symbols::Symbols;
 use crate::clock;
 use crate::launch::{RunError, TracedRunner};
-use crate::{Interrupted, MeasureContext, RunProgress, order, reason, unless_stopped};
+use crate::{Interrupted, MeasureContext, RunProgress, order, unless_stopped};
 
 /// The orders of the other passes use other numbers.
 const SESSION: u32 = u32::MAX - 1;
@@ -140,13 +140,8 @@ impl Jobs<'_, '_> {
         job: impl FnOnce(&mut Self) -> Result<T, RunError>,
     ) -> Result<Option<T>, Interrupted> {
         self.context.check_stop()?;
-        let ended = match job(self) {
-            Ok(done) => return Ok(Some(done)),
-            Err(ended) => ended,
-        };
-        let method = self.context.run.cells[cell].method.clone();
-        self.context.note_missing(Some(&method), PROFILE, &reason(ended)?);
-        Ok(None)
+        let ended = job(self);
+        self.context.or_missing(cell, PROFILE, ended)
     }
 
     /// Starts and prepares a method and lets it do the job once, without samples.

@@ -27,9 +27,7 @@ use crate::clock;
 use crate::experiment::Data;
 use crate::launch::{Launch, RawSample, RunError, Stop, TracedRunner};
 use crate::protocol::JOB_START;
-use crate::{
-    Interrupted, MeasureContext, MeasureJob, Record, RunProgress, order, reason, unless_stopped,
-};
+use crate::{Interrupted, MeasureContext, MeasureJob, Record, RunProgress, order, unless_stopped};
 
 // The recorded round: after all times and counts are taken, every method runs once more in a
 // fresh process, while the activity of its threads is recorded. None of it is a sample of the
@@ -106,13 +104,8 @@ impl Round<'_, '_> {
         job: impl FnOnce(&mut Self) -> Result<T, RunError>,
     ) -> Result<Option<T>, Interrupted> {
         self.context.check_stop()?;
-        let ended = match job(self) {
-            Ok(done) => return Ok(Some(done)),
-            Err(ended) => ended,
-        };
-        let method = self.context.run.cells[cell].method.clone();
-        self.context.note_missing(Some(&method), TIMELINE, &reason(ended)?);
-        Ok(None)
+        let ended = job(self);
+        self.context.or_missing(cell, TIMELINE, ended)
     }
 
     /// Starts and prepares a method and lets it do the job once; none if it was not measured in the
