@@ -52,7 +52,8 @@ pub use self::history::{
     Slowdown, Slowdowns, commits_of, series, series_by_commit, slowdowns,
 };
 pub use self::made_of::{
-    CallDifference, CountDifference, MadeOf, TimeDifference, TimePart, is_time, made_of_sides,
+    CallDifference, CountDifference, MadeOf, TimeDifference, TimePart, is_time_of_parts,
+    made_of_sides,
 };
 pub use self::parallel::map_each;
 pub use self::suite::{

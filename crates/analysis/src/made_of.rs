@@ -149,11 +149,11 @@ fn is_decided(made: &MadeOf, comparison: &Comparison) -> bool {
         Verdict::Slower => made.total.mean_ns > 0.0,
         _ => false,
     };
-    has_direction && is_time(&comparison.metric) && has_rounds(made, comparison)
+    has_direction && is_time_of_parts(&comparison.metric) && has_rounds(made, comparison)
 }
 
-/// Whether a verdict by this metric is one on the time that is split.
-pub fn is_time(metric: &str) -> bool {
+/// Whether a verdict by this metric is one on the time that is split into parts.
+pub fn is_time_of_parts(metric: &str) -> bool {
     VERDICT_METRICS.contains(&metric)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    CheckLine, Checked, DetectableEffect, MadeOf, Outcome, analyze, is_time, made_of_sides,
+    CheckLine, Checked, DetectableEffect, MadeOf, Outcome, analyze, is_time_of_parts, made_of_sides,
 };
 use model::metric;
 use model::param::Point;
@@ -56,7 +56,7 @@ fn has_cause(line: &CheckLine, made: &MadeOf) -> bool {
         Outcome::Slower => made.total.mean_ns > 0.0,
         _ => false,
     };
-    is_of_pair && has_direction && is_time(&line.metric)
+    is_of_pair && has_direction && is_time_of_parts(&line.metric)
 }
 
 /// A section to append to `GITHUB_STEP_SUMMARY`.
