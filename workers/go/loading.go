@@ -60,18 +60,9 @@ func (l *loading) read() error {
 }
 
 func (l *loading) mmap() error {
-	file, err := os.Open(l.path)
+	mapped, err := mapFile(l.path)
 	if err != nil {
 		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	mapped, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
-		return fmt.Errorf("mapping %s: %w", l.path, err)
 	}
 	l.mapped = mapped
 	for _, s := range l.spans {

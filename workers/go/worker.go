@@ -96,19 +96,28 @@ func byReadFile(r *reader) error {
 	return err
 }
 
-func byMmap(r *reader) error {
-	file, err := os.Open(r.path)
+// mapFile maps the whole file, which whoever calls it unmaps.
+func mapFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	mapped, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
 	if err != nil {
-		return fmt.Errorf("mapping %s: %w", r.path, err)
+		return nil, fmt.Errorf("mapping %s: %w", path, err)
+	}
+	return mapped, nil
+}
+
+func byMmap(r *reader) error {
+	mapped, err := mapFile(r.path)
+	if err != nil {
+		return err
 	}
 	r.add(mapped)
 	return syscall.Munmap(mapped)
