@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use measure::experiment::{Execution, Skip, Work};
-use model::param::{ParamValue, Point};
+use model::param::ParamValue;
 
 use super::experiment;
 use super::job::{LoadJob, pieces};
 use super::table::FilePart;
-use crate::shared::PAGE;
 use crate::shared::fold::{Digest, Fold, combined};
 use crate::shared::input::Input;
+use crate::shared::{PAGE, default_point};
 
 /// The methods that a machine, or the file system of the tests, may refuse.
 const MAY_BE_SKIPPED: [&str; 7] = [
@@ -27,13 +27,7 @@ const MAY_BE_SKIPPED: [&str; 7] = [
 /// Every built-in method gives the answer and the digest of the loop here.
 fn check(dir: &Path, values: &[(&str, ParamValue)]) {
     let experiment = experiment();
-    let mut point = Point::default();
-    for param in experiment.params.iter().filter(|param| !param.default.is_empty()) {
-        point.set(param.name, param.parse(param.default).unwrap().remove(0));
-    }
-    for (name, value) in values {
-        point.set(*name, value.clone());
-    }
+    let point = default_point(&experiment, values);
     let data = (experiment.data)(&point, dir, &measure::stop::Stop::default()).unwrap();
     let arguments = &data.arguments;
     let file = fs::read(arguments.path("file").unwrap()).unwrap();

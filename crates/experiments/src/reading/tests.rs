@@ -11,17 +11,12 @@ use tempfile::TempDir;
 use super::fold::{Digest, Fold, combined};
 use super::source::{Input, ReadingTask, Source};
 use super::{experiment, http};
+use crate::shared::default_point;
 
 /// The arguments of the methods for the default values, replaced by these.
 fn arguments(dir: &Path, values: &[(&str, ParamValue)]) -> Point {
     let experiment = experiment();
-    let mut point = Point::default();
-    for param in experiment.params.iter().filter(|param| !param.default.is_empty()) {
-        point.set(param.name, param.parse(param.default).unwrap().remove(0));
-    }
-    for (name, value) in values {
-        point.set(*name, value.clone());
-    }
+    let point = default_point(&experiment, values);
     (experiment.data)(&point, dir, &measure::stop::Stop::default()).unwrap().arguments
 }
 

@@ -207,6 +207,22 @@ mod tests {
     }
 }
 
+/// The default values of an experiment, replaced by these.
+#[cfg(test)]
+pub(crate) fn default_point(
+    experiment: &measure::experiment::Experiment,
+    values: &[(&str, model::param::ParamValue)],
+) -> Point {
+    let mut point = Point::default();
+    for param in experiment.params.iter().filter(|param| !param.default.is_empty()) {
+        point.set(param.name, param.parse(param.default).unwrap().remove(0));
+    }
+    for (name, value) in values {
+        point.set(*name, value.clone());
+    }
+    point
+}
+
 #[cfg(test)]
 mod cpus_tests {
     use measure::experiment::Skip;
