@@ -8,6 +8,7 @@ use measure::experiment::{Task, Work};
 use memmap2::{Mmap, MmapMut};
 use model::param::Point;
 
+use super::libraries::choice_metric;
 use super::table::FilePart;
 use crate::shared::PAGE;
 use crate::shared::fold::{Digest, Fold, Sum, combined};
@@ -53,6 +54,8 @@ pub(super) enum Loaded {
     Memory(MmapMut),
     /// The whole file.
     Mapped(Mmap),
+    /// The ranges as the parts of what byte-stream has loaded.
+    Parts(byte_stream::Loaded),
 }
 
 impl LoadJob {
@@ -90,9 +93,10 @@ impl LoadJob {
 
     /// The bytes of each range, in order.
     fn bytes<'a>(&'a self, loaded: &'a Loaded) -> impl Iterator<Item = &'a [u8]> {
-        self.places.iter().map(move |place| match loaded {
+        self.places.iter().enumerate().map(move |(index, place)| match loaded {
             Loaded::Memory(memory) => &memory[place.start..][..place.len],
             Loaded::Mapped(map) => &map[place.offset as usize..][..place.len],
+            Loaded::Parts(parts) => parts.part(index).unwrap_or_default(),
         })
     }
 
@@ -164,7 +168,7 @@ pub(super) fn copying(
     Ok(Box::new(LoadTask { job, load, loaded: None }))
 }
 
-/// The task of a method that maps the file.
+/// The task of a method that maps the file, or may do so.
 pub(super) fn mapping(point: &Point, load: Load) -> Result<Box<dyn Task>> {
     Ok(Box::new(LoadTask { job: LoadJob::new(point)?, load, loaded: None }))
 }
@@ -194,5 +198,12 @@ impl Task for LoadTask {
     fn between(&mut self) -> Result<()> {
         self.loaded = None;
         Ok(())
+    }
+
+    fn metrics(&mut self) -> Vec<(&'static str, f64)> {
+        match &self.loaded {
+            Some(Loaded::Parts(parts)) => vec![choice_metric(parts.choice())],
+            _ => Vec::new(),
+        }
     }
 }

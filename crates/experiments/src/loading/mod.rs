@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod job;
+mod libraries;
 #[cfg(target_os = "linux")]
 mod linux;
 mod map;
@@ -67,6 +68,7 @@ fn methods() -> Vec<Method> {
     methods.extend(map::methods());
     #[cfg(target_os = "linux")]
     methods.extend(linux::methods());
+    methods.extend(libraries::methods());
     methods.extend(IN_LANGUAGES.iter().map(of_language));
     methods
 }

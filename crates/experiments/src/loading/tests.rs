@@ -107,6 +107,21 @@ fn the_parts_are_those_of_the_header() {
 }
 
 #[test]
+fn the_way_that_byte_stream_chooses_is_a_metric() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = experiment();
+    let point = default_point(&experiment, &[("size", 100u64.into())]);
+    let data = (experiment.data)(&point, dir.path(), &measure::stop::Stop::default()).unwrap();
+    let mut methods = experiment.methods.iter();
+    let method = methods.find(|method| method.name == "byte-stream-load").unwrap();
+    let Execution::BuiltIn(build) = method.execution else { panic!("it is built in") };
+    let mut task = build(&data.arguments).unwrap();
+    assert!(task.metrics().is_empty());
+    task.run(1).unwrap();
+    assert_eq!(task.metrics(), [("read_threads", 1.0)]);
+}
+
+#[test]
 fn the_requests_of_a_job_cover_its_ranges_and_no_page_twice() {
     let ranges = [(10, 5000), (4096, 4096), (3, 1)].map(|(offset, len)| FilePart { offset, len });
     let input = Input { path: "none".into(), size: 10_000 };
