@@ -139,6 +139,15 @@ def run(program, *words, stderr=subprocess.PIPE):
     return json.loads(ran.stdout)
 
 
+def attempt(program, *words):
+    """Runs bytelab, which may skip methods; the JSON document of its run, or the last line of its errors."""
+    ran = subprocess.run([program, *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    try:
+        return json.loads(ran.stdout)
+    except ValueError:
+        return (ran.stderr.strip().splitlines() or ["no result"])[-1]
+
+
 def decisive(document):
     """The comparisons whose metric decides the verdict."""
     return [comparison for comparison in document["comparisons"] if comparison["decides"]]
