@@ -98,7 +98,7 @@ pub mod study {
 pub mod suite {
     pub use super::export::junit::junit;
     pub use super::json::suite::{bmf, json, proof_json};
-    pub use super::pages::suite::{markdown, proof, text};
+    pub use super::pages::suite::{causes, markdown, proof, text};
     pub use super::views::suite::{SuiteLine, SuiteReport};
 }
 

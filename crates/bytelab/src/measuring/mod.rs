@@ -25,7 +25,7 @@ use store::{LocalStore, Store};
 
 pub(crate) use self::plan::{RunRequest, TimeLimit, built_in, cache_dir, choose, plan, seed};
 use self::plan::{data_dir_text, ensure_one_side, fixed, leave_out, methods_of};
-pub(crate) use self::prepare::{PreparedRun, launcher, prepare_run};
+pub(crate) use self::prepare::{NotStored, PreparedRun, launcher, prepare_run};
 use self::progress::{MethodTime, sample_ns, seconds, without_slowest};
 pub(crate) use self::progress::{ProgressDisplay, ProgressMode};
 use self::record::{FlagFile, RunOutput, at_most, record};

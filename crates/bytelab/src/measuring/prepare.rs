@@ -138,8 +138,8 @@ fn build_workers(
     built
 }
 
-/// The run of the first figures is not stored.
-struct NotStored;
+/// A run that is not stored, as that of the first figures.
+pub(crate) struct NotStored;
 
 impl Record for NotStored {
     fn begin(&mut self, run: &mut Run) -> Result<()> {

@@ -239,6 +239,54 @@ fn what_cannot_be_run_or_has_no_time_proves_nothing() {
     assert!(ran.stdout.contains("no benchmark had its first six sessions"), "{}", shown(&ran));
 }
 
+/// Takes as many steps as it has ms, and thus as many on a side as that side takes longer.
+const WORKING_BENCH: &str = r#"#!/bin/sh
+dir=${0%/*}
+if [ "$1" = --list ]; then ls "$dir/times"; exit; fi
+printf '%s %s\n' "$1" "$2" >>"$HOME/log"
+i=0
+while [ $i -lt $(($2 * 100)) ]; do i=$((i + 1)); done
+read -r ns <"$dir/times/$1"
+printf '{"context":{},"benchmarks":[{"name":"one","iterations":7,"real_time":%d.5,"time_unit":"ns"}]}\n' $((ns + $$ % 13))
+"#;
+
+#[test]
+fn both_sides_of_a_benchmark_are_profiled_with_as_many_iterations() {
+    let world = sides(&[("join", "30000"), ("copy", "20000")], &[("join", "60000")]);
+    for side in ["old", "new"] {
+        script(&world.path(side).join("bench"), WORKING_BENCH);
+    }
+    let fixed = ["check", "--against", "../old", "--suite-list", "{tree}/bench --list"];
+    let run = ["--suite-command", "{tree}/bench {name} {ms}", "--each", "1ms", "--json"];
+    let check = |why: &str| {
+        let mut command = world.command(&[&fixed[..], &run, &["--why", why]].concat());
+        Ran::new(command.current_dir(world.path("new")).output().unwrap())
+    };
+    let ran = check("copy");
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", shown(&ran));
+    assert!(ran.stderr.contains("--why copy: no benchmark that is measured"), "{}", shown(&ran));
+    let ran = check("join");
+    assert_eq!(ran.code, 3, "{}", shown(&ran));
+    assert!(ran.stderr.contains("profiling join"), "{}", shown(&ran));
+    let log = std::fs::read_to_string(world.path("log")).unwrap();
+    let times = |ms: &str| log.lines().filter(|line| *line == format!("join {ms}")).count();
+    // 500 ms of 60 µs are as many as 250 ms of 30 µs.
+    let profiled = [times("249") + times("250"), times("499") + times("500")];
+    let run = world.run(&["show", "--json"]).json();
+    if run["plan"]["profile"].is_null() {
+        assert!(ran.stderr.contains("--why join: profile: "), "{}", shown(&ran));
+        return println!("skipped: {}", ran.stderr);
+    }
+    // The first one warms up.
+    assert!((7..=21).contains(&profiled[0]) && (7..=21).contains(&profiled[1]), "{log}");
+    let why = &ran.json()["why"][0];
+    let pair = ["method", "reference"].map(|side| why[side].as_str().unwrap().to_owned());
+    assert_eq!(pair, ["join", "join@old"]);
+    assert!(why["jobs"].as_u64() >= Some(6), "{why}");
+    let shown = world.run(&["show", "latest"]).stdout;
+    assert!(shown.contains("why: join against join@old"), "{shown}");
+}
+
 #[test]
 fn wrong_use_is_refused() {
     let world = sides(&EQUAL, &EQUAL);
@@ -249,6 +297,7 @@ fn wrong_use_is_refused() {
         (&["--suite", "go", "--against", "x", "--allow", "rss=5%"], "only the time has a limit"),
         (&["--suite", "go", "--against", "x", "--dry-run"], "--prove says what would be found"),
         (&["--suite", "go", "--baseline", "x"], "cannot be used with"),
+        (&["--suite", "go", "--prove", "1h", "--why", "x"], "cannot be used with"),
         (&["--baseline", "x", "--allow", "wall=5%", "--junit", "y"], "--suite <KIND>"),
         (&["--suite", "cargo", "--suite-args", "'", "--against", "x"], "a quote is not closed"),
         (&["--suite", "go", "--against", "HEAD"], "it is the commit that is checked out"),

@@ -2,7 +2,9 @@
 //! revision against itself show.
 
 use analysis::{DetectableSlowdown, Outcome, Proof, SuiteMean};
+use model::run::Run;
 
+use super::why;
 use crate::document::Document;
 use crate::export::markdown::STEP_SUMMARY;
 use crate::text::PageLayout;
@@ -41,6 +43,13 @@ pub fn text(report: &SuiteReport, layout: &PageLayout) -> String {
     }
     let (word, style) = outcome_word(report.outcome);
     page.line(&[(Style::Plain, "check: "), (style, word), (Style::Plain, &against(report))]);
+    page.text(layout)
+}
+
+/// The functions in which both sides of the profiled benchmark differ. Empty without a profile.
+pub fn causes(run: &Run, layout: &PageLayout) -> String {
+    let mut page = Document::new(layout.width);
+    why::compose_all(&mut page, run);
     page.text(layout)
 }
 

@@ -1,12 +1,20 @@
 //! Which functions a difference is in: a table of those that differ, of a run with a profile.
 
-use analysis::{FunctionDifference, Why};
+use analysis::{FunctionDifference, Why, analyze};
 use model::profile::Profile;
+use model::run::Run;
 
 use crate::document::Document;
 use crate::views::made_of::signed;
 use crate::views::table::{NAME_MIN, Style, Table, TableCell, TableColumn, TooWide};
 use crate::views::units::{Unit, ns};
+
+/// The profiled pairs of a run; nothing without a profile.
+pub(super) fn compose_all(page: &mut Document, run: &Run) {
+    if let Some(profile) = &run.plan.profile {
+        analyze(run).why.iter().for_each(|why| compose(page, profile, why));
+    }
+}
 
 /// What is said above the table, and the table, if a function is shown to differ.
 pub(super) fn compose(page: &mut Document, profile: &Profile, why: &Why) {

@@ -48,6 +48,7 @@ fn report() -> SuiteReport {
         same_programs: vec!["other".to_owned()],
         added: vec!["bench: fresh".to_owned()],
         gone: Vec::new(),
+        why: Vec::new(),
     }
 }
 

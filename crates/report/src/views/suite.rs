@@ -1,6 +1,6 @@
 //! The result of a check of a suite, as its pages and files show it.
 
-use analysis::{Outcome, SessionsEstimate, SuiteMean};
+use analysis::{Outcome, SessionsEstimate, SuiteMean, Why};
 use serde::Serialize;
 
 /// A suite of benchmarks on two sides.
@@ -23,6 +23,8 @@ pub struct SuiteReport {
     /// Benchmarks that only one side has.
     pub added: Vec<String>,
     pub gone: Vec<String>,
+    /// The functions in which both sides of the profiled benchmark differ; empty without a profile.
+    pub why: Vec<Why>,
 }
 
 /// A benchmark of a suite.

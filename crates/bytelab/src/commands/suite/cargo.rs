@@ -26,6 +26,11 @@ impl Cargo {
     pub(super) fn new(args: Vec<String>) -> Cargo {
         Cargo { args, known: RefCell::default() }
     }
+
+    fn harness_of(&self, program: &SuiteProgram) -> Result<CargoHarness> {
+        let known = self.known.borrow().get(&program.name).copied();
+        known.context("its benchmarks were not listed")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,13 +155,11 @@ impl Harness for Cargo {
         Ok(listed(&run.printed()?))
     }
 
-    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
-        let known = self.known.borrow().get(&program.name).copied();
+    fn command(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<Vec<String>> {
         let seconds = |share: f64| format!("{:.3}", (run.each.as_secs_f64() * share).max(0.001));
-        match known.context("its benchmarks were not listed")? {
+        Ok(match self.harness_of(program)? {
             CargoHarness::Criterion => {
-                let home = run.path("criterion");
-                let home_set = format!("CRITERION_HOME={}", from_path(&home));
+                let home_set = format!("CRITERION_HOME={}", from_path(&run.path(HOME)));
                 let (warm_up, time, name_alone) = (seconds(0.3), seconds(0.7), exactly(name));
                 let more = [
                     "--bench",
@@ -171,22 +174,39 @@ impl Harness for Cargo {
                     "1000",
                     &name_alone,
                 ];
-                run.execute(program.dir(), &words(program, &[&home_set], &more))?;
-                imported(&home, Some(ImportFormat::Criterion), name)
+                words(program, &[&home_set], &more)
             }
             CargoHarness::Divan => {
                 let time = seconds(1.0);
-                let more = ["--bench", "--exact", name, "--max-time", &time];
-                run.execute(program.dir(), &words(program, &[], &more))?;
-                of_divan(&run.printed()?)
+                let length = match run.iterations {
+                    Some(n) => divan_samples(n),
+                    None => texts(["--max-time", &time]),
+                };
+                [words(program, &[], &["--bench", "--exact", name]), length].concat()
             }
-            CargoHarness::Libtest => {
-                let more = ["--bench", "--exact", name];
-                run.execute(program.dir(), &words(program, &[], &more))?;
-                of_libtest(&run.printed()?)
+            CargoHarness::Libtest => words(program, &[], &["--bench", "--exact", name]),
+        })
+    }
+
+    fn estimate(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
+        match self.harness_of(program)? {
+            CargoHarness::Criterion => {
+                imported(&run.path(HOME), Some(ImportFormat::Criterion), name)
             }
+            CargoHarness::Divan => of_divan(&run.printed()?),
+            CargoHarness::Libtest => of_libtest(&run.printed()?),
         }
     }
+}
+
+/// The folder of criterion's results.
+const HOME: &str = "criterion";
+
+/// The flags by which divan does this many iterations, or a few fewer.
+fn divan_samples(iterations: u64) -> Vec<String> {
+    let samples = iterations.clamp(1, 1000);
+    let size = (iterations / samples).clamp(1, u32::MAX.into());
+    texts(["--sample-count", &samples.to_string(), "--sample-size", &size.to_string()])
 }
 
 /// The words that start a program as cargo does: it is told where its package is.
@@ -308,6 +328,16 @@ mod tests {
         let program = SuiteProgram { name: "b".to_owned(), file, dir: Some("/t/p q".into()) };
         let expected = ["env", "CARGO_MANIFEST_DIR=/t/p q", "CRITERION_HOME=/o", "/x/a0", "a b"];
         assert_eq!(words(&program, &["CRITERION_HOME=/o"], &["a b"]), expected);
+    }
+
+    #[test]
+    fn divan_is_told_a_number_of_iterations() {
+        for (iterations, samples, size) in [(1, "1", "1"), (700, "700", "1"), (5500, "1000", "5")] {
+            assert_eq!(
+                divan_samples(iterations),
+                ["--sample-count", samples, "--sample-size", size]
+            );
+        }
     }
 
     #[test]

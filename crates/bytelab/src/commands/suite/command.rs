@@ -49,8 +49,11 @@ impl Harness for CommandSuite {
         Ok(lines.map(str::to_owned).collect())
     }
 
-    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
-        run.execute(program.dir(), &CommandSuite::words(&self.command, program, name, run))?;
+    fn command(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<Vec<String>> {
+        Ok(CommandSuite::words(&self.command, program, name, run))
+    }
+
+    fn estimate(&self, _program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
         // Without a file for it, the result is what is printed.
         let has_file = names(&self.command).contains(&"out");
         let result = if has_file { run.path(RESULT) } else { run.stdout() };

@@ -63,9 +63,15 @@ impl Harness for Go {
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }
 
-    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
-        let time = format!("{}ms", run.each.as_millis().max(1));
-        run.execute(program.dir(), &words(program, &pattern(name), &time))?;
+    fn command(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<Vec<String>> {
+        let time = match run.iterations {
+            Some(n) => format!("{n}x"),
+            None => format!("{}ms", run.each.as_millis().max(1)),
+        };
+        Ok(words(program, &pattern(name), &time))
+    }
+
+    fn estimate(&self, _program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
         imported(&run.stdout(), Some(ImportFormat::Go), name)
     }
 }

@@ -34,8 +34,17 @@ pub(super) trait Harness {
     /// The names of the benchmarks of a program.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>>;
 
+    /// The words that run one benchmark.
+    fn command(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<Vec<String>>;
+
+    /// The harness's own estimate of the benchmark that has run, in ns.
+    fn estimate(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64>;
+
     /// Runs one benchmark and returns the harness's own estimate, in ns.
-    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64>;
+    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
+        run.execute(program.dir(), &self.command(program, name, run)?)?;
+        self.estimate(program, name, run)
+    }
 }
 
 /// What runs the benchmarks of a side.
@@ -60,12 +69,19 @@ pub(super) struct HarnessRun {
     out: PathBuf,
     /// For about this time a benchmark runs.
     pub(super) each: Duration,
+    /// How many iterations it does instead, if the harness can be told.
+    pub(super) iterations: Option<u64>,
     pub(super) stop: Stop,
 }
 
 impl HarnessRun {
     pub(super) fn new(out: PathBuf, each: Duration, stop: &Stop) -> HarnessRun {
-        HarnessRun { out, each, stop: stop.clone() }
+        HarnessRun { out, each, iterations: None, stop: stop.clone() }
+    }
+
+    /// The folder of results.
+    pub(super) fn folder(&self) -> &Path {
+        &self.out
     }
 
     /// A file or folder of results.
@@ -81,6 +97,11 @@ impl HarnessRun {
     pub(super) fn printed(&self) -> Result<String> {
         let bytes = read(&self.stdout()).context("its standard output")?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The words of a process that becomes these in a folder. The folder of results exists.
+    pub(super) fn argv(&self, dir: &Path, words: &[String]) -> Vec<String> {
+        argv(dir, words, &self.stdout())
     }
 
     /// Runs these words in a folder, to their end; an error is one that they end with.
@@ -120,13 +141,17 @@ pub(super) fn build(dir: &Path, words: &[String], stdout: &Path, stop: &Stop) ->
     execute(dir, words, stdout, BUILD_LIMIT_NS, stop)
 }
 
-fn execute(dir: &Path, words: &[String], stdout: &Path, limit_ns: u64, stop: &Stop) -> Result<()> {
+/// The words of a shell that becomes the program.
+fn argv(dir: &Path, words: &[String], stdout: &Path) -> Vec<String> {
     const SCRIPT: &str = "cd \"$1\" && out=$2 && shift 2 && exec \"$@\" >\"$out\"";
+    let start = ["/bin/sh", "-c", SCRIPT, "suite", &from_path(dir), &from_path(stdout)];
+    [&start.map(str::to_owned)[..], words].concat()
+}
+
+fn execute(dir: &Path, words: &[String], stdout: &Path, limit_ns: u64, stop: &Stop) -> Result<()> {
     let is_program = |word: &&String| *word != "env" && !word.contains('=');
     let program = words.iter().find(is_program).map_or("", String::as_str);
-    let start = ["/bin/sh", "-c", SCRIPT, "suite", &from_path(dir), &from_path(stdout)];
-    let argv = [&start.map(str::to_owned)[..], words].concat();
-    match launch::run_to_end(&argv, limit_ns, stop) {
+    match launch::run_to_end(&argv(dir, words, stdout), limit_ns, stop) {
         Ok(()) => Ok(()),
         Err(RunError::Stopped) => bail!("stopped by a signal"),
         // The shell has become the program.

@@ -10,6 +10,7 @@ mod pytest;
 mod sessions;
 mod sides;
 mod stored;
+mod why;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,24 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use analysis::stats::LOOKS;
-use analysis::{GateState, Outcome, SuiteGate, SuiteMean};
-use anyhow::{Context as _, Result, bail, ensure};
+use analysis::{GateState, Outcome, SuiteGate, SuiteMean, analyze};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use experiments::TemporaryFolder;
 use measure::clock;
 use measure::launch::{Orphans, Stop};
 use model::metric::WALL;
 use model::pattern;
+use model::run::Run;
 use report::suite::{SuiteLine, SuiteReport};
+use store::Store;
 use tools::atomic_file::AtomicFile;
 
 use self::harness::{Harness, HarnessRun, RUN_LIMIT_NS, SuiteProgram};
 use self::sessions::{BenchmarkRuns, SessionSet, SuiteBenchmark, SuiteMeasurer, middle};
 use self::sides::{SuiteCopies, SuiteSides, are_same};
 use self::stored::SuiteRun;
+use self::why::WhyBenchmark;
 use super::check::{GateArgs, Undecided, step_summary};
 use super::measure_args::KeepArgs;
 use super::program_file::Digests;
@@ -94,6 +98,13 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "TIME", requires = "SuiteKind", conflicts_with = "against")]
     #[arg(value_parser = humantime::parse_duration)]
     prove: Option<Duration>,
+    /// Profile both sides of this benchmark after the check, and name the functions that differ
+    ///
+    /// Six to twenty more runs of each side, which are in no session and not part of --time. The
+    /// name is that of the result; the flame graph is on the page of `bytelab report`.
+    #[arg(long, value_name = "NAME", requires = "SuiteKind", hide_short_help = true)]
+    #[arg(conflicts_with = "prove")]
+    why: Option<String>,
     /// Write the result as JUnit's XML
     #[arg(long, value_name = "FILE", requires = "SuiteKind", hide_short_help = true, value_parser = path())]
     #[arg(conflicts_with = "prove")]
@@ -190,7 +201,11 @@ fn check(
     let sides = SuiteSides::new(against, stop)?;
     let work = work_folder()?;
     let (started, started_ns) = (clock::utc_rfc3339(), clock::now_ns());
-    let found = match FoundSuite::find(args, &*harness, &sides, &work.path, stop) {
+    let found = FoundSuite::find(args, &*harness, &sides, &work.path, stop).and_then(|found| {
+        let why = args.why.as_deref().map(|name| why::find(&found.suite, name)).transpose()?;
+        Ok((found, why))
+    });
+    let (found, why) = match found {
         Ok(found) => found,
         Err(error) if stop.signal().is_none() => return Ok(exit::of_failure(&error)),
         Err(error) => return Err(error),
@@ -208,9 +223,8 @@ fn check(
         Err(error) => return Ok(exit::of_failure(&error)),
     };
     let mut report = report(&found, &sides, &measured, percent);
-    if let Some(mut store) = store
-        && !suite.benchmarks.is_empty()
-    {
+    let mut kept = None;
+    if (store.is_some() || why.is_some()) && !suite.benchmarks.is_empty() {
         let benchmarks = suite.benchmarks.iter().zip(&measured.runs);
         let stored = SuiteRun {
             sides: &sides,
@@ -223,11 +237,14 @@ fn check(
             time_limit_ns: args.time_ns(),
             seed: measured.seed,
         };
-        // What was measured for minutes has its verdict, also if the disk is full.
-        match stored.run(stop).and_then(|run| store.add(&run)) {
-            Ok(id) => report.run = Some(id),
-            Err(error) => note(&format!("the run is not stored: {error:#}"))?,
-        }
+        let why = why.map(|index| WhyBenchmark {
+            suite,
+            index,
+            runs: &measured.runs[index],
+            each: args.each.unwrap_or(EACH),
+            work: &work.path,
+        });
+        kept = kept_run(&stored, why.as_ref(), store, &mut report, stop)?;
     }
     if let Some(file) = junit {
         file.write(&report::suite::junit(&report))?;
@@ -235,15 +252,44 @@ fn check(
     if let Some(file) = bmf {
         file.write(&(report::suite::bmf(&report)? + "\n"))?;
     }
-    conclude(&report, gate)
+    conclude(&report, kept.as_ref(), gate)
+}
+
+/// The run of the check, which has the profile of `--why` and is stored. What was measured for minutes has its
+/// verdict, also if the disk is full.
+fn kept_run(
+    stored: &SuiteRun<'_>,
+    why: Option<&WhyBenchmark<'_>>,
+    store: Option<Box<dyn Store>>,
+    report: &mut SuiteReport,
+    stop: &Stop,
+) -> Result<Option<Run>> {
+    let not_stored = |error: &Error| note(&format!("the run is not stored: {error:#}"));
+    let mut run = match stored.run(stop) {
+        Ok(run) => run,
+        Err(error) => {
+            not_stored(&error)?;
+            return Ok(None);
+        }
+    };
+    if let Some(why) = why {
+        why.profile(&mut run, stop)?;
+        report.why = analyze(&run).why;
+    }
+    match store.map(|mut store| store.add(&run)).transpose() {
+        Ok(id) => report.run = id,
+        Err(error) => not_stored(&error)?,
+    }
+    Ok(Some(run))
 }
 
 /// Prints the result and returns the exit status.
-fn conclude(report: &SuiteReport, gate: &GateArgs) -> Result<ExitCode> {
+fn conclude(report: &SuiteReport, run: Option<&Run>, gate: &GateArgs) -> Result<ExitCode> {
     let text = if gate.json {
         report::suite::json(report)? + "\n"
     } else {
-        report::suite::text(report, &layout())
+        let causes = run.map(|run| report::suite::causes(run, &layout())).unwrap_or_default();
+        report::suite::text(report, &layout()) + &causes
     };
     console::stdout().write_all(text.as_bytes())?;
     step_summary(&report::suite::markdown(report));
@@ -492,6 +538,7 @@ fn report(
         same_programs: found.same.clone(),
         added: found.added.clone(),
         gone: found.gone.clone(),
+        why: Vec::new(),
     }
 }
 

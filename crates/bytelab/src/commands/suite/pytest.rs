@@ -69,10 +69,12 @@ impl Harness for Pytest {
         Ok(found.cells.into_iter().map(|cell| cell.method).collect())
     }
 
-    fn measure(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
+    fn command(&self, program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<Vec<String>> {
         let time = format!("--benchmark-max-time={:.3}", run.each.as_secs_f64());
-        let words = self.words(program, run, &[&time, "--benchmark-min-rounds=5", name]);
-        run.execute(program.dir(), &words)?;
+        Ok(self.words(program, run, &[&time, "--benchmark-min-rounds=5", name]))
+    }
+
+    fn estimate(&self, _program: &SuiteProgram, name: &str, run: &HarnessRun) -> Result<f64> {
         imported(&run.path(RESULT), Some(ImportFormat::PytestBenchmark), name)
     }
 }

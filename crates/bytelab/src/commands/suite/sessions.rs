@@ -237,6 +237,14 @@ mod tests {
             bail!("it is not listed")
         }
 
+        fn command(&self, _: &SuiteProgram, _: &str, _: &HarnessRun) -> Result<Vec<String>> {
+            bail!("it is not started")
+        }
+
+        fn estimate(&self, _: &SuiteProgram, _: &str, _: &HarnessRun) -> Result<f64> {
+            bail!("it has no result")
+        }
+
         fn measure(&self, program: &SuiteProgram, name: &str, _: &HarnessRun) -> Result<f64> {
             let side = program.file.display().to_string();
             self.ran.borrow_mut().push((name.to_owned(), side.clone()));

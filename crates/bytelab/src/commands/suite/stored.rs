@@ -20,10 +20,15 @@ use super::sides::SuiteSides;
 use crate::git;
 
 /// The experiment of these runs.
-const SUITE: &str = "suite";
+pub(super) const SUITE: &str = "suite";
 /// The param with the benchmark's name and its program.
 const BENCHMARK: &str = "benchmark";
 const GIT_LIMIT_NS: u64 = 10_000_000_000;
+
+/// The cells of a benchmark: those of its old and its new side.
+pub(super) fn cells_of(benchmark: usize) -> std::ops::Range<usize> {
+    2 * benchmark..2 * benchmark + 2
+}
 
 /// What is known of a check when it ends.
 pub(super) struct SuiteRun<'a> {
