@@ -207,7 +207,7 @@ fn revisions_are_measured_in_worktrees() {
     let refused = check_in(&world, "sub", &["--against", "nosuch"]);
     assert_eq!(refused.code, 2, "{}", shown(&refused));
     assert!(
-        refused.stderr.contains("nosuch is no folder: --against nosuch: "),
+        refused.stderr.contains("nosuch is no folder and no program: --against nosuch: "),
         "{}",
         shown(&refused)
     );
@@ -287,6 +287,57 @@ fn both_sides_of_a_benchmark_are_profiled_with_as_many_iterations() {
     assert!(shown.contains("why: join against join@old"), "{shown}");
 }
 
+/// A program that libtest could have made.
+fn libtest(path: &Path, ns: u32) {
+    let text = format!(
+        r#"#!/bin/sh
+case " $* " in
+*' --help '*) echo '        --nocapture     do not capture' ;;
+*' --list '*) echo 'join: bench' ;;
+*) echo "test join ... bench: $(({ns} + $$ % 13)) ns/iter (+/- 7)" ;;
+esac
+"#
+    );
+    script(path, &text);
+}
+
+/// Says which programs it has built, as cargo does.
+const CARGO: &str = r#"#!/bin/sh
+for name in parse print; do
+    printf '{"reason":"compiler-artifact","manifest_path":"%s/Cargo.toml",' "$PWD"
+    printf '"target":{"name":"%s","kind":["bench"]},"profile":{"test":true},' $name
+    printf '"executable":"%s/%s-new"}\n' "$PWD" $name
+done
+"#;
+
+#[test]
+fn a_program_that_was_built_before_is_an_old_side() {
+    let world = World::new();
+    for folder in ["new", "old", "bin"] {
+        std::fs::create_dir(world.path(folder)).unwrap();
+    }
+    script(&world.path("bin/cargo"), CARGO);
+    libtest(&world.path("new/parse-new"), 60_000);
+    libtest(&world.path("new/print-new"), 70_000);
+    libtest(&world.path("old/parse-0123456789abcdef"), 30_000);
+    libtest(&world.path("old/saved"), 30_000);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", world.path("bin").display());
+    let check = |old: &str| {
+        let mut command = world.command(&["check", "--suite", "cargo", "--against", old]);
+        command.current_dir(world.path("new")).env("PATH", &path);
+        Ran::new(command.output().unwrap())
+    };
+    let ran = check("../old/parse-0123456789abcdef");
+    assert_eq!(ran.code, 3, "{}", shown(&ran));
+    let first = ran.stdout.lines().next().unwrap();
+    assert!(first.starts_with("slower    parse: join: 30 µs → 60 µs"), "{}", shown(&ran));
+    assert!(!ran.stdout.contains("print:"), "{}", shown(&ran));
+    let ran = check("../old/saved");
+    assert_eq!(ran.code, 1, "{}", shown(&ran));
+    assert!(ran.stderr.contains("has 2 programs (parse, print)"), "{}", shown(&ran));
+}
+
 #[test]
 fn wrong_use_is_refused() {
     let world = sides(&EQUAL, &EQUAL);
@@ -307,6 +358,10 @@ fn wrong_use_is_refused() {
     }
     let ran = check_in(&world, "new", &["--against", "."]);
     assert!(ran.code == 2 && ran.stderr.contains("it is the folder here"), "{}", shown(&ran));
+    let ran = check_in(&world, "new", &["--against", "../old/bench"]);
+    assert!(ran.code == 2 && ran.stderr.contains("needs the whole tree"), "{}", shown(&ran));
+    let file = world.write("data", "no program");
+    world.refused(&["check", "--suite", "go", "--against", &file], "cannot be executed");
     let ran = check(&world, &["--suite-build", "echo why >&2; exit 5"]);
     assert_eq!(ran.code, 1, "{}", shown(&ran));
     assert!(

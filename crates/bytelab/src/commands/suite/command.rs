@@ -41,6 +41,10 @@ impl Harness for CommandSuite {
         Ok(vec![SuiteProgram { name: String::new(), file: tree.to_owned(), dir: None }])
     }
 
+    fn has_programs(&self) -> bool {
+        false
+    }
+
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {
         let words = CommandSuite::words(&self.list, program, "", run);
         run.execute(program.dir(), &words).context("--suite-list")?;

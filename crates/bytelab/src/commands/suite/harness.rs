@@ -31,6 +31,11 @@ pub(super) trait Harness {
     /// Makes the programs of a tree. What is built is below `target`, and not in the tree.
     fn build(&self, tree: &Path, target: &Path, stop: &Stop) -> Result<Vec<SuiteProgram>>;
 
+    /// Whether a program that was built runs the benchmarks, and not a whole tree.
+    fn has_programs(&self) -> bool {
+        true
+    }
+
     /// The names of the benchmarks of a program.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>>;
 

@@ -33,7 +33,7 @@ use tools::atomic_file::AtomicFile;
 
 use self::harness::{Harness, HarnessRun, RUN_LIMIT_NS, SuiteProgram};
 use self::sessions::{BenchmarkRuns, SessionSet, SuiteBenchmark, SuiteMeasurer, middle};
-use self::sides::{SuiteCopies, SuiteSides, are_same};
+use self::sides::{SuiteCopies, SuiteSides, are_same, counterpart};
 use self::stored::SuiteRun;
 use self::why::WhyBenchmark;
 use super::check::{GateArgs, Undecided, step_summary};
@@ -78,8 +78,11 @@ pub(crate) struct SuiteArgs {
     #[arg(long = "suite-args", value_name = "WORDS", requires = "suite", hide_short_help = true)]
     #[arg(allow_hyphen_values = true)]
     harness_args: Option<String>,
-    /// The old side of the suite: a revision, or another folder
-    #[arg(long, value_name = "REV|FOLDER", requires = "SuiteKind")]
+    /// The old side of the suite: a revision, another folder, or a benchmark program
+    ///
+    /// A path that exists wins over a revision. A program is one that cargo or go has built for
+    /// these benchmarks; it is compared with that of the same target or package here.
+    #[arg(long, value_name = "REV|FOLDER|PROGRAM", requires = "SuiteKind")]
     against: Option<String>,
     /// Only benchmarks with such a name; * stands for any text
     #[arg(long, value_name = "PATTERN", requires = "SuiteKind", hide_short_help = true)]
@@ -198,7 +201,7 @@ fn check(
     let junit = output_file("--junit", args.junit.as_deref())?;
     let bmf = output_file("--bmf", args.bmf.as_deref())?;
     let store = (!keep.no_store).then(|| context.open_store()).transpose()?;
-    let sides = SuiteSides::new(against, stop)?;
+    let sides = SuiteSides::new(against, &*harness, stop)?;
     let work = work_folder()?;
     let (started, started_ns) = (clock::utc_rfc3339(), clock::now_ns());
     let found = FoundSuite::find(args, &*harness, &sides, &work.path, stop).and_then(|found| {
@@ -384,7 +387,13 @@ impl<'a> FoundSuite<'a> {
         let build = |side: &sides::SuiteSide, target: &str| {
             side.build(args.suite_build.as_deref(), harness, &work.join(target), stop)
         };
-        let (old, new) = (build(&sides.old, "target-a")?, build(&sides.new, "target-b")?);
+        let (old, new) = match &sides.old.program {
+            None => (build(&sides.old, "target-a")?, build(&sides.new, "target-b")?),
+            Some(file) => {
+                let new = counterpart(file, &build(&sides.new, "target-b")?)?;
+                (vec![SuiteProgram { file: file.clone(), ..new.clone() }], vec![new])
+            }
+        };
         let run = args.harness_run(work, stop);
         let list = |program: &SuiteProgram| listed(harness, program, &run, args);
         let suite = CheckedSuite { harness, programs: Vec::new(), benchmarks: Vec::new() };

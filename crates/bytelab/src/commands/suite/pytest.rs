@@ -53,6 +53,10 @@ impl Harness for Pytest {
         Ok(vec![SuiteProgram { name: String::new(), file: tree.to_owned(), dir: None }])
     }
 
+    fn has_programs(&self) -> bool {
+        false
+    }
+
     /// Each benchmark runs once, as pytest lists all tests and not only benchmarks. It does so in
     /// the tree itself, where nothing is written beside the modules.
     fn names(&self, program: &SuiteProgram, run: &HarnessRun) -> Result<Vec<String>> {

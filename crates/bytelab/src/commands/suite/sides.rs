@@ -38,17 +38,24 @@ pub(super) struct SuiteSide {
     pub(super) tree: PathBuf,
     /// Its revision, if it is a worktree.
     pub(super) revision: Option<MeasuredRevision>,
+    /// The program that was built before, if it is one, which works in the tree of the new side.
+    pub(super) program: Option<PathBuf>,
 }
 
 impl SuiteSides {
-    /// A folder of this name wins over a revision. Against a folder, the current one is measured as
-    /// it is; against a revision, the commit that is checked out.
-    pub(super) fn new(against: &str, stop: &Stop) -> Result<SuiteSides> {
+    /// A path of this name wins over a revision. Against a folder or a program, the current folder is
+    /// measured as it is; against a revision, the commit that is checked out.
+    pub(super) fn new(against: &str, harness: &dyn Harness, stop: &Stop) -> Result<SuiteSides> {
         let folder = to_path(against);
         if folder.is_dir() {
             let old = SuiteSide::folder(&folder).with_context(|| format!("--against {against}"))?;
             let new = SuiteSide::folder(Path::new("."))?;
             ensure!(old.tree != new.tree, "--against {against}: it is the folder here");
+            return Ok(SuiteSides { old, new, _revisions: None });
+        }
+        if folder.is_file() {
+            let new = SuiteSide::folder(Path::new("."))?;
+            let old = SuiteSide::program(against, &new.tree, harness)?;
             return Ok(SuiteSides { old, new, _revisions: None });
         }
         ensure!(
@@ -58,7 +65,7 @@ impl SuiteSides {
         );
         let names = [against.to_owned(), "HEAD".to_owned()];
         let mut revisions = Revisions::new("--against", &names, stop)
-            .with_context(|| format!("{against} is no folder"))?;
+            .with_context(|| format!("{against} is no folder and no program"))?;
         let mut here = ProjectCommit::default();
         for revision in &mut revisions.all {
             git::describe(&mut revision.measured.commit, &revision.tree, GIT_LIMIT_NS, stop);
@@ -77,6 +84,7 @@ impl SuiteSides {
                 label: revision.measured.label(),
                 tree: to_path(&revision.tree),
                 revision: Some(revision.measured.clone()),
+                program: None,
             }
         };
         Ok(SuiteSides { old: side(0), new: side(1), _revisions: Some(revisions) })
@@ -86,7 +94,28 @@ impl SuiteSides {
 impl SuiteSide {
     pub(super) fn folder(folder: &Path) -> Result<SuiteSide> {
         let tree = fs::canonicalize(folder).with_context(|| folder.display().to_string())?;
-        Ok(SuiteSide { label: tree.display().to_string(), tree, revision: None })
+        Ok(SuiteSide { label: tree.display().to_string(), tree, revision: None, program: None })
+    }
+
+    /// An old side that needs no build.
+    fn program(against: &str, tree: &Path, harness: &dyn Harness) -> Result<SuiteSide> {
+        let advice = format!(
+            "name a revision or a folder; a branch of the same name is refs/heads/{against}"
+        );
+        ensure!(
+            harness.has_programs(),
+            "--against {against}: it is a file, and this suite needs the whole tree of its old side: \
+             {advice}"
+        );
+        let named = || format!("--against {against}");
+        let file = fs::canonicalize(to_path(against)).with_context(named)?;
+        let mode = file.metadata().with_context(named)?.permissions().mode();
+        ensure!(
+            mode & 0o111 != 0,
+            "--against {against}: it is a file that cannot be executed, and no program: {advice}"
+        );
+        let label = file.display().to_string();
+        Ok(SuiteSide { label, tree: tree.to_owned(), revision: None, program: Some(file) })
     }
 
     /// Runs `--suite-build` in it, and builds its programs below `target`.
@@ -113,6 +142,43 @@ impl SuiteSide {
             Ok(programs)
         };
         built().with_context(|| self.label.clone())
+    }
+}
+
+/// Which of the new programs an old one is compared with: that of its target or package, or the
+/// only one.
+pub(super) fn counterpart(old: &Path, new: &[SuiteProgram]) -> Result<SuiteProgram> {
+    let plain = |name: &str| name.replace('-', "_");
+    let target = target(old);
+    let is_it = |one: &&SuiteProgram| {
+        one.name.rsplit('/').next().is_some_and(|last| plain(last) == plain(&target))
+    };
+    let found: Vec<&SuiteProgram> = new.iter().filter(is_it).collect();
+    match (&found[..], new) {
+        ([one], _) => Ok((*one).clone()),
+        (_, [only]) => Ok(only.clone()),
+        _ => {
+            let names: Vec<&str> = new.iter().map(|one| one.name.as_str()).collect();
+            bail!(
+                "--against {}: the new side has {} programs ({}), and not one that is called {target}: \
+                 choose one, as by --suite-args '--bench NAME' for cargo, or ./PACKAGE for go",
+                old.display(),
+                new.len(),
+                names.join(", ")
+            )
+        }
+    }
+}
+
+/// The target or package in the name of a program: `parse-0123456789abcdef` of cargo, `parse.test`
+/// of go.
+fn target(file: &Path) -> String {
+    let name = file.file_name().map(Path::new).map(from_path).unwrap_or_default();
+    let name = name.strip_suffix(".test").unwrap_or(&name);
+    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    match name.rsplit_once('-') {
+        Some((target, hash)) if is_hash(hash) => target.to_owned(),
+        _ => name.to_owned(),
     }
 }
 
@@ -222,6 +288,31 @@ fn files(root: &Path) -> Result<BTreeMap<PathBuf, TreeEntry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_old_program_is_compared_with_that_of_its_target() {
+        let program = |name: &str| SuiteProgram {
+            name: name.to_owned(),
+            file: PathBuf::from(format!("/new/{name}")),
+            dir: None,
+        };
+        let several = [program("parse"), program("crates/a/my-copy"), program("b/parse2")];
+        let of = |file: &str, new: &[SuiteProgram]| {
+            counterpart(Path::new(file), new).map(|one| one.name).map_err(|error| error.to_string())
+        };
+        for (file, expected) in [
+            ("deps/parse-0123456789abcdef", "parse"),
+            ("my_copy-0123456789abcdef", "crates/a/my-copy"),
+            ("/x/parse2.test", "b/parse2"),
+            ("parse", "parse"),
+        ] {
+            assert_eq!(of(file, &several).unwrap(), expected, "{file}");
+        }
+        assert_eq!(of("/x/saved", &several[..1]).unwrap(), "parse");
+        let error = of("/x/saved", &several).unwrap_err();
+        assert!(error.contains("3 programs (parse, crates/a/my-copy, b/parse2)"), "{error}");
+        assert!(of("/x/saved", &[]).unwrap_err().contains("0 programs"));
+    }
 
     #[test]
     fn folders_are_the_same_if_every_file_of_them_is() {
