@@ -135,19 +135,25 @@ impl WhyBenchmark<'_> {
         let each = Duration::from_nanos((n as f64 * estimates_ns[side]) as u64);
         // Their paths have equal lengths, as those of the copies.
         let out = self.work.join(["why-a", "why-b"][side]);
-        HarnessRun { iterations: Some(n), ..HarnessRun::new(out, each, stop) }
+        let mut ran = HarnessRun::new(out, each, stop);
+        ran.iterations = Some(n);
+        ran
     }
 
     fn method(&self, name: &str, program: &SuiteProgram, ran: &HarnessRun) -> Result<Method> {
         let benchmark = &self.suite.benchmarks[self.index];
         let words = self.suite.harness.command(program, &benchmark.name, ran)?;
-        let plain = |argv: &[String]| Command::plain(argv.iter().map(|word| escape(word)));
         let results = from_path(ran.folder()).into_owned();
         let empty = ["/bin/sh", "-c", "rm -rf \"$1\" && mkdir -p \"$1\"", "suite", &results];
         let hooks = Hooks { prepare: Some(plain(&empty.map(str::to_owned))), ..Hooks::default() };
         let execution = Box::new(Execution::Command(plain(&ran.argv(program.dir(), &words))));
         Ok(Method::contender(name, "", Execution::Hooked { execution, hooks }))
     }
+}
+
+/// A command whose words have no names of params.
+fn plain(argv: &[String]) -> Command {
+    Command::plain(argv.iter().map(|word| escape(word)))
 }
 
 /// How many iterations each profiled run does, of both sides.
