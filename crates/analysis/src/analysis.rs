@@ -4,6 +4,7 @@ use model::param::Point;
 use model::run::Warning;
 use serde::Serialize;
 
+use super::factorial::Factorial;
 use super::facts::{LeftRunning, Unusable};
 use super::made_of::MadeOf;
 use super::why::Why;
@@ -20,6 +21,8 @@ pub struct Analysis {
     pub made_of: Vec<MadeOf>,
     /// Which functions the differences of profiled methods are in.
     pub why: Vec<Why>,
+    /// The effects of the factors of a full factorial experiment.
+    pub factorial: Vec<Factorial>,
     /// Each method compared with itself at another word or path of a param.
     #[serde(rename = "across")]
     pub param_effects: Vec<ParamComparison>,

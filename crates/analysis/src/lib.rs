@@ -7,6 +7,7 @@ mod check;
 mod claim;
 mod compare;
 mod diagnostics;
+mod factorial;
 mod facts;
 mod family;
 mod fleet;
@@ -39,6 +40,7 @@ pub use self::check::{
 };
 pub use self::claim::{Basis, CellMetric, Claimed, Ratio, judge_claim, judge_difference};
 pub use self::compare::margin_percent;
+pub use self::factorial::{FactorEffect, Factorial};
 use self::facts::RunFacts;
 pub use self::facts::{BUSY_SHARE, LeftRunning, Unusable};
 use self::family::Tables;
@@ -74,6 +76,7 @@ pub fn analyze(run: &Run) -> Analysis {
     Analysis {
         made_of: made_of::of_comparisons(&facts, &comparisons),
         why: why::of_families(run, &families),
+        factorial: factorial::of_families(&facts, &families),
         param_effects: further_comparisons::param_effects(&facts, &families),
         overall: further_comparisons::overall(&facts, &families),
         custom_metrics: further_comparisons::custom_metrics(&facts, &families),

@@ -1,6 +1,7 @@
 //! The experiments: those of bytelab, a folder and a line here for each; those in files (`custom`);
 //! and what builds methods in other languages (`workers`).
 
+mod awaiting;
 pub mod copying;
 pub mod custom;
 mod decoding;

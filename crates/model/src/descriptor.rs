@@ -10,6 +10,21 @@ pub struct Descriptor<'a> {
     /// The metrics that have a column, besides the time and the memory that all have.
     pub primary_metrics: Vec<&'a str>,
     pub view: View,
+    /// The factors of an experiment whose methods are a full factorial design; none: it is no such
+    /// experiment.
+    pub factors: &'static [&'static str],
+}
+
+/// The name of the experiment whose methods have [`AWAITING_FACTORS`].
+pub const AWAITING: &str = "awaiting";
+
+/// A method of `awaiting` has any of these factors. Its name has their words, joined by hyphens.
+pub const AWAITING_FACTORS: [&str; 5] = ["other", "never", "dyn", "handed", "O0"];
+
+/// Which of the factors a method has, a bit for each.
+pub fn factors_of(method: &str, factors: &[&str]) -> usize {
+    let has = |factor: &str| method.split('-').any(|word| word == factor);
+    factors.iter().enumerate().map(|(bit, factor)| usize::from(has(factor)) << bit).sum()
 }
 
 /// Of the built-in experiments whose descriptor is not the default: the name, the primary metrics
@@ -43,11 +58,12 @@ impl<'a> Descriptor<'a> {
     pub fn of(run: &'a Run) -> Descriptor<'a> {
         if let Some(definition) = &run.plan.definition {
             let primary_metrics = definition.primary_metrics.iter().map(String::as_str).collect();
-            return Descriptor { primary_metrics, view: definition.view };
+            return Descriptor { primary_metrics, view: definition.view, factors: &[] };
         }
         let known = BUILT_IN.iter().find(|(name, ..)| *name == run.experiment);
         let (metrics, view) =
             known.map_or((&[][..], View::Tables), |(_, metrics, view)| (metrics, *view));
-        Descriptor { primary_metrics: metrics.to_vec(), view }
+        let factors: &[&str] = if run.experiment == AWAITING { &AWAITING_FACTORS } else { &[] };
+        Descriptor { primary_metrics: metrics.to_vec(), view, factors }
     }
 }

@@ -2,6 +2,7 @@
 //! environment, and does not depend on runs or methods.
 
 mod decision;
+mod factorial;
 mod noise;
 mod paired;
 mod percentile;
@@ -14,6 +15,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub use decision::Look;
 pub use decision::{LOOKS, found_percent, last_look};
 pub(crate) use decision::{holm, mcnemar, p_of_all_looks, sessions_needed};
+pub(crate) use factorial::{coefficients, predicted};
 pub use noise::{Modes, Start, start};
 pub(crate) use noise::{another_session, half_difference, two_modes};
 pub use paired::Shift;

@@ -4,6 +4,7 @@
 
 mod against;
 mod alert;
+mod awaiting;
 mod bad_input;
 mod bench;
 mod bench_hyperfine;

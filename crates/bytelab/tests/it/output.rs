@@ -202,9 +202,10 @@ fn every_experiment_has_a_default_run_and_every_job_of_memory() {
         let ran = world.run(&[&["run"], args, &["--dry-run"]].concat());
         assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
     };
-    for experiment in
-        ["copying", "decoding", "files", "loading", "memory", "reading", "sampling", "threads"]
-    {
+    for experiment in [
+        "awaiting", "copying", "decoding", "files", "loading", "memory", "reading", "sampling",
+        "threads",
+    ] {
         plans(&[experiment]);
     }
     plans(&["memory", "--job", jobs]);

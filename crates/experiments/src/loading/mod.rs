@@ -21,7 +21,6 @@ use model::param::{Param, ParamKind, Point};
 use model::random::SplitMix64;
 
 use self::table::FilePart;
-use super::shared::input::user_file;
 use super::shared::locked_folder::TemporaryFolder;
 use super::shared::made_file;
 
@@ -105,12 +104,7 @@ fn of_language((language, name, about, default): &(&str, &str, &str, bool)) -> M
 /// Finds or generates the file, and writes which ranges of it are loaded to a file that every
 /// method reads.
 fn data(point: &Point, dir: &Path, stop: &Stop) -> Result<Data> {
-    let (path, size) = if point.get("file").is_some() {
-        user_file(&point.path("file")?)?
-    } else {
-        let size = point.number("size")?;
-        (made_file::files(dir, size, 1, stop)?.remove(0), size)
-    };
+    let (path, size) = made_file::given_or_made(point, dir, stop)?;
     let ranges = match point.text("job")? {
         "parts" => some_parts(&parts(&path, size)?),
         "random" => records(size, point.number("records")?, point.number("record")?)?,

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context, Result, ensure};
 use measure::cache;
 use measure::stop::Stop;
-use model::param::bytes;
+use model::param::{Point, bytes};
+
+use super::input::user_file;
 
 /// Part of the file's name; it changes with the contents.
 const VERSION: u32 = 1;
@@ -37,6 +39,15 @@ pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Ve
         make(&path(index), size, index, stop)?;
     }
     Ok((0..count).map(path).collect())
+}
+
+/// The user's file that the param `file` names, or else a made one of `size` bytes, and its size.
+pub(crate) fn given_or_made(point: &Point, dir: &Path, stop: &Stop) -> Result<(PathBuf, u64)> {
+    if point.get("file").is_some() {
+        return user_file(&point.path("file")?);
+    }
+    let size = point.number("size")?;
+    Ok((files(dir, size, 1, stop)?.remove(0), size))
 }
 
 fn is_made(path: &Path, size: u64) -> Result<bool> {

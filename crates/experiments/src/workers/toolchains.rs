@@ -26,6 +26,7 @@ const fn tool(names: &'static [&'static str], version: &'static [&'static str]) 
 pub(super) const TOOLCHAINS: &[Toolchain] = &[
     RUST,
     RUST_HTTP,
+    RUST_AWAITING,
     C,
     C_HTTP,
     CPP,
@@ -115,6 +116,37 @@ const RUST_HTTP: Toolchain = Toolchain {
     ],
     more: &["--manifest-path", "{src}/workers/rust/http/Cargo.toml"],
     run: &["{out}/target/release/bytelab-http"],
+    ..RUST
+};
+
+/// Two builds of one program. It has no dependencies, so that it needs no network.
+const RUST_AWAITING: Toolchain = Toolchain {
+    name: "rust/awaiting",
+    sources: sources![
+        "rust-toolchain.toml",
+        "workers/rust/src/protocol.rs",
+        "workers/rust/awaiting/Cargo.toml" in "embedded/workers/rust/awaiting/manifest.toml",
+        "workers/rust/awaiting/Cargo.lock",
+        "workers/rust/awaiting/src/lib.rs",
+        "workers/rust/awaiting/src/stream.rs",
+        "workers/rust/awaiting/src/main.rs",
+        "workers/rust/awaiting/src/jobs.rs",
+        "workers/rust/awaiting/src/tasks.rs",
+        "crates/experiments/src/shared/fold.rs" in "src/shared/fold.rs",
+    ],
+    build: &[&[
+        "{cargo}",
+        "build",
+        "--profile",
+        "{level}",
+        "--locked",
+        "--quiet",
+        "--target-dir",
+        "{out}/target",
+    ]],
+    more: &["--manifest-path", "{src}/workers/rust/awaiting/Cargo.toml"],
+    run: &["{out}/target/{level}/bytelab-awaiting"],
+    levels: &["O3", "O0"],
     ..RUST
 };
 

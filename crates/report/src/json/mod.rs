@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use analysis::{
-    Analysis, CellSummary, Comparison, CustomMetricComparison, Family, MadeOf, Overall,
+    Analysis, CellSummary, Comparison, CustomMetricComparison, Factorial, Family, MadeOf, Overall,
     ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict, Why,
 };
 use model::param::Point;
@@ -63,6 +63,9 @@ struct RunDocument<'a> {
     /// Which functions the differences are in, of a run with a profile.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     why: &'a [Why],
+    /// The effects of the factors, of a full factorial experiment.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    factorial: &'a [Factorial],
     across: &'a [ParamComparison],
     /// The geometric mean over all points, for each method.
     overall: &'a [Overall],
@@ -100,6 +103,7 @@ impl<'a> RunDocument<'a> {
             comparisons: &analysis.comparisons,
             made_of: &analysis.made_of,
             why: &analysis.why,
+            factorial: &analysis.factorial,
             across: &analysis.param_effects,
             overall: &analysis.overall,
             own: &analysis.custom_metrics,

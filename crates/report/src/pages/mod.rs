@@ -4,6 +4,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+mod factorial;
 pub(crate) mod fleet;
 mod foot;
 pub(crate) mod history;

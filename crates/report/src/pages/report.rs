@@ -7,7 +7,7 @@ use model::metric::{self, heading, unit};
 use model::param::{ParamValue, Point};
 use model::run::{Role, Run};
 
-use super::{run, why};
+use super::{factorial, run, why};
 use crate::document::{Block, Document};
 use crate::svg::flame;
 use crate::views::charts::{self, Charts};
@@ -67,6 +67,9 @@ fn question(page: &mut Document, shown: &[(Run, Analysis)]) {
         }
         made_of_lines(page, run, analysis, &varying);
         functions(page, run, analysis);
+        for found in &analysis.factorial {
+            factorial::compose(page, found);
+        }
         reliability(page, run);
         if !run.complete {
             let text = "Not complete: it was stopped before all was measured.";

@@ -6,7 +6,7 @@ use model::run::{CacheState, Run, Status};
 
 use super::foot::{self, Footnotes};
 use super::results::{self, TableFit};
-use super::{numbers, overview, report, sweep as sweeps, why};
+use super::{factorial, numbers, overview, report, sweep as sweeps, why};
 use crate::document::Document;
 use crate::text::PageLayout;
 use crate::views::rows::{self, Rows, TableOptions};
@@ -175,7 +175,7 @@ pub(crate) fn tables(run: &Run, analysis: &Analysis, options: TableOptions<'_>) 
     page
 }
 
-/// The table of a point, its answer, and what the differences are made of.
+/// The table of a point, its answer, what the differences are made of, and the effects of factors.
 fn point(
     page: &mut Document,
     (run, analysis): (&Run, &Analysis),
@@ -200,6 +200,9 @@ fn point(
     page.answer(answer::of_family(rows));
     made_of_lines(page, analysis, rows, all_notes);
     functions(page, (run, analysis), rows, all_notes);
+    for found in analysis.factorial.iter().filter(|found| found.point == rows.family.point) {
+        factorial::compose(page, found);
+    }
     shown
 }
 

@@ -1,0 +1,47 @@
+//! The experiment `awaiting` as a user runs it.
+
+use std::collections::BTreeSet;
+
+use crate::languages::{assert_answers_agree, cells, have, measure};
+use crate::program::World;
+
+#[test]
+fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
+    if !have("rust", &["cargo"]) {
+        return;
+    }
+    let world = World::new();
+    let fixed = ["awaiting", "--size", "4097", "--buffer", "1000"];
+    let (ran, json) =
+        measure(&world, &[&fixed[..], &["--rounds", "5", "--sessions", "5"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(cells(&json).count(), 32);
+    assert!(cells(&json).all(|cell| cell["status"] == "measured"), "{json}");
+    assert_answers_agree(&json);
+    for what in ["answer", "digest"] {
+        let given: BTreeSet<&str> = cells(&json).filter_map(|cell| cell[what].as_str()).collect();
+        assert_eq!(given.len(), 1, "{what}: {given:?}");
+    }
+    let [found] = json["factorial"].as_array().unwrap().as_slice() else { panic!("{json}") };
+    assert_eq!((&found["sessions"], found["effects"].as_array().unwrap().len()), (&5.into(), 15));
+    for fact in ["worker_rust_awaiting_command", "worker_rust_awaiting_O0_command"] {
+        assert!(json["environment"][fact].as_str().unwrap().contains("--profile O"), "{fact}");
+    }
+    let shown = world.run(&["show", "1"]).stdout;
+    assert!(shown.contains("\neffects: ") && shown.contains("\ndyn × O0 "), "{shown}");
+}
+
+#[test]
+fn a_file_of_the_users_own_is_read_by_some_of_the_methods() {
+    if !have("rust", &["cargo"]) {
+        return;
+    }
+    let (world, own) = (World::new(), World::new());
+    let file = own.write("own", "hello");
+    let words = ["awaiting", "--file", &file, "-m", "await,dyn-handed"];
+    let (_, json) = measure(&world, &words);
+    assert!(cells(&json).all(|cell| cell["status"] == "measured"), "{json}");
+    let sum: u32 = b"hello".iter().map(|byte| u32::from(*byte)).sum();
+    assert!(cells(&json).all(|cell| cell["answer"] == format!("{sum:016x}")), "{json}");
+    assert!(json.get("factorial").is_none(), "two of the methods are no full design: {json}");
+}
