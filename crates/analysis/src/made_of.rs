@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::metric::{ALLOCATIONS, CPU, SYSCALLS, WALL, WALL_LESS_WAIT};
+use model::metric::{ALLOCATIONS, CPU, SYSCALLS, TRANSFERRED, WALL, WALL_LESS_WAIT};
 use model::param::Point;
 use model::run::{OLD_SUFFIX, Pass, Run};
 use serde::Serialize;
@@ -110,8 +110,9 @@ const TICK_NS: f64 = 4e6;
 const COUNTS_NEEDED: usize = 8;
 
 /// The counts that may be causes.
-const COUNTS: [&str; 8] = [
+const COUNTS: [&str; 9] = [
     SYSCALLS,
+    TRANSFERRED,
     "minor_faults",
     "major_faults",
     "voluntary_switches",

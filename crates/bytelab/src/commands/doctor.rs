@@ -320,6 +320,7 @@ impl Counted {
         };
         let reason = match metric.name {
             "syscalls" => neither(&self.by_kernel, &self.by_ptrace),
+            "transferred_bytes" => self.by_ptrace.clone().err(),
             "allocations" | "allocated_bytes" | "peak_live_bytes" => {
                 neither(&self.by_allocator, &self.by_library)
             }
@@ -394,7 +395,7 @@ fn right_allocations(n: Option<u64>) -> Result<(), String> {
 fn calls_of_threads(sources: &Sources) -> Result<(), String> {
     let traced = started("threads", sources)?.trace(1, 1, 0).map_err(why)?;
     let known = u64::from(THREADS * CALLS_PER_THREAD);
-    match traced.calls?.get("getppid") {
+    match traced.calls?.by_name.get("getppid") {
         Some(n) if *n == known => Ok(()),
         n => Err(format!("{known} calls were counted as {}: do not trust it", n.unwrap_or(&0))),
     }

@@ -80,6 +80,14 @@ fn check_allocations(json: &Value) {
     check("read", "allocated_bytes", 8.0);
     check("read", "peak_live_bytes", 8.0);
     check("read-to-vec", "allocated_bytes", 1_048_584.0);
+    // Of the calls of a built-in method, one sample is traced.
+    let moved = |method: &str| {
+        let samples = &cell(json, method)["counting"]["samples"]["transferred_bytes"];
+        samples.as_array().unwrap().iter().find_map(Value::as_f64)
+    };
+    let file = f64::from(1 << 20);
+    assert_eq!([moved("read"), moved("mmap"), moved("memory")], [Some(file), Some(0.0), Some(0.0)]);
+    assert!(moved("cat") >= Some(file), "{:?}", moved("cat"));
     // A program that is not part of this workspace.
     let cat = samples("cat", "allocations");
     assert_eq!(cat, [cat[0]; 2]);

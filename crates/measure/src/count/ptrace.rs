@@ -67,6 +67,12 @@ impl SyscallInfo {
     pub(super) fn begins_call(&self) -> bool {
         self.operation == 1
     }
+
+    /// What the call has returned, at its end; none where that is an error.
+    pub(super) fn returned(&self) -> Option<u64> {
+        // Of the end of a call, the kernel writes the result where the number of a call would be.
+        if self.operation == 2 { u64::try_from(self.number as i64).ok() } else { None }
+    }
 }
 
 /// From now on [`interrupt`] can stop the task; it is not stopped yet. With `ends`, it also stops
@@ -192,6 +198,16 @@ mod tests {
         assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_STOP << 8), PtraceStop::Interrupted);
         assert_eq!(stop(libc::SIGSTOP | libc::PTRACE_EVENT_STOP << 8), PtraceStop::Group);
         assert_eq!(stop(libc::SIGTRAP | libc::PTRACE_EVENT_CLONE << 8), PtraceStop::Other);
+    }
+
+    #[test]
+    fn a_call_returns_something_only_at_its_end_and_without_an_error() {
+        let returned = |operation: u8, number: i64| {
+            SyscallInfo { operation, number: number as u64, ..SyscallInfo::default() }.returned()
+        };
+        assert_eq!([returned(2, 7), returned(2, 0)], [Some(7), Some(0)]);
+        let refused = i64::from(-libc::EAGAIN);
+        assert_eq!([returned(2, refused), returned(1, 7)], [None; 2]);
     }
 
     #[test]

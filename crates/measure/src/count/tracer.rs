@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
+use syscalls::Sysno;
+
 use super::process_events::JobMark;
 use super::ptrace::{self, PtraceEvent, PtraceStop, SyscallInfo};
 use super::{Calls, tree};
@@ -92,6 +94,8 @@ struct TracedTask {
     /// Where the task was interrupted in a system call that had begun before; the call will begin
     /// there again.
     interrupted_at: Option<SyscallInfo>,
+    /// The task is in a call that counts and returns how many bytes it has transferred.
+    transfers: bool,
 }
 
 impl TracingThread {
@@ -215,10 +219,13 @@ impl TracingThread {
     }
 
     fn call(&mut self, task: u32, info: &SyscallInfo) {
+        let known = self.tasks.entry(task).or_default();
         if !info.begins_call() {
+            if std::mem::take(&mut known.transfers) {
+                self.calls.transferred_bytes += info.returned().unwrap_or(0);
+            }
             return;
         }
-        let known = self.tasks.entry(task).or_default();
         if known.interrupted_at.take().is_some_and(|at| is_same_place(&at, info)) {
             return;
         }
@@ -235,6 +242,7 @@ impl TracingThread {
             self.calls.of_protocol += 1;
         } else {
             *self.calls.by_number.entry(info.number).or_default() += 1;
+            self.tasks.entry(task).or_default().transfers = returns_bytes(info.number);
         }
     }
 
@@ -300,6 +308,35 @@ impl TracingThread {
             }
         }
     }
+}
+
+/// Whether a call returns how many bytes it has transferred.
+fn returns_bytes(number: u64) -> bool {
+    let known = usize::try_from(number).ok().and_then(Sysno::new);
+    matches!(
+        known,
+        Some(
+            Sysno::read
+                | Sysno::readv
+                | Sysno::pread64
+                | Sysno::preadv
+                | Sysno::preadv2
+                | Sysno::write
+                | Sysno::writev
+                | Sysno::pwrite64
+                | Sysno::pwritev
+                | Sysno::pwritev2
+                | Sysno::recvfrom
+                | Sysno::recvmsg
+                | Sysno::sendto
+                | Sysno::sendmsg
+                | Sysno::sendfile
+                | Sysno::splice
+                | Sysno::tee
+                | Sysno::vmsplice
+                | Sysno::copy_file_range
+        )
+    )
 }
 
 /// Whether a call begins where one was interrupted. Some processors have already stepped back to

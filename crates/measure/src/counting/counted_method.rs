@@ -12,10 +12,14 @@ use crate::cache;
 use crate::clock;
 use crate::context::Position;
 use crate::count::ALLOCATION_METRICS;
-use crate::launch::{CountedSample, CountingRunner, RunError, TracedSample};
+use crate::launch::{CountedSample, CountingRunner, RunError, TracedCalls, TracedSample};
 
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
+
+/// A command with no more calls is traced in each sample, which takes some hundredths of a second:
+/// the bytes that its calls transfer are then known of several processes.
+const TRACED_AGAIN_MAX: f64 = 5_000.0;
 
 /// The started method of a cell.
 pub(super) struct CountedMethod {
@@ -29,6 +33,9 @@ pub(super) struct CountedMethod {
     pub(super) is_traced: bool,
     /// Why its system calls could not be traced.
     pub(super) untraced: Option<String>,
+    /// The bytes per operation that the calls of the last traced sample transferred, until a sample
+    /// has them that counts.
+    pub(super) transferred_bytes: Option<f64>,
 }
 
 /// How a cell is counted.
@@ -138,7 +145,11 @@ impl CountingTask {
             self.method.untraced = Some(why);
             return Ok(());
         }
-        self.trace()
+        self.trace()?;
+        let CountedMethod { is_traced, untraced, rules, .. } = &mut self.method;
+        let is_command = rules.counted_as == CountedAs::Command;
+        *is_traced = !(is_command && untraced.is_none() && calls <= TRACED_AGAIN_MAX);
+        Ok(())
     }
 
     fn count(&mut self) -> Result<(), RunError> {
@@ -190,11 +201,12 @@ impl CountingTask {
         runner.before(*n)?;
         let TracedSample { done, calls } = runner.trace(*n, *ops, self.untraced_ns)?;
         match calls {
-            Ok(calls) => {
+            Ok(TracedCalls { by_name, transferred_bytes }) => {
                 let per_op = |n: u64| n as f64 / done.ops as f64;
-                let all = per_op(calls.values().sum());
-                let by_name = calls.into_iter().map(|(name, n)| (name, per_op(n))).collect();
+                let all = per_op(by_name.values().sum());
+                let by_name = by_name.into_iter().map(|(name, n)| (name, per_op(n))).collect();
                 self.calls = Some(CallsPerOperation { by_name, all });
+                self.method.transferred_bytes = Some(per_op(transferred_bytes));
             }
             Err(why) => *untraced = Some(why),
         }

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS};
+use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS, TRANSFERRED};
 use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
 use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
@@ -182,6 +182,7 @@ impl Counting<'_, '_> {
             rules,
             is_traced: false,
             untraced: None,
+            transferred_bytes: None,
         })
     }
 
@@ -285,12 +286,15 @@ impl Counting<'_, '_> {
 
     /// Puts the samples of a task into the run.
     fn keep(&mut self, task: CountingTask) -> Result<(), Interrupted> {
-        let CountingTask { cell, position, method, counted, calls, ended, .. } = task;
+        let CountingTask { cell, position, mut method, counted, calls, ended, .. } = task;
+        let transferred_bytes =
+            if position.warm_up { None } else { method.transferred_bytes.take() };
         self.cells[cell] = match ended {
             Ok(()) => CountingState::Counting(method),
             Err(ended) => lost(ended)?,
         };
         let mut values = counted.as_ref().map(values).unwrap_or_default();
+        values.extend(transferred_bytes.map(|bytes| (TRANSFERRED, bytes)));
         if let Some(calls) = calls {
             if !self.sources.counts_syscalls() {
                 values.retain(|(name, _)| *name != SYSCALLS);
@@ -456,12 +460,13 @@ fn agree(cell: &Cell) -> bool {
 }
 
 fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
-    let counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
-    let same = |column: &Vec<f64>| match (column.get(a), column.get(b)) {
+    let mut counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
+    counts.all(|(name, column)| match (column.get(a), column.get(b)) {
+        // Of a process it is known of one sample.
+        (Some(a), Some(b)) if name == TRANSFERRED && (a.is_nan() || b.is_nan()) => true,
         (Some(a), Some(b)) => a.to_bits() == b.to_bits(),
         _ => true,
-    };
-    counts.map(|(_, column)| column).all(same)
+    })
 }
 
 /// So many cells take all of their samples where their counts differ. Of more cells that would take

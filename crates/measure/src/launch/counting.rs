@@ -1,7 +1,6 @@
 //! The processes of the methods in the counting pass: which process counts which events, in which
 //! interval, and those in which allocations are counted.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,10 @@ use super::expanded::{ExpandedCommand, Output, input};
 use super::orphans::{self, EarlierProcesses};
 use super::process::{ChildStdio, Process, describe};
 use super::worker_client::WorkerClient;
-use super::{Child, CountedSample, CountingRunner, Limits, Ready, RunError, TracedSample, keeper};
+use super::{
+    Child, CountedSample, CountingRunner, Limits, Ready, RunError, TracedCalls, TracedSample,
+    keeper,
+};
 use crate::clock;
 use crate::count::{self, Calls, ProcessCounters, Shim, Sources, TraceScope, Tracer};
 use crate::counters::{Counter, Counters};
@@ -389,10 +391,11 @@ fn peak_of_tree(
 
 fn traced(calls: Result<Calls, String>, done: Done) -> (TracedSample, Option<u64>) {
     let of_protocol = calls.as_ref().ok().map(|calls| calls.of_protocol);
-    let by_name = |calls: Calls| -> BTreeMap<String, u64> {
-        calls.by_number.into_iter().map(|(number, n)| (count::name(number), n)).collect()
+    let traced = |calls: Calls| {
+        let by_name = calls.by_number.into_iter().map(|(number, n)| (count::name(number), n));
+        TracedCalls { by_name: by_name.collect(), transferred_bytes: calls.transferred_bytes }
     };
-    (TracedSample { done, calls: calls.map(by_name) }, of_protocol)
+    (TracedSample { done, calls: calls.map(traced) }, of_protocol)
 }
 
 // The allocations of foreign programs, counted in separate processes: the library that is

@@ -26,7 +26,9 @@ pub use self::orphans::Orphans;
 pub use self::process::withhold;
 use self::runner::{BUILT_IN, Limits};
 pub use self::runner::{Child, CountingRunner, Launch, RawSample, Ready, RunError, Runner};
-pub use self::runner::{ColdStart, CommandWaits, CountedSample, TracedRunner, TracedSample};
+pub use self::runner::{
+    ColdStart, CommandWaits, CountedSample, TracedCalls, TracedRunner, TracedSample,
+};
 use self::worker_client::WorkerClient;
 use crate::count::Sources;
 use crate::experiment::{Command, Execution, Hooks, Method};

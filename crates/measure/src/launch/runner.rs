@@ -130,11 +130,18 @@ pub struct CountedSample {
     pub(crate) same_interval: bool,
 }
 
-/// A sample and its system calls by name, or why they could not be traced.
+/// A sample and its system calls, or why they could not be traced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracedSample {
     pub done: Done,
-    pub calls: Result<BTreeMap<String, u64>, String>,
+    pub calls: Result<TracedCalls, String>,
+}
+
+/// The system calls of a sample by name, and how many bytes they have transferred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracedCalls {
+    pub by_name: BTreeMap<String, u64>,
+    pub transferred_bytes: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -183,6 +183,13 @@ pub const METRICS: &[Metric] = &[
     noisy("total_ns", "ns", "startup_ns + prepare_ns + first_touch_ns"),
     counting_pass(true, SYSCALLS, "count", "perf tracepoint raw_syscalls:sys_enter, else ptrace")
         .titled("syscalls", "system calls", "calls"),
+    counting_pass(
+        true,
+        TRANSFERRED,
+        "bytes",
+        "ptrace: what read, write, recv, send, splice and their like returned",
+    )
+    .titled("bytes that calls transferred", "transferred", "moved"),
     counting_pass(true, ALLOCATIONS, "count", ALLOCATOR)
         .titled("allocations", "allocations", "alloc"),
     counting_pass(true, "allocated_bytes", "bytes", ALLOCATOR),
@@ -213,6 +220,8 @@ pub const KEPT: &str = "kept_processes";
 pub const STEAL: &str = "steal_ns";
 pub const THROUGHPUT: &str = "throughput_bytes_per_s";
 pub const SYSCALLS: &str = "syscalls";
+/// The bytes that system calls transferred, by what they returned.
+pub const TRANSFERRED: &str = "transferred_bytes";
 pub const ALLOCATIONS: &str = "allocations";
 
 /// For a plain command, this is taken in the counting pass: its memory is gone once it has ended.

@@ -4,7 +4,7 @@
 use std::iter;
 
 use analysis::{CountDifference, MadeOf, TimeDifference, TimePart};
-use model::metric::{ALLOCATIONS, SYSCALLS, unit};
+use model::metric::{ALLOCATIONS, SYSCALLS, TRANSFERRED, unit};
 
 use super::rows::{Row, Rows};
 use super::units::{Unit, amount, count, ns, percent};
@@ -110,6 +110,7 @@ fn differing(one: &CountDifference) -> String {
 fn count_word(metric: &str) -> &str {
     match metric {
         SYSCALLS => "system calls",
+        TRANSFERRED => "transferred by calls",
         "minor_faults" => "page faults",
         "major_faults" => "page faults that read a device",
         "voluntary_switches" => "voluntary context switches",
