@@ -131,9 +131,12 @@ impl Redactor<'_> {
 
     /// The functions of the user's programs are as secret as their commands.
     fn profile(&self, profile: Profile) -> Profile {
-        let Profile { period_ns, has_kernel, took_ns, lost, names, cells } = profile;
+        let Profile { period_ns, has_kernel, took_ns, lost, traced_slowdown, names, cells } =
+            profile;
         let shown = |name: &String| {
-            let is_known = name.ends_with(KERNEL) || [BLOCKED, OTHERS].contains(&name.as_str());
+            let is_call = traced_slowdown.is_some() && count::is_system_call(name);
+            let is_known =
+                is_call || name.ends_with(KERNEL) || [BLOCKED, OTHERS].contains(&name.as_str());
             let blocked = name.strip_prefix(BLOCKED).and_then(|rest| rest.strip_prefix(" in "));
             match blocked {
                 _ if is_known => name.clone(),
@@ -142,7 +145,7 @@ impl Redactor<'_> {
             }
         };
         let names = names.iter().map(shown).collect();
-        Profile { period_ns, has_kernel, took_ns, lost, names, cells }
+        Profile { period_ns, has_kernel, took_ns, lost, traced_slowdown, names, cells }
     }
 
     fn definition(&self, definition: Definition) -> Definition {

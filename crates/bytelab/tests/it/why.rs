@@ -85,7 +85,11 @@ fn a_profile_names_the_kernel_s_functions_and_is_stored() {
     let notes = json["notes"].as_array().unwrap().iter().filter_map(|note| note["text"].as_str());
     if let Some(why) = notes.into_iter().find(|text| text.starts_with("profile: ")) {
         println!("skipped: {why}");
-        assert!(json["plan"]["profile"].is_null() || why.contains("without the kernel"), "{why}");
+        let profile = &json["plan"]["profile"];
+        let is_traced = profile["traced_slowdown"].is_number();
+        assert_eq!(is_traced, why.contains("in each system call was traced"), "{why}");
+        let is_explained = is_traced || profile.is_null() || why.contains("without the kernel");
+        assert!(is_explained, "{why}");
         return;
     }
     let why = &json["why"][0];

@@ -45,6 +45,8 @@ pub struct Sources {
 pub struct Calls {
     pub(crate) by_number: BTreeMap<u64, u64>,
     pub(crate) of_protocol: u64,
+    /// How long those of each number took that have ended, as the tracer saw it.
+    pub(crate) ns_by_number: BTreeMap<u64, u64>,
     /// What those of them returned that transfer bytes.
     pub(crate) transferred_bytes: u64,
     /// The peak memory of the largest process, where that was recorded instead.

@@ -94,8 +94,8 @@ struct TracedTask {
     /// Where the task was interrupted in a system call that had begun before; the call will begin
     /// there again.
     interrupted_at: Option<SyscallInfo>,
-    /// The task is in a call that counts and returns how many bytes it has transferred.
-    transfers: bool,
+    /// The call that the task is in, if it counts: its number, and when it began.
+    call: Option<(u64, u64)>,
 }
 
 impl TracingThread {
@@ -221,8 +221,12 @@ impl TracingThread {
     fn call(&mut self, task: u32, info: &SyscallInfo) {
         let known = self.tasks.entry(task).or_default();
         if !info.begins_call() {
-            if std::mem::take(&mut known.transfers) {
-                self.calls.transferred_bytes += info.returned().unwrap_or(0);
+            if let Some((number, begun_ns)) = known.call.take() {
+                let ns = clock::now_ns() - begun_ns;
+                *self.calls.ns_by_number.entry(number).or_default() += ns;
+                if returns_bytes(number) {
+                    self.calls.transferred_bytes += info.returned().unwrap_or(0);
+                }
             }
             return;
         }
@@ -242,7 +246,8 @@ impl TracingThread {
             self.calls.of_protocol += 1;
         } else {
             *self.calls.by_number.entry(info.number).or_default() += 1;
-            self.tasks.entry(task).or_default().transfers = returns_bytes(info.number);
+            let call = (info.number, clock::now_ns());
+            self.tasks.entry(task).or_default().call = Some(call);
         }
     }
 

@@ -201,7 +201,7 @@ impl CountingTask {
         runner.before(*n)?;
         let TracedSample { done, calls } = runner.trace(*n, *ops, self.untraced_ns)?;
         match calls {
-            Ok(TracedCalls { by_name, transferred_bytes }) => {
+            Ok(TracedCalls { by_name, transferred_bytes, .. }) => {
                 let per_op = |n: u64| n as f64 / done.ops as f64;
                 let all = per_op(by_name.values().sum());
                 let by_name = by_name.into_iter().map(|(name, n)| (name, per_op(n))).collect();

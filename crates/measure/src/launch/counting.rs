@@ -1,6 +1,7 @@
 //! The processes of the methods in the counting pass: which process counts which events, in which
 //! interval, and those in which allocations are counted.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -392,8 +393,15 @@ fn peak_of_tree(
 fn traced(calls: Result<Calls, String>, done: Done) -> (TracedSample, Option<u64>) {
     let of_protocol = calls.as_ref().ok().map(|calls| calls.of_protocol);
     let traced = |calls: Calls| {
-        let by_name = calls.by_number.into_iter().map(|(number, n)| (count::name(number), n));
-        TracedCalls { by_name: by_name.collect(), transferred_bytes: calls.transferred_bytes }
+        let Calls { by_number, ns_by_number, transferred_bytes, .. } = calls;
+        let named = |by_number: BTreeMap<u64, u64>| -> BTreeMap<String, u64> {
+            by_number.into_iter().map(|(number, n)| (count::name(number), n)).collect()
+        };
+        TracedCalls {
+            by_name: named(by_number),
+            ns_by_name: named(ns_by_number),
+            transferred_bytes,
+        }
     };
     (TracedSample { done, calls: calls.map(traced) }, of_protocol)
 }

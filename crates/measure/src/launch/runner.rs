@@ -137,10 +137,12 @@ pub struct TracedSample {
     pub calls: Result<TracedCalls, String>,
 }
 
-/// The system calls of a sample by name, and how many bytes they have transferred.
+/// The system calls of a sample by name, how long they took, and how many bytes they transferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedCalls {
     pub by_name: BTreeMap<String, u64>,
+    /// How long those of each name took, with what tracing adds.
+    pub ns_by_name: BTreeMap<String, u64>,
     pub transferred_bytes: u64,
 }
 

@@ -1,9 +1,11 @@
 //! The jobs of the profile, in rounds, and what is kept of their samples.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Result;
+use model::metric::WALL;
 use model::profile::{BLOCKED, CellProfile, FoldedStack, OTHERS, Profile, ProfiledJob};
 use model::run::{Pass, Role, Run, Status};
 use model::warning::PROFILE;
@@ -11,7 +13,8 @@ use model::warning::PROFILE;
 use super::sampler::{Attached, CodeAddress, JobStacks, PERIOD_NS, ProfileSampler};
 use super::symbols::Symbols;
 use crate::clock;
-use crate::launch::{RunError, TracedRunner};
+use crate::count::Sources;
+use crate::launch::{Child, CountingRunner, RunError, TracedRunner};
 use crate::{Interrupted, MeasureContext, RunProgress, order, unless_stopped};
 
 /// The orders of the other passes use other numbers.
@@ -32,21 +35,17 @@ const STACKS_MAX: usize = 400;
 
 pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
     let start_ns = clock::now_ns();
-    let sampler = match ProfileSampler::start() {
-        Ok(sampler) => sampler,
-        Err(why) => {
-            context.note_missing(None, PROFILE, &why);
-            return Ok(());
-        }
-    };
-    let has_kernel = sampler.has_kernel;
+    let sampler = ProfileSampler::start();
+    let has_kernel = sampler.as_ref().is_ok_and(|sampler| sampler.has_kernel);
     let cells = cells(context.run);
-    let mut jobs = Jobs { context, sampler, cells: Vec::new() };
+    let refused = sampler.as_ref().err().cloned();
+    let mut jobs = Jobs { context, sampler: sampler.ok().map(Rc::new), cells: Vec::new() };
     if unless_stopped(jobs.take(&cells))?.is_none() {
         return Ok(());
     }
     let Jobs { cells, sampler, .. } = jobs;
     drop(sampler);
+    let slowdown = refused.is_some().then(|| slowdown(context.run, &cells));
     let mut kept = Kept { names: Names::default(), symbols: Symbols::new(), lost: 0 };
     let mut profiled = Vec::new();
     for cell in cells {
@@ -56,10 +55,17 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
         }
         profiled.extend(kept.cell(cell));
     }
-    if !has_kernel {
-        let text = "without the kernel's functions and where it waits; lower \
-                    kernel.perf_event_paranoid to 1, or run as root";
-        context.note_missing(None, PROFILE, text);
+    let lacks = match refused {
+        Some(why) if profiled.is_empty() => Some(why),
+        Some(why) => Some(format!("{why}; in its place the time in each system call was traced")),
+        None => (!has_kernel).then(|| {
+            "without the kernel's functions and where it waits; lower kernel.perf_event_paranoid to \
+             1, or run as root"
+                .to_owned()
+        }),
+    };
+    if let Some(why) = lacks {
+        context.note_missing(None, PROFILE, &why);
     }
     if profiled.is_empty() {
         return Ok(());
@@ -69,6 +75,7 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
         has_kernel,
         took_ns: clock::now_ns() - start_ns,
         lost: kept.lost,
+        traced_slowdown: slowdown,
         names: kept.names.all,
         cells: profiled,
     });
@@ -84,15 +91,29 @@ fn cells(run: &Run) -> Vec<usize> {
     measured.map(|(cell, _)| cell).take(CELLS_MAX).collect()
 }
 
+/// How many times as long as a timed operation a traced one took, over all of these cells.
+fn slowdown(run: &Run, cells: &[ProfiledCell]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let of_cell = |cell: &ProfiledCell| {
+        let timed: Vec<f64> = run.cells[cell.cell].counted(WALL).map(|(_, ns)| ns).collect();
+        let traced: Vec<f64> = cell.taken.iter().map(|job| job.wall_ns).collect();
+        [mean(&traced), mean(&timed)]
+    };
+    let taken = cells.iter().filter(|cell| !cell.taken.is_empty()).map(of_cell);
+    let [traced_ns, timed_ns] = taken.fold([0.0, 0.0], |[a, b], [x, y]| [a + x, b + y]);
+    traced_ns / timed_ns
+}
+
 struct Jobs<'a, 'b> {
     context: &'a mut MeasureContext<'b>,
-    sampler: ProfileSampler,
+    /// None: the system calls of the jobs are traced.
+    sampler: Option<Rc<ProfileSampler>>,
     cells: Vec<ProfiledCell>,
 }
 
 struct ProfiledCell {
     cell: usize,
-    runner: Box<dyn TracedRunner>,
+    runner: ProfiledRunner,
     ops: u64,
     point: usize,
     jobs: u64,
@@ -100,11 +121,57 @@ struct ProfiledCell {
     n: u64,
 }
 
-/// The samples of a job.
+enum ProfiledRunner {
+    Sampled(Box<dyn TracedRunner>, Rc<ProfileSampler>),
+    Traced(Box<dyn CountingRunner>),
+}
+
+impl ProfiledRunner {
+    fn child(&mut self) -> &mut dyn Child {
+        match self {
+            ProfiledRunner::Sampled(runner, _) => runner.as_mut(),
+            ProfiledRunner::Traced(runner) => runner.as_mut(),
+        }
+    }
+
+    /// Does the job, and returns its result, its operations and where its time was spent.
+    fn job(&mut self, n: u64, ops: u64) -> Result<TakenJob, RunError> {
+        let (done, times) = match self {
+            ProfiledRunner::Traced(runner) => {
+                let traced = runner.trace(n, ops, 0)?;
+                let calls = traced.calls.map_err(RunError::Failed)?;
+                (traced.done, JobTimes::Calls(calls.ns_by_name))
+            }
+            ProfiledRunner::Sampled(runner, sampler) => {
+                let attached = |process| sampler.attach(process).map_err(RunError::Failed);
+                let running = runner.pid().map(Attached::Running);
+                let mut attaching = running.map_or(Ok(()), &attached);
+                let done = runner.go(n, ops, &mut |started| {
+                    attaching = attached(Attached::New(started));
+                });
+                let stacks = sampler.end_job().map_err(RunError::Failed)?;
+                let done = done?.done;
+                attaching?;
+                (done, JobTimes::Stacks(stacks))
+            }
+        };
+        let job_ops = done.ops.max(1) as f64;
+        Ok(TakenJob { ops: job_ops, wall_ns: done.wall_ns as f64 / job_ops, times })
+    }
+}
+
 struct TakenJob {
     ops: f64,
     wall_ns: f64,
-    stacks: JobStacks,
+    times: JobTimes,
+}
+
+/// Where the time of a job was spent.
+enum JobTimes {
+    /// In the functions of these call chains.
+    Stacks(JobStacks),
+    /// In these system calls.
+    Calls(BTreeMap<String, u64>),
 }
 
 impl Jobs<'_, '_> {
@@ -129,7 +196,7 @@ impl Jobs<'_, '_> {
                 }
             }
         }
-        self.cells.iter_mut().for_each(|cell| cell.runner.bye());
+        self.cells.iter_mut().for_each(|cell| cell.runner.child().bye());
         Ok(())
     }
 
@@ -149,32 +216,38 @@ impl Jobs<'_, '_> {
         let (method, point) = self.context.method(cell)?;
         let ops = self.context.ops(cell);
         let experiment = self.context.job.experiment.name;
-        let mut runner = self.context.launch.start_traced(experiment, method)?;
-        runner.prepare(&self.context.arguments(method, point))?;
-        runner.before(1)?;
+        let has_digest = self.context.has_digest(cell);
+        let launch = &mut self.context.launch;
+        let mut runner = match &self.sampler {
+            Some(sampler) => {
+                let runner = launch.start_traced(experiment, method)?;
+                ProfiledRunner::Sampled(runner, Rc::clone(sampler))
+            }
+            None => {
+                let sources = Sources::default();
+                let runner = launch.start_counting(experiment, method, &sources, has_digest)?;
+                ProfiledRunner::Traced(runner)
+            }
+        };
+        runner.child().prepare(&self.context.arguments(method, point))?;
+        runner.child().before(1)?;
         self.context.evict(point);
-        let taken = runner.go(1, ops, &mut |_| {})?;
-        let jobs = JOBS_NS / taken.done.wall_ns.max(1);
+        let wall_ns = match &mut runner {
+            ProfiledRunner::Sampled(runner, _) => runner.go(1, ops, &mut |_| {})?.done.wall_ns,
+            ProfiledRunner::Traced(runner) => runner.trace(1, ops, 0)?.done.wall_ns,
+        };
+        let jobs = JOBS_NS / wall_ns.max(1);
         let jobs = jobs.clamp(*JOBS.start(), *JOBS.end());
         Ok(ProfiledCell { cell, runner, ops, point, jobs, taken: Vec::new(), n: 1 })
     }
 
     fn sample(&mut self, at: usize) -> Result<(), RunError> {
-        let Jobs { context, sampler, cells } = self;
+        let Jobs { context, cells, .. } = self;
         let ProfiledCell { runner, ops, point, taken, n, .. } = &mut cells[at];
         *n += 1;
-        runner.before(*n)?;
+        runner.child().before(*n)?;
         context.evict(*point);
-        let attached = |process| sampler.attach(process).map_err(RunError::Failed);
-        let mut attaching = runner.pid().map_or(Ok(()), |pid| attached(Attached::Running(pid)));
-        let done = runner.go(*n, *ops, &mut |started| {
-            attaching = attached(Attached::New(started));
-        });
-        let stacks = sampler.end_job().map_err(RunError::Failed)?;
-        let done = done?.done;
-        attaching?;
-        let job_ops = done.ops.max(1) as f64;
-        taken.push(TakenJob { ops: job_ops, wall_ns: done.wall_ns as f64 / job_ops, stacks });
+        taken.push(runner.job(*n, *ops)?);
         Ok(())
     }
 }
@@ -214,9 +287,21 @@ impl Kept {
         let n = cell.taken.len() as f64;
         let mut stacks: BTreeMap<Vec<Arc<str>>, f64> = BTreeMap::new();
         let mut jobs: Vec<(f64, BTreeMap<Arc<str>, f64>)> = Vec::new();
-        for TakenJob { ops, wall_ns, stacks: taken } in cell.taken {
-            self.lost += taken.lost;
+        for TakenJob { ops, wall_ns, times } in cell.taken {
             let mut of_job: BTreeMap<Arc<str>, f64> = BTreeMap::new();
+            let taken = match times {
+                JobTimes::Stacks(taken) => taken,
+                JobTimes::Calls(calls) => {
+                    for (name, call_ns) in calls {
+                        let (name, ns) = (Arc::<str>::from(name), call_ns as f64 / ops);
+                        *stacks.entry(vec![Arc::clone(&name)]).or_default() += ns / n;
+                        of_job.insert(name, ns);
+                    }
+                    jobs.push((wall_ns, of_job));
+                    continue;
+                }
+            };
+            self.lost += taken.lost;
             for (stack, [on_cpu_ns, waited_ns]) in &taken.times_ns {
                 let mut frames: Vec<Arc<str>> =
                     stack.iter().map(|frame| self.symbols.name(frame)).collect();

@@ -288,6 +288,27 @@ fn a_sample_that_would_take_too_long_ends_untraced() {
     });
 }
 
+#[test]
+fn each_call_that_has_ended_has_a_time() {
+    let cat = Command::plain(["/bin/cat", "/dev/null"]);
+    let mut launcher = launcher();
+    let method = method("cat", Execution::Command(cat));
+    let started = launcher.start_counting("", &method, &Sources::default(), false);
+    let mut runner = started.unwrap();
+    runner.prepare(&Point::default()).unwrap();
+    runner.before(1).unwrap();
+    let calls = match runner.trace(1, 1, 0).unwrap().calls {
+        Ok(calls) => calls,
+        Err(why) => {
+            assert!(why.starts_with("ptrace"), "{why}");
+            return;
+        }
+    };
+    let ended = calls.by_name.keys().filter(|name| *name != "exit_group");
+    assert!(ended.eq(calls.ns_by_name.keys()), "{calls:?}");
+    assert!(calls.by_name.contains_key("exit_group"), "{calls:?}");
+}
+
 /// The counts of `strace -c`, by name.
 fn strace(argv: &[String]) -> Option<BTreeMap<String, f64>> {
     let summary = tempfile::NamedTempFile::new().unwrap();
