@@ -125,12 +125,15 @@ fn not_counted(run: &Run, notes: &mut Vec<Warning>) {
     });
     let found: Findings = found.collect();
     let advice = match run.plan.cache {
-        _ if only_pauses => "they are kept, but in no number shown",
+        _ if only_pauses => "they are stored, but not used in any figure",
         CacheState::Warm => {
-            "they are kept, but in no number shown; free memory, or measure with --cache as-is"
+            "they are stored, but not used in any figure; free memory, or measure with --cache \
+             as-is"
         }
-        CacheState::Cold => "they are kept, but in no number shown; measure with --cache as-is",
-        CacheState::AsIs => "they are kept, but in no number shown",
+        CacheState::Cold => {
+            "they are stored, but not used in any figure; measure with --cache as-is"
+        }
+        CacheState::AsIs => "they are stored, but not used in any figure",
     };
     warn(run, &WarningKind::NotCounted, advice, found, notes);
 }
@@ -161,7 +164,7 @@ fn left_running(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
     let advice =
         "--wait-for-all measures until they have ended, --keep-running compares without them";
     warn(facts.run, &WarningKind::LeftRunning, advice, found(false).collect(), notes);
-    let advice = "the verdict is about what stands in the foreground";
+    let advice = "the verdict covers only what runs in the foreground";
     warn(facts.run, &WarningKind::LeftRunning, advice, found(true).collect(), notes);
 }
 
@@ -218,12 +221,12 @@ fn waiting(facts: &RunFacts<'_>, families: &[Family], notes: &mut Vec<Warning>) 
     let quota =
         run.environment.facts.get("cgroup_throttled_share").and_then(serde_json::Value::as_f64);
     let (kind, advice) = if quota.is_some_and(|share| share > THROTTLED_SHARE) {
-        let advice = "the quota of its control group is used up, and what it holds waits for the next \
-                      period; give it a larger quota";
+        let advice = "the quota of its control group is used up, and its processes wait for the \
+                      next period; give it a larger quota";
         (WarningKind::Throttled, advice)
     } else {
-        let advice = "the wait is in the wall time, which decides what no wait can explain; measure on a \
-                      quieter machine";
+        let advice = "the wait is in the wall time, so only a difference that it cannot explain \
+                      has a verdict; measure on a quieter machine";
         (WarningKind::Waited, advice)
     };
     warn(run, &kind, advice, left_in, notes);

@@ -414,8 +414,8 @@ fn introduction(experiment: &Experiment) -> String {
         return (*readme).to_owned();
     };
     format!(
-        "{}\n\n`bytelab list {name}` describes its methods; `bytelab list {name} --readme` says what \
-         is timed, and what is known against it.",
+        "{}\n\n`bytelab list {name}` describes its methods; `bytelab list {name} --readme` says \
+         what is timed, and its known bias.",
         text.replace("**", "").trim()
     )
 }

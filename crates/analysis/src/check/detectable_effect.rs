@@ -115,8 +115,8 @@ pub fn detectable_effects(request: &Check<'_>) -> Vec<DetectableEffect> {
 fn too_few(runs: usize) -> String {
     let needed = stats::RUNS_A_SIDE;
     format!(
-        "too few runs: the store has {runs} of this job on this machine, and {needed} are needed to know what runs \
-         differ by; measure {} more",
+        "too few runs: the store has {runs} of this job on this machine, and {needed} are needed \
+         to know how much runs differ; measure {} more",
         needed.saturating_sub(runs)
     )
 }
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(found[2].reason.as_deref(), Some(reason));
         assert_eq!(found[5].reason.as_deref(), Some("syscalls was not measured"));
         let reason = "too few runs: the store has 2 of this job on this machine, and 5 are needed \
-                      to know what runs differ by; measure 3 more";
+                      to know how much runs differ; measure 3 more";
         assert_eq!(of(&past[..2])[0].reason.as_deref(), Some(reason));
     }
 }

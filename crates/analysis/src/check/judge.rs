@@ -136,7 +136,7 @@ impl CheckJudge {
 
 fn too_few(evidence: &Evidence) -> String {
     let fewest = evidence.fewest_sessions();
-    let what = "tell too little of what sessions differ by";
+    let what = "do not show how much sessions differ";
     match evidence {
         Evidence::Apart { .. } => {
             format!("{fewest} sessions {what}: measure the baseline with --sessions 5 or more")
@@ -325,7 +325,7 @@ mod tests {
         let mut line = line("wall_ns", 5.0);
         CheckJudge { alpha: 0.05, runs: 3 }.line(&mut line, &same_rounds);
         let reason = line.reason.unwrap();
-        assert!(reason.starts_with("3 sessions tell too little"), "{reason}");
+        assert!(reason.starts_with("3 sessions do not show how much"), "{reason}");
     }
 
     #[test]

@@ -154,8 +154,9 @@ impl ContenderMetric<'_> {
             Outcome::Slower => {
                 line.outcome = Outcome::Undecided;
                 line.reason = Some(format!(
-                    "more than is allowed, but what runs on this machine differ by is not known: measure the \
-                     job until the store has {} runs of it, or check with --absolute",
+                    "more than is allowed, but it is not known how much runs on this machine \
+                     differ: measure the job until the store has {} runs of it, or check with \
+                     --absolute",
                     stats::RUNS_A_SIDE
                 ));
             }

@@ -82,8 +82,8 @@ fn what_an_interruption_left_is_no_doubt() {
     // The advice is for the requested state of the cache.
     run.plan.cache = CacheState::AsIs;
     run.cells[0].samples[3].not_counted = Some("too short".to_owned());
-    let kept = "m0: samples that do not count: 1 of 99, too short; they are kept, but in no number \
-                shown";
+    let kept = "m0: samples that do not count: 1 of 99, too short; they are stored, but not used in \
+                any figure";
     assert_eq!(notes(&run), [kept]);
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
             n => format!("{n} sides are named"),
         };
         bail!(
-            "{named}, and two are compared: name two of RUNS, --label LABEL and --machine MACHINE"
+            "{named}, but two are compared: name two of RUNS, --label LABEL and --machine MACHINE"
         );
     };
     let needs_store = [a, b]
@@ -451,14 +451,16 @@ fn looked_at(
         | (ComparedSide::Stored(side), ComparedSide::Published(named)) => {
             ensure!(
                 side.runs.len() == 1 || named.is_study(),
-                "{} are {} runs: name the one that is to stand beside {PREFIX}{}",
+                "{} are {} runs: name the one to compare with {PREFIX}{}",
                 side.name,
                 side.runs.len(),
                 named.name
             );
             (named.study, named.is_study())
         }
-        (ComparedSide::Stored(_), ComparedSide::Stored(_)) => bail!("neither side is published"),
+        (ComparedSide::Stored(_), ComparedSide::Stored(_)) => {
+            bail!("neither side is a published study")
+        }
     };
     ensure!(is_study || args.files.is_empty(), NEEDS_STUDY);
     if args.json && !is_study {

@@ -211,7 +211,7 @@ mod tests {
             "\nRows (--row NAME,… measures these alone):\n",
             "\n  system-call       a system call (getppid)\n",
             "\n  thread-end        from its end to the join\n",
-            "\n\nWhat is timed, and what is known against it: bytelab list numbers --readme\n",
+            "\n\nWhat is timed, and its known bias: bytelab list numbers --readme\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

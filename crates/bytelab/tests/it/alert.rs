@@ -101,5 +101,5 @@ fn what_got_faster_or_was_taken_back_is_no_slowdown() {
     let (code, json) = alert(&world, &[]);
     assert_eq!((code, &json["slowdowns"]), (0, &json!([])), "{json}");
     let text = world.run(&["history", "--alert"]).stdout;
-    assert!(text.starts_with("nothing is shown to have got slower"), "{text}");
+    assert!(text.starts_with("nothing is shown to have become slower"), "{text}");
 }

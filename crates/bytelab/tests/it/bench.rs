@@ -43,7 +43,7 @@ fn check(cases: &[Case<'_>]) {
 #[test]
 fn a_command_is_run_as_often_as_it_is_said() {
     check(&[
-        (&["-r", "3", "echo x >>log"], 0, &["x"; 3], "/bin/sh runs echo x >>log, for > is the"),
+        (&["-r", "3", "echo x >>log"], 0, &["x"; 3], "/bin/sh runs echo x >>log, because > needs"),
         (&["--runs", "1", "echo x >>log"], 0, &["x"], ""),
         (&["-w", "2", "-r", "3", "echo x >>log"], 0, &["x"; 5], ""),
         (&["-r", "2", "echo a >>log", "echo b >>log"], 0, &["a", "a", "b", "b"], "and 1 more"),

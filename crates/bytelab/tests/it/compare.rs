@@ -119,7 +119,7 @@ fn a_gate_on_stored_runs_has_an_exit_status() {
 #[test]
 fn what_cannot_be_compared_is_reported() {
     let world = World::new();
-    world.refused(&["compare", "1"], "1 side is named, and two are compared");
+    world.refused(&["compare", "1"], "1 side is named, but two are compared");
     world.refused(&["compare", "1", "2"], "no run \"1\"");
     let run = measure(&world, &[]);
     world.refused(&["compare", &run, &run], "run 1 is on both sides");

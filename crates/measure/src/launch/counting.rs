@@ -504,7 +504,7 @@ pub(super) fn or_why<T>(counted: Result<T, RunError>) -> Result<Result<T, String
 
 /// The metrics that are missing for this reason.
 pub(super) fn missing_allocations(why: &str) -> Vec<(&'static str, String)> {
-    let text = format!("not countable: {why}; a worker may tell its own");
+    let text = format!("not countable: {why}; a worker may report its own counts");
     count::ALLOCATION_METRICS.map(|metric| (metric, text.clone())).to_vec()
 }
 

@@ -280,7 +280,7 @@ impl Drop for WorkerClient {
 /// The values of an answer that are impossible, whatever the method did.
 fn impossible(done: &Done, n: u64, most: u64) -> Option<String> {
     if let Some((name, _)) = done.metrics.iter().find(|(name, _)| metric::is_the_labs_own(name)) {
-        return Some(format!("protocol: {name} is not the method's to tell"));
+        return Some(format!("protocol: a method may not report {name}"));
     }
     // Only the method knows the range of its own metrics.
     let negative = |(name, value): &&(String, f64)| metric::is_known(name) && *value < 0.0;

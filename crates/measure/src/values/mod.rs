@@ -91,7 +91,7 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
     }
     if taken.forgets_children {
         let why =
-            "it ignores the end of its processes, and what these used is then accounted nowhere";
+            "it ignores the end of its processes, so the kernel does not account what they used";
         groups.push((ACCOUNTED, why));
     }
     if used.has_children() && is_command {

@@ -105,7 +105,7 @@ fn a_program_without_the_library_is_not_countable() {
     let methods =
         methods.map(|(name, argv)| method(name, Execution::Command(Command::plain(argv))));
     let run = counted(methods.into_iter().chain([script("a", GOOD)]).collect());
-    let reason = "not countable: it is a static program; a worker may tell its own";
+    let reason = "not countable: it is a static program; a worker may report its own counts";
     if cfg!(target_arch = "x86_64") {
         assert_eq!(cell(&run, "static").status, Status::Measured);
         assert_eq!(why(&run, "static"), Some(reason), "{:?}", run.notes);

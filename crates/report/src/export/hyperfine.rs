@@ -59,7 +59,9 @@ pub(super) fn write(exported: &Exported<'_>, out: &mut dyn Write) -> io::Result<
     let together =
         |entry: &&ExportedCell<'_>| matches!(cpu(entry), Some(CpuTimes { is_split: false, .. }));
     if exported.measured().any(|entry| together(&entry)) {
-        left_out.push("all CPU time stands under user, because it is not known apart".to_owned());
+        let text =
+            "all CPU time is given as user, because user and system time are not known separately";
+        left_out.push(text.to_owned());
     }
     Ok(left_out)
 }

@@ -71,7 +71,7 @@ fn family(
         writeln!(out, "# UNIT {name} {ending}")?;
     }
     let known = METRICS.iter().find(|known| known.name == metric);
-    let source = known.map_or("Told by the method itself.", |known| known.source);
+    let source = known.map_or("Reported by the method itself.", |known| known.source);
     writeln!(out, "# HELP {name} {}", escaped(source))?;
     for (entry, labels) in measured() {
         let Some(summary) = entry.summary(metric) else { continue };

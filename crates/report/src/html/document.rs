@@ -182,7 +182,7 @@ impl Html {
         self.raw("<p id=\"trouble\" class=\"warning\" role=\"alert\" hidden></p>\n");
         if left_out > 0 {
             let text = format!(
-                "Drawn are the first {drawn} cells; {} more are left out of the charts.",
+                "The charts show the first {drawn} cells; {} more are left out.",
                 units::count(left_out as f64)
             );
             self.element("<p class=\"small\">", &text, "</p>\n");

@@ -37,7 +37,10 @@ pub fn html(shown: &[(Run, Analysis)], path_params: &[&str]) -> String {
     head(&mut html, &format!("{}: {}", shown[0].0.experiment, names.join(", ")), &policy());
     html.raw("<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
     html.blocks(&report::document(shown, path_params, &charts).blocks, false);
-    html.raw("<p class=\"small\">Charts by plotly.js (MIT license), which lies in this file. Made by bytelab; ");
+    html.raw(
+        "<p class=\"small\">Charts by plotly.js (MIT license), which is part of this file. \
+              Made by bytelab; ",
+    );
     html.raw("<code>bytelab show --json</code> gives the samples.</p>\n</main>\n");
     html.raw("<script type=\"application/json\" id=\"charts-data\">");
     html.json(&charts);

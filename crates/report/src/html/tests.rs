@@ -274,6 +274,7 @@ fn the_page_of_a_run_that_ends_when_all_is_decided_says_what_each_was_measured_f
     }
     let page = html(&shown(&f), &[]);
     let line = page.lines().find(|line| line.contains("Measured: read, mmap, ")).unwrap();
-    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); what is decided is measured no further.</p>";
+    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); decided methods are not \
+                   measured any more.</p>";
     assert!(line.ends_with(of_left), "{line}");
 }

@@ -85,7 +85,7 @@ impl Draft {
     }
 
     fn add(&mut self, method: &str, point: Point) -> Result<usize> {
-        ensure!(!method.trim().is_empty(), "a method without a name, behind {}", self.cells.len());
+        ensure!(!method.trim().is_empty(), "a method without a name, after {}", self.cells.len());
         ensure!(self.cells.len() < CELLS_MAX, "{}", too_many(method));
         let at = self.cells.len();
         self.known.insert((method.to_owned(), point.clone()), at);
@@ -149,7 +149,7 @@ impl Draft {
         ensure!(!self.cells.is_empty(), "no result is in it: nothing to import");
         let named = self.name().to_owned();
         if self.started.is_none() {
-            let text = format!("{} stores no date: that of the file is taken", self.tool);
+            let text = format!("{} stores no date: the date of the file is used", self.tool);
             self.note(None, text);
         }
         self.note_what_is_missing();

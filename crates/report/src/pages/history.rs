@@ -126,8 +126,8 @@ pub fn by_commit(
     let unknown: usize = unknown.map(|one| one.runs_of_unknown_tree).sum();
     if unknown > 0 {
         let text = format!(
-            "of {unknown} of the runs git did not say in time whether their tree had changes; they \
-             count as of the commit"
+            "for {unknown} of the runs git did not say in time whether the tree had changes; \
+             they count as runs of the commit"
         );
         page.paragraph(Style::Dim, "note: ", &text);
     }
@@ -340,7 +340,7 @@ pub fn alert(found: &Alert, layout: &PageLayout) -> String {
     }
     let series = |n: usize| format!("{n} series");
     let slower = match found.slowdowns.len() {
-        0 => "nothing is shown to have got slower".to_owned(),
+        0 => "nothing is shown to have become slower".to_owned(),
         1 => "one change for the worse".to_owned(),
         n => format!("{n} changes for the worse"),
     };

@@ -46,7 +46,7 @@ pub fn methods(entries: ListedExperiment<'_>) -> String {
     section(&mut page, heading, width, languages);
     if has_readme {
         page.gap();
-        let about = "What is timed, and what is known against it: ";
+        let about = "What is timed, and its known bias: ";
         page.hanging(about, &format!("bytelab list {name} --readme"));
     }
     page.text(&LAYOUT)

@@ -303,8 +303,8 @@ fn a_run_that_ends_when_all_is_decided_says_what_each_method_was_measured_for() 
     }
     let text = shown(&f, 200);
     assert!(text.contains("until all is decided"), "{text}");
-    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); what is decided is measured no \
-                   further.";
+    let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); decided methods are not measured \
+                   any more.";
     let line = text.lines().find(|line| line.starts_with("measured: read, mmap, "));
     assert!(line.is_some_and(|line| line.ends_with(of_left)), "{text}");
 }

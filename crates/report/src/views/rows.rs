@@ -446,6 +446,6 @@ pub(crate) fn measured_for(
         format!("{} in {sessions} sessions ({rounds} rounds)", names.join(", "))
     });
     let said: Vec<String> = said.collect();
-    let last = "what is decided is measured no further.";
+    let last = "decided methods are not measured any more.";
     (!said.is_empty()).then(|| format!("{}; {last}", said.join("; ")))
 }

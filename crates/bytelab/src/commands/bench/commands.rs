@@ -64,7 +64,7 @@ impl Commands {
         for Parameter { name, .. } in &parameters {
             ensure!(
                 is_used(args, name),
-                "{{{name}}} is in no command: the parameter changes nothing"
+                "{{{name}}} is not in any command: the parameter changes nothing"
             );
         }
         let own = if revisions.is_empty() { &[][..] } else { &[REV, TREE] };
@@ -120,7 +120,8 @@ impl Commands {
             n => format!(" and {} more", n - 1),
         };
         note(&format!(
-            "/bin/sh runs {name}{more}, for {reason} is the shell's; its start is in the time"
+            "/bin/sh runs {name}{more}, because {reason} needs a shell; the start of the shell \
+             is part of the time"
         ))
     }
 }

@@ -52,7 +52,7 @@ fn what_has_no_place_is_said() {
     assert_eq!(said("csv").len(), 2);
     assert_eq!(
         said("hyperfine")[2],
-        "all CPU time stands under user, because it is not known apart"
+        "all CPU time is given as user, because user and system time are not known separately"
     );
     assert_eq!(said("google-benchmark"), ["mmap: samples without CPU time are left out: 1"]);
     for format in ["json", "go", "openmetrics"] {

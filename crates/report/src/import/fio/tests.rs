@@ -58,7 +58,7 @@ fn what_is_wrong_is_named_by_key_and_index() {
 
 /// What is noted of every file.
 const USUAL: [&str; 5] = [
-    "stores no date: that of the file is taken",
+    "stores no date: the date of the file is used",
     "fio keeps no single operation",
     "cpu_ns: fio has usr_cpu",
     "what fio reports besides",

@@ -365,8 +365,8 @@ fn foot(page: &mut Document, a: &Side, b: &Side, sides: &RunComparison) {
 fn legend(page: &mut Document, families: &[PointLines<'_>]) {
     let mut text = "p50: of all samples of a side. B/A: the mean of B's sessions divided by that \
                     of A's, not the quotient of the p50s. Relative to the reference: the same of \
-                    the ratio to the reference, which ran in the same rounds, so that the speed of \
-                    the machine is out of it."
+                    the ratio to the reference, which ran in the same rounds, so that the speed \
+                    of the machine cancels."
         .to_owned();
     if families.iter().any(PointLines::less_wait) {
         text += " − wait: the times are without the wait for a CPU.";

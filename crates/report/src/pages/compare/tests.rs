@@ -88,7 +88,7 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     p50: of all samples of a side. B/A: the mean of B's sessions divided by that of
     A's, not the quotient of the p50s. Relative to the reference: the same of the
     ratio to the reference, which ran in the same rounds, so that the speed of the
-    machine is out of it.
+    machine cancels.
     ");
 }
 
