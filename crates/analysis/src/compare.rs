@@ -248,8 +248,8 @@ impl<'a> Pair<'a> {
         // The second one lacks it where only the first one has it.
         let [method, other] = self.cells().map(|cell| &cell.stored.method);
         let reason = format!(
-            "the time without the wait for a CPU is missing of {method} alone in {theirs} rounds and \
-             of {other} alone in {ours}: what is missing depends on what it took"
+            "the time without the wait for a CPU is missing of {method} alone in {theirs} rounds \
+             and of {other} alone in {ours}: the missing rounds may depend on how long they took"
         );
         if comparison.low.is_some() {
             comparison.doubt = Some(Doubt::Missing);

@@ -245,7 +245,7 @@ fn steal(run: &Run, notes: &mut Vec<Warning>) {
     let share = run.environment.facts.get("steal_share").and_then(serde_json::Value::as_f64);
     if let Some(share) = share.filter(|share| *share > STEAL_SHARE) {
         let text = format!(
-            "the hypervisor took {} of the CPU time (steal): wall times hold it; measure at \
+            "the hypervisor took {} of the CPU time (steal): wall times include it; measure at \
              another time, or on a machine that is not shared",
             percent(share)
         );

@@ -305,7 +305,7 @@ fn ensure_only_behind(check: &ArgMatches, name: &str) -> Result<()> {
         !["store", "keep_env"].contains(id) && id.starts_with(|c: char| c.is_ascii_lowercase())
     };
     match ids.into_iter().filter(is_flag).find(typed) {
-        Some(id) => bail!("--{}: write the options of `check {name}` behind {name}", flag_name(id)),
+        Some(id) => bail!("--{}: write the options of `check {name}` after {name}", flag_name(id)),
         None => Ok(()),
     }
 }
@@ -328,7 +328,7 @@ fn ensure_fixed_design(matches: &ArgMatches) -> Result<()> {
     let typed = |id: &&&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     match NO_CHOICE.iter().find(typed) {
         Some(id) => bail!(
-            "--{}: not of a check --against, in which all rounds of both sides are taken",
+            "--{}: not for check --against, which takes all rounds of both sides",
             flag_name(id)
         ),
         None => Ok(()),

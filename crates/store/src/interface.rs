@@ -176,8 +176,8 @@ pub(crate) fn ensure_not_older(complete: bool, samples: u64, run: &Run) -> Resul
     let now: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
     ensure!(
         complete || !run.complete && samples >= now as u64,
-        "run {} is there as it was before it was complete, with {samples} of {now} samples: delete \
-         it there first",
+        "the server has run {} as it was before it was complete, with {samples} of {now} \
+         samples: delete it there first",
         run.uuid
     );
     Ok(())

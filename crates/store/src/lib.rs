@@ -34,7 +34,7 @@ pub fn open(flag: Option<OsString>) -> Result<Box<dyn Store>> {
 /// Opens the store that [`open`] would open; one that does not exist is not created.
 pub fn open_existing(flag: Option<OsString>) -> Result<Box<dyn Store>> {
     if let Location::File(path) = locate(flag.clone(), |name| std::env::var_os(name))? {
-        ensure!(path.exists(), "store {} is not there", path.display());
+        ensure!(path.exists(), "store {} does not exist", path.display());
     }
     open(flag)
 }

@@ -289,7 +289,7 @@ fn a_round_that_lacks_the_measure_is_left_out_and_a_method_that_lacks_it_more_of
     assert_eq!(found.metric, "wall_less_wait_ns");
     assert_eq!((found.verdict, found.doubt), (Verdict::Undecided, Some(Doubt::Missing)));
     let why = "the time without the wait for a CPU is missing of c alone in 16 rounds and of a \
-               alone in 0: what is missing depends on what it took";
+               alone in 0: the missing rounds may depend on how long they took";
     assert_eq!(found.reason.as_deref(), Some(why));
     let now = stopping_decision(&run);
     assert_eq!(now.leaves, [false, true, false]);

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &BaselineArgs, context: &Context) -> Result<ExitCode> {
                     && name.parse::<u64>().is_err()
                     && name != store::LATEST
                     && !name.contains(char::is_control),
-                "baseline {name:?}: give a name of one line that is not empty, no number and not latest"
+                "baseline {name:?}: give a name of one line that is not empty, not a number and \
+                 not latest"
             );
             let run = load_run(store.as_mut(), id)?;
             ensure_repeatable(&run)?;

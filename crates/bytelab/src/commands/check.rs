@@ -499,8 +499,8 @@ impl<'a> Counterpart<'a> {
         if !text.starts_with("old=") && !text.starts_with("new=") {
             ensure!(
                 custom::is_file_name(text),
-                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH; a revision is a \
-                 checkout of its own: git worktree add ../old {text}"
+                "--against {text}: name the old FILE.toml, or old=PATH,new=PATH; for a revision, \
+                 make a checkout of it: git worktree add ../old {text}"
             );
             return Ok(Counterpart::File(text));
         }
@@ -558,7 +558,7 @@ impl TwoSides {
         ensure!(same.len() < new.len(), "old and new are {}", self.same);
         if !same.is_empty() {
             note(&format!(
-                "{}: old and new are the same, and what they differ by is chance",
+                "{}: old and new are the same, and any difference is chance",
                 same.join(", ")
             ))?;
         }
@@ -598,8 +598,9 @@ fn likenesses(
     let all = new.experiment.methods.iter().filter_map(of_method).collect();
     let dir = new.experiment.dir.clone().unwrap_or_default();
     let same = format!(
-        "the same file in the same folder, {}: nothing is compared; without `dir` in the files \
-         each side works in the folder of its own, or name two programs: --against old=PATH,new=PATH",
+        "the same file in the same folder, {}: nothing is compared; leave out `dir` in the \
+         files, so that each side runs in its own folder, or name two programs: --against \
+         old=PATH,new=PATH",
         dir.display()
     );
     (all, same)

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &CompareArgs, context: &Context) -> Result<ExitCode> {
         (RequestedSide::Published(_), _) | (_, RequestedSide::Published(_)) => {
             ensure!(
                 args.fail.is_empty(),
-                "--fail: a published result is of another machine and decides nothing"
+                "--fail: a published result is from another machine and decides nothing"
             );
             let mut side = |requested: &RequestedSide<'_>, ids: &[String]| match requested {
                 RequestedSide::Published(name) => named(name).map(ComparedSide::Published),
@@ -426,8 +426,8 @@ fn experiments(name: &str) -> BTreeSet<String> {
 }
 
 /// The error if files are named and no study is.
-const NEEDS_STUDY: &str = "--report, --svg and --export-markdown are of a run beside a study, such as \
-                           published:fleece; `bytelab report` draws runs alone";
+const NEEDS_STUDY: &str = "--report, --svg and --export-markdown are for a run beside a study, \
+                           such as published:fleece; `bytelab report` draws runs alone";
 
 fn looked_at(
     a: ComparedSide,

@@ -117,8 +117,8 @@ fn written(run: &Run, format: &ExportFormat, path: &Path) -> String {
 fn contribution(run: Run) -> Result<Run> {
     ensure!(
         run.plan.definition.is_none() && run.plan.imported.is_none(),
-        "run {} is not of an experiment of bytelab's own: its commands and names are what it is about; \
-         export it with --format json",
+        "run {} is not of an experiment of bytelab's own: without its commands and names it \
+         would say nothing; export it with --format json",
         run.id
     );
     let own = measuring::built_in(&run);
@@ -140,7 +140,7 @@ pub(super) fn guess(path: &Path) -> Result<&'static ExportFormat> {
             )
         }
         None => bail!(
-            "-o {}: its name does not say what it is to hold: --format {}",
+            "-o {}: its name does not say which format is wanted: --format {}",
             path.display(),
             names(|_| true)
         ),
@@ -206,7 +206,7 @@ mod tests {
         );
         check(
             "b",
-            "-o b: its name does not say what it is to hold: --format \
+            "-o b: its name does not say which format is wanted: --format \
              json|csv|tsv|parquet|markdown|asciidoc|orgmode|hyperfine|google-benchmark|go|\
              github-action-benchmark|openmetrics|hdrhistogram",
         );

@@ -323,7 +323,8 @@ impl PageContext {
             return Err(PageResponse::wrong_request("no run is chosen: choose runs in the list"));
         }
         if ids.len() > SHOWN_MAX {
-            let text = format!("{} runs are chosen, and {SHOWN_MAX} fit", ids.len());
+            let text =
+                format!("{} runs are chosen, but a page shows at most {SHOWN_MAX}", ids.len());
             return Err(PageResponse::wrong_request(&text));
         }
         let mut store = self.open()?;

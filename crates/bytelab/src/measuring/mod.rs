@@ -96,8 +96,8 @@ pub(crate) fn resume(
     let left = run_lock::left_running(&run.environment);
     ensure!(
         left.is_empty(),
-        "what run {id} had started when it was killed still runs, and would be measured along: end it \
-         first (kill -9 {})",
+        "processes that run {id} had started when it was killed still run, and would disturb the \
+         samples: end them first (kill -9 {})",
         left.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     );
     let least_sessions = declared.as_ref().map_or(0, custom::LoadedExperiment::min_sessions);
@@ -153,8 +153,8 @@ fn declared_by_user(
         if old.file.is_empty() {
             ensure!(
                 !store::is_imported(&run.environment),
-                "run {} was imported, and its commands are not started for that: measure them with \
-                 `bytelab bench`",
+                "run {} was imported, and commands of imported runs are not started: measure \
+                 them with `bytelab bench`",
                 run.id
             );
             return experiments.read(old.text.clone());

@@ -42,7 +42,7 @@ pub(crate) fn plan(request: &RunRequest) -> Result<Plan> {
     }
     ensure!(
         !request.until_decided || !design.is_fixed(),
-        "--until-decided: this run has a fixed number of rounds, or limits to hold"
+        "--until-decided: this run has a fixed number of rounds, or thresholds"
     );
     let (sessions, rounds) = match design {
         Design::Fixed => sessions(request.rounds.unwrap_or(ROUNDS), request.sessions),
@@ -389,8 +389,8 @@ pub(super) fn methods_of(experiment: &Experiment, run: &Run) -> Result<Vec<Metho
         let name = &cell.method;
         ensure!(
             !store::is_imported(&run.environment),
-            "run {} was imported, and the command of its worker {name} is not started for that: measure it \
-             with `bytelab run {} --worker {name}=COMMAND`",
+            "run {} was imported, and the command of its worker {name} is therefore not started: \
+             measure it with `bytelab run {} --worker {name}=COMMAND`",
             run.id,
             run.experiment
         );

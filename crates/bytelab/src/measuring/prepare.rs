@@ -109,7 +109,7 @@ fn builds_first(plan: &Plan) -> String {
     match plan.time_limit_ns {
         Plan::NO_TIME_LIMIT_NS => "builds first".to_owned(),
         limit_ns => {
-            format!("builds first, which is not in the {} s", limit_ns.div_ceil(1_000_000_000))
+            format!("builds first, which is not part of the {} s", limit_ns.div_ceil(1_000_000_000))
         }
     }
 }
@@ -171,14 +171,14 @@ fn print_first_figures(
     let Ok(mut launcher) = launcher(new.plan.sample_limit_ns, stop) else { return };
     launcher.dir.clone_from(&job.experiment.dir);
     launcher.memory_limit_bytes = new.plan.memory_limit_bytes;
-    display.say("running each method once that needs no build");
+    display.say("running each method that needs no build once");
     let measured = measure(job, &mut run, data, &mut launcher, &mut NotStored, stop);
     display.clear();
     let has_figures = run.cells.iter().any(|cell| !cell.samples.is_empty());
     if measured.is_ok() && has_figures {
         let _ = write!(
             console::stderr(),
-            "bytelab: one run of each method that needs no build, which is no verdict:\n{}",
+            "bytelab: one run of each method that needs no build, which gives no verdict:\n{}",
             figures(&run)
         );
     }

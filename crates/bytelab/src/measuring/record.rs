@@ -162,8 +162,8 @@ pub(super) fn record(
 /// The run is in a file beside the store.
 fn still_locked() -> Warning {
     Warning::noted(
-        "another program keeps the store locked: this run is complete in a file beside it, and the \
-         next command that opens the store puts it there",
+        "another program keeps the store locked: the complete run is in a file beside the store, \
+         and the next command that opens the store adds it",
     )
 }
 

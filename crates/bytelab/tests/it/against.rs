@@ -119,7 +119,7 @@ fn the_same_program_on_both_sides_is_never_slower() {
     refused(&[&file, "--against", &file], "{program} is no param");
     refused(&[&file, "--against", sides, "--rounds", "20"], "larger, not smaller");
     refused(&[&file, "--against", sides, "--sessions", "5"], "larger, not smaller");
-    refused(&[&file, "--against", sides, "--time", "5s"], "--time: not of a check --against");
+    refused(&[&file, "--against", sides, "--time", "5s"], "--time: not for check --against");
     refused(&["--absolute", &file, "--against", sides], "write the options of `check ");
     let plain = world.folder("plain", 300, FILE);
     refused(&[&plain, "--against", sides], "no command has {program}");
@@ -160,7 +160,7 @@ fn one_file_on_both_sides_is_no_comparison() {
     std::fs::write(&old, two.replace("'./work.sh'", "'./work.sh 1'")).unwrap();
     let ran = world.against(&new, &old, &["--dry-run"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("echo: old and new are the same, and what"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("echo: old and new are the same, and any"), "{}", ran.stderr);
 }
 
 #[test]

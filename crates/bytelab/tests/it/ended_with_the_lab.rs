@@ -236,7 +236,7 @@ fn a_run_is_not_resumed_beside_its_own_processes() {
     let mut command = world.in_world("sleep", &["1000"]);
     let mut left = command.env("BYTELAB_RUN", mark).spawn().unwrap();
     let expected =
-        format!("still runs, and would be measured along: end it first (kill -9 {})", left.id());
+        format!("still run, and would disturb the samples: end them first (kill -9 {})", left.id());
     world.refused(&["run", "--resume", "1"], &expected);
     left.kill().unwrap();
     left.wait().unwrap();

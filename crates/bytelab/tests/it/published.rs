@@ -191,7 +191,7 @@ fn a_study_is_written_as_pictures_in_markdown_and_as_a_page() {
     assert_eq!(std::fs::read_to_string(&page).unwrap().matches("</svg>").count(), 2);
     let machines = ["compare", "published:urlsession-m2", "published:urlsession-imac"];
     let without_study = [&machines[..], &["--svg", svg.as_str()]].concat();
-    world.refused(&without_study, "of a run beside a study");
+    world.refused(&without_study, "for a run beside a study");
     let help = words(&world.run(&["run", "--help"]).stdout);
     assert!(help.contains("--svg DIR and --export-markdown FILE.md"), "{help}");
 }

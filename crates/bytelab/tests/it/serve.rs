@@ -234,7 +234,7 @@ fn what_is_wrong_with_the_store_is_an_error_of_the_server() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     let (status, _, body) = server.get("/");
     assert_eq!((status, body.lines().count()), (503, 1), "{body}");
-    assert!(body.contains("is not there"), "{body}");
+    assert!(body.contains("does not exist"), "{body}");
     assert!(!path.exists(), "the pages make no store");
 }
 

@@ -41,7 +41,7 @@ fn params() -> Vec<Param> {
             "what is copied to; a pipe or socket is drained by a thread, and null takes no byte",
         ),
         Param::new("reader", ParamKind::Word(&["reads", "drops"]), "reads")
-            .help("whether who drains a pipe looks at the bytes or throws the pages away"),
+            .help("whether the reader of a pipe looks at the bytes or throws the pages away"),
         Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
             .help("how much is read at once"),
     ]

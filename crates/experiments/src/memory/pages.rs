@@ -15,7 +15,7 @@ pub(super) const PARAM: Param = Param::new(
     "small,huge",
 )
 .help(
-    "pages that the memory lies in: the smallest, or those the processor needs fewest entries for",
+    "pages of the memory: the smallest, or those for which the processor needs the fewest entries",
 );
 
 /// The minimum duration of a sample, so that the clock and the first misses have little influence.

@@ -33,7 +33,7 @@ fn params() -> Vec<Param> {
         Param::new("samples", ParamKind::Count(1, 1 << 40), "1000")
             .help("how many records are drawn"),
         Param::new("records", ParamKind::Count(1, 1 << 40), "1000000")
-            .help("how many records the file has that is made; with --file, that of the file"),
+            .help("how many records the generated file has; with --file, those of the file"),
         Param::new("kind", ParamKind::Word(&["text", "binary"]), "text")
             .help("lines of about 60 bytes, or records of 64 bytes"),
         Param::new("dir", ParamKind::Path, "")

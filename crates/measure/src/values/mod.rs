@@ -95,17 +95,23 @@ fn unknown(taken: &RawSample) -> impl Iterator<Item = (&'static str, &'static st
         groups.push((ACCOUNTED, why));
     }
     if used.has_children() && is_command {
-        groups.push((WAIT, "it starts processes, and this is known of one process only"));
+        groups.push((WAIT, "it starts processes, and this is known for one process only"));
     } else if used.has_children() {
-        let why =
-            "its work is done by processes that it starts, of which this is not known from outside";
+        let why = "its work is done by processes that it starts, for which this is not known \
+                   from outside";
         groups.push((OF_ONE_PROCESS, why));
     }
     if several_compute {
-        groups.push((WAIT, "it computes in several threads, and is known of the first one only"));
+        groups.push((
+            WAIT,
+            "it computes in several threads, and this is known for the first one only",
+        ));
     }
     if has_threads && !is_command {
-        groups.push((SWITCHES_OF, "it has several threads, and is known of the first one only"));
+        groups.push((
+            SWITCHES_OF,
+            "it has several threads, and this is known for the first one only",
+        ));
     }
     groups.into_iter().flat_map(|(names, why)| names.iter().map(move |name| (*name, why)))
 }

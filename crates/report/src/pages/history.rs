@@ -310,7 +310,7 @@ fn write_changes(page: &mut Document, series: &Series) {
     }
     let found = match (n, series.changes.len()) {
         (0..LEAST_FOR_CHANGE, _) => {
-            format!("{n} runs are too few to see a change: eight at least are needed")
+            format!("{n} runs are too few to see a change: at least eight are needed")
         }
         (_, 0) => format!("no change is shown in {n} runs"),
         (_, count) => format!("{count} in {n} runs"),

@@ -343,8 +343,8 @@ fn not_measured(page: &mut Document, shown: &[(Run, Analysis)]) {
 /// The answer of several runs: what one side takes for what the other takes.
 fn verdict(page: &mut Document, shown: &[(Run, Analysis)], path_params: &[&str]) {
     let Some([a, b]) = sides(shown) else {
-        let text = "Runs side by side, without a verdict between them: two runs, or runs of two \
-                    labels, are compared.";
+        let text = "These runs are shown side by side, without a verdict between them. Only two \
+                    runs, or the runs of two labels, are compared.";
         page.paragraph(Style::Red, "", text);
         return;
     };

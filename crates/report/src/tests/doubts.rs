@@ -191,7 +191,7 @@ fn warning(kind: WarningKind, method: Option<&str>, detail: &str) -> Warning {
 fn of_many_notes_the_one_that_could_change_the_answer_most_is_shown() {
     let mut f = Fixture::reading();
     assert_eq!(few_notes(&f, 80), "");
-    let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times hold it";
+    let steal = "the hypervisor took 5.0 % of the CPU time (steal): wall times include it";
     let few = "3 sessions, an interval needs 5";
     let no_verdict = |method| Warning {
         advice: "give more --time".to_owned(),

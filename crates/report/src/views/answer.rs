@@ -472,7 +472,7 @@ impl fmt::Display for Reason<'_> {
             }
             Reason::Doubt(Doubt::Missing) => f.write_str(
                 "the time without the wait is missing more often than that of the reference, so \
-                 that what is missing depends on what it took",
+                 that the missing rounds may depend on how long it took",
             ),
             Reason::Said(reason) => f.write_str(reason),
             Reason::Estimates => f.write_str(

@@ -188,14 +188,14 @@ fn imported(a: &Side, b: &Side) -> Vec<String> {
     let first = fingerprint(&a.runs[0]);
     if runs().any(|run| fingerprint(run).is_empty()) {
         notes.push(
-            "the machine of an imported run is not known: take it for another one, so that the \
-             difference of the machines is in the ratios"
+            "the machine of an imported run is not known: it may be another one, and then the \
+             difference between the machines is part of the ratios"
                 .to_owned(),
         );
     } else if runs().any(|run| fingerprint(run) != first) {
         notes.push(
-            "the machines are not the same, as far as the files tell: their difference is in the \
-             ratios"
+            "according to the files, the machines are not the same: the difference between them \
+             is part of the ratios"
                 .to_owned(),
         );
     }

@@ -228,7 +228,7 @@ fn cpu_check(run: &Run) -> SelfTestCheck {
     let ratio = ratio.map(|(cpu, wall)| cpu / wall);
     let found = match ratio {
         Some(ratio) => format!("CPU time / (wall − wait) of a loop is {ratio:.3} (0.9 to 1.1)"),
-        None => "CPU time or run-queue wait cannot be had here".to_owned(),
+        None => "CPU time or run-queue wait is not available here".to_owned(),
     };
     SelfTestCheck::new("cpu time", ratio.is_some_and(|r| (0.9..1.1).contains(&r)), found)
 }

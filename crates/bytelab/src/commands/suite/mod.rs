@@ -164,12 +164,12 @@ pub(super) fn run(
     keep: &KeepArgs,
     context: &Context,
 ) -> Result<ExitCode> {
-    ensure!(keep.push.is_none(), "--push: not of a suite; bytelab push ID sends its run");
-    ensure!(!gate.dry_run, "--dry-run: not of a suite; --prove says what would be found");
+    ensure!(keep.push.is_none(), "--push: not for a suite; bytelab push ID sends its run");
+    ensure!(!gate.dry_run, "--dry-run: not for a suite; --prove says what would be found");
     let percent = match &gate.allow[..] {
         [] => ALLOWED_PERCENT,
         [only] if only.metric == WALL => only.percent,
-        _ => bail!("--allow: of a suite only the time has a limit, as in wall=5%"),
+        _ => bail!("--allow: in a suite only the time has a limit, as in wall=5%"),
     };
     let each_ns = args.each.unwrap_or(EACH).as_nanos();
     ensure!(
