@@ -14,8 +14,8 @@ use crate::commands::{
 };
 use crate::console;
 
-/// Measures which of several ways to do the same job is best — commands, builds, or methods that
-/// get bytes into a program — on this machine, with this data, and with what certainty
+/// Measures which of several ways to do the same job is best on this machine and with this data,
+/// and says how certain that is: commands, builds, or methods that get bytes into a program
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = after_help())]
 pub(crate) struct Cli {
@@ -112,11 +112,11 @@ pub(crate) enum CliCommand {
     /// with a baseline
     #[command(subcommand_value_name = "EXPERIMENT|FILE.toml", subcommand_negates_reqs = true)]
     Check(check::CheckArgs),
-    /// Manage the names of runs that others are checked against
+    /// Manage baselines: names of runs that later runs are checked against
     Baseline(baseline::BaselineArgs),
     /// Give a run another label; an empty one removes it
     Label(baseline::LabelArgs),
-    /// Remove runs from the store, or what was made for them from the cache directory
+    /// Remove runs from the store, or generated data and built workers from the cache
     Delete(delete::DeleteArgs),
     /// Serve pages of the stored runs to browsers, read-only
     Serve(serve::ServeArgs),
@@ -126,7 +126,7 @@ pub(crate) enum CliCommand {
     /// Get runs from a PostgreSQL server into the store
     #[cfg_attr(not(feature = "postgres"), command(hide = true))]
     Pull(push::PullArgs),
-    /// Show what this machine can measure, from which source, and what would enable the rest
+    /// Show what this machine can measure, from which source, and what the rest needs
     Doctor(doctor::DoctorArgs),
     /// Check the measurement against known values (one minute at most)
     SelfTest(self_test::SelfTestArgs),

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<ExitCode>
 
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// It is made if it does not exist
+    /// The directory, which is created if it does not exist
     #[arg(value_name = "DIR", value_parser = path())]
     dir: PathBuf,
 }

@@ -56,8 +56,7 @@ pub(crate) struct HistoryArgs {
     /// which are found by the typed command.
     #[arg(long, value_enum, value_name = "AXIS", requires = "plot")]
     by: Option<HistoryAxis>,
-    /// List what got slower in the last days, with the run from which on it did; status 3 if
-    /// something did
+    /// List what got slower in the last days, and since which run; exit status 3 if anything did
     ///
     /// The median time of each method in every run is examined, separately for each machine, in the
     /// newest 500 runs of an experiment. Eight runs are the fewest that can show a change; runs

@@ -24,7 +24,7 @@ pub(crate) struct ListArgs {
     /// `published:NAME`
     #[arg(value_name = "EXPERIMENT|FILE.toml")]
     experiment: Option<String>,
-    /// Print the README of the experiment: what is timed, and what is known against it
+    /// Print the README of the experiment: what is timed, and its known bias
     #[arg(long, requires = "experiment")]
     readme: bool,
 }

@@ -102,12 +102,12 @@ pub(crate) struct MeasureArgs {
     sessions: Option<u32>,
     /// Minimum number of sessions
     ///
-    /// Neither a decision nor --time ends the run before.
+    /// Before that, neither a decision nor --time ends the run.
     #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     min_sessions: Option<u32>,
     /// Maximum number of sessions
     ///
-    /// For a run that ends when all is decided.
+    /// This is for a run that ends when all is decided.
     #[arg(long, value_name = "N", hide_short_help = true, conflicts_with_all = ["rounds", "sessions"], value_parser = clap::value_parser!(u32).range(1..=MOST_SESSIONS))]
     max_sessions: Option<u32>,
     /// The seed of the random orders [default: a different one each time]
@@ -127,9 +127,9 @@ pub(crate) struct MeasureArgs {
     memory: Option<u64>,
     /// Read the files from a slow medium, such as slow:20ms,200MB/s [default: where they are]
     ///
-    /// The latency of each request (of up to 128 KiB) and the bandwidth, then how many requests are
-    /// answered at once (8) and the kernel's read-ahead: slow:20ms,200MB/s,8,128KiB. It is a file
-    /// system in user space, which needs root or fusermount3.
+    /// The value has the latency of each request (of up to 128 KiB) and the bandwidth, and may have
+    /// the number of requests answered at once (8) and the kernel's read-ahead:
+    /// slow:20ms,200MB/s,8,128KiB. This file system in user space needs root or fusermount3.
     #[arg(long, value_name = "slow:…", hide_short_help = true, value_parser = medium)]
     medium: Option<String>,
     /// Time after which a sample and its method are killed [default: none]
@@ -138,8 +138,8 @@ pub(crate) struct MeasureArgs {
     /// Samples of each method in which events are counted; 0: none
     ///
     /// System calls and other events are counted after all other samples, in at most this many
-    /// samples, and in two if these agree. Of up to four methods whose counts differ, all samples
-    /// are counted, as eight of each show that the difference is no chance.
+    /// samples, and in two if these agree. If the counts of up to four methods differ, all samples
+    /// are counted, because eight of each show that the difference is not chance.
     #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true, value_parser = clap::value_parser!(u32).range(0..=MOST_SESSIONS))]
     counting: u32,
     /// Take every sample in a new process
@@ -152,9 +152,9 @@ pub(crate) struct MeasureArgs {
     trace: Option<PathBuf>,
     /// Profile each method after all samples, and name the functions that differ
     ///
-    /// Six to twenty jobs of each of up to eight methods, in five seconds of each where that is
-    /// enough; their times do not count. With a file, the call chains are drawn there as a flame
-    /// graph.
+    /// The profile takes six to twenty jobs of each of up to eight methods, in five seconds for
+    /// each method if that is enough; their times do not count. With a file, the call chains are
+    /// drawn there as a flame graph.
     #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     why: Option<String>,
     #[command(flatten, next_help_heading = "The run and its data")]

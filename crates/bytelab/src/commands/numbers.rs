@@ -38,7 +38,7 @@ pub(crate) struct NumbersArgs {
     /// Print a table in Markdown, for a wiki
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Print how the table is read; the first run in a store does
+    /// Say how to read the table; the first run in a store does
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     explain: bool,
     /// Where the measured files are created [default: where generated data is kept]

@@ -32,7 +32,7 @@ pub(crate) struct OutputArgs {
     /// Print all notes, and not only the most important one
     #[arg(long, conflicts_with = "json")]
     pub(crate) notes: bool,
-    /// Print how the table is read; the first run in a store does
+    /// Say how to read the table; the first run in a store does
     #[arg(long, conflicts_with = "json")]
     pub(crate) explain: bool,
     /// Also show these columns

@@ -43,18 +43,19 @@ pub(crate) struct PushArgs {
     incomplete: bool,
     /// Hide the host, the user, paths or commands: each becomes a part of its SHA-256
     ///
-    /// `commands` hides every text of you and of your programs: commands, names of methods, params
-    /// and metrics, answers, what programs print, and of reasons and notes all but known phrases
-    /// such as "ended with exit status 3". Numbers, the names of bytelab's own methods, the facts
-    /// about the machine and the label are sent. A text that can be guessed can be recognized by
-    /// its digest; with --leave-out nothing of it remains. The variable `BYTELAB_REDACT` does the
-    /// same for `run --push`.
+    /// `commands` hides every text that comes from you or your programs: commands, names of
+    /// methods, params and metrics, answers, what programs print, and reasons and notes except
+    /// known phrases such as "ended with exit status 3". Numbers, the names of bytelab's own
+    /// methods, the facts about the machine and the label are sent. A text that can be guessed can
+    /// be recognized by its digest; with --leave-out nothing of it remains. The variable
+    /// `BYTELAB_REDACT` does the same for `run --push`.
     #[arg(long, value_name = "KIND,…")]
     redact: Option<String>,
     /// Leave out what is hidden
     #[arg(long)]
     leave_out: bool,
-    /// Print all that would be sent, and send nothing; of samples with the same texts, the first
+    /// Print all that would be sent, and send nothing; of samples with the same texts, only the
+    /// first
     #[arg(long)]
     dry_run: bool,
 }

@@ -83,14 +83,14 @@ const NOTHING_NAMED: &str = "name an experiment, or --resume ID";
 /// What is shown on standard error while the run is measured.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct ProgressArgs {
-    /// What is written to standard error meanwhile
+    /// What is written to standard error during the run
     #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
     progress: ProgressForm,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ProgressForm {
-    /// The table until now, on a terminal; elsewhere a line per look
+    /// On a terminal the table so far; elsewhere a line per look
     Auto,
     /// A JSON document on one line per look
     Json,

@@ -12,14 +12,14 @@ use super::report::{ensure_page, write, write_svg};
 
 #[derive(Args)]
 pub(crate) struct StudyFilesArgs {
-    /// Of a study: also write a page with the author's figures redrawn
+    /// For a study: also write a page with the author's figures redrawn
     #[arg(long, value_name = "FILE.html", value_parser = path())]
     report: Option<PathBuf>,
-    /// Of a study: also write these figures as SVG files; the directory is created if it does not
+    /// For a study: also write these figures as SVG files; the directory is created if it does not
     /// exist
     #[arg(long, value_name = "DIR", value_parser = path())]
     svg: Option<PathBuf>,
-    /// Of a study: also write its page in Markdown
+    /// For a study: also write its page in Markdown
     #[arg(long, value_name = "FILE.md", value_parser = path())]
     export_markdown: Option<PathBuf>,
 }

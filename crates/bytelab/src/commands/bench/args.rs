@@ -23,7 +23,7 @@ use crate::console;
 pub(crate) struct BenchArgs {
     /// The commands, each as one text
     ///
-    /// A text is split into words as a shell does it, without expansions. A text that only a shell
+    /// A text is split into words as a shell does, but without expansions. A text that only a shell
     /// understands (a pipe, a variable, `cd` …) is run by /bin/sh, whose start is then part of its
     /// time.
     #[arg(value_name = "COMMAND", required_unless_present = "words")]
@@ -107,8 +107,9 @@ pub(super) struct RunsArgs {
     pub(super) trace: Option<PathBuf>,
     /// Profile the commands after all runs, and name the functions that differ
     ///
-    /// Six to twenty runs of each command, in five seconds of each where that is enough; their
-    /// times do not count. With a file, the call chains are drawn there as a flame graph.
+    /// The profile takes six to twenty runs of each command, in five seconds for each command if
+    /// that is enough; their times do not count. With a file, the call chains are drawn there as a
+    /// flame graph.
     #[arg(long, value_name = "FILE.svg", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     pub(super) why: Option<String>,
     /// The state of --data in the page cache: warm, cold or as-is [default: as-is]
@@ -143,7 +144,7 @@ pub(super) struct AroundArgs {
     /// Compare the others with this command [default: the first one]
     #[arg(long, value_name = "COMMAND")]
     pub(super) reference: Option<String>,
-    /// Its name
+    /// The name of that command
     #[arg(long, value_name = "NAME", requires = "reference", hide_short_help = true)]
     pub(super) reference_name: Option<String>,
     /// Run this before each run; given once, or once for each command
@@ -177,10 +178,10 @@ pub(super) struct AroundArgs {
     /// A variable in the environment of the commands
     #[arg(long, value_name = "NAME=VALUE", hide_short_help = true, value_parser = variable)]
     pub(super) env: Vec<(String, String)>,
-    /// Where the commands work [default: the current directory]
+    /// Where the commands run [default: the current directory]
     #[arg(long, value_name = "DIR", hide_short_help = true, value_parser = path())]
     pub(super) cwd: Option<PathBuf>,
-    /// Let runs that fail count: all, or those with these codes
+    /// Count failed runs, too: all, or those with these codes
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
           default_missing_value = "all-non-zero", value_parser = failures)]
     pub(super) ignore_failure: Option<Failures>,
@@ -198,7 +199,7 @@ pub(super) struct AroundArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Input and output")]
 pub(super) struct StreamsArgs {
-    /// The file that is their standard input [default: null]
+    /// Standard input of the commands: a file [default: null]
     #[arg(long, value_name = "FILE")]
     pub(super) input: Option<String>,
     /// Where their output goes: null, pipe, inherit or a file
@@ -254,7 +255,7 @@ pub(super) struct RevisionArgs {
     ///
     /// Each gets a worktree of its own, which is removed afterwards. In commands, a program with a
     /// relative path is that of the worktree; {tree} is its folder, and {rev} the revision. The
-    /// commands still work in the current directory. The run stores the commit of each.
+    /// commands still run in the current directory. The run stores the commit of each.
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with = "toml")]
     pub(super) rev: Vec<String>,
     /// Run this in each worktree before anything is measured

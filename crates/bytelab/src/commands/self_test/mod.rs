@@ -61,7 +61,7 @@ pub(crate) struct SelfTestArgs {
     /// more work is found slower
     #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', value_parser = percent)]
     ab: Vec<u32>,
-    /// Do this at these loads: with N processes for each CPU that always want it
+    /// Measure at these loads: N processes for each CPU that compute all the time
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     load: Vec<u32>,

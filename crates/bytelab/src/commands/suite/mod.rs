@@ -84,20 +84,20 @@ pub(crate) struct SuiteArgs {
     /// these benchmarks; it is compared with that of the same target or package here.
     #[arg(long, value_name = "REV|FOLDER|PROGRAM", requires = "SuiteKind")]
     against: Option<String>,
-    /// Only benchmarks with such a name; * stands for any text
+    /// Only benchmarks with this name; * stands for any text
     #[arg(long, value_name = "PATTERN", requires = "SuiteKind", hide_short_help = true)]
     filter: Vec<String>,
     /// Time for all sessions, without the builds [default: 10m]
     #[arg(long, requires = "SuiteKind", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
-    /// For about this time a benchmark runs in one process [default: 100ms]
+    /// About how long a benchmark runs in one process [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "SuiteKind", hide_short_help = true)]
     #[arg(value_parser = humantime::parse_duration)]
     each: Option<Duration>,
     /// Check this suite against itself, for this time
     ///
-    /// As many gates as the time allows, each from two fresh copies of the build and as long as
-    /// --time says: how many are red, and how small a slowdown they would find.
+    /// Runs as many checks as the time allows, each with two fresh copies of the build and for as
+    /// long as --time says, and prints how many failed and how small a slowdown they would find.
     #[arg(long, value_name = "TIME", requires = "SuiteKind", conflicts_with = "against")]
     #[arg(value_parser = humantime::parse_duration)]
     prove: Option<Duration>,
