@@ -76,15 +76,15 @@ const fn counting_pass(
 
 const PMU: &str = "perf event of the processor, kernel included";
 const ALLOCATOR: &str =
-    "the program's allocator; of other programs a preloaded library, or their own account";
+    "the program's allocator; for other programs a preloaded library, or their own account";
 
 const SWIFT: &str = "the account of a worker in Swift: how often its runtime did so with an object";
 
-const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; of a plain command wait4";
-const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; of a plain command wait4";
+const FAULTS: &str = "getrusage of the method, else /proc/PID/stat; for a plain command wait4";
+const SWITCHES: &str = "getrusage of the method, else /proc/PID/status; for a plain command wait4";
 const DEVICE: &str = "getrusage of a built-in method and wait4 of a plain command (ru_inblock, ru_oublock), else \
                       /proc/PID/io";
-const PARTS: &str = "getrusage of the method; of a plain command wait4";
+const PARTS: &str = "getrusage of the method; for a plain command wait4";
 
 /// The metrics of the timing pass, then those of the counting pass, in the order in which reports
 /// show them. All except the throughput and the peaks are per operation: the value of a sample of
@@ -101,7 +101,7 @@ pub const METRICS: &[Metric] = &[
     noisy(
         CPU,
         "ns",
-        "CPU clock of the process, read by the method, else from outside; of a plain command wait4, \
+        "CPU clock of the process, read by the method, else from outside; for a plain command wait4, \
          with all processes that were waited for",
     )
     .titled("CPU time", "CPU", "CPU"),
@@ -110,14 +110,14 @@ pub const METRICS: &[Metric] = &[
     noisy(
         CPU_DELAY,
         "ns",
-        "of a plain command taskstats of each of its threads that ended, and the lab's own wait; of \
-         what computes in one thread /proc/PID/schedstat",
+        "for a plain command taskstats of each of its threads that ended, and the lab's own wait; for \
+         a method in one thread /proc/PID/schedstat",
     )
     .titled("wait for a CPU of all threads", "wait", "wait"),
     noisy(
         LONGEST_TASK_CPU,
         "ns",
-        "of a plain command taskstats, of the thread that computed most; of what computes in one \
+        "for a plain command taskstats, of the thread that computed most; for a method in one \
          thread its CPU time",
     )
     .titled("CPU time of the thread that computed most", "longest CPU", "longest"),
@@ -129,7 +129,7 @@ pub const METRICS: &[Metric] = &[
     Metric { better: Better::Neither, ..count(LEFT, "count", "processes that a plain command left running, which the lab ended") },
     Metric { better: Better::Neither, ..count(KEPT, "count", "processes that a plain command left running, which were kept") },
     noisy(STEAL, "ns", "/proc/stat: what a hypervisor took meanwhile on all CPUs, in ticks of 10 ms, where it takes any"),
-    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat of what computes in one thread, read by the method, else from outside"),
+    noisy("run_queue_wait_ns", "ns", "/proc/PID/schedstat for a method in one thread, read by the method, else from outside"),
     Metric {
         name: THROUGHPUT,
         titles: ["throughput", "throughput", "bytes/s"],
@@ -142,7 +142,7 @@ pub const METRICS: &[Metric] = &[
     noisy(
         PEAK_RSS,
         "bytes",
-        "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; of a plain command's largest process \
+        "/proc/PID/clear_refs, then VmHWM of /proc/PID/status; for a plain command of its largest process \
          at its end, by ptrace, in the counting pass",
     )
     .titled("peak memory (RSS)", "peak RSS", "RSS"),

@@ -121,8 +121,8 @@ pub(crate) fn notes(a: &Side, b: &Side) -> Vec<String> {
     if a.runs.len().min(b.runs.len()) < RUNS_A_SIDE {
         let more = |side: &Side| RUNS_A_SIDE.saturating_sub(side.runs.len());
         notes.push(format!(
-            "no verdict: what two runs at different times differ by cannot be told from the \
-             machine's state at those times, so that a verdict takes {RUNS_A_SIDE} a side; run {} \
+            "no verdict: a difference between two runs at different times may come from the state \
+             of the machine at those times, so a verdict takes {RUNS_A_SIDE} runs a side; run {} \
              more of A and {} more of B, minutes or days apart, each side with its --label, and \
              compare the labels",
             more(a),

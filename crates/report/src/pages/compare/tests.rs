@@ -81,10 +81,10 @@ fn one_run_a_side_shows_all_but_a_verdict_and_says_what_to_run() {
     read      1.500   1.500   1.000
     mmap      0.750   0.750   1.000
 
-    note: no verdict: what two runs at different times differ by cannot be told from
-      the machine's state at those times, so that a verdict takes 5 a side; run 4
-      more of A and 4 more of B, minutes or days apart, each side with its --label,
-      and compare the labels
+    note: no verdict: a difference between two runs at different times may come from
+      the state of the machine at those times, so a verdict takes 5 runs a side; run
+      4 more of A and 4 more of B, minutes or days apart, each side with its
+      --label, and compare the labels
     p50: of all samples of a side. B/A: the mean of B's sessions divided by that of
     A's, not the quotient of the p50s. Relative to the reference: the same of the
     ratio to the reference, which ran in the same rounds, so that the speed of the
