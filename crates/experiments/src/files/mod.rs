@@ -13,7 +13,7 @@ use model::param::{Param, ParamKind};
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: "files",
-        question: "What do the file system's calls cost in a directory, and in which of several?",
+        question: "What do file system calls cost, and in which directory do they cost least?",
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),

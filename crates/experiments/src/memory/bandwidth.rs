@@ -32,7 +32,7 @@ pub(super) fn methods() -> Vec<Method> {
         bandwidth("read-write-4th", "p[i] *= 2 for every 4th i", build::<ReadWriteFourth>),
         bandwidth("copy", "memcpy of one set to another", build::<Copy>),
         bandwidth("fill", "memset", build::<Fill>),
-        bandwidth("write-around", "stores that go round the caches", build::<WriteAround>),
+        bandwidth("write-around", "stores that bypass the caches", build::<WriteAround>),
         bandwidth("copy-around", "a copy by such stores", build::<CopyAround>),
     ]
 }
@@ -204,7 +204,7 @@ impl Kernel for CopyAround {
 /// Every x86-64 has these stores, of 16 bytes; four fill a line, which is then written to memory as
 /// a whole.
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "stores that go round the caches have no safe form")]
+#[expect(unsafe_code, reason = "stores that bypass the caches have no safe form")]
 #[expect(
     clippy::cast_ptr_alignment,
     reason = "sets begin at a page, and 16 bytes are taken at a time"
@@ -259,7 +259,7 @@ mod around {
     use measure::experiment::skip;
 
     pub(super) fn possible() -> Result<()> {
-        Err(skip("stores that go round the caches are made for x86-64 only"))
+        Err(skip("stores that bypass the caches are made for x86-64 only"))
     }
 
     pub(super) fn write(_to: &mut [u32], _value: u32) {}

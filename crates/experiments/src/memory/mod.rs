@@ -15,7 +15,7 @@ pub(crate) use self::pages::announced;
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: "memory",
-        question: "How long does memory take to answer, and how much of it goes by in a second?",
+        question: "What are the latency and the bandwidth of the caches and of memory?",
         readme: include_str!("README.md"),
         params: params(),
         methods: methods(),
