@@ -308,9 +308,9 @@ fn lines_with_an_index_are_sampled_by_few_requests() {
     let bytes = requested_bytes(&requests);
     assert!(n < 60 && bytes < size / 2, "{n} requests of {bytes} bytes");
     let ran = run(&world, &url, &[&draw[..], &["s3://lab/part-0.txt"]].concat());
-    let expected = "bytelab sample: s3://lab/part-0.txt: its server knows no ranges, or neither \
-                    a strong ETag nor an older Last-Modified: such a resource is only read from \
-                    start to end\n";
+    let expected = "bytelab sample: s3://lab/part-0.txt: its server does not support ranges, or \
+                    sends neither a strong ETag nor an older Last-Modified: such a resource is \
+                    only read from start to end\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (1, expected));
     let (url, _) = server_with([("lines", b"a\nb\n".to_vec())].into());
     let ran = run(&world, &url, &[&draw[..], &["s3://lab/lines"]].concat());

@@ -123,7 +123,7 @@ fn the_sizes_add_up_to_the_document() {
     filler                         4   5.9 %
     document                      68 100.0 %
 
-    4 values are stored once and meant 4 times more: 22 bytes saved
+    4 values are stored once and used 4 more times: 22 bytes saved
     "#);
     let rows = stats.stdout.lines().skip(1).take_while(|line| !line.starts_with("document"));
     let bytes = rows.filter_map(|row| row.split_whitespace().rev().nth(2)?.parse::<usize>().ok());

@@ -180,17 +180,17 @@ fn the_shares_of_a_split_are_1_together_or_leave_a_rest() {
     for (args, expected) in [
         (
             &["--split", &split("0.8", "0.3")][..],
-            "the shares of --split are 1.1 together, not 1: a share is a part of 1, or per cent",
+            "the shares of --split add up to 1.1, not 1: a share is a part of 1, or per cent",
         ),
-        (&["--split", &split("80", "20")], "are 100 together, not 1: a share is a part of 1"),
+        (&["--split", &split("80", "20")], "add up to 100, not 1: a share is a part of 1"),
         (
             &["--split", &format!("{train}=0.5")],
-            "the shares of --split are 0.5 together, not 1: --rest FILE takes what is left",
+            "the shares of --split add up to 0.5, not 1: --rest FILE takes the other records",
         ),
-        (&["--split", &split("0.3", "0.3")], "are 0.6 together, not 1: --rest FILE takes"),
+        (&["--split", &split("0.3", "0.3")], "add up to 0.6, not 1: --rest FILE takes"),
         (
             &["--split", &whole, "--rest", &rest],
-            "the shares of --split are 1 together: they leave no rest",
+            "the shares of --split add up to 1: they leave no rest",
         ),
         (&["--split", &split("80%", "101%")], "101 % is not from 0 to 100"),
         (&["--split", &split("80%", "x%")], "not a number of per cent"),

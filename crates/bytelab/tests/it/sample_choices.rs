@@ -50,7 +50,10 @@ fn there_is_one_amount_and_what_it_needs() {
         (&["-n", "5", "--per", "k=1"][..], own),
         (&["-p", "0.5", "--per", "k=1"], own),
         (&["-n", "5", "-p", "0.5"], "-n draws a number of records, -p each one by chance"),
-        (&["-n", "5", "--split", "a=1"], "--split writes every record: it goes with none of -n"),
+        (
+            &["-n", "5", "--split", "a=1"],
+            "--split writes every record: it cannot be combined with -n",
+        ),
         (&["--per", "k=1", "--split", "a=1"], "--split writes every record"),
     ] {
         world.refused(&[&["sample", path.as_str()], args].concat(), expected);

@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_column_is_said_in_one_line() {
             "251 records of each kind were requested, but \"rare\" has 250",
         ),
         (&["--per", "kind=1", "--invert"], 2, "do not go together"),
-        (&["-n", "1", "--header"], 2, "Parquet does not go with --header"),
+        (&["-n", "1", "--header"], 2, "Parquet cannot be combined with --header"),
         (&["-n", "1", "--shuffle"], 2, "rows of Parquet stay in order"),
         (&["-n", "1", "--groups", "kind"], 2, "whole groups of Parquet rows are not drawn"),
     ] {

@@ -54,7 +54,7 @@ impl Cat {
             if left.is_of(url) {
                 result = self.go_on(url, &mut part, &left, digest)?;
             } else {
-                why = "is another URL than that of the part that is there";
+                why = "is another URL than that of the existing part";
             }
             if result == BodyResult::OtherVersion {
                 cat_says(&name(url), &format!("{why}; it is downloaded from the beginning"));
@@ -492,7 +492,8 @@ fn hex(bytes: &[u8]) -> String {
 fn not_ours(path: &Path) -> String {
     let name = quoted(path);
     format!(
-        "{name} is not as a download with --resume has left it; remove it, or name another output"
+        "{name} was not left like this by a download with --resume; remove it, or name another \
+         output"
     )
 }
 

@@ -105,9 +105,9 @@ fn start(mut args: CatArgs) -> Result<ExitCode> {
         args.inputs = matched_objects(&args, &s3)?;
     }
     let single = args.inputs.len() == 1;
-    ensure!(single || args.sha256.is_none(), "--sha256 is of one input; give one");
+    ensure!(single || args.sha256.is_none(), "--sha256 is for one input; give only one");
     let is_one_url = single && is_url(&args.inputs[0]);
-    ensure!(is_one_url || !args.resume, "--resume is of one URL; give one");
+    ensure!(is_one_url || !args.resume, "--resume is for one URL; give only one");
     let urls = args.inputs.iter().filter(|input| is_url(input)).count();
     args.http.check_inputs(urls, args.inputs.len() - urls)?;
     let has_object = args.inputs.iter().any(|input| is_object(input));

@@ -21,13 +21,13 @@ pub(super) struct HttpArgs {
     /// Send this header as well; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// Send this user and password; other programs can see them, as in each argument
+    /// Send this user and password; other programs can see them, like every argument
     #[arg(long, value_name = "NAME:PASSWORD")]
     user: Option<String>,
     /// Send the user and the password that ~/.netrc has for the host
     #[arg(long)]
     netrc: bool,
-    /// The same with this file
+    /// The same, but from this file
     #[arg(long, value_name = "FILE", conflicts_with = "netrc")]
     netrc_file: Option<PathBuf>,
     /// Accept gzip, br or zstd, and decode it: the encoding of an answer, not a file

@@ -172,8 +172,8 @@ const VALUES_MAX: usize = 1 << 18;
 fn print(args: &Decode, input: &Input, value: Value<'_>) -> Result<String> {
     if !args.trusted && is_endless(input.bytes.len(), value) {
         return Err(refused(&format!(
-            "{}: its values are stored once and meant so often that the text would be very long; \
-             --trusted writes it all the same",
+            "{}: its values are stored once and used so often that the text would be very long; \
+             --trusted writes it anyway",
             input.name
         )));
     }

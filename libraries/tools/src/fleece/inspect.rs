@@ -260,7 +260,7 @@ pub(super) fn stats(doc: &Doc<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
     let times = slots.saturating_sub(values);
     writeln!(
         out,
-        "\n{values} values are stored once and meant {times} times more: {saved_bytes} bytes saved"
+        "\n{values} values are stored once and used {times} more times: {saved_bytes} bytes saved"
     )?;
     if stats.shared_keys > 0 {
         writeln!(out, "{} keys are the numbers of shared keys", stats.shared_keys)?;

@@ -42,11 +42,11 @@ pub struct SampleArgs {
     /// each; with --split, divide each of them by the shares
     #[arg(long, value_name = "KEY", conflicts_with_all = ["per", "groups", "weight"])]
     pub(super) stratify: Option<String>,
-    /// Write every record to one of several files, by shares that are 1 together:
+    /// Write every record to one of several files, by shares that add up to 1:
     /// `train.csv=80%,test.csv=0.2`
     #[arg(long, value_name = "FILE=SHARE,…", conflicts_with = "output")]
     pub(super) split: Option<SplitFlag>,
-    /// With --split: the file of the records that its shares leave
+    /// With --split: the file for the records that its shares leave
     #[arg(long, hide_short_help = true, value_name = "FILE", requires = "split")]
     pub(super) rest: Option<PathBuf>,
     /// Draw whole groups, each with all its records: `-n N` or `-p P` of the values of the column
@@ -164,8 +164,8 @@ pub struct SampleArgs {
 
 const AFTER: &str = "A column is a name of the header, of a JSON member or of a column of Parquet, or the number of a column of CSV or of lines with fields.\n\
                      A KEY may have several, with commas between them: `--per city,kind=10`.\n\
-                     Where the content of a file shows its format or delimiter, one line on standard error says so.\n\
-                     Parquet goes with none of --shuffle, --with-replacement and --groups.\n\
+                     If the content of a file shows its format or delimiter, one line on standard error says so.\n\
+                     Parquet cannot be combined with --shuffle, --with-replacement and --groups.\n\
                      Exit status: 0 all went well; 1 the records could not be drawn; 2 wrong use.";
 
 /// The value of `--min-length` that is always valid.
@@ -241,7 +241,10 @@ impl SampleArgs {
         if amounts.iter().filter(|is_given| **is_given).count() < 2 {
             return Ok(());
         }
-        ensure!(split.is_none(), "--split writes every record: it goes with none of -n, -p, --per");
+        ensure!(
+            split.is_none(),
+            "--split writes every record: it cannot be combined with -n, -p or --per"
+        );
         ensure!(per.is_none(), "--per has an amount of its own, in KEY=N: leave -n and -p out");
         bail!("-n draws a number of records, -p each one by chance: give one of them");
     }
@@ -303,12 +306,12 @@ impl SampleArgs {
         let shown = (sum * 1e9).round() / 1e9;
         if let Some(rest) = &self.rest {
             let is_left = sum < 1.0 - ROUNDING;
-            ensure!(is_left, "the shares of --split are {shown} together: they leave no rest");
+            ensure!(is_left, "the shares of --split add up to {shown}: they leave no rest");
             parts.push((rest.clone(), 1.0 - sum));
         } else {
-            let hint = if sum < 1.0 { "--rest FILE takes what is left" } else { PER_CENT };
+            let hint = if sum < 1.0 { "--rest FILE takes the other records" } else { PER_CENT };
             let is_all = (sum - 1.0).abs() <= ROUNDING;
-            ensure!(is_all, "the shares of --split are {shown} together, not 1: {hint}");
+            ensure!(is_all, "the shares of --split add up to {shown}, not 1: {hint}");
         }
         Ok(Some(parts))
     }

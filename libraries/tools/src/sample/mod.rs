@@ -138,10 +138,13 @@ fn rows(sampler: &Sampler, inputs: &Inputs, outputs: &Outputs<'_>) -> Result<Vec
     let paths = &inputs.paths;
     ensure!(
         !args.header && !args.no_header,
-        "Parquet does not go with --header and --no-header: its columns have names"
+        "Parquet cannot be combined with --header and --no-header: its columns have names"
     );
-    ensure!(args.delimiter.is_none(), "Parquet does not go with --delimiter");
-    ensure!(args.max_record.is_none(), "Parquet does not go with --max-record: no row is held");
+    ensure!(args.delimiter.is_none(), "Parquet cannot be combined with --delimiter");
+    ensure!(
+        args.max_record.is_none(),
+        "Parquet cannot be combined with --max-record: no row is held in memory"
+    );
     ensure!(
         !paths.is_empty() && paths.iter().all(|path| path.as_os_str() != "-"),
         "Parquet is read from files, not from standard input"

@@ -100,8 +100,8 @@ impl RemoteFile {
         let range = stream.response().and_then(|response| response.header("Content-Range"));
         let size = range.and_then(|range| range.rsplit_once('/')?.1.parse().ok());
         let (Some(size), Some(version)) = (size, stream.validator()) else {
-            let text = "its server knows no ranges, or neither a strong ETag nor an older \
-                        Last-Modified: such a resource is only read from start to end";
+            let text = "its server does not support ranges, or sends neither a strong ETag nor \
+                        an older Last-Modified: such a resource is only read from start to end";
             return Err(io::Error::other(text));
         };
         (file.size, file.version) = (size, version.to_owned());
