@@ -151,7 +151,7 @@ fn failed_runs(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
         let detail = format!("{} of {}, exit code {first}{others}", failed.len(), codes.len());
         Some((cell.index, detail))
     });
-    let advice = "they count, as the definition of the command says";
+    let advice = "they count, because the definition of the command says so";
     warn(facts.run, &WarningKind::FailedRuns, advice, found.collect(), notes);
 }
 
@@ -216,7 +216,7 @@ fn waiting(facts: &RunFacts<'_>, families: &[Family], notes: &mut Vec<Warning>) 
         list.push((i, waited(share)));
     }
     let run = facts.run;
-    let advice = "verdicts take this wait out (wall_less_wait_ns)";
+    let advice = "verdicts leave this wait out (wall_less_wait_ns)";
     warn(run, &WarningKind::WaitTakenOut, advice, taken_out, notes);
     let quota =
         run.environment.facts.get("cgroup_throttled_share").and_then(serde_json::Value::as_f64);
@@ -270,7 +270,7 @@ fn counting_disturbs(facts: &RunFacts<'_>, notes: &mut Vec<Warning>) {
         let differs = p < alpha && change.is_finite() && change.abs() > COUNTING_SHARE;
         differs.then(|| (cell.index, format!("{:+.0} % wall time", 100.0 * change)))
     });
-    let advice = "counts are taken in it, times are not";
+    let advice = "its counts are used, its times are not";
     warn(facts.run, &WarningKind::CountingSpeed, advice, found.collect(), notes);
 }
 

@@ -35,18 +35,20 @@ pub(crate) fn warnings(facts: &RunFacts<'_>, families: &[Family], notes: &mut Ve
     };
     let warm_up_flag = if run.is_bench() { "--warmup" } else { "--warm-up" };
     let advice = if run.in_rounds() {
-        format!("its first samples count; mark more of them with {warm_up_flag}")
+        format!("its first samples count; leave out more of them with {warm_up_flag}")
     } else {
-        "its first samples count; have it measured with more warm-up".to_owned()
+        "its first samples count; measure it with more warm-up".to_owned()
     };
     warn(run, &WarningKind::WarmUp, &advice, look(warm_up), notes);
     let advice = if run.in_rounds() {
         format!(
-            "ratios are taken within rounds and hold, percentiles mix what changed; measure \
-             longer, or with more {warm_up_flag}"
+            "ratios are taken within rounds and hold, but percentiles mix the times before and \
+             after the change; measure longer, or with more {warm_up_flag}"
         )
     } else {
-        "percentiles and ratios mix what changed; measure longer, or with more warm-up".to_owned()
+        "percentiles and ratios mix the times before and after the change; measure longer, or \
+         with more warm-up"
+            .to_owned()
     };
     warn(run, &WarningKind::Drift, &advice, look(drift), notes);
     let percentiles = run.show_command("--percentiles");

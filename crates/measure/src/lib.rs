@@ -324,7 +324,7 @@ fn look_at_the_machine(run: &mut Run, data: &[Data]) {
         run.environment = environment;
     } else if run.environment.fingerprint != environment.fingerprint {
         run.notes.push(Warning::noted(
-            "the run was resumed on a machine or system that is not as it was: do not trust \
+            "the run was resumed on a machine or system that has changed: do not trust \
              differences between its sessions",
         ));
     }

@@ -128,9 +128,17 @@ fn a_start_that_is_slow_is_noted() {
     let mut slow = run(cells);
     check(&slow, &[text]);
     // Each command has the flag under its own name.
-    assert!(notes(&slow)[0].ends_with("mark more of them with --warm-up"), "{:?}", notes(&slow));
+    assert!(
+        notes(&slow)[0].ends_with("leave out more of them with --warm-up"),
+        "{:?}",
+        notes(&slow)
+    );
     slow.experiment = "bench".to_owned();
-    assert!(notes(&slow)[0].ends_with("mark more of them with --warmup"), "{:?}", notes(&slow));
+    assert!(
+        notes(&slow)[0].ends_with("leave out more of them with --warmup"),
+        "{:?}",
+        notes(&slow)
+    );
     // One slow sample is not a slow start.
     let mut cells = calm();
     for column in cells[2].values.values_mut() {
@@ -198,9 +206,9 @@ fn waiting_and_steal_are_noted() {
     check(
         &run,
         &[
-            "m0: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
-            "m1: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
-            "m2: waited for a CPU: 20 % of its wall time; verdicts take this wait out",
+            "m0: waited for a CPU: 20 % of its wall time; verdicts leave this wait out",
+            "m1: waited for a CPU: 20 % of its wall time; verdicts leave this wait out",
+            "m2: waited for a CPU: 20 % of its wall time; verdicts leave this wait out",
             "the hypervisor took 3.4 % of the CPU time (steal)",
         ],
     );

@@ -346,9 +346,8 @@ impl Counted {
 /// Whether `--trace` has every event, and if not, which ones it has.
 fn timeline() -> Finding {
     let sources = TimelineSources::look();
-    let sampled = |why: String| {
-        format!("{why}; scheduling is then looked at about every ms, in /proc/PID/task")
-    };
+    let sampled =
+        |why: String| format!("{why}; scheduling is then polled about every ms, in /proc/PID/task");
     let no_calls = sources.no_calls.map(|why| format!("no system calls: {why}"));
     let reason = sources.sampled.map(sampled).or(no_calls);
     let source = "perf events of all CPUs: sched, raw_syscalls, page faults";

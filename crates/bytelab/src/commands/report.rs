@@ -167,7 +167,7 @@ pub(super) fn ensure_same_experiment(shown: &[(Run, Analysis)], run: &Run, id: &
     let Some((first, _)) = shown.first() else { return Ok(()) };
     ensure!(
         first.experiment == run.experiment,
-        "run {id} is one of {}, run {} of {}: a report is of one experiment",
+        "run {id} is one of {}, run {} of {}: a report shows one experiment",
         run.experiment,
         first.id,
         first.experiment

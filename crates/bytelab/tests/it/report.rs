@@ -107,7 +107,7 @@ fn runs_of_two_experiments_are_no_report() {
     let other = other["id"].as_str().unwrap();
     let out = world.path("out.html");
     let both = ["report", &id, other, "-o", out.to_str().unwrap()];
-    world.refused(&both, "a report is of one experiment");
+    world.refused(&both, "a report shows one experiment");
     let ran = world.run(&["report", other, "-o", out.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(std::fs::read_to_string(out).unwrap().contains("load from L1"));

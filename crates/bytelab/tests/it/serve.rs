@@ -130,7 +130,7 @@ fn what_is_not_there_or_not_allowed_is_one_clear_line() {
         ("/favicon.ico", 404, "no such page"),
         ("/compare", 400, "no run is chosen"),
         ("/compare?run=1&run=1", 400, "named twice"),
-        ("/compare?run=1&run=3", 400, "a report is of one experiment"),
+        ("/compare?run=1&run=3", 400, "a report shows one experiment"),
         ("/compare?run=1&run=%00%1b%5b2J", 404, "no run"),
         ("/history", 400, "no method is named"),
         ("/history?method=%3Cscript%3E", 404, "no value of wall_ns"),

@@ -215,7 +215,7 @@ fn without_rights_scheduling_is_looked_at() {
     let args = [&args[..], &[path.to_str().unwrap()], ARGS].concat();
     let Some(ran) = world.run_as_nobody(&args) else { return };
     let shown = String::from_utf8_lossy(&ran.stdout);
-    assert!(shown.contains("note: timeline: scheduling was looked at"), "{shown}");
+    assert!(shown.contains("note: timeline: scheduling was polled"), "{shown}");
     let trace = read(&path);
     check_format(&trace);
     assert!(!is_complete(&trace));

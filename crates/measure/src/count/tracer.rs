@@ -127,7 +127,7 @@ impl TracingThread {
                 self.quiet_since_ns = clock::now_ns();
                 if self.quiet_since_ns - start_ns > limit_ns {
                     self.detach_all();
-                    return Err("looking at each of its calls takes too long here".to_owned());
+                    return Err("tracing each of its calls takes too long here".to_owned());
                 }
                 continue;
             }

@@ -119,7 +119,7 @@ impl CountingTask {
         self.method.runner.prepare(&self.method.arguments)?;
         match self.method.rules.counted_as {
             CountedAs::Slow => {
-                let why = "a sample takes too long to look at each of its calls";
+                let why = "a sample takes too long to trace each of its calls";
                 self.method.untraced = Some(why.to_owned());
                 Ok(())
             }
@@ -141,7 +141,7 @@ impl CountingTask {
         let calls = values.iter().find(|(name, _)| *name == SYSCALLS).map(|(_, per_op)| *per_op);
         let calls = calls.unwrap_or_default() * self.method.ops as f64;
         if calls > TRACED_MAX {
-            let why = format!("{calls:.0} calls are too many to look at each of them");
+            let why = format!("{calls:.0} calls are too many to trace each of them");
             self.method.untraced = Some(why);
             return Ok(());
         }

@@ -100,7 +100,7 @@ impl WorkerClient {
         let failed = |reason: String| Err(RunError::Failed(reason));
         if !self.buffer.is_empty() {
             let early = String::from_utf8_lossy(&self.buffer).into_owned();
-            return failed(format!("protocol: said {} unasked", quote(early.trim_end())));
+            return failed(format!("protocol: {} was not asked for", quote(early.trim_end())));
         }
         self.marks.clear();
         let start_ns = clock::now_ns();

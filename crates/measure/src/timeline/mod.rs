@@ -221,7 +221,7 @@ fn job_of(taken: &RawSample) -> Option<Span> {
 fn explain(context: &mut MeasureContext<'_>, sources: &TimelineSources, lost: u64) {
     if let Some(why) = &sources.sampled {
         let text = format!(
-            "scheduling was looked at about every millisecond, and system calls and page faults are \
+            "scheduling was polled about every millisecond, and system calls and page faults are \
              missing: {why}"
         );
         context.note_missing(None, TIMELINE, &text);

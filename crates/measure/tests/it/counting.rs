@@ -277,7 +277,7 @@ fn a_sample_that_would_take_too_long_ends_untraced() {
         runner.before(1).unwrap();
         let traced = runner.trace(1, 1, 0).unwrap();
         let why = traced.calls.unwrap_err();
-        let expected = ["looking at each of its calls takes too long", "ptrace"];
+        let expected = ["tracing each of its calls takes too long", "ptrace"];
         assert!(expected.iter().any(|expected| why.starts_with(expected)), "{why}");
         assert_eq!(traced.done.n, 1);
     };

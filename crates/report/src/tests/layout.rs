@@ -228,8 +228,8 @@ fn what_decides_is_said_with_its_reason() {
     Ratios are of the time minus the wait for a CPU, so they are not 14.9 / 13.8.
     ");
     f.family().by_wall = vec![1];
-    let by_wall = "are known and taken out. By the whole time, as that without the wait is not known or \
-                   something else is waited for, too: mmap.\n";
+    let by_wall = "are known and taken out. By the whole time, because their wait is not known or \
+                   they wait for something else, too: mmap.\n";
     assert!(shown(&f, 200).contains(by_wall), "{}", shown(&f, 200));
     f.family().by_wall.clear();
     let more = [ExtraColumn::User, ExtraColumn::Sys];

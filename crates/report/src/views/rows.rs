@@ -228,8 +228,8 @@ impl<'a> Rows<'a> {
         let by_wall = match rows().count() {
             0 => String::new(),
             _ => format!(
-                " By the whole time, as that without the wait is not known or something else is \
-                 waited for, too: {names}."
+                " By the whole time, because their wait is not known or they wait for something \
+                 else, too: {names}."
             ),
         };
         (compared.len() > 1 && !why.is_empty())

@@ -143,8 +143,8 @@ impl Harness for Cargo {
         let help = help.and_then(|()| run.printed()).unwrap_or_default();
         let Some(found) = CargoHarness::from_help(&help) else {
             note(&format!(
-                "{}: its harness is none of criterion, divan and libtest, and is left out; for others there \
-                 is --suite-command",
+                "{}: its harness is none of criterion, divan and libtest, so it is left out; use \
+                 --suite-command for others",
                 program.name
             ))?;
             return Ok(Vec::new());

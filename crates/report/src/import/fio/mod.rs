@@ -93,11 +93,12 @@ fn tool(version: Option<&str>) -> String {
 
 fn notes(draft: &mut Draft) {
     for text in [
-        "fio keeps no single operation: each job is one sample of all of its operations; wall is its time divided \
-         by their number, which with several in flight is not the time of one (clat_…, lat_… in --percentiles)",
+        "fio does not store single operations: each job is one sample of all of its operations; \
+         wall is its time divided by their number, which with several in flight is not the time \
+         of one (clat_…, lat_… in --percentiles)",
         "cpu_ns: fio has usr_cpu and sys_cpu, in percent and of all directions of a job together",
-        "what fio reports besides (processor, faults, depths, bw_min, iops_stddev, disk_util and the like) is \
-         not read",
+        "other figures of fio (processor, faults, depths, bw_min, iops_stddev, disk_util and the \
+         like) are not read",
     ] {
         draft.note(None, text.to_owned());
     }

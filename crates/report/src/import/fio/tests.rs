@@ -59,9 +59,9 @@ fn what_is_wrong_is_named_by_key_and_index() {
 /// What is noted of every file.
 const USUAL: [&str; 5] = [
     "stores no date: the date of the file is used",
-    "fio keeps no single operation",
+    "fio does not store single operations",
     "cpu_ns: fio has usr_cpu",
-    "what fio reports besides",
+    "other figures of fio",
     "peak_rss_bytes: ",
 ];
 
