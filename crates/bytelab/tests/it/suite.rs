@@ -118,13 +118,16 @@ fn equal_sides_are_ok_and_what_is_faster_is_named() {
 fn equal_trees_are_the_same_program_and_not_run() {
     let world = sides(&EQUAL, &EQUAL);
     std::fs::remove_file(world.path("new/changed")).unwrap();
-    let ran = check(&world, &[]);
-    assert_eq!(ran.code, 0, "{}", shown(&ran));
-    assert!(
-        ran.stdout.contains("the same program on both sides, not run: the suite"),
-        "{}",
-        shown(&ran)
-    );
+    // There is no difference to explain either.
+    for args in [&[][..], &["--why", "join"]] {
+        let ran = check(&world, args);
+        assert_eq!(ran.code, 0, "{}", shown(&ran));
+        assert!(
+            ran.stdout.contains("the same program on both sides, not run: the suite"),
+            "{}",
+            shown(&ran)
+        );
+    }
     assert!(!world.path("log").exists());
 }
 

@@ -205,7 +205,9 @@ fn check(
     let work = work_folder()?;
     let (started, started_ns) = (clock::utc_rfc3339(), clock::now_ns());
     let found = FoundSuite::find(args, &*harness, &sides, &work.path, stop).and_then(|found| {
-        let why = args.why.as_deref().map(|name| why::find(&found.suite, name)).transpose()?;
+        // Where all programs are the same, there is no difference to explain.
+        let name = args.why.as_deref().filter(|_| !found.suite.benchmarks.is_empty());
+        let why = name.map(|name| why::find(&found.suite, name)).transpose()?;
         Ok((found, why))
     });
     let (found, why) = match found {
@@ -258,8 +260,8 @@ fn check(
     conclude(&report, kept.as_ref(), gate)
 }
 
-/// The run of the check, which has the profile of `--why` and is stored. What was measured for minutes has its
-/// verdict, also if the disk is full.
+/// The run of the check, which has the profile of `--why` and is stored. What was measured for
+/// minutes has its verdict, also if the disk is full.
 fn kept_run(
     stored: &SuiteRun<'_>,
     why: Option<&WhyBenchmark<'_>>,
