@@ -119,7 +119,8 @@ fn equal_trees_are_the_same_program_and_not_run() {
     let world = sides(&EQUAL, &EQUAL);
     std::fs::remove_file(world.path("new/changed")).unwrap();
     // There is no difference to explain either.
-    for args in [&[][..], &["--why", "join"]] {
+    let why = ["--why", "join"];
+    for args in [&why[..0], &why] {
         let ran = check(&world, args);
         assert_eq!(ran.code, 0, "{}", shown(&ran));
         assert!(
