@@ -21,7 +21,9 @@ pub(crate) fn coefficients(values: &[f64]) -> Vec<f64> {
         step *= 2;
     }
     let n = values.len() as f64;
-    found.iter_mut().for_each(|sum| *sum /= n);
+    for sum in &mut found {
+        *sum /= n;
+    }
     found
 }
 
