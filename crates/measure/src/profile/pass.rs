@@ -218,16 +218,13 @@ impl Jobs<'_, '_> {
         let experiment = self.context.job.experiment.name;
         let has_digest = self.context.has_digest(cell);
         let launch = &mut self.context.launch;
-        let mut runner = match &self.sampler {
-            Some(sampler) => {
-                let runner = launch.start_traced(experiment, method)?;
-                ProfiledRunner::Sampled(runner, Rc::clone(sampler))
-            }
-            None => {
-                let sources = Sources::default();
-                let runner = launch.start_counting(experiment, method, &sources, has_digest)?;
-                ProfiledRunner::Traced(runner)
-            }
+        let mut runner = if let Some(sampler) = &self.sampler {
+            let runner = launch.start_traced(experiment, method)?;
+            ProfiledRunner::Sampled(runner, Rc::clone(sampler))
+        } else {
+            let sources = Sources::default();
+            let runner = launch.start_counting(experiment, method, &sources, has_digest)?;
+            ProfiledRunner::Traced(runner)
         };
         runner.child().prepare(&self.context.arguments(method, point))?;
         runner.child().before(1)?;
