@@ -17,10 +17,6 @@ use crate::launch::{CountedSample, CountingRunner, RunError, TracedCalls, Traced
 /// Tracing this many calls takes some seconds.
 const TRACED_MAX: f64 = 300_000.0;
 
-/// A command with no more calls is traced in each sample, which takes some hundredths of a second:
-/// the bytes that its calls transfer are then known of several processes.
-const TRACED_AGAIN_MAX: f64 = 5_000.0;
-
 /// The started method of a cell.
 pub(super) struct CountedMethod {
     pub(super) runner: Box<dyn CountingRunner>,
@@ -29,7 +25,7 @@ pub(super) struct CountedMethod {
     /// The number of the last sample.
     pub(super) n: u64,
     pub(super) rules: Rules,
-    /// Whether its system calls need no further tracing: a sample was traced, or none can be.
+    /// Whether the next sample need not be traced: one was, or none can be.
     pub(super) is_traced: bool,
     /// Why its system calls could not be traced.
     pub(super) untraced: Option<String>,
@@ -145,11 +141,7 @@ impl CountingTask {
             self.method.untraced = Some(why);
             return Ok(());
         }
-        self.trace()?;
-        let CountedMethod { is_traced, untraced, rules, .. } = &mut self.method;
-        let is_command = rules.counted_as == CountedAs::Command;
-        *is_traced = !(is_command && untraced.is_none() && calls <= TRACED_AGAIN_MAX);
-        Ok(())
+        self.trace()
     }
 
     fn count(&mut self) -> Result<(), RunError> {

@@ -224,7 +224,11 @@ impl Counting<'_, '_> {
             if self.is_over() {
                 break;
             }
-            let Some(method) = self.take_method(cell) else { continue };
+            let Some(mut method) = self.take_method(cell) else { continue };
+            let run = &*self.context.run;
+            if takes_little(run) && differs_in(run, cell, TRANSFERRED) {
+                method.is_traced = false;
+            }
             let position = Position { round, slot: slot as u32, warm_up: false };
             let task = CountingTask::new(cell, position, method).step(Step::Count);
             if self.shares_the_machine(cell) {
@@ -294,7 +298,10 @@ impl Counting<'_, '_> {
             Err(ended) => lost(ended)?,
         };
         let mut values = counted.as_ref().map(values).unwrap_or_default();
-        values.extend(transferred_bytes.map(|bytes| (TRANSFERRED, bytes)));
+        // A worker may report a metric of this name itself.
+        if !values.iter().any(|(name, _)| *name == TRANSFERRED) {
+            values.extend(transferred_bytes.map(|bytes| (TRANSFERRED, bytes)));
+        }
         if let Some(calls) = calls {
             if !self.sources.counts_syscalls() {
                 values.retain(|(name, _)| *name != SYSCALLS);
@@ -462,7 +469,7 @@ fn agree(cell: &Cell) -> bool {
 fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
     let mut counts = cell.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
     counts.all(|(name, column)| match (column.get(a), column.get(b)) {
-        // Of a process it is known of one sample.
+        // It is known of the traced samples.
         (Some(a), Some(b)) if name == TRANSFERRED && (a.is_nan() || b.is_nan()) => true,
         (Some(a), Some(b)) => a.to_bits() == b.to_bits(),
         _ => true,
@@ -496,22 +503,37 @@ const RELEVANT_SHARE: f64 = 0.01;
 /// Whether the latest counts of another cell at the same point differ: two equal samples of each do
 /// not show that this is no chance.
 fn differs(run: &Run, index: usize) -> bool {
-    let latest = |cell: &Cell, column: &[f64]| {
-        let all = cell.samples.iter().zip(column).rev();
-        let mut counted = all.filter(|(s, n)| s.counts_in(Pass::Counting) && !n.is_nan());
-        counted.next().map(|(_, n)| *n)
-    };
+    let mut metrics = run.cells[index].values.keys().map(String::as_str);
+    metrics.any(|metric| !VARYING.contains(&metric) && differs_in(run, index, metric))
+}
+
+fn differs_in(run: &Run, index: usize, metric: &str) -> bool {
     let own = &run.cells[index];
-    let counts = own.values.iter().filter(|(name, _)| !VARYING.contains(&name.as_str()));
-    let counts: Vec<_> =
-        counts.filter_map(|(name, column)| Some((name, latest(own, column)?))).collect();
+    // Of bytes that are known of one sample alone, further samples show nothing.
+    let counts = |cell: &Cell| metric != TRANSFERRED || may_be_traced_again(cell);
+    let Some(n) = latest(own, metric).filter(|_| counts(own)) else { return false };
+    let differ = |other: f64| (n - other).abs() > RELEVANT_SHARE * n.abs().max(other.abs());
     let others = run.cells.iter().enumerate();
     let mut others = others.filter(|(i, cell)| *i != index && cell.point == own.point);
-    others.any(|(_, cell)| {
-        let other = |name: &String| latest(cell, cell.values.get(name)?);
-        let differ = |a: f64, b: f64| (a - b).abs() > RELEVANT_SHARE * a.abs().max(b.abs());
-        counts.iter().any(|(name, n)| other(name).is_some_and(|other| differ(*n, other)))
-    })
+    others.any(|(_, cell)| counts(cell) && latest(cell, metric).is_some_and(differ))
+}
+
+/// A command with no more calls may be traced in several samples, each of which takes some
+/// hundredths of a second then.
+const TRACED_AGAIN_MAX: f64 = 5_000.0;
+
+/// Whether it is a command, which is a process of its own in each sample, of few calls.
+fn may_be_traced_again(cell: &Cell) -> bool {
+    let is_command =
+        cell.values.contains_key("startup_ns") && !cell.values.contains_key("prepare_ns");
+    is_command && latest(cell, SYSCALLS).is_some_and(|calls| calls <= TRACED_AGAIN_MAX)
+}
+
+/// The value of the last sample of the pass that has the metric.
+fn latest(cell: &Cell, metric: &str) -> Option<f64> {
+    let all = cell.samples.iter().zip(cell.values.get(metric)?).rev();
+    let mut counted = all.filter(|(s, n)| s.counts_in(Pass::Counting) && !n.is_nan());
+    counted.next().map(|(_, n)| *n)
 }
 
 /// Whether the pass has a value of the metric for the cell.
@@ -540,6 +562,7 @@ mod agreement_tests {
     use crate::launch::RawSample;
     use model::metric::SYSCALLS;
     use model::param::Point;
+    use model::run::Plan;
 
     /// Samples of the pass: whether each warms up, and its system calls.
     fn cell(samples: &[(bool, f64)], peak_bytes: Option<f64>) -> Cell {
@@ -596,6 +619,30 @@ mod agreement_tests {
         assert_eq!([of_wall(1.8e8, 1), of_wall(1e9, 1)], [[6, 6], [0, 0]]);
         // A sample of a thousand operations of a millisecond takes a second, too.
         assert_eq!(of_wall(1e6, 1000), [0, 0]);
+    }
+
+    #[test]
+    fn bytes_that_differ_take_all_samples_of_commands_that_may_be_traced_again() {
+        let left = |bytes: f64, calls: f64, is_command: bool| {
+            let cell_of = |bytes: f64| {
+                let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
+                // The first sample that counts was traced.
+                let traced = vec![f64::NAN, bytes, f64::NAN];
+                cell.values.insert(TRANSFERRED.to_owned(), traced);
+                let mut times = vec![("wall_ns", 1e6)];
+                times.extend(is_command.then_some(("startup_ns", 1e5)));
+                cell.push(Sample { ops: 1, ..Sample::default() }, &times);
+                cell
+            };
+            let cells = vec![cell_of(1000.0), cell_of(bytes)];
+            let run =
+                Run { cells, plan: Plan { counting: 8, ..Plan::default() }, ..Run::default() };
+            [samples_left(&run, 0), samples_left(&run, 1)]
+        };
+        assert_eq!(left(1000.0, 50.0, true), [0, 0]);
+        assert_eq!(left(1020.0, 50.0, true), [6, 6]);
+        assert_eq!(left(1020.0, 50.0, false), [0, 0]);
+        assert_eq!(left(1020.0, 5001.0, true), [0, 0]);
     }
 
     #[test]
