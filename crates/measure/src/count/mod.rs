@@ -105,8 +105,18 @@ impl Sources {
     }
 }
 
-/// `read`, or `syscall_9999` for a call without a known name.
+/// Set in the number of a call of a 32-bit program on a 64-bit system: such calls have numbers of
+/// their own.
+const OF_32_BITS: u64 = 1 << 32;
+const OF_32_BITS_NAME: &str = "_of_32_bits";
+
+/// `read`, or `syscall_9999` for a call without a known name; `syscall_3_of_32_bits` for one of a
+/// 32-bit program.
 pub fn name(number: u64) -> String {
+    let number_of_32_bits = number ^ OF_32_BITS;
+    if number_of_32_bits < OF_32_BITS {
+        return format!("syscall_{number_of_32_bits}{OF_32_BITS_NAME}");
+    }
     match usize::try_from(number).ok().and_then(Sysno::new) {
         Some(known) => known.name().to_owned(),
         None => format!("syscall_{number}"),
@@ -115,7 +125,8 @@ pub fn name(number: u64) -> String {
 
 /// Whether a system call is named so, here or by its number alone.
 pub fn is_system_call(name: &str) -> bool {
-    let number = name.strip_prefix("syscall_").map(str::parse::<u64>);
+    let number = name.strip_suffix(OF_32_BITS_NAME).unwrap_or(name).strip_prefix("syscall_");
+    let number = number.map(str::parse::<u64>);
     Sysno::from_str(name).is_ok() || matches!(number, Some(Ok(_)))
 }
 
@@ -163,10 +174,11 @@ mod names_tests {
         assert_eq!(name(libc::SYS_getppid as u64), "getppid");
         assert_eq!(name(9999), "syscall_9999");
         assert_eq!(name(u64::MAX), format!("syscall_{}", u64::MAX));
-        for known in ["read", "getppid", "syscall_9999"] {
+        assert_eq!(name(OF_32_BITS | 3), "syscall_3_of_32_bits");
+        for known in ["read", "getppid", "syscall_9999", "syscall_3_of_32_bits"] {
             assert!(is_system_call(known), "{known}");
         }
-        for other in ["", "secret", "syscall_", "syscall_x"] {
+        for other in ["", "secret", "syscall_", "syscall_x", "secret_of_32_bits"] {
             assert!(!is_system_call(other), "{other}");
         }
     }

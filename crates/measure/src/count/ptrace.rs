@@ -5,6 +5,8 @@
 use std::io;
 use std::mem;
 
+use super::OF_32_BITS;
+
 /// Follows threads and children, and distinguishes system calls from signals.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
@@ -21,6 +23,9 @@ const SEIZE: libc::c_long = 0x4206;
 const INTERRUPT: libc::c_long = 0x4207;
 const LISTEN: libc::c_long = 0x4208;
 const GET_SYSCALL_INFO: libc::c_long = 0x420e;
+
+/// `__AUDIT_ARCH_64BIT` of linux/audit.h.
+const AUDIT_64_BITS: u32 = 0x8000_0000;
 
 /// An event of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +71,12 @@ pub(super) struct SyscallInfo {
 impl SyscallInfo {
     pub(super) fn begins_call(&self) -> bool {
         self.operation == 1
+    }
+
+    /// The number of the call that begins, with [`OF_32_BITS`] where it is one of a 32-bit program.
+    pub(super) fn call_number(&self) -> u64 {
+        let is_native = cfg!(target_pointer_width = "32") || self.architecture & AUDIT_64_BITS != 0;
+        if is_native { self.number } else { u64::from(self.number as u32) | OF_32_BITS }
     }
 
     /// What the call has returned, at its end; none where that is an error.
@@ -208,6 +219,16 @@ mod tests {
         assert_eq!([returned(2, 7), returned(2, 0)], [Some(7), Some(0)]);
         let refused = i64::from(-libc::EAGAIN);
         assert_eq!([returned(2, refused), returned(1, 7)], [None; 2]);
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_call_of_a_32_bit_program_has_another_number() {
+        // Those of x86-64 and of i386 in linux/audit.h.
+        for (architecture, expected) in [(0xc000_003e, 4), (0x4000_0003, 4 | OF_32_BITS)] {
+            let info = SyscallInfo { architecture, number: 4, ..SyscallInfo::default() };
+            assert_eq!(info.call_number(), expected);
+        }
     }
 
     #[test]

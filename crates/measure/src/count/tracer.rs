@@ -185,10 +185,12 @@ impl TracingThread {
                 return Ok(());
             }
             PtraceStop::Exec => {
+                // The thread takes the number of its process, in the middle of its call.
                 if let Ok(before) = ptrace::task_before_exec(task)
                     && before != task
+                    && let Some(thread) = self.tasks.remove(&before)
                 {
-                    self.tasks.remove(&before);
+                    self.tasks.insert(task, thread);
                 }
                 self.open |= matches!(self.scope, TraceScope::Program) && task == self.root;
             }
@@ -245,8 +247,9 @@ impl TracingThread {
         if self.is_of_protocol(task, info) {
             self.calls.of_protocol += 1;
         } else {
-            *self.calls.by_number.entry(info.number).or_default() += 1;
-            let call = (info.number, clock::now_ns());
+            let number = info.call_number();
+            *self.calls.by_number.entry(number).or_default() += 1;
+            let call = (number, clock::now_ns());
             self.tasks.entry(task).or_default().call = Some(call);
         }
     }
@@ -315,7 +318,8 @@ impl TracingThread {
     }
 }
 
-/// Whether a call returns how many bytes it has transferred.
+/// Whether a call returns how many bytes it has transferred. `recvmmsg` and `sendmmsg` return a
+/// number of messages.
 fn returns_bytes(number: u64) -> bool {
     let known = usize::try_from(number).ok().and_then(Sysno::new);
     matches!(
