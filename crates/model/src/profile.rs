@@ -14,7 +14,7 @@ pub struct Profile {
     /// Records that did not fit into the rings.
     pub lost: u64,
     /// Where perf events are not permitted, the functions are system calls, which are traced: how
-    /// many times as long as a timed sample such a job takes.
+    /// many times as long as an untraced job such a job takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced_slowdown: Option<f64>,
     /// The functions that the rest names by their index.

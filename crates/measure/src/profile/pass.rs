@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Result;
-use model::metric::WALL;
 use model::profile::{BLOCKED, CellProfile, FoldedStack, OTHERS, Profile, ProfiledJob};
 use model::run::{Pass, Role, Run, Status};
 use model::warning::PROFILE;
@@ -43,9 +42,8 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
     if unless_stopped(jobs.take(&cells))?.is_none() {
         return Ok(());
     }
-    let Jobs { cells, sampler, .. } = jobs;
-    drop(sampler);
-    let slowdown = refused.is_some().then(|| slowdown(context.run, &cells));
+    let Jobs { cells, .. } = jobs;
+    let traced_slowdown = traced_slowdown(&cells);
     let mut kept = Kept { names: Names::default(), symbols: Symbols::new(), lost: 0 };
     let mut profiled = Vec::new();
     for cell in cells {
@@ -75,7 +73,7 @@ pub(super) fn pass(context: &mut MeasureContext<'_>) -> Result<()> {
         has_kernel,
         took_ns: clock::now_ns() - start_ns,
         lost: kept.lost,
-        traced_slowdown: slowdown,
+        traced_slowdown,
         names: kept.names.all,
         cells: profiled,
     });
@@ -91,17 +89,16 @@ fn cells(run: &Run) -> Vec<usize> {
     measured.map(|(cell, _)| cell).take(CELLS_MAX).collect()
 }
 
-/// How many times as long as a timed operation a traced one took, over all of these cells.
-fn slowdown(run: &Run, cells: &[ProfiledCell]) -> f64 {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let of_cell = |cell: &ProfiledCell| {
-        let timed: Vec<f64> = run.cells[cell.cell].counted(WALL).map(|(_, ns)| ns).collect();
-        let traced: Vec<f64> = cell.taken.iter().map(|job| job.wall_ns).collect();
-        [mean(&traced), mean(&timed)]
-    };
-    let taken = cells.iter().filter(|cell| !cell.taken.is_empty()).map(of_cell);
-    let [traced_ns, timed_ns] = taken.fold([0.0, 0.0], |[a, b], [x, y]| [a + x, b + y]);
-    traced_ns / timed_ns
+/// How many times as long as an untraced job the traced ones took, over all of these cells; none
+/// where no job was traced.
+fn traced_slowdown(cells: &[ProfiledCell]) -> Option<f64> {
+    let walls_ns = cells.iter().filter(|cell| !cell.taken.is_empty()).filter_map(|cell| {
+        let ProfiledRunner::Traced(_, untraced_ns) = &cell.runner else { return None };
+        let traced_ns: f64 = cell.taken.iter().map(|job| job.wall_ns * job.ops).sum();
+        Some([traced_ns / cell.taken.len() as f64, *untraced_ns as f64])
+    });
+    let [traced_ns, untraced_ns] = walls_ns.reduce(|[a, b], [x, y]| [a + x, b + y])?;
+    Some(traced_ns / untraced_ns)
 }
 
 struct Jobs<'a, 'b> {
@@ -123,22 +120,23 @@ struct ProfiledCell {
 
 enum ProfiledRunner {
     Sampled(Box<dyn TracedRunner>, Rc<ProfileSampler>),
-    Traced(Box<dyn CountingRunner>),
+    /// With the time of a job that is not traced.
+    Traced(Box<dyn CountingRunner>, u64),
 }
 
 impl ProfiledRunner {
     fn child(&mut self) -> &mut dyn Child {
         match self {
             ProfiledRunner::Sampled(runner, _) => runner.as_mut(),
-            ProfiledRunner::Traced(runner) => runner.as_mut(),
+            ProfiledRunner::Traced(runner, _) => runner.as_mut(),
         }
     }
 
     /// Does the job, and returns its result, its operations and where its time was spent.
     fn job(&mut self, n: u64, ops: u64) -> Result<TakenJob, RunError> {
         let (done, times) = match self {
-            ProfiledRunner::Traced(runner) => {
-                let traced = runner.trace(n, ops, 0)?;
+            ProfiledRunner::Traced(runner, untraced_ns) => {
+                let traced = runner.trace(n, ops, *untraced_ns)?;
                 let calls = traced.calls.map_err(RunError::Failed)?;
                 (traced.done, JobTimes::Calls(calls.ns_by_name))
             }
@@ -211,7 +209,8 @@ impl Jobs<'_, '_> {
         self.context.or_missing(cell, PROFILE, ended)
     }
 
-    /// Starts and prepares a method and lets it do the job once, without samples.
+    /// Starts and prepares a method and lets it do the job once, without samples, and where its
+    /// calls are traced once more without that.
     fn prepare(&mut self, cell: usize) -> Result<ProfiledCell, RunError> {
         let (method, point) = self.context.method(cell)?;
         let ops = self.context.ops(cell);
@@ -224,18 +223,24 @@ impl Jobs<'_, '_> {
         } else {
             let sources = Sources::default();
             let runner = launch.start_counting(experiment, method, &sources, has_digest)?;
-            ProfiledRunner::Traced(runner)
+            ProfiledRunner::Traced(runner, 0)
         };
         runner.child().prepare(&self.context.arguments(method, point))?;
         runner.child().before(1)?;
         self.context.evict(point);
-        let wall_ns = match &mut runner {
-            ProfiledRunner::Sampled(runner, _) => runner.go(1, ops, &mut |_| {})?.done.wall_ns,
-            ProfiledRunner::Traced(runner) => runner.trace(1, ops, 0)?.done.wall_ns,
+        let (wall_ns, n) = match &mut runner {
+            ProfiledRunner::Sampled(runner, _) => (runner.go(1, ops, &mut |_| {})?.done.wall_ns, 1),
+            ProfiledRunner::Traced(runner, untraced_ns) => {
+                let wall_ns = runner.trace(1, ops, 0)?.done.wall_ns;
+                runner.before(2)?;
+                self.context.evict(point);
+                *untraced_ns = runner.count(2, ops)?.done.wall_ns.max(1);
+                (wall_ns, 2)
+            }
         };
         let jobs = JOBS_NS / wall_ns.max(1);
         let jobs = jobs.clamp(*JOBS.start(), *JOBS.end());
-        Ok(ProfiledCell { cell, runner, ops, point, jobs, taken: Vec::new(), n: 1 })
+        Ok(ProfiledCell { cell, runner, ops, point, jobs, taken: Vec::new(), n })
     }
 
     fn sample(&mut self, at: usize) -> Result<(), RunError> {

@@ -41,11 +41,15 @@ pub(crate) fn of_pair(profile: &Profile, why: &Why) -> Option<String> {
     }
     let mut canvas = Canvas::new();
     let title = format!("{} against {}", why.method, why.reference);
-    let remarks = [
-        "Width: the mean time of both in a function with all that it calls. Orange: more time in the \
-         first one, blue: less, grey: the same."
-            .to_owned(),
-    ];
+    let what = if profile.traced_slowdown.is_some() {
+        "a system call while it is traced"
+    } else {
+        "a function with all that it calls"
+    };
+    let remarks = [format!(
+        "Width: the mean time of both in {what}. Orange: more time in the first one, blue: less, \
+         grey: the same."
+    )];
     let top = canvas.head(&title, &remarks, WIDTH) + ROW;
     let per_ns = (WIDTH - 2.0 * EDGE) / whole_ns;
     let mut drawing = FlameDrawing { canvas, per_ns, whole_ns, top, depth: 0 };
@@ -133,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(name: &str) -> String {
+    fn drawn(name: &str, traced_slowdown: Option<f64>) -> String {
         let stack = |frames: &[u32], ns| FoldedStack { frames: frames.to_vec(), ns };
         let cell = |cell, ns| CellProfile {
             cell,
@@ -143,6 +147,7 @@ mod tests {
         let profile = Profile {
             names: vec!["main".to_owned(), name.to_owned()],
             cells: vec![cell(0, 5e6), cell(1, 25e6)],
+            traced_slowdown,
             ..Profile::default()
         };
         let why = Why {
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_takes_longer_is_coloured_and_said() {
-        let svg = drawn("parse");
+        let svg = drawn("parse", None);
         assert!(
             svg.contains("<title>parse: 25 ms, 5 ms in the reference (+ 20 ms)</title>"),
             "{svg}"
@@ -177,8 +182,14 @@ mod tests {
     }
 
     #[test]
+    fn system_calls_are_no_functions() {
+        let has = |slowdown: Option<f64>, what: &str| drawn("read", slowdown).contains(what);
+        assert!(has(Some(7.0), "a system call while it is traced") && has(None, "a function with"));
+    }
+
+    #[test]
     fn a_hostile_name_is_escaped() {
-        let svg = drawn("</title><script>alert(1)</script>");
+        let svg = drawn("</title><script>alert(1)</script>", None);
         assert!(!svg.contains("<script"), "{svg}");
     }
 }
