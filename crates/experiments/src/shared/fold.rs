@@ -1,6 +1,6 @@
 //! How the bytes are consumed: a `Fold` takes them one by one or in chunks, always in the order of
 //! the file. `Sum` is the timed one, with the lowest cost that memory allows; `Digest` is untimed.
-//! This file is also a part of `workers/rust/http`.
+//! This file is also a part of `workers/rust/awaiting` and of `workers/rust/http`.
 
 /// Every method is generic over this, so that the timed pass and the digest run the same code.
 pub(crate) trait Fold: Send {
