@@ -264,6 +264,11 @@ pub(crate) fn choose(experiment: &Experiment, request: &RunRequest) -> Result<Ve
     let ours = chosen(experiment, &request.methods, languages.as_ref());
     let ours = workers::at_levels(ours, &request.levels)?;
     methods.splice(0..0, ours);
+    if methods.is_empty()
+        && let Some(left_out) = workers::left_out(experiment.methods.iter())
+    {
+        bail!("{left_out}; `bytelab list {}` says what to install", experiment.name);
+    }
     ensure!(
         methods.iter().any(|method| method.role == Role::Contender),
         "only yardsticks are chosen; name a method that competes, too"

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::languages::{assert_answers_agree, cells, have, measure};
-use crate::program::World;
+use crate::program::{Ran, World};
 
 #[test]
 fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
@@ -29,6 +29,16 @@ fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
     }
     let shown = world.run(&["show", "1"]).stdout;
     assert!(shown.contains("\neffects: ") && shown.contains("\ndyn × O0 "), "{shown}");
+}
+
+#[test]
+fn without_the_language_of_all_methods_it_is_said_what_to_install() {
+    let world = World::new();
+    let mut command = world.command(&["run", "awaiting", "--dry-run"]);
+    let ran = Ran::new(command.env("PATH", "/no/such/folder").output().unwrap());
+    assert_ne!(ran.code, 0, "{}", ran.stdout);
+    let why = "left out, as not installed here: rust; `bytelab list awaiting` says what to install";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
 }
 
 #[test]
