@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use measure::MeasureJob;
 use measure::experiment::{Command, Data, Execution, Experiment, Hooks, Method};
 use measure::launch::{Orphans, Stop};
 use measure::profile::profile;
-use measure::{MeasureJob, clock};
 use model::path_text::from_path;
-use model::profile::{CellProfile, Profile};
+use model::profile::CellProfile;
 use model::run::{Run, Warning};
 use model::template::escape;
 use model::warning::PROFILE;
@@ -83,10 +83,10 @@ impl WhyBenchmark<'_> {
             plan: run.plan.clone(),
             ..Run::default()
         };
-        let ran = [0, 1].map(|side| self.side(side, estimates_ns, stop));
         let mut methods = Vec::new();
         for (side, cell) in part.cells.iter().enumerate() {
-            methods.push(self.method(&cell.method, &copies.programs[0][side], &ran[side])?);
+            let ran = self.side(side, estimates_ns, stop);
+            methods.push(self.method(&cell.method, &copies.programs[0][side], &ran)?);
         }
         let experiment = Experiment {
             name: SUITE,
@@ -110,10 +110,6 @@ impl WhyBenchmark<'_> {
                 "the profiled runs of both sides are equally long, as the suite sets their time \
                  itself: the functions have shares of this time, and not of as many iterations",
             ));
-        }
-        if profile.traced_slowdown.is_some() {
-            let slowdown = self.traced_slowdown(&profile, &copies.programs[0], &ran)?;
-            profile.traced_slowdown = Some(slowdown);
         }
         for cell in &mut profile.cells {
             cell.cell += cells.start;
@@ -144,33 +140,9 @@ impl WhyBenchmark<'_> {
         ran
     }
 
-    /// How many times as long as a run of the same side a traced one took. The samples of the gate
-    /// do not tell that: they are iterations.
-    fn traced_slowdown(
-        &self,
-        profile: &Profile,
-        programs: &[SuiteProgram; 2],
-        ran: &[HarnessRun; 2],
-    ) -> Result<f64> {
-        let (mut traced_ns, mut untraced_ns) = (0.0, 0.0);
-        for cell in &profile.cells {
-            let (program, ran) = (&programs[cell.cell], &ran[cell.cell]);
-            let words = self.words(program, ran)?;
-            let start_ns = clock::now_ns();
-            ran.execute(program.dir(), &words).context("a run that is not traced")?;
-            untraced_ns += (clock::now_ns() - start_ns) as f64;
-            traced_ns += wall_ns(cell);
-        }
-        Ok(traced_ns / untraced_ns)
-    }
-
-    fn words(&self, program: &SuiteProgram, ran: &HarnessRun) -> Result<Vec<String>> {
-        let benchmark = &self.suite.benchmarks[self.index];
-        self.suite.harness.command(program, &benchmark.name, ran)
-    }
-
     fn method(&self, name: &str, program: &SuiteProgram, ran: &HarnessRun) -> Result<Method> {
-        let words = self.words(program, ran)?;
+        let benchmark = &self.suite.benchmarks[self.index];
+        let words = self.suite.harness.command(program, &benchmark.name, ran)?;
         let results = from_path(ran.folder()).into_owned();
         let empty = ["/bin/sh", "-c", "rm -rf \"$1\" && mkdir -p \"$1\"", "suite", &results];
         let hooks = Hooks { prepare: Some(plain(&empty.map(str::to_owned))), ..Hooks::default() };
