@@ -386,7 +386,8 @@ fn check_subcommand(experiment: &Experiment) -> Command {
                 format!("Sets of fresh processes that share the rounds [at least {SESSIONS}]");
             arg.default_value(SESSIONS.to_string()).help(fixed).long_help(None::<&str>)
         })
-        .about(format!("Old and new in the same rounds: {}", experiment.question))
+        .about(experiment.question)
+        .long_about(format!("Old and new in the same rounds: {}", experiment.question))
 }
 
 fn subcommand(experiment: &Experiment) -> Command {

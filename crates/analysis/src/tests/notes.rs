@@ -239,7 +239,10 @@ fn a_counting_pass_of_another_speed_is_noted() {
         run(cells)
     };
     check(&counted(1.01), &[]);
-    check(&counted(1.3), &["m3: the counting pass ran at another speed: +30 % wall time; counts"]);
+    check(
+        &counted(1.3),
+        &["m3: the counting pass ran at another speed: +30 % wall time; its counts are used"],
+    );
 }
 
 #[test]

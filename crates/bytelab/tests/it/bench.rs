@@ -76,7 +76,12 @@ fn a_shell_is_used_where_it_is_needed_or_named() {
         (&["-r", "1", "-S", "default", "echo $0 >>log"], 0, &["/bin/sh"], ""),
         (&["-r", "1", "-S", "nosuchshell", "true"], 1, &[], "nosuchshell is not installed"),
         (&["-r", "1", "-S", "", "true"], 2, &[], "is not the command of a shell"),
-        (&["-r", "1", "A=7; echo $A >>log"], 0, &["7"], "runs A=7; echo $A >>log, for A=7; is"),
+        (
+            &["-r", "1", "A=7; echo $A >>log"],
+            0,
+            &["7"],
+            "runs A=7; echo $A >>log, because A=7; needs a shell",
+        ),
         (&["-r", "1", "-N", "-S", "sh", "true"], 2, &[], "cannot be used with"),
     ]);
 }
@@ -153,7 +158,7 @@ fn what_is_typed_wrong_is_said_in_a_line() {
         (&["--sort", "name", "true"], 2, &[], "invalid value 'name' for '--sort"),
         (&["-u", "hour", "true"], 2, &[], "invalid value 'hour' for '--time-unit"),
         (&["--cache", "cold", "true"], 2, &[], "--data"),
-        (&["-L", "n", "1", "true"], 2, &[], "{n} is in no command"),
+        (&["-L", "n", "1", "true"], 2, &[], "{n} is not in any command"),
         (&["-P", "n", "2", "1", "echo {n}"], 2, &[], "--parameter-scan n: 2 is above 1"),
         (&["-P", "n", "1", "99999", "echo {n}"], 2, &[], "99999 values, at most 10000"),
         (&["-D", "1", "true"], 2, &[], "--parameter-scan"),

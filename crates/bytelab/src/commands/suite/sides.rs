@@ -43,8 +43,8 @@ pub(super) struct SuiteSide {
 }
 
 impl SuiteSides {
-    /// A path of this name wins over a revision. Against a folder or a program, the current folder is
-    /// measured as it is; against a revision, the commit that is checked out.
+    /// A path of this name wins over a revision. Against a folder or a program, the current folder
+    /// is measured as it is; against a revision, the commit that is checked out.
     pub(super) fn new(against: &str, harness: &dyn Harness, stop: &Stop) -> Result<SuiteSides> {
         let folder = to_path(against);
         if folder.is_dir() {
