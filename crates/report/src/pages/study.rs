@@ -8,8 +8,8 @@ use crate::published::{Claim, PREFIX, Published, Study, Testable};
 use crate::text::PageLayout;
 use crate::views::study::by_figures::{ClaimByFigures, by_figures};
 use crate::views::study::words::{
-    ALL_TOGETHER, NO_VERDICT, RATIO, about, chunk_counts, figures_word, machine_lines, promised,
-    tested, verdict_word, verdicts,
+    ALL_TOGETHER, IN_THEIR_PLACE, NO_VERDICT, RATIO, about, chunk_counts, figures_word,
+    machine_lines, promised, tested, verdict_word, verdicts,
 };
 use crate::views::study::{ClaimOutcome, JudgedClaim, NotMeasured, StudyReport};
 use crate::views::table::{Style, Table};
@@ -148,6 +148,9 @@ fn claims(
     let mut all = judgements.iter().flat_map(|j| std::iter::once(&j.own).chain(&j.in_their_place));
     if all.any(is_judged) {
         page.paragraph(Style::Dim, "", ALL_TOGETHER);
+    }
+    if judgements.iter().any(|judgement| judgement.in_their_place.is_some()) {
+        page.paragraph(Style::Dim, "", IN_THEIR_PLACE);
     }
     quoted(page, study);
 }

@@ -23,8 +23,11 @@ pub(crate) const NO_VERDICT: &str = "No verdict between the published figures an
 pub(crate) const ALL_TOGETHER: &str =
     "Each verdict is by the whole interval of its ratios; all intervals together hold at 95 %.";
 
+pub(crate) const IN_THEIR_PLACE: &str = "A verdict by what stands in the place of the author's methods is one on the method that stands \
+                              there, and says nothing about the author's.";
+
 pub(crate) const RATIO: &str = "ratio: of the first time in the row (without a time, of the first figure), to the first row of the \
-                     same quantity, on the same machine; in the author's order.";
+                     same quantity that was measured, on the same machine; in the author's order.";
 
 /// `tests 6 of 6 claims on this machine, 2 of them by the author's methods`.
 pub(crate) fn promised(study: &Study, testable: Testable) -> String {
@@ -93,7 +96,7 @@ pub(crate) fn machine_lines(claim: &ClaimByFigures<'_>) -> Vec<String> {
         let count = match all {
             1 => String::new(),
             all if holding == all => format!("all {all} tests hold, the nearest to failing is "),
-            all => format!("{holding} of {all} tests hold, not "),
+            all => format!("{holding} of {all} tests hold; what fails is "),
         };
         let shown: Vec<String> = if machine.holds() {
             let nearest = machine.found.iter().min_by(|a, b| margin(a).total_cmp(&margin(b)));
@@ -155,8 +158,9 @@ pub(crate) fn tested(tested: &TestResult<'_>) -> String {
     format!("{what}: {found}, claimed is {claimed}: {verdict}{reason}{decides}")
 }
 
-fn in_words(name: &str) -> &str {
-    if name == "size_bytes" { heading(name) } else { metric::heading(name) }
+fn in_words(name: &str) -> String {
+    let words = if name == "size_bytes" { heading(name) } else { metric::heading(name) };
+    words.replace('_', " ")
 }
 
 fn value(found: &Ratio) -> String {
@@ -185,7 +189,10 @@ fn claimed(test: &Test) -> String {
     match test.relation {
         Relation::AtLeast => format!("at least {factor}"),
         Relation::AtMost => format!("at most {factor}"),
-        Relation::About => format!("about {factor} ({low}–{high})"),
+        Relation::About => {
+            // The factor of a range such as 7 to 9 has many digits.
+            format!("about {} ({low}–{high})", (factor * 10.0).round() / 10.0)
+        }
         Relation::Same => format!("the same ({low}–{high})"),
         Relation::Outliers => format!("at least {factor} beyond the whiskers"),
     }
@@ -239,6 +246,9 @@ pub(crate) fn author_amount(
     }
 }
 
+/// System calls that are a smaller share of all calls of a method are counted together.
+const FEW: f64 = 0.01;
+
 /// The counts of methods as a table.
 pub(crate) fn chunk_counts(found: &[MethodCounts<'_>]) -> Table {
     let is_used = |at: &usize| found.iter().any(|one| one.figures[*at].is_some());
@@ -249,16 +259,33 @@ pub(crate) fn chunk_counts(found: &[MethodCounts<'_>]) -> Table {
     let heads = heads.map(|(_, head)| head);
     let last = TableColumn { too_wide: TooWide::Wrap, ..TableColumn::left("calls by name") };
     let mut table = Table::new(std::iter::once(first).chain(heads).chain([last]).collect());
+    let has_chunks = found.iter().any(|one| one.is_chunk);
     for one in found {
-        let whole = if one.is_chunk { "" } else { " (whole)" };
+        let whole = if one.is_chunk || !has_chunks { "" } else { " (whole)" };
         let figures = used.iter().map(|at| one.figures[*at].map_or(NONE.to_owned(), chunk_count));
-        let calls = one.calls.iter().filter(|(_, n)| !one.is_chunk || *n >= 0.005);
-        let calls = calls.map(|(name, n)| format!("{name} {}", chunk_count(*n)));
-        let calls = calls.collect::<Vec<String>>().join(", ");
         let name = format!("{}{whole}", one.method);
+        let calls = calls_by_name(&one.calls);
         table.row(Style::Plain, std::iter::once(name).chain(figures).chain([calls]));
     }
     table
+}
+
+/// `read 2051, write 2048, and 33 others, 147 together`: those that explain the number of calls.
+/// What starts and ends a program is among the others.
+fn calls_by_name(calls: &[(String, f64)]) -> String {
+    let all: f64 = calls.iter().map(|(_, n)| n).sum();
+    let (shown, others): (Vec<_>, Vec<_>) = calls.iter().partition(|(_, n)| *n >= FEW * all);
+    let together: f64 = others.iter().map(|(_, n)| n).sum();
+    let shown = shown.iter().map(|(name, n)| format!("{name} {}", chunk_count(*n)));
+    let shown = shown.collect::<Vec<String>>().join(", ");
+    match (others.as_slice(), chunk_count(together)) {
+        _ if calls.is_empty() => NONE.to_owned(),
+        ([], _) => shown,
+        // A chunk has hardly any part of them.
+        (_, together) if together == "0" => shown,
+        ([(name, _)], n) => format!("{shown}, {name} {n}"),
+        (others, n) => format!("{shown}, and {} others, {n} together", others.len()),
+    }
 }
 
 /// A count, of which a chunk may have a part.
