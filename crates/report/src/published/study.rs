@@ -236,6 +236,9 @@ pub struct Claim {
     pub(crate) by_figures: Option<Vec<Test>>,
     /// What the tests cannot see.
     pub(crate) unseen: String,
+    /// The part of what is said that no test of a run is about; empty if there is none.
+    #[serde(default)]
+    pub(crate) untested: String,
     /// Why it cannot be tested by the author's methods.
     #[serde(default)]
     pub(crate) not_here: String,

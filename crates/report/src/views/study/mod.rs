@@ -666,6 +666,11 @@ impl MeasuredTest<'_> {
     fn is_same(&self, other: &MeasuredTest<'_>) -> bool {
         self.run == other.run && self.quantity == other.quantity
     }
+
+    /// Outliers are counted, and have none.
+    fn has_interval(&self) -> bool {
+        !matches!(self.quantity, MeasuredQuantity::Outliers { .. })
+    }
 }
 
 /// The tests of a claim, and why the others cannot be made.
@@ -681,8 +686,8 @@ impl<'a> StudyReport<'a> {
         let claims = self.study.claims.iter();
         let plans = claims.map(|claim| (claim, self.plans(claim))).collect::<Vec<_>>();
         let all = plans.iter().flat_map(|(_, (own, other))| own.iter().chain(other));
-        let tests: usize = all.map(|plan| plan.found.len()).sum();
-        let alpha = ALPHA / tests.max(1) as f64;
+        let intervals = all.flat_map(|plan| &plan.found).filter(|found| found.has_interval());
+        let alpha = ALPHA / intervals.count().max(1) as f64;
         let judged = plans.into_iter().map(|(claim, (own, other))| JudgedClaim {
             claim,
             own: own.map_or_else(
@@ -697,16 +702,18 @@ impl<'a> StudyReport<'a> {
     /// The tests by the author's methods, and those by their replacements if no test by the
     /// author's is possible.
     fn plans(&self, claim: &'a Claim) -> (Option<TestPlan<'a>>, Option<TestPlan<'a>>) {
-        let own = claim.not_here.is_empty().then(|| self.plan(&claim.tests, RowMethods::Own));
+        let own =
+            claim.not_here.is_empty().then(|| self.plan(claim, &claim.tests, RowMethods::Own));
         let tests = claim.stand_in_tests.as_ref().unwrap_or(&claim.tests);
         let is_tested = own.as_ref().is_some_and(TestPlan::decides);
-        let other = (!is_tested).then(|| self.plan(tests, RowMethods::InTheirPlace));
+        let other = (!is_tested).then(|| self.plan(claim, tests, RowMethods::InTheirPlace));
         // A method without a replacement is named once.
         (own, other.filter(TestPlan::decides))
     }
 
-    fn plan(&self, tests: &'a [Test], kind: RowMethods) -> TestPlan<'a> {
-        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new(), is_whole: true };
+    fn plan(&self, claim: &Claim, tests: &'a [Test], kind: RowMethods) -> TestPlan<'a> {
+        let is_whole = claim.untested.is_empty();
+        let mut plan = TestPlan { found: Vec::new(), missing: Vec::new(), is_whole };
         for test in tests {
             match self.found(test, kind) {
                 // One method may replace two methods of the author.
@@ -719,6 +726,9 @@ impl<'a> StudyReport<'a> {
                     }
                 }
             }
+        }
+        if !is_whole && !plan.found.is_empty() {
+            plan.missing.push(claim.untested.clone());
         }
         plan
     }

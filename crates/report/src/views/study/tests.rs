@@ -5,7 +5,9 @@ use model::param::Point;
 use model::run::{CacheState, Cell, Plan, SCHEMA, Sample};
 
 use super::*;
+use crate::document::Document;
 use crate::published::{Claim, Test, studies, study};
+use crate::text::PageLayout;
 
 const SESSIONS: u32 = 10;
 const ROUNDS: u32 = 4;
@@ -263,6 +265,12 @@ fn each_claim_can_have_each_verdict() {
                     (Claimed::Undecided, ClaimVerdict::Undecided),
                 ] {
                     let Some(runs) = driven(study, claim, kind, verdict) else { continue };
+                    let expected = match expected {
+                        ClaimVerdict::Confirmed if !claim.untested.is_empty() => {
+                            ClaimVerdict::ConfirmedInPart
+                        }
+                        expected => expected,
+                    };
                     let judged = judged(study, &runs);
                     let (_, own, other) = judged.iter().find(|(id, ..)| *id == claim.id).unwrap();
                     let found = own.or(*other);
@@ -290,6 +298,54 @@ fn a_claim_is_confirmed_in_part_where_some_of_its_tests_are_not_possible() {
     };
     assert_eq!(verdict(1.7), Some(ClaimVerdict::ConfirmedInPart));
     assert_eq!(verdict(0.5), Some(ClaimVerdict::Refuted));
+}
+
+#[test]
+fn a_claim_is_confirmed_in_part_where_no_test_is_about_a_part_of_it() {
+    let study = study("urlsession").unwrap();
+    let claim = study.claims.iter().find(|claim| claim.id == "U9").unwrap();
+    let runs = driven(study, claim, RowMethods::Own, Claimed::Confirmed).unwrap();
+    let analyses: Vec<Analysis> = runs.iter().map(analyze).collect();
+    let (absent, runs) = (BTreeMap::new(), runs.iter().zip(&analyses).collect());
+    let report = StudyReport { study, published: &[], runs, absent: &absent };
+    let judgements = report.judgements();
+    let judged = judgements.iter().find(|judged| judged.claim.id == "U9").unwrap();
+    let ClaimOutcome::Judged { verdict, missing, .. } = &judged.own else { panic!("not here") };
+    assert_eq!(*verdict, ClaimVerdict::ConfirmedInPart);
+    assert!(missing[0].starts_with("whether URLSession maps"), "{missing:?}");
+}
+
+#[test]
+fn what_has_no_interval_makes_those_of_others_no_wider() {
+    let study = study("sampling").unwrap();
+    let claim = study.claims.iter().find(|claim| claim.id == "S3").unwrap();
+    let mut synthetic = Synthetic::new(study, RowMethods::Own);
+    for test in &claim.tests {
+        assert!(synthetic.make(test, 1.0));
+    }
+    let runs = synthetic.measured(0.5);
+    let (analysis, absent) = (analyze(&runs[0]), BTreeMap::new());
+    let report =
+        StudyReport { study, published: &[], runs: vec![(&runs[0], &analysis)], absent: &absent };
+    let judgements = report.judgements();
+    let tests = |id: &str| {
+        let judged = judgements.iter().find(|judged| judged.claim.id == id).unwrap();
+        let ClaimOutcome::Judged { tests, .. } = &judged.own else { panic!("not here: {id}") };
+        tests
+    };
+    assert_eq!([tests("S3").len(), tests("S4").len()], [4, 4]);
+    let cell = |key: &str| {
+        let (row, _, found) = report.cell_of(key, super::RowMethods::Own).unwrap();
+        CellMetric { cell: found.cell, metric: row.metric("cpu_ns") }
+    };
+    // Four intervals; the four numbers of outliers have none.
+    for tested in tests("S3") {
+        let [of, to] = [&tested.test.of, tested.test.to.as_ref().unwrap()].map(|key| cell(key));
+        let (_, expected) =
+            judge_claim(&runs[0], of, Basis::Of(to), tested.test.range(), 0.05 / 4.0);
+        assert_eq!((tested.found.low, tested.found.high), (expected.low, expected.high));
+        assert!(expected.low < expected.high, "{expected:?}");
+    }
 }
 
 #[test]
@@ -423,6 +479,42 @@ fn the_counts_of_a_chunk_are_those_of_an_operation_by_its_chunks() {
     assert_eq!((counts.method, counts.is_chunk), ("trim-copy", true));
     assert_eq!(counts.figures[3], Some(4096.0));
     assert_eq!(counts.calls[1], ("write".to_owned(), 1.0));
+}
+
+#[test]
+fn the_counts_name_the_calls_that_explain_their_number() {
+    let row = |calls: &[(&str, f64)], is_chunk: bool| {
+        let calls = calls.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+        let one = MethodCounts { method: "cat", is_chunk, figures: [None; 4], calls };
+        let layout = PageLayout { width: 200, colour: false };
+        let mut page = Document::new(layout.width);
+        page.table(words::chunk_counts(&[one]));
+        page.text(&layout).lines().last().unwrap_or_default().trim_end().to_owned()
+    };
+    let check = |calls: &[(&str, f64)], is_chunk: bool, expected: &str| {
+        assert_eq!(row(calls, is_chunk), format!("cat  {expected}"));
+    };
+    let few = [("read", 2051.0), ("write", 2048.0), ("openat", 32.0), ("mmap", 23.0)];
+    check(&few, false, "read 2051, write 2048, and 2 others, 55 together");
+    check(&few[..3], false, "read 2051, write 2048, openat 32");
+    check(&[("getrusage", 2.0), ("mmap", 1.0)], false, "getrusage 2, mmap 1");
+    check(&[("read", 1.0), ("close", 0.0001)], true, "read 1");
+    check(&[], true, "—");
+}
+
+#[test]
+fn a_verdict_by_a_stand_in_is_said_to_be_none_on_the_author() {
+    let study = study("fleece").unwrap();
+    let claim = study.claims.iter().find(|claim| claim.id == "F6").unwrap();
+    let page = |kind: RowMethods| {
+        let runs = driven(study, claim, kind, Claimed::Refuted).unwrap_or_default();
+        let analyses: Vec<Analysis> = runs.iter().map(analyze).collect();
+        let (absent, runs) = (BTreeMap::new(), runs.iter().zip(&analyses).collect());
+        let report = StudyReport { study, published: &[], runs, absent: &absent };
+        crate::study::text(&report, true, &PageLayout { width: 200, colour: false })
+    };
+    assert!(page(RowMethods::InTheirPlace).contains(words::IN_THEIR_PLACE));
+    assert!(!page(RowMethods::Own).contains(words::IN_THEIR_PLACE), "nothing stands there");
 }
 
 #[test]
