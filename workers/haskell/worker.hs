@@ -242,18 +242,19 @@ cpuTimes = allocaBytes 256 $ \usage -> do
       micros <- peekByteOff usage (offset + 8) :: IO Int32
       pure (fromIntegral seconds * 1e9 + fromIntegral micros * 1e3)
 
--- | Between the two readings of the clock there is only the job. What the runtime has allocated it knows after a
--- collection only, which is not timed.
+-- | Between the two readings of the clock there is the job, and the reading of its CPU time: the runtime may collect the
+-- garbage of the job while it reads that, and the CPU time of this is within the wall time only in this order. What the
+-- runtime has allocated it knows after a collection only, which is not timed.
 sample :: Job -> String -> Int -> IO ()
 sample job n ops = do
   counting <- isJust <$> lookupEnv "BYTELAB_COUNTING"
   let allocated = if counting then performGC >> allocated_bytes <$> getRTSStats else pure 0
   allocatedBefore <- allocated
-  cpuBefore <- cpuTimes
   start <- getMonotonicTimeNSec
+  cpuBefore <- cpuTimes
   Tally size total <- run job ops
-  end <- getMonotonicTimeNSec
   cpuAfter <- cpuTimes
+  end <- getMonotonicTimeNSec
   allocatedAfter <- allocated
   let perOperation = fromIntegral (allocatedAfter - allocatedBefore) / fromIntegral ops :: Double
       cpu part = (part cpuAfter - part cpuBefore) / fromIntegral ops :: Double
