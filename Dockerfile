@@ -15,8 +15,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,targe
 FROM debian:bookworm-slim
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/local/bin/bytelab /usr/local/bin/
-RUN useradd --create-home bytelab
-USER bytelab
+RUN useradd --create-home --uid 1000 bytelab
+USER 1000
 WORKDIR /home/bytelab
 ENTRYPOINT ["bytelab"]
 CMD ["--help"]
