@@ -22,7 +22,7 @@ pub struct Factorial {
     pub sessions: usize,
     /// The level of each interval: all of them hold together at 95 %.
     pub level: f64,
-    /// Those of each factor, then those of each two.
+    /// Those of each factor, then those of each two; none if too few sessions have all methods.
     pub effects: Vec<FactorEffect>,
     pub fastest: String,
     pub slowest: String,
@@ -73,7 +73,12 @@ fn of_family(
     let metric = if family.by_wall.is_empty() { family.metric } else { WALL };
     let terms: Vec<usize> = terms(cells.len()).collect();
     let mut shared = shared_sessions(&cells, metric)?;
-    let alpha = at_last_look(&facts.run.plan, &mut shared, ALPHA / terms.len() as f64)?;
+    let of_each = ALPHA / terms.len() as f64;
+    let at_look = at_last_look(&facts.run.plan, &mut shared, of_each);
+    if shared.is_empty() {
+        return None;
+    }
+    let alpha = at_look.unwrap_or(of_each);
     let sessions: Vec<Vec<f64>> = shared.iter().map(|(_, logs)| coefficients(logs)).collect();
     let effect = |term: &usize| {
         // From − 1 to + 1, a coefficient counts twice.
@@ -89,7 +94,7 @@ fn of_family(
             high: high.exp(),
         })
     };
-    let effects = terms.iter().map(effect).collect::<Option<Vec<FactorEffect>>>()?;
+    let effects = at_look.and_then(|_| terms.iter().map(effect).collect());
     let n = sessions.len() as f64;
     let mean = |at: usize| shared.iter().map(|(_, logs)| logs[at]).sum::<f64>() / n;
     let means: Vec<f64> = (0..cells.len()).map(mean).collect();
@@ -106,7 +111,7 @@ fn of_family(
         metric,
         sessions: sessions.len(),
         level: 1.0 - alpha,
-        effects,
+        effects: effects.unwrap_or_default(),
         fastest: cells[fastest].stored.method.clone(),
         slowest: cells[slowest].stored.method.clone(),
         ratio: (means[slowest] - means[fastest]).exp(),
@@ -141,7 +146,8 @@ fn terms(combinations: usize) -> impl Iterator<Item = usize> {
 fn shared_sessions(cells: &[&CellFacts<'_>], metric: &str) -> Option<Vec<(u32, Vec<f64>)>> {
     let by_session = |cell: &&CellFacts<'_>| {
         let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (key, value) in cell.counted(metric) {
+        // A time without the wait for a CPU may be 0 of a short sample, and has no logarithm.
+        for (key, value) in cell.counted(metric).filter(|(_, value)| *value > 0.0) {
             sessions.entry(key.session).or_default().push(value.ln());
         }
         sessions
@@ -245,13 +251,24 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_five_sessions_have_no_model() {
+    fn a_session_with_a_time_of_zero_is_left_out() {
+        let mut all = cells(factor_of);
+        let mut walls = times(&noisy(4, 0.01), factor_of(3));
+        walls[20..30].fill(0.0);
+        all[3] = cell(&name(3), walls);
+        let found = found(all);
+        assert_eq!((found[0].sessions, found[0].effects.len()), (9, 15));
+    }
+
+    #[test]
+    fn fewer_than_five_sessions_have_no_effects() {
         let few = |mut cell: Cell| {
             for sample in &mut cell.samples {
                 sample.warm_up = sample.session >= 4;
             }
             cell
         };
-        assert_eq!(found(cells(factor_of).into_iter().map(few).collect()), []);
+        let found = found(cells(factor_of).into_iter().map(few).collect());
+        assert_eq!((found[0].sessions, found[0].effects.len()), (4, 0));
     }
 }

@@ -13,7 +13,7 @@ fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
     let world = World::new();
     let fixed = ["awaiting", "--size", "4097", "--buffer", "1000"];
     let (ran, json) =
-        measure(&world, &[&fixed[..], &["--rounds", "5", "--sessions", "5"]].concat());
+        measure(&world, &[&fixed[..], &["--rounds", "8", "--sessions", "8"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(cells(&json).count(), 32);
     assert!(cells(&json).all(|cell| cell["status"] == "measured"), "{json}");
@@ -23,7 +23,9 @@ fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
         assert_eq!(given.len(), 1, "{what}: {given:?}");
     }
     let [found] = json["factorial"].as_array().unwrap().as_slice() else { panic!("{json}") };
-    assert_eq!((&found["sessions"], found["effects"].as_array().unwrap().len()), (&5.into(), 15));
+    // A session in which a sample only waited is left out.
+    assert!(found["sessions"].as_u64().unwrap() >= 5, "{found}");
+    assert_eq!(found["effects"].as_array().unwrap().len(), 15);
     for fact in ["worker_rust_awaiting_command", "worker_rust_awaiting_O0_command"] {
         assert!(json["environment"][fact].as_str().unwrap().contains("--profile O"), "{fact}");
     }

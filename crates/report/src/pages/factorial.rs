@@ -9,6 +9,13 @@ use crate::views::units::{percent, ratio};
 
 pub(super) fn compose(page: &mut Document, found: &Factorial) {
     page.gap();
+    if found.effects.is_empty() {
+        let few = format!(
+            "too few sessions have all methods ({}); --sessions takes more",
+            found.sessions
+        );
+        return page.paragraph(Style::Plain, "effects: ", &few);
+    }
     page.paragraph(Style::Plain, "effects: ", &sentence(found));
     page.table(table(&found.effects));
 }
