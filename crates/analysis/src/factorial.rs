@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use model::descriptor::{Descriptor, factors_of};
 use model::metric::WALL;
 use model::param::Point;
+use model::run::Role;
 use serde::Serialize;
 
 use super::analysis::{ALPHA, Family};
@@ -14,7 +15,7 @@ use super::facts::{CellFacts, RunFacts};
 use crate::stats::{self, coefficients, predicted, pseudomedian};
 
 /// The effects at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Factorial {
     pub point: Point,
     pub metric: &'static str,
@@ -24,6 +25,9 @@ pub struct Factorial {
     pub level: f64,
     /// Those of each factor, then those of each two; none if too few sessions have all methods.
     pub effects: Vec<FactorEffect>,
+    /// The methods whose figures are not compared, as a sample may have waited all its time; then
+    /// there are no effects, and what follows is empty.
+    pub missing: Vec<String>,
     pub fastest: String,
     pub slowest: String,
     /// The time of the slowest divided by that of the fastest: the geometric mean over the
@@ -69,7 +73,9 @@ fn of_family(
     family: &Family,
     factors: &'static [&'static str],
 ) -> Option<Factorial> {
-    let cells = combinations(facts, family, factors)?;
+    let Some(cells) = combinations(facts, &family.compared, factors) else {
+        return without_effects(facts, family, factors);
+    };
     let metric = if family.by_wall.is_empty() { family.metric } else { WALL };
     let terms: Vec<usize> = terms(cells.len()).collect();
     let mut shared = shared_sessions(&cells, metric)?;
@@ -112,6 +118,7 @@ fn of_family(
         sessions: sessions.len(),
         level: 1.0 - alpha,
         effects: effects.unwrap_or_default(),
+        missing: Vec::new(),
         fastest: cells[fastest].stored.method.clone(),
         slowest: cells[slowest].stored.method.clone(),
         ratio: (means[slowest] - means[fastest]).exp(),
@@ -123,17 +130,32 @@ fn of_family(
 /// The cell of each combination of the factors; none where one is missing, or is there twice.
 fn combinations<'f, 'a>(
     facts: &'f RunFacts<'a>,
-    family: &Family,
+    cells: &[usize],
     factors: &[&str],
 ) -> Option<Vec<&'f CellFacts<'a>>> {
-    let mut cells: Vec<Option<&CellFacts<'a>>> = vec![None; 1 << factors.len()];
-    for cell in family.compared.iter().map(|index| &facts.cells[*index]) {
-        let place = &mut cells[factors_of(&cell.stored.method, factors)];
+    let mut found: Vec<Option<&CellFacts<'a>>> = vec![None; 1 << factors.len()];
+    for cell in cells.iter().map(|index| &facts.cells[*index]) {
+        let place = &mut found[factors_of(&cell.stored.method, factors)];
         if place.replace(cell).is_some() {
             return None;
         }
     }
-    cells.into_iter().collect()
+    found.into_iter().collect()
+}
+
+/// Why a run of all combinations has no effects: the figures of these methods are not compared.
+fn without_effects(facts: &RunFacts<'_>, family: &Family, factors: &[&str]) -> Option<Factorial> {
+    let is_contender = |index: &usize| facts.cells[*index].stored.role == Role::Contender;
+    let all: Vec<usize> = family.cells.iter().copied().filter(is_contender).collect();
+    let all = combinations(facts, &all, factors)?;
+    let lacks = all.iter().filter(|cell| !family.compared.contains(&cell.index));
+    let missing = lacks.map(|cell| cell.stored.method.clone()).collect();
+    Some(Factorial {
+        point: family.point.clone(),
+        metric: family.metric,
+        missing,
+        ..Factorial::default()
+    })
 }
 
 /// The effects that are shown, as indices of coefficients: those of fewer factors first.
@@ -167,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::analyze;
-    use crate::tests::{cell, close, noisy, run, times};
+    use crate::tests::{answering, cell, close, noisy, run, times};
 
     /// The time of a method: each factor multiplies it, `dyn` otherwise where `O0` is.
     fn factor_of(factors: usize) -> f64 {
@@ -258,6 +280,14 @@ mod tests {
         all[3] = cell(&name(3), walls);
         let found = found(all);
         assert_eq!((found[0].sessions, found[0].effects.len()), (9, 15));
+    }
+
+    #[test]
+    fn a_method_that_is_not_compared_is_named_in_place_of_the_effects() {
+        let mut all = cells(factor_of);
+        all[5] = answering(all[5].clone(), "2");
+        let found = found(all);
+        assert_eq!((&found[0].missing[..], found[0].effects.len()), (&[name(5)][..], 0));
     }
 
     #[test]

@@ -22,15 +22,18 @@ fn all_combinations_of_the_factors_read_the_same_bytes_and_have_effects() {
         let given: BTreeSet<&str> = cells(&json).filter_map(|cell| cell[what].as_str()).collect();
         assert_eq!(given.len(), 1, "{what}: {given:?}");
     }
-    let [found] = json["factorial"].as_array().unwrap().as_slice() else { panic!("{json}") };
-    // A session in which a sample only waited is left out.
-    assert!(found["sessions"].as_u64().unwrap() >= 5, "{found}");
-    assert_eq!(found["effects"].as_array().unwrap().len(), 15);
+    let found = json["factorial"].as_array().map(Vec::as_slice);
+    let Some([found]) = found else { panic!("{}: {}", json["notes"], json["comparisons"]) };
+    // Beside other load, methods may have only waited, and the reason stands in place of effects.
+    let is_quiet = found["missing"].as_array().unwrap().is_empty();
+    let is_whole = is_quiet && found["sessions"].as_u64().unwrap() >= 5;
+    let n = if is_whole { 15 } else { 0 };
+    assert_eq!(found["effects"].as_array().unwrap().len(), n, "{found}");
     for fact in ["worker_rust_awaiting_command", "worker_rust_awaiting_O0_command"] {
         assert!(json["environment"][fact].as_str().unwrap().contains("--profile O"), "{fact}");
     }
     let shown = world.run(&["show", "1"]).stdout;
-    assert!(shown.contains("\neffects: ") && shown.contains("\ndyn × O0 "), "{shown}");
+    assert!(shown.contains("\neffects: ") && shown.contains("\ndyn × O0 ") == is_whole, "{shown}");
 }
 
 #[test]

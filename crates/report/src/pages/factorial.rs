@@ -10,14 +10,24 @@ use crate::views::units::{percent, ratio};
 pub(super) fn compose(page: &mut Document, found: &Factorial) {
     page.gap();
     if found.effects.is_empty() {
-        let few = format!(
-            "too few sessions have all methods ({}); --sessions takes more",
-            found.sessions
-        );
-        return page.paragraph(Style::Plain, "effects: ", &few);
+        return page.paragraph(Style::Plain, "effects: ", &no_effects(found));
     }
     page.paragraph(Style::Plain, "effects: ", &sentence(found));
     page.table(table(&found.effects));
+}
+
+fn no_effects(found: &Factorial) -> String {
+    let Some(first) = found.missing.first() else {
+        return format!(
+            "too few sessions have all methods ({}); --sessions takes more",
+            found.sessions
+        );
+    };
+    let n = found.missing.len();
+    format!(
+        "none, as the figures of {first} (in all {n} of the methods) cannot be compared; repeat the \
+         run on a quieter machine"
+    )
 }
 
 /// `handed-O0 takes 160 times the time of await; …`.
@@ -75,6 +85,7 @@ mod tests {
             sessions: 6,
             level: 0.997,
             effects: vec![effect(&["dyn"], 2.0), effect(&["dyn", "O0"], 0.5)],
+            missing: Vec::new(),
             fastest: "await".to_owned(),
             slowest: "handed-O0".to_owned(),
             ratio: 160.0,
@@ -98,5 +109,13 @@ mod tests {
         for row in ["dyn 2.00 1.82–2.20", "dyn × O0 0.50 0.45–0.55"] {
             assert!(text.contains(row), "{row}: {shown}");
         }
+    }
+
+    #[test]
+    fn what_keeps_the_effects_back_is_said() {
+        let missing = Factorial { missing: vec!["dyn-O0".to_owned()], ..Factorial::default() };
+        assert!(no_effects(&missing).starts_with("none, as the figures of dyn-O0 (in all 1 of"));
+        let few = Factorial { sessions: 4, ..Factorial::default() };
+        assert!(no_effects(&few).starts_with("too few sessions have all methods (4)"));
     }
 }
