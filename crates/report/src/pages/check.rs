@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    CheckLine, Checked, DetectableEffect, MadeOf, Outcome, is_time_of_parts, made_of_sides,
+    CheckLine, Checked, DetectableEffect, MadeOf, Outcome, analyze, is_time_of_parts, made_of_sides,
 };
 use model::metric;
 use model::param::Point;
@@ -43,7 +43,9 @@ pub fn causes(runs: &[Run], checked: &Checked, layout: &PageLayout) -> String {
         let text = format!("{}{of}: {}", made.method, made_of::sentence(made));
         page.paragraph(Style::Plain, made_of::MARK, &text);
     }
-    why::compose_all(&mut page, run);
+    if let Some(profile) = &run.plan.profile {
+        why::compose_all(&mut page, profile, &analyze(run).why);
+    }
     page.text(layout)
 }
 

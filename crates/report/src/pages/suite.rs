@@ -1,8 +1,8 @@
 //! The result of a check of a suite: what changed, and a line for the rest; and what gates of a
 //! revision against itself show.
 
-use analysis::{DetectableSlowdown, Outcome, Proof, SuiteMean};
-use model::run::Run;
+use analysis::{DetectableSlowdown, Outcome, Proof, SuiteMean, Why};
+use model::profile::Profile;
 
 use super::why;
 use crate::document::Document;
@@ -46,10 +46,10 @@ pub fn text(report: &SuiteReport, layout: &PageLayout) -> String {
     page.text(layout)
 }
 
-/// The functions in which both sides of the profiled benchmark differ. Empty without a profile.
-pub fn causes(run: &Run, layout: &PageLayout) -> String {
+/// The functions in which both sides of the profiled benchmark differ.
+pub fn causes(profile: &Profile, pairs: &[Why], layout: &PageLayout) -> String {
     let mut page = Document::new(layout.width);
-    why::compose_all(&mut page, run);
+    why::compose_all(&mut page, profile, pairs);
     page.text(layout)
 }
 

@@ -1,18 +1,17 @@
 //! Which functions a difference is in: a table of those that differ, of a run with a profile.
 
-use analysis::{FunctionDifference, Why, analyze};
+use analysis::{FunctionDifference, Why};
 use model::profile::Profile;
-use model::run::Run;
 
 use crate::document::Document;
 use crate::views::made_of::signed;
 use crate::views::table::{NAME_MIN, Style, Table, TableCell, TableColumn, TooWide};
 use crate::views::units::{Unit, ns, ratio};
 
-/// The profiled pairs of a run; nothing without a profile.
-pub(super) fn compose_all(page: &mut Document, run: &Run) {
-    if let Some(profile) = &run.plan.profile {
-        analyze(run).why.iter().for_each(|why| compose(page, profile, why));
+/// The pairs of this profile.
+pub(super) fn compose_all(page: &mut Document, profile: &Profile, pairs: &[Why]) {
+    for why in pairs {
+        compose(page, profile, why);
     }
 }
 

@@ -26,7 +26,7 @@ use measure::clock;
 use measure::launch::{Orphans, Stop};
 use model::metric::WALL;
 use model::pattern;
-use model::run::Run;
+use model::profile::Profile;
 use report::suite::{SuiteLine, SuiteReport};
 use store::Store;
 use tools::atomic_file::AtomicFile;
@@ -228,7 +228,7 @@ fn check(
         Err(error) => return Ok(exit::of_failure(&error)),
     };
     let mut report = report(&found, &sides, &measured, percent);
-    let mut kept = None;
+    let mut profile = None;
     if (store.is_some() || why.is_some()) && !suite.benchmarks.is_empty() {
         let benchmarks = suite.benchmarks.iter().zip(&measured.runs);
         let stored = SuiteRun {
@@ -249,7 +249,7 @@ fn check(
             each: args.each.unwrap_or(EACH),
             work: &work.path,
         });
-        kept = kept_run(&stored, why.as_ref(), store, &mut report, stop)?;
+        profile = keep_run(&stored, why.as_ref(), store, &mut report, stop)?;
     }
     if let Some(file) = junit {
         file.write(&report::suite::junit(&report))?;
@@ -257,18 +257,18 @@ fn check(
     if let Some(file) = bmf {
         file.write(&(report::suite::bmf(&report)? + "\n"))?;
     }
-    conclude(&report, kept.as_ref(), gate)
+    conclude(&report, profile.as_ref(), gate)
 }
 
-/// The run of the check, which has the profile of `--why` and is stored. What was measured for
-/// minutes has its verdict, also if the disk is full.
-fn kept_run(
+/// Stores the run of the check with the profile of `--why`, which is returned. What was measured
+/// for minutes has its verdict, also if the disk is full.
+fn keep_run(
     stored: &SuiteRun<'_>,
     why: Option<&WhyBenchmark<'_>>,
     store: Option<Box<dyn Store>>,
     report: &mut SuiteReport,
     stop: &Stop,
-) -> Result<Option<Run>> {
+) -> Result<Option<Profile>> {
     let not_stored = |error: &Error| note(&format!("the run is not stored: {error:#}"));
     let mut run = match stored.run(stop) {
         Ok(run) => run,
@@ -285,16 +285,16 @@ fn kept_run(
         Ok(id) => report.run = id,
         Err(error) => not_stored(&error)?,
     }
-    Ok(Some(run))
+    Ok(run.plan.profile)
 }
 
 /// Prints the result and returns the exit status.
-fn conclude(report: &SuiteReport, run: Option<&Run>, gate: &GateArgs) -> Result<ExitCode> {
+fn conclude(report: &SuiteReport, profile: Option<&Profile>, gate: &GateArgs) -> Result<ExitCode> {
     let text = if gate.json {
         report::suite::json(report)? + "\n"
     } else {
-        let causes = run.map(|run| report::suite::causes(run, &layout())).unwrap_or_default();
-        report::suite::text(report, &layout()) + &causes
+        let causes = profile.map(|found| report::suite::causes(found, &report.why, &layout()));
+        report::suite::text(report, &layout()) + &causes.unwrap_or_default()
     };
     console::stdout().write_all(text.as_bytes())?;
     step_summary(&report::suite::markdown(report));
