@@ -41,7 +41,7 @@ pub struct Factorial {
     pub furthest: f64,
 }
 
-/// The models of effects of so many factors at most.
+/// The largest number of factors whose effect together is in each model.
 const ORDERS: [u32; 3] = [1, 2, 3];
 
 /// How many factors the effects have that are shown.
@@ -78,11 +78,11 @@ fn of_family(
     };
     let metric = if family.by_wall.is_empty() { family.metric } else { WALL };
     let terms: Vec<usize> = terms(cells.len()).collect();
-    let mut shared = shared_sessions(&cells, metric)?;
+    let mut shared = shared_sessions(&cells, metric);
     let of_each = ALPHA / terms.len() as f64;
     let at_look = at_last_look(&facts.run.plan, &mut shared, of_each);
     if shared.is_empty() {
-        return None;
+        return without_effects(facts, family, factors);
     }
     let alpha = at_look.unwrap_or(of_each);
     let sessions: Vec<Vec<f64>> = shared.iter().map(|(_, logs)| coefficients(logs)).collect();
@@ -143,7 +143,8 @@ fn combinations<'f, 'a>(
     found.into_iter().collect()
 }
 
-/// Why a run of all combinations has no effects: the figures of these methods are not compared.
+/// A run of all combinations without effects: the figures of the missing methods are not compared,
+/// or no session has all methods.
 fn without_effects(facts: &RunFacts<'_>, family: &Family, factors: &[&str]) -> Option<Factorial> {
     let is_contender = |index: &usize| facts.cells[*index].stored.role == Role::Contender;
     let all: Vec<usize> = family.cells.iter().copied().filter(is_contender).collect();
@@ -165,7 +166,7 @@ fn terms(combinations: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The logarithms of the times of all cells in each session that all of them have.
-fn shared_sessions(cells: &[&CellFacts<'_>], metric: &str) -> Option<Vec<(u32, Vec<f64>)>> {
+fn shared_sessions(cells: &[&CellFacts<'_>], metric: &str) -> Vec<(u32, Vec<f64>)> {
     let by_session = |cell: &&CellFacts<'_>| {
         let mut sessions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         // A time without the wait for a CPU may be 0 of a short sample, and has no logarithm.
@@ -175,11 +176,11 @@ fn shared_sessions(cells: &[&CellFacts<'_>], metric: &str) -> Option<Vec<(u32, V
         sessions
     };
     let of_cells: Vec<BTreeMap<u32, Vec<f64>>> = cells.iter().map(by_session).collect();
-    let shared = of_cells.first()?.keys().filter_map(|session| {
+    let shared = of_cells.iter().take(1).flat_map(BTreeMap::keys).filter_map(|session| {
         let logs = of_cells.iter().map(|sessions| pseudomedian(sessions.get(session)?));
         Some((*session, logs.collect::<Option<Vec<f64>>>()?))
     });
-    Some(shared.collect())
+    shared.collect()
 }
 
 #[cfg(test)]
@@ -280,6 +281,14 @@ mod tests {
         all[3] = cell(&name(3), walls);
         let found = found(all);
         assert_eq!((found[0].sessions, found[0].effects.len()), (9, 15));
+    }
+
+    #[test]
+    fn without_a_session_of_all_methods_their_number_is_zero() {
+        let mut all = cells(factor_of);
+        all[3] = cell(&name(3), [0.0; 100]);
+        let found = found(all);
+        assert_eq!((found[0].sessions, found[0].missing.len(), found[0].effects.len()), (0, 0, 0));
     }
 
     #[test]
