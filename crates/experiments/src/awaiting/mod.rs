@@ -6,7 +6,7 @@ use anyhow::Result;
 use measure::experiment::{Data, Execution, Experiment, Method};
 use measure::stop::Stop;
 use model::descriptor::{AWAITING, AWAITING_FACTORS};
-use model::param::{Param, ParamKind, Point};
+use model::param::Point;
 
 use super::shared::made_file;
 
@@ -15,21 +15,11 @@ pub(crate) fn experiment() -> Experiment {
         name: AWAITING,
         question: "Why is a byte an await slow?",
         readme: include_str!("README.md"),
-        params: params(),
+        params: made_file::params("1MiB"),
         methods: methods(),
         dir: None,
         data: Box::new(data),
     }
-}
-
-fn params() -> Vec<Param> {
-    vec![
-        Param::new("size", ParamKind::Bytes(1, 1 << 40), "1MiB")
-            .help("size of the file that is made; with --file, that of the file"),
-        Param::new("file", ParamKind::Path, "").help("a file of your own to read"),
-        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
-            .help("how much is read at once"),
-    ]
 }
 
 /// By factor, what a method without it does, and what one with it does.

@@ -35,12 +35,8 @@ pub(crate) fn experiment() -> Experiment {
 }
 
 fn params() -> Vec<Param> {
-    vec![
-        Param::new("size", ParamKind::Bytes(1, 1 << 40), "128MiB")
-            .help("size of the file that is made; with --file, that of the file"),
-        Param::new("file", ParamKind::Path, "").help("a file of your own to read"),
-        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
-            .help("how much is read at once"),
+    let mut params = made_file::params("128MiB");
+    params.extend([
         Param::new("parallel", ParamKind::Count(1, 64), "1")
             .help("how many files are read at once, by a thread each"),
         Param::new("threads", ParamKind::Count(1, 64), "2")
@@ -52,7 +48,8 @@ fn params() -> Vec<Param> {
             .help("which server is started, if the source is one"),
         Param::new("ranges", ParamKind::Count(1, 16), "4")
             .help("parts of a resource on their way at once (byte-stream-ranges)"),
-    ]
+    ]);
+    params
 }
 
 /// The first one is the reference.

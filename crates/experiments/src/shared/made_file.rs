@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context, Result, ensure};
 use measure::cache;
 use measure::stop::Stop;
-use model::param::{Point, bytes};
+use model::param::{Param, ParamKind, Point, bytes};
 
 use super::input::user_file;
 
@@ -39,6 +39,17 @@ pub(crate) fn files(dir: &Path, size: u64, count: u64, stop: &Stop) -> Result<Ve
         make(&path(index), size, index, stop)?;
     }
     Ok((0..count).map(path).collect())
+}
+
+/// The params of [`given_or_made`], and that of the buffer by which the file is read.
+pub(crate) fn params(size: &'static str) -> Vec<Param> {
+    vec![
+        Param::new("size", ParamKind::Bytes(1, 1 << 40), size)
+            .help("size of the file that is made; with --file, that of the file"),
+        Param::new("file", ParamKind::Path, "").help("a file of your own to read"),
+        Param::new("buffer", ParamKind::Bytes(1, 1 << 30), "128KiB")
+            .help("how much is read at once"),
+    ]
 }
 
 /// The user's file that the param `file` names, or else a made one of `size` bytes, and its size.
