@@ -483,8 +483,8 @@ const FEW_CELLS: usize = 4;
 /// All of these samples may take so long, or half as long as the timing pass did.
 const LITTLE_NS: u64 = 3_000_000_000;
 
-/// Whether the samples that show that a difference of counts is no chance take little time. Those
-/// of many cells are not looked at, as this is asked again and again.
+/// Whether the samples that show that a difference of counts is no chance take little time. It is
+/// false for many cells, and cheap then, as it is called for each sample.
 fn takes_little(run: &Run) -> bool {
     if run.cells.len() > FEW_CELLS {
         return false;

@@ -74,7 +74,7 @@ pub(super) struct HarnessRun {
     out: PathBuf,
     /// For about this time a benchmark runs.
     pub(super) each: Duration,
-    /// How many iterations it does instead, if the harness can be told.
+    /// How many iterations it does instead, for a harness that takes a number.
     pub(super) iterations: Option<u64>,
     pub(super) stop: Stop,
 }
