@@ -276,7 +276,7 @@ impl UserState {
 }
 
 /// `55d0c8a00000-55d0c8a2c000 r-xp 00002000 fd:01 1234    /usr/bin/sh`, of what can be executed.
-fn mapping(line: &str) -> Option<(u64, u64, u64, &str)> {
+pub(super) fn mapping(line: &str) -> Option<(u64, u64, u64, &str)> {
     let mut words = line.splitn(6, ' ');
     let (range, access, offset) = (words.next()?, words.next()?, words.next()?);
     let file = words.nth(2)?.trim_start();

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, LittleEndian, UnwindSection};
 
 #[derive(Debug, Default)]
 pub(super) struct ElfFile {
@@ -67,10 +68,26 @@ impl ElfFile {
         Some(segment.address.wrapping_add(offset).wrapping_sub(segment.offset))
     }
 
+    /// Where the function begins that has this address: its frames say it without any symbol.
+    pub(super) fn function_start(&self, address: u64) -> Option<u64> {
+        let (frames, table) = (self.section(".eh_frame")?, self.section(".eh_frame_hdr")?);
+        let bases = BaseAddresses::default()
+            .set_eh_frame(frames.addresses.start)
+            .set_eh_frame_hdr(table.addresses.start);
+        let table = EhFrameHdr::new(table.data.as_deref()?, LittleEndian).parse(&bases, 8).ok()?;
+        let frames = EhFrame::new(frames.data.as_deref()?, LittleEndian);
+        let frame =
+            table.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset);
+        Some(frame.ok()?.initial_address())
+    }
+
+    fn section(&self, name: &str) -> Option<&ElfSection> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
     pub(super) fn section_info(&self) -> ExplicitModuleSectionInfo<Arc<[u8]>> {
-        let find = |name: &str| self.sections.iter().find(|section| section.name == name);
-        let addresses = |name| find(name).map(|section| section.addresses.clone());
-        let data = |name| find(name).and_then(|section| section.data.clone());
+        let addresses = |name| self.section(name).map(|section| section.addresses.clone());
+        let data = |name| self.section(name).and_then(|section| section.data.clone());
         ExplicitModuleSectionInfo {
             text_svma: addresses(".text"),
             got_svma: addresses(".got"),

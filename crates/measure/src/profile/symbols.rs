@@ -1,6 +1,8 @@
 //! The names of the functions at addresses.
 
 use std::collections::HashMap;
+use std::ffi::CStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use blazesym::MaybeDefault;
@@ -8,11 +10,101 @@ use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolizer};
 use model::profile::KERNEL;
 
-use super::collect::CodeAddress;
+use super::collect::{self, CodeAddress};
+use super::elf::ElfFile;
 
 pub(super) struct Symbols {
     symbolizer: Symbolizer,
+    chosen: Option<ChosenFunctions>,
     known: HashMap<CodeAddress, Arc<str>>,
+}
+
+/// The functions for which the C library has code for several processors, and chooses one at start.
+/// The symbol is that of the choice, so without debug symbols the code that runs has no name. This
+/// process has loaded the same library, which has chosen the same.
+struct ChosenFunctions {
+    library: String,
+    elf: ElfFile,
+    /// By the address in the file at which the code begins. Several may have the same.
+    names: HashMap<u64, String>,
+}
+
+const CHOSEN_FUNCTIONS: [&CStr; 36] = [
+    c"memchr",
+    c"memcmp",
+    c"memcpy",
+    c"memmove",
+    c"mempcpy",
+    c"memrchr",
+    c"memset",
+    c"rawmemchr",
+    c"stpcpy",
+    c"stpncpy",
+    c"strcasecmp",
+    c"strcasestr",
+    c"strcat",
+    c"strchr",
+    c"strchrnul",
+    c"strcmp",
+    c"strcpy",
+    c"strcspn",
+    c"strlen",
+    c"strncasecmp",
+    c"strncat",
+    c"strncmp",
+    c"strncpy",
+    c"strnlen",
+    c"strpbrk",
+    c"strrchr",
+    c"strspn",
+    c"strstr",
+    c"wcschr",
+    c"wcscmp",
+    c"wcscpy",
+    c"wcslen",
+    c"wcsncmp",
+    c"wcsnlen",
+    c"wmemchr",
+    c"wmemset",
+];
+
+impl ChosenFunctions {
+    /// None where the C library is linked into this program.
+    fn of_this_process() -> Option<ChosenFunctions> {
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        let library = place(&maps, c"memcpy")?.0;
+        let elf = ElfFile::open(Path::new(library))?;
+        let mut names = HashMap::<u64, String>::new();
+        for function in CHOSEN_FUNCTIONS {
+            // A library that was loaded before may have its own.
+            let place = place(&maps, function).filter(|(file, _)| *file == library);
+            let start = place.and_then(|(_, offset)| elf.address_of(offset));
+            let start = start.filter(|start| elf.function_start(*start) == Some(*start));
+            let (Some(start), Ok(function)) = (start, function.to_str()) else { continue };
+            let name = names.entry(start).or_default();
+            if !name.is_empty() {
+                name.push('/');
+            }
+            name.push_str(function);
+        }
+        Some(ChosenFunctions { library: library.to_owned(), elf, names })
+    }
+
+    fn name(&self, file: &str, offset: u64) -> Option<String> {
+        let address = self.elf.address_of(offset).filter(|_| file == self.library)?;
+        self.names.get(&self.elf.function_start(address)?).cloned()
+    }
+}
+
+/// The file, and the offset in it, of the code that this process runs for a function.
+#[expect(unsafe_code, reason = "dlsym has no safe form")]
+fn place<'maps>(maps: &'maps str, function: &CStr) -> Option<(&'maps str, u64)> {
+    // SAFETY: the name ends with a zero byte, and no library is loaded or closed.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, function.as_ptr()) } as u64;
+    maps.lines().filter_map(collect::mapping).find_map(|(start, len, offset, file)| {
+        let distance = address.checked_sub(start).filter(|distance| *distance < len)?;
+        Some((file, offset + distance))
+    })
 }
 
 impl Symbols {
@@ -24,7 +116,8 @@ impl Symbols {
             .enable_inlined_fns(false)
             .enable_demangling(true)
             .build();
-        Symbols { symbolizer, known: HashMap::new() }
+        let chosen = ChosenFunctions::of_this_process();
+        Symbols { symbolizer, chosen, known: HashMap::new() }
     }
 
     /// The function at an address; without one, the file.
@@ -55,7 +148,8 @@ impl Symbols {
                 let name = is_file
                     .then(|| self.symbol(&Source::Elf(elf), Input::FileOffset(*offset)))
                     .flatten();
-                name.unwrap_or_else(|| match path.rsplit('/').next() {
+                let chosen = || self.chosen.as_ref()?.name(path, *offset);
+                name.or_else(chosen).unwrap_or_else(|| match path.rsplit('/').next() {
                     Some(file) if !file.is_empty() => {
                         format!("[{}]", file.trim_matches(['[', ']']))
                     }
@@ -68,5 +162,26 @@ impl Symbols {
     fn symbol(&self, source: &Source<'_>, address: Input<u64>) -> Option<String> {
         let found = self.symbolizer.symbolize_single(source, address).ok()?.into_sym()?;
         Some(found.name.into_owned()).filter(|name| !name.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_the_c_library_has_chosen_has_the_name_that_programs_call() {
+        let chosen = ChosenFunctions::of_this_process().unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        for (function, start) in [(c"memcpy", "mem"), (c"memset", "memset"), (c"strlen", "strlen")]
+        {
+            let (file, offset) = place(&maps, function).unwrap();
+            // A library with debug symbols has longer names.
+            let name = Symbols::new().name(&CodeAddress::File(file.into(), offset + 4));
+            assert!(name.contains(start), "{function:?}: {name}");
+            let name = chosen.name(file, offset + 4).unwrap();
+            assert!(name.split('/').any(|one| one == function.to_str().unwrap()), "{name}");
+            assert_eq!(chosen.name("/another/libc.so.6", offset + 4), None);
+        }
     }
 }
