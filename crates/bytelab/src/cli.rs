@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use tools::{cat, fleece, sample};
 
 use crate::commands::{
@@ -19,6 +19,20 @@ use crate::console;
 #[derive(Parser)]
 #[command(name = "bytelab", version, max_term_width = 100, after_help = after_help())]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+
+    /// Print the licences of the third-party code in this program
+    #[arg(long, hide_short_help = true)]
+    pub(crate) licences: bool,
+
+    #[command(subcommand)]
+    pub(crate) task: CliCommand,
+}
+
+// The flags of all commands; a doc comment would be the description of the program.
+#[derive(Args, Default)]
+pub(crate) struct GlobalArgs {
     /// Where runs are stored: a file, or `postgres://HOST/DATABASE` [default: runs.sqlite in the
     /// user's data directory]
     #[arg(
@@ -36,13 +50,6 @@ pub(crate) struct Cli {
     /// a server is named, `PGPASSWORD` and the variable that names it.
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) keep_env: Vec<String>,
-
-    /// Print the licences of the third-party code in this program
-    #[arg(long, hide_short_help = true)]
-    pub(crate) licences: bool,
-
-    #[command(subcommand)]
-    pub(crate) task: CliCommand,
 }
 
 /// What most people want to know, and how to ask it.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use measure::launch;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, GlobalArgs};
 use crate::commands::{Context, exit, hidden};
 
 /// Counts what built-in methods allocate, in the counting pass only.
@@ -26,7 +26,8 @@ fn main() -> ExitCode {
     // Without it, a file that is too large ends the process by a signal.
     let _ = tools::fail_at_the_size_limit();
     let ended = hidden::run(&words).or_else(|| cli::licences(&words)).unwrap_or_else(|| {
-        let (Cli { store, keep_env, task, .. }, experiments) = run_flags::parse(&words)?;
+        let (Cli { global, task, .. }, experiments) = run_flags::parse(&words)?;
+        let GlobalArgs { store, keep_env } = global;
         let mut secret = store::secret_variables(store.as_deref(), &words);
         secret.retain(|name| !keep_env.iter().any(|kept| kept == name));
         launch::withhold(secret);

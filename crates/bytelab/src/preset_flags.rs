@@ -88,12 +88,19 @@ fn installed<'a>(study: &'a Study, part: &StudyRun, experiment: &Experiment) -> 
 
 const VARIABLE: &str = "BYTELAB_OPTIONS";
 
+/// The flags of the variable, if it has any.
+fn defaults() -> Option<OsString> {
+    std::env::var_os(VARIABLE).filter(|words| !words.is_empty())
+}
+
+pub(crate) fn has_defaults() -> bool {
+    defaults().is_some()
+}
+
 /// These arguments, the first of which is the program, with the flags of the variable behind the
 /// subcommand, and behind its experiment.
 pub(crate) fn with_defaults(command: &Command, typed: Vec<OsString>) -> Result<Vec<OsString>> {
-    let Some(defaults) = std::env::var_os(VARIABLE).filter(|words| !words.is_empty()) else {
-        return Ok(typed);
-    };
+    let Some(defaults) = defaults() else { return Ok(typed) };
     let defaults = defaults.to_str().with_context(|| format!("{VARIABLE} is not UTF-8"))?;
     inserted(command, typed, defaults).context(VARIABLE)
 }

@@ -22,7 +22,8 @@ use report::published::{self, Study};
 use tools::cat::CatArgs;
 use tools::sample::SampleArgs;
 
-use crate::cli::{Cli, CliCommand, EXAMPLES};
+use crate::cli::{Cli, CliCommand, EXAMPLES, GlobalArgs};
+use crate::commands::bench::BenchArgs;
 use crate::commands::check::AgainstArgs;
 use crate::commands::measure_args::MeasureArgs;
 use crate::commands::output::OutputArgs;
@@ -31,7 +32,7 @@ use crate::commands::run::{ProgressArgs, RunArgs, StudyRequest};
 use crate::commands::study_files::StudyFilesArgs;
 use crate::console;
 use crate::measuring::RunRequest;
-use crate::preset_flags::{of_part, preset, with_defaults};
+use crate::preset_flags::{has_defaults, of_part, preset, with_defaults};
 
 /// The typed words; those that are not UTF-8 are replaced by text that stands for them.
 fn as_text(words: &[OsString]) -> Vec<OsString> {
@@ -88,18 +89,36 @@ fn tool(words: &[OsString]) -> Option<Cli> {
         "sample" => CliCommand::Sample(Box::new(SampleArgs::of_words(words)?)),
         _ => return None,
     };
-    Some(Cli { store: None, keep_env: Vec::new(), licences: false, task })
+    Some(Cli { global: GlobalArgs::default(), licences: false, task })
+}
+
+/// The subcommand, if it is `bench` and its arguments are valid: describing the params of all
+/// experiments takes as long as a few short commands. Invalid arguments, requests for help, and
+/// flags of `BYTELAB_OPTIONS`, of which each is one of some subcommand, are left to `parse_with`.
+fn bench(words: &[OsString]) -> Option<Cli> {
+    const NAME: &str = "bench";
+    let words = with_bench(words);
+    if has_defaults() || !words.iter().any(|word| word == NAME) {
+        return None;
+    }
+    let command = GlobalArgs::augment_args(Command::new("bytelab"));
+    let command = command.subcommand(BenchArgs::augment_args(Command::new(NAME)));
+    let mut matches = command.try_get_matches_from(as_text(&words)).ok()?;
+    let (_, mut own) = matches.remove_subcommand()?;
+    let task = CliCommand::Bench(Box::new(BenchArgs::from_arg_matches_mut(&mut own).ok()?));
+    let global = GlobalArgs::from_arg_matches_mut(&mut matches).ok()?;
+    Some(Cli { global, licences: false, task })
 }
 
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
-/// in a file is added to the others; the tools need none.
+/// in a file is added to the others; the tools and `bench` need none.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
     version(words);
     if words.len() < 2 {
         show_examples();
     }
     let mut experiments = Vec::new();
-    let cli = if let Some(cli) = tool(words) {
+    let cli = if let Some(cli) = tool(words).or_else(|| bench(words)) {
         cli
     } else {
         experiments = experiments::all();
@@ -346,6 +365,10 @@ fn flag_name(id: &str) -> String {
 
 /// The names that an experiment in a file and its params may not have.
 fn reserved_names() -> ReservedNames<'static> {
+    ReservedNames { experiments: experiments::names(), flags: reserved_flags }
+}
+
+fn reserved_flags() -> Vec<String> {
     let all = MeasureArgs::augment_args(OutputArgs::augment_args(Cli::command()));
     let all = ProgressArgs::augment_args(AgainstArgs::augment_args(all));
     let flags = all.get_arguments().flat_map(|arg| {
@@ -353,7 +376,7 @@ fn reserved_names() -> ReservedNames<'static> {
         long.into_iter().chain([arg.get_id().to_string()])
     });
     let builtin = ["help", "version", "resume"].map(str::to_owned);
-    ReservedNames { experiments: experiments::names(), flags: flags.chain(builtin).collect() }
+    flags.chain(builtin).collect()
 }
 
 /// The whole command line, with the params of these experiments as flags.
@@ -615,4 +638,39 @@ fn print(error: &clap::Error) -> io::Result<()> {
     let text = error.render().to_string();
     let lines: Vec<_> = text.lines().map(report::escape_controls).collect();
     writeln!(console::stderr(), "{}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bench_is_parsed_without_the_other_subcommands_if_it_is_valid() {
+        let parsed = |typed: &[&str]| {
+            let words: Vec<OsString> =
+                ["bytelab"].iter().chain(typed).map(OsString::from).collect();
+            let Cli { global, licences, task } = bench(&words)?;
+            assert!(matches!(task, CliCommand::Bench(_)) && !licences);
+            Some((global.store, global.keep_env))
+        };
+        let store = Some(OsString::from("x"));
+        for typed in [
+            &["bench", "true", "--store", "x", "--keep-env", "A"][..],
+            &["--store=x", "--keep-env", "A", "bench", "-r", "3", "--", "run", "reading"],
+        ] {
+            assert_eq!(parsed(typed), Some((store.clone(), vec!["A".to_owned()])), "{typed:?}");
+        }
+        assert!(parsed(&["gzip -c x", "--warmup", "2"]).is_some());
+        for typed in [
+            &["bench"][..],
+            &["bench", "-h"],
+            &["bench", "true", "--nosuch"],
+            &["--licences", "bench", "true"],
+            &["--store", "bench"],
+            &["run", "bench"],
+            &["true"],
+        ] {
+            assert_eq!(parsed(typed), None, "{typed:?}");
+        }
+    }
 }

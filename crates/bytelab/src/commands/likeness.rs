@@ -186,7 +186,7 @@ mod tests {
             let path = folders.join(name).join("x.toml");
             let text = text.replace("DIR", &dir);
             std::fs::write(&path, format!("{text}\n")).unwrap();
-            load(&path, &ReservedNames { experiments: Vec::new(), flags: Vec::new() }).unwrap()
+            load(&path, &ReservedNames { experiments: Vec::new(), flags: Vec::new }).unwrap()
         };
         let (loaded_new, loaded_old) = (load("new", new), load("old", old));
         let stop = Stop::default();

@@ -59,7 +59,9 @@ pub(super) fn leak(text: String) -> &'static str {
 /// The names that a file must not use.
 pub struct ReservedNames<'a> {
     pub experiments: Vec<&'a str>,
-    pub flags: Vec<String>,
+    /// The flags, which the params must not be. Finding them takes longer than reading a file, and
+    /// most files have no params.
+    pub flags: fn() -> Vec<String>,
 }
 
 /// The location of the file.
@@ -113,6 +115,7 @@ pub(super) fn params(
     taken: &ReservedNames<'_>,
 ) -> Result<Vec<Param>, Mistake> {
     let mut params: Vec<Param> = Vec::new();
+    let flags = if tables.is_empty() { Vec::new() } else { (taken.flags)() };
     for table in tables {
         let At { value: name, span } = &table.name;
         if !is_name(name) {
@@ -121,10 +124,7 @@ pub(super) fn params(
             );
             return Err(Mistake::at(span, text));
         }
-        if OWN.contains(&name.as_str())
-            || name == "job"
-            || taken.flags.iter().any(|flag| flag == name)
-        {
+        if OWN.contains(&name.as_str()) || name == "job" || flags.contains(name) {
             return Err(Mistake::at(
                 span,
                 format!("{name} means something else; name it otherwise"),

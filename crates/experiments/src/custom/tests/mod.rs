@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn taken() -> ReservedNames<'static> {
-    ReservedNames { experiments: vec!["reading"], flags: vec!["rounds".to_owned()] }
+    ReservedNames { experiments: vec!["reading"], flags: || vec!["rounds".to_owned()] }
 }
 
 fn understood(text: &str) -> Result<LoadedExperiment, String> {
