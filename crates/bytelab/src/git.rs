@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use measure::launch::{self, RunError, Stop};
+use measure::launch::{self, PendingOutput, RunError, Stop};
 use model::run::ProjectCommit;
 
 /// A longer subject is cut.
@@ -29,8 +29,13 @@ pub(crate) fn git(words: &[&str], limit_ns: u64, stop: &Stop) -> Result<String, 
     launch::output(&argv, limit_ns, stop)
 }
 
-/// The standard output of git in this folder, whatever repository the environment names.
-fn git_in(folder: &str, words: &[&str], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
+/// Starts git in this folder, whatever repository the environment names.
+fn start_in(
+    folder: &str,
+    words: &[&str],
+    limit_ns: u64,
+    stop: &Stop,
+) -> Result<PendingOutput, RunError> {
     let unset = OF_ANOTHER.into_iter().filter(|name| std::env::var_os(name).is_some());
     let mut argv: Vec<&str> = unset.flat_map(|name| ["-u", name]).collect();
     if !argv.is_empty() {
@@ -39,7 +44,7 @@ fn git_in(folder: &str, words: &[&str], limit_ns: u64, stop: &Stop) -> Result<St
     argv.extend(["git", "-C", folder]);
     argv.extend(words);
     let argv: Vec<String> = argv.into_iter().map(str::to_owned).collect();
-    launch::output(&argv, limit_ns, stop)
+    PendingOutput::start(&argv, limit_ns, stop)
 }
 
 /// Whether the repository here has a commit of this name.
@@ -51,7 +56,7 @@ pub(crate) fn has_commit(name: &str, limit_ns: u64, stop: &Stop) -> bool {
 
 /// The commit that is checked out in this folder, and its branch.
 pub(crate) fn head(folder: &str, limit_ns: u64, stop: &Stop) -> Option<ProjectCommit> {
-    let ask = |words: &[&str]| git_in(folder, words, limit_ns, stop).ok();
+    let ask = |words: &[&str]| start_in(folder, words, limit_ns, stop).ok()?.read().ok();
     let commit = ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?.trim().to_owned();
     let branch = ask(&["symbolic-ref", "--quiet", "HEAD"]);
     let branch = branch.and_then(|name| Some(name.trim().strip_prefix("refs/heads/")?.to_owned()));
@@ -61,19 +66,45 @@ pub(crate) fn head(folder: &str, limit_ns: u64, stop: &Stop) -> Option<ProjectCo
 /// Adds what git knows of the commit, and of the tree in this folder. What it does not tell within
 /// the limit stays unknown.
 pub(crate) fn describe(commit: &mut ProjectCommit, folder: &str, limit_ns: u64, stop: &Stop) {
-    let log = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%ct %s"];
-    let log = [&log[..], &[&commit.commit, "--"]].concat();
-    if let Ok(text) = git_in(folder, &log, limit_ns, stop)
-        && let Some((seconds, subject)) = text.trim_end_matches('\n').split_once(' ')
-    {
-        commit.commit_time = seconds.parse().ok().and_then(time);
-        let subject: String = subject.chars().take(SUBJECT_CHARS).collect();
-        commit.subject = Some(subject).filter(|subject| !subject.is_empty());
+    PendingDescription::start(commit, folder, limit_ns, stop).add_to(commit);
+}
+
+/// What git is asked about a commit and about the tree in a folder, while other work is done.
+pub(crate) struct PendingDescription {
+    log: Option<PendingOutput>,
+    status: Option<PendingOutput>,
+}
+
+impl PendingDescription {
+    pub(crate) fn start(
+        commit: &ProjectCommit,
+        folder: &str,
+        limit_ns: u64,
+        stop: &Stop,
+    ) -> PendingDescription {
+        let log = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%ct %s"];
+        let log = [&log[..], &[&commit.commit, "--"]].concat();
+        // Neither the index is written, nor the monitor of the configuration started.
+        let status = ["--no-optional-locks", "-c", "core.fsmonitor=false", "status"];
+        let status = [&status[..], &["--porcelain", "--untracked-files=no"]].concat();
+        let start = |words: &[&str]| start_in(folder, words, limit_ns, stop).ok();
+        // The tree takes longer.
+        let status = start(&status);
+        PendingDescription { log: start(&log), status }
     }
-    // Neither the index is written, nor the monitor of the configuration started.
-    let status = ["--no-optional-locks", "-c", "core.fsmonitor=false", "status"];
-    let status = [&status[..], &["--porcelain", "--untracked-files=no"]].concat();
-    commit.dirty = git_in(folder, &status, limit_ns, stop).ok().map(|text| !text.is_empty());
+
+    /// Waits for git. What it does not tell within the limit stays unknown.
+    pub(crate) fn add_to(self, commit: &mut ProjectCommit) {
+        let read = |output: Option<PendingOutput>| output.and_then(|output| output.read().ok());
+        if let Some(text) = read(self.log)
+            && let Some((seconds, subject)) = text.trim_end_matches('\n').split_once(' ')
+        {
+            commit.commit_time = seconds.parse().ok().and_then(time);
+            let subject: String = subject.chars().take(SUBJECT_CHARS).collect();
+            commit.subject = Some(subject).filter(|subject| !subject.is_empty());
+        }
+        commit.dirty = read(self.status).map(|text| !text.is_empty());
+    }
 }
 
 fn time(seconds: u64) -> Option<String> {

@@ -29,7 +29,7 @@ use super::prepare::{PreparedRun, prepare_run};
 use super::progress::{ProgressDisplay, ProgressMode};
 use super::run_lock;
 use crate::console;
-use crate::git::{describe, head};
+use crate::git::{PendingDescription, head};
 use crate::redaction::Redaction;
 
 /// How long the end of a run waits for a locked store before it prints a message.
@@ -100,6 +100,8 @@ pub(super) fn record(
     if !prepared.run.id.is_empty() {
         take_over(&mut prepared.run, store.as_mut())?;
     }
+    // Git works while the machine is looked at. What came before may have changed files.
+    let project = prepared.run.id.is_empty().then(|| PendingProject::start(stop)).flatten();
     let mut launcher = prepared.launcher(stop)?;
     let PreparedRun { job, mut run, data, toolchains } = prepared;
     let text = at_most(&job, &run.plan, run.cells.len());
@@ -109,11 +111,11 @@ pub(super) fn record(
         store,
         display,
         toolchains,
+        project,
         is_locked: false,
         lock_limit: LOCK_LIMIT,
         needs_all,
         facts,
-        stop: stop.clone(),
         started_ns: clock::now_ns(),
         took_before_ns: before.unwrap_or_default(),
         took_ns: None,
@@ -234,6 +236,8 @@ struct Recorder {
     display: ProgressDisplay,
     /// The tools with which the run's workers were built.
     toolchains: Vec<ToolchainVersion>,
+    /// The project of a new run that has not begun.
+    project: Option<PendingProject>,
     /// Whether another program kept the store locked until the end.
     is_locked: bool,
     /// How long the end of the run waits for the store.
@@ -241,7 +245,6 @@ struct Recorder {
     needs_all: bool,
     /// Facts about the run that were known before it began.
     facts: BTreeMap<String, Value>,
-    stop: Stop,
     /// When this process began to measure.
     started_ns: u64,
     /// How long earlier processes measured the run.
@@ -309,13 +312,18 @@ impl Record for Recorder {
         let facts = &mut run.environment.facts;
         let of_workers = self.toolchains.iter().flat_map(ToolchainVersion::facts);
         facts.extend(of_workers.map(|(fact, value)| (fact, value.into())));
-        facts.extend(project(&self.stop).iter().flat_map(ProjectCommit::facts));
         facts.append(&mut self.facts);
         run.uuid = store::uuid_of(&run.started);
         run.id = match &mut self.store {
             Some(store) => store.begin(run)?,
             None => "not stored".to_owned(),
         };
+        if let Some(project) = self.project.take() {
+            run.environment.facts.extend(project.facts());
+            if let Some(store) = &mut self.store {
+                store.sqlite.put_state(&run.id, false, &run.environment, &run.notes)?;
+            }
+        }
         self.set_lock_limit(SHORT)
     }
 
@@ -440,13 +448,26 @@ impl WhyOutput {
 /// Git is asked about the tree before each run, which must not wait for a large one.
 const GIT_LIMIT_NS: u64 = 1_000_000_000;
 
-/// The facts about the commit that is checked out here, and about its tree.
-pub(super) fn project(stop: &Stop) -> Option<ProjectCommit> {
-    let git = git_of(&std::env::current_dir().ok()?)?;
-    // Reading the files takes no time; git knows formats that are not read.
-    let mut commit = commit(&git).or_else(|| head(".", GIT_LIMIT_NS, stop))?;
-    describe(&mut commit, ".", GIT_LIMIT_NS, stop);
-    Some(commit)
+/// The commit that is checked out here. Git is asked about it and its tree.
+struct PendingProject {
+    commit: ProjectCommit,
+    description: PendingDescription,
+}
+
+impl PendingProject {
+    fn start(stop: &Stop) -> Option<PendingProject> {
+        let git = git_of(&std::env::current_dir().ok()?)?;
+        // Reading the files takes no time; git knows formats that are not read.
+        let commit = commit(&git).or_else(|| head(".", GIT_LIMIT_NS, stop))?;
+        let description = PendingDescription::start(&commit, ".", GIT_LIMIT_NS, stop);
+        Some(PendingProject { commit, description })
+    }
+
+    /// Waits for git.
+    fn facts(mut self) -> BTreeMap<String, Value> {
+        self.description.add_to(&mut self.commit);
+        self.commit.facts()
+    }
 }
 
 /// The folder of git of this directory or of one above it.
@@ -527,11 +548,11 @@ mod tests {
             store,
             display: ProgressDisplay::new(ProgressMode::Nothing),
             toolchains: Vec::new(),
+            project: None,
             is_locked: false,
             lock_limit: Duration::ZERO,
             needs_all: false,
             facts: BTreeMap::new(),
-            stop: Stop::default(),
             started_ns: clock::now_ns(),
             took_before_ns: 0,
             took_ns: None,

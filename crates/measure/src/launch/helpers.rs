@@ -82,19 +82,43 @@ const OUTPUT_BYTES: u64 = 64 << 10;
 
 /// Runs it to its end without input, and returns its standard output.
 pub fn output(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<String, RunError> {
-    let limits = Limits::new(limit_ns, stop);
-    let failed = |error: io::Error| RunError::Failed(format!("{}: {error}", argv[0]));
-    let ends = || -> io::Result<_> { Ok((File::open("/dev/null")?, io::pipe()?)) };
-    let (input, (reader, writer)) = ends().map_err(failed)?;
-    let mut process =
-        Process::spawn(argv, ChildStdio::Given(input.into(), writer.into()), &[], &limits)?;
-    let text = receive(&reader, &mut process, &limits, clock::now_ns() + limit_ns)?;
-    let status = process.end().map_err(failed)?;
-    if status.success() {
-        return Ok(text);
+    PendingOutput::start(argv, limit_ns, stop)?.read()
+}
+
+/// The standard output of a program that runs while other work is done. Dropping it ends the
+/// program.
+pub struct PendingOutput {
+    process: Process,
+    reader: PipeReader,
+    name: String,
+    limits: Limits,
+}
+
+impl PendingOutput {
+    /// Starts the program without input. Reading waits for its end no longer than `limit_ns`.
+    pub fn start(argv: &[String], limit_ns: u64, stop: &Stop) -> Result<PendingOutput, RunError> {
+        let limits = Limits::new(limit_ns, stop);
+        let ends = || -> io::Result<_> { Ok((File::open("/dev/null")?, io::pipe()?)) };
+        let name = argv.first().cloned().unwrap_or_default();
+        let (input, (reader, writer)) =
+            ends().map_err(|error| RunError::Failed(format!("{name}: {error}")))?;
+        let stdio = ChildStdio::Given(input.into(), writer.into());
+        let process = Process::spawn(argv, stdio, &[], &limits)?;
+        Ok(PendingOutput { process, reader, name, limits })
     }
-    let (how, tail) = (describe(status), process.quoted_tail());
-    Err(RunError::Failed(format!("{} {how}{tail}", argv[0])))
+
+    /// Waits for the end of the program, and returns what it has printed.
+    pub fn read(self) -> Result<String, RunError> {
+        let PendingOutput { mut process, reader, name, limits } = self;
+        let deadline_ns = clock::now_ns().saturating_add(limits.answer_ns);
+        let text = receive(&reader, &mut process, &limits, deadline_ns)?;
+        let status = process.end().map_err(|error| RunError::Failed(format!("{name}: {error}")))?;
+        if status.success() {
+            return Ok(text);
+        }
+        let (how, tail) = (describe(status), process.quoted_tail());
+        Err(RunError::Failed(format!("{name} {how}{tail}")))
+    }
 }
 
 fn receive(
@@ -359,10 +383,30 @@ mod tests {
             Err("ended with exit status 3; stderr of sh: why"),
         );
         check(&["/no/such"], Err("/no/such is not installed"));
+        check(&[], Err("an empty command"));
         let much = ["head", "-c", "1M", "/dev/zero"].map(str::to_owned);
         let kept = output(&much, 60_000_000_000, &Stop::default()).unwrap();
         // The last part that is kept ends beyond the limit.
         assert!((64 << 10..68 << 10).contains(&kept.len()), "{}", kept.len());
+    }
+
+    #[test]
+    fn an_output_is_read_after_other_work() {
+        let start = |script: &str| {
+            let argv = ["sh", "-c", script].map(str::to_owned);
+            PendingOutput::start(&argv, 60_000_000_000, &Stop::default()).unwrap()
+        };
+        // Each end of a FIFO is opened only when the other one is.
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo").display().to_string();
+        check(&["mkfifo", &fifo], Ok(""));
+        let (first, second) = (start(&format!("cat {fifo}")), start(&format!("echo 1 > {fifo}")));
+        assert_eq!(second.read(), Ok(String::new()));
+        assert_eq!(first.read(), Ok("1\n".to_owned()));
+        let unread = start("exec sleep 60");
+        let pid = unread.process.pid();
+        drop(unread);
+        assert!(rustix::process::test_kill_process(pid).is_err());
     }
 }
 

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 pub use self::expanded::is_read_once;
 use self::helpers::WithHooks;
 pub use self::helpers::{
-    HOOK, Hook, ServerProcess, become_program, end_with_the_lab, filter, hook, output, run_to_end,
+    HOOK, Hook, PendingOutput, ServerProcess, become_program, end_with_the_lab, filter, hook,
+    output, run_to_end,
 };
 pub use self::keeper::{KEEPER, end_keeper, keep, keep_children, left_running};
 pub use self::memory::{GroupUse, can_limit_memory};

@@ -282,13 +282,16 @@ impl Process {
 
     /// Waits for the exit without reaping; returns false if the process still runs at the deadline.
     pub(super) fn wait_until_exit(&mut self, deadline_ns: u64) -> bool {
+        let exit = exit_of(self.pid()).ok();
         while !self.has_exited() {
             let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {
                 return false;
             }
+            let mut ends: Vec<_> =
+                exit.iter().map(|exit| PollFd::new(exit, PollFlags::IN)).collect();
             let pause = rustix::event::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-            let _ = poll(&mut [], Some(&pause));
+            let _ = poll(&mut ends, Some(&pause));
         }
         true
     }

@@ -401,8 +401,9 @@ impl Sqlite {
         self.add_entry(id, |journal| journal.write(&JournalEntry::Plan(plan)))
     }
 
-    /// Stores the state of a run: whether it is complete, with the current environment and notes.
-    pub fn finish(
+    /// Replaces the state of a run that goes on: whether it is complete, with the current
+    /// environment and notes.
+    pub fn put_state(
         &mut self,
         id: &str,
         complete: bool,
@@ -410,7 +411,18 @@ impl Sqlite {
         notes: &[Warning],
     ) -> Result<()> {
         let entry = JournalEntry::Finish(complete, environment, notes);
-        self.add_entry(id, |journal| journal.write(&entry))?;
+        self.add_entry(id, |journal| journal.write(&entry))
+    }
+
+    /// Stores the state of a run that ends.
+    pub fn finish(
+        &mut self,
+        id: &str,
+        complete: bool,
+        environment: &Environment,
+        notes: &[Warning],
+    ) -> Result<()> {
+        self.put_state(id, complete, environment, notes)?;
         self.fold_own()
     }
 

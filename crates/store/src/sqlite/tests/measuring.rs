@@ -30,6 +30,9 @@ fn begin(store: &mut Sqlite, experiment: &str) -> Run {
 fn a_run_grows_while_it_is_measured(store: &mut Sqlite) {
     let mut run = begin(store, "growing");
     check_stored(store, &run);
+    run.environment = environment("early");
+    store.put_state(&run.id, false, &run.environment, &run.notes).unwrap();
+    check_stored(store, &run);
     append(store, &mut run, 0, 0, &new_values(0));
 
     let point = run.points[0].clone();
