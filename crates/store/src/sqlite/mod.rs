@@ -139,12 +139,11 @@ impl Sqlite {
         folded
     }
 
-    /// Moves the content of a journal into the store. The log of the store is on the device before
-    /// the journal is deleted. A damaged journal is renamed.
+    /// Moves the content of a journal into the store, which is on the device before the journal is
+    /// deleted. A damaged journal is renamed.
     fn fold(&mut self, run: i64, journal: &File) -> Result<()> {
         let kept_as = journal::kept_path(&self.path, run);
-        self.connection.pragma_update(None, "synchronous", "FULL")?;
-        let folded = self.write(|transaction| {
+        let is_damaged = self.write(|transaction| {
             // Another process may have deleted the run.
             if find(transaction, run)?.is_none() {
                 return Ok(false);
@@ -158,13 +157,14 @@ impl Sqlite {
             rows::put_state(transaction, run, *complete, environment, notes)?;
             checksums::seal(transaction, run)?;
             Ok(applied.is_damaged)
+        })?;
+        let ended = opening::sync(&self.connection, &self.path).and_then(|()| {
+            if is_damaged {
+                journal::keep(&self.path, run, &kept_as)
+            } else {
+                journal::delete(&self.path, run)
+            }
         });
-        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let ended = if folded? {
-            journal::keep(&self.path, run, &kept_as)
-        } else {
-            journal::delete(&self.path, run)
-        };
         self.explained(ended)
     }
 

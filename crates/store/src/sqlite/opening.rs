@@ -267,6 +267,20 @@ fn fill(path: &Path) -> Result<()> {
     connection.close().map_err(|(_, error)| error.into())
 }
 
+/// Brings what was committed onto the device: the log, and then the file, so that closing the store
+/// has nothing left to write. While others read the store, the file gets it later.
+pub(super) fn sync(connection: &Connection, path: &Path) -> Result<()> {
+    let pages = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        // Whether another process writes the log back, its pages, and those that are in the file.
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    if matches!(pages, Ok((0, all, written)) if all == written) {
+        return Ok(());
+    }
+    let log = File::open(with_suffix(path, "-wal"));
+    log.and_then(|log| log.sync_all()).context("its log")
+}
+
 /// Gives the space of deleted runs back to the file system.
 pub(super) fn shrink(connection: &Connection) -> rusqlite::Result<()> {
     // Each step frees a page.

@@ -98,6 +98,31 @@ fn wherever_a_process_is_killed_each_whole_entry_is_kept_once() {
     }
 }
 
+/// A copy of the file alone is complete, unless a reader needs what was there before.
+#[test]
+fn a_run_that_has_ended_is_in_the_file_before_the_store_is_closed() {
+    for is_read in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, journal) = paths(directory.path());
+        let mut run = suite::new_run("ended");
+        run.uuid = crate::uuid_of(&run.started);
+        let mut store = Sqlite::open(&path).unwrap();
+        run.id = store.begin(&run).unwrap();
+        let other = rusqlite::Connection::open(&path).unwrap();
+        if is_read {
+            other.execute_batch("BEGIN; SELECT * FROM run").unwrap();
+        }
+        run.complete = true;
+        store.finish(&run.id, true, &run.environment, &run.notes).unwrap();
+        assert!(!journal.exists());
+        let copy = directory.path().join("copy.sqlite");
+        fs::copy(&path, &copy).unwrap();
+        let is_whole = Sqlite::open(&copy).unwrap().load("1").is_ok_and(|copied| copied.complete);
+        assert_eq!(is_whole, !is_read);
+        check(&path, &run);
+    }
+}
+
 #[test]
 fn the_journal_of_a_deleted_run_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
