@@ -1,13 +1,17 @@
 //! The files in which a Linux system describes itself, below a root that tests replace.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use rustix::fs::OFlags;
 use serde_json::Value;
 
 /// More than any of these files needs; it limits the cost of an unexpected file.
 const READ_LEN: u64 = 1 << 18;
+/// Most of these files are read by one call into a buffer of this size.
+const USUAL_LEN: usize = 4 << 10;
 
 pub(super) struct Tree {
     root: PathBuf,
@@ -29,11 +33,12 @@ impl Tree {
     }
 
     pub(super) fn beginning(&self, path: &str, len: u64) -> Option<String> {
-        let path = self.path(path);
-        // Opening a FIFO or a device in place of such a file would block.
-        fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let mut bytes = Vec::new();
-        File::open(path).ok()?.take(len).read_to_end(&mut bytes).ok()?;
+        // Opening a FIFO or a device in place of such a file must not block.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.path(path)).ok()?;
+        file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let mut bytes = Vec::with_capacity(USUAL_LEN);
+        file.take(len).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
