@@ -202,6 +202,11 @@ impl<'a> MeasureContext<'a> {
     /// added once.
     pub(crate) fn note_missing(&mut self, method: Option<&str>, what: &str, why: &str) {
         let new = Warning { method: method.map(str::to_owned), ..Warning::missing(what, why) };
+        self.note_once(new);
+    }
+
+    /// Adds a note, unless there is one of its kind about its method.
+    pub(crate) fn note_once(&mut self, new: Warning) {
         let known = |old: &Warning| old.kind == new.kind && old.method == new.method;
         if !self.run.notes.iter().any(known) {
             self.run.notes.push(new);

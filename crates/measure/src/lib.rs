@@ -231,6 +231,7 @@ pub fn measure(
     if finished {
         finished = unless_stopped(counting::pass(
             &mut context,
+            &schedule,
             ends_ns.saturating_add(schedule.budget.past_limit_ns()),
         ))?
         .is_some();

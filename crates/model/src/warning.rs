@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric;
 use crate::param::Point;
+use crate::run::{Cell, Pass, Run, Status};
 
 /// A warning. Its `Display` is the text that is shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,56 @@ pub struct Warning {
     pub detail: String,
     /// The advice, or the meaning. Empty where the detail already contains it.
     pub advice: String,
+    /// Set where something is missing because a method was not counted; the detail is its text.
+    pub uncounted: Option<Uncounted>,
+}
+
+/// Why a method was not counted: what kept it from the counting pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Uncounted {
+    /// The time limit left no time for it.
+    NoTime {
+        /// A limit for the whole run that would leave time for it, where that can be estimated.
+        enough_ns: Option<u64>,
+    },
+    /// The run has not come to its counting pass, or not to the end of it.
+    Incomplete,
+    /// The method failed before.
+    Failed,
+}
+
+impl Uncounted {
+    /// Why a cell has no samples of a counting pass that its run plans, as far as the run itself
+    /// shows it.
+    pub fn from_run(run: &Run, cell: &Cell) -> Option<Uncounted> {
+        if run.plan.counting == 0 || cell.n(Pass::Counting) > 0 {
+            return None;
+        }
+        match cell.status {
+            Status::Failed(_) => Some(Uncounted::Failed),
+            _ if !run.complete => Some(Uncounted::Incomplete),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Uncounted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Uncounted::NoTime { enough_ns } => {
+                f.write_str("the time limit left no time to count; ")?;
+                match enough_ns {
+                    Some(ns) => write!(f, "--time {}s would do", ns.div_ceil(1_000_000_000)),
+                    None => f.write_str("give more --time"),
+                }
+            }
+            Uncounted::Incomplete => {
+                f.write_str("the run is not complete, and this is counted last")
+            }
+            Uncounted::Failed => f.write_str("failed before this was counted"),
+        }
+    }
 }
 
 /// The kinds are in the order in which the warnings of an analysis are shown: first those that
@@ -123,7 +174,7 @@ impl Warning {
     /// A warning about a whole run, as a complete sentence.
     pub fn new(kind: WarningKind, detail: impl Into<String>) -> Warning {
         let (detail, advice) = (detail.into(), String::new());
-        Warning { kind, method: None, point: None, cells: None, detail, advice }
+        Warning { kind, method: None, point: None, cells: None, detail, advice, uncounted: None }
     }
 
     /// A warning that was recorded while measuring or importing. If its first words name a metric
@@ -145,6 +196,11 @@ impl Warning {
     /// A warning that something is missing, with the reason.
     pub fn missing(what: &str, why: impl Into<String>) -> Warning {
         Warning::new(WarningKind::Missing(what.to_owned()), why)
+    }
+
+    /// A warning that something is missing of a method because it was not counted.
+    pub fn uncounted(what: &str, why: Uncounted) -> Warning {
+        Warning { uncounted: Some(why), ..Warning::missing(what, why.to_string()) }
     }
 
     #[must_use]
@@ -191,12 +247,15 @@ struct Stored {
     method: Option<String>,
     point: Option<Point>,
     text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uncounted: Option<Uncounted>,
 }
 
 impl From<Warning> for Stored {
     fn from(warning: Warning) -> Stored {
         let text = warning.to_string();
-        Stored { method: warning.method, point: warning.point, text }
+        let Warning { method, point, uncounted, .. } = warning;
+        Stored { method, point, text, uncounted }
     }
 }
 
@@ -208,8 +267,8 @@ pub const CALLS_BY_NAME: &str = "no system calls by name";
 pub const PROCESSOR_COUNTERS: &str = "counters of the processor";
 
 impl From<Stored> for Warning {
-    fn from(Stored { method, point, text }: Stored) -> Warning {
-        Warning { method, point, ..Warning::noted(text) }
+    fn from(Stored { method, point, text, uncounted }: Stored) -> Warning {
+        Warning { method, point, uncounted, ..Warning::noted(text) }
     }
 }
 
@@ -225,6 +284,7 @@ mod tests {
         assert_eq!(loaded.to_string(), expected, "{loaded:?}");
         assert_eq!(loaded.missing_metric(), warning.missing_metric());
         assert_eq!((&loaded.method, &loaded.point), (&warning.method, &warning.point));
+        assert_eq!(loaded.uncounted, warning.uncounted);
     }
 
     #[test]
@@ -259,6 +319,48 @@ mod tests {
         let mut point = Point::default();
         point.set("size", 4096_u64);
         check(&Warning { point: Some(point), ..Warning::noted("at one size") }, "at one size");
+    }
+
+    #[test]
+    fn a_reason_why_nothing_was_counted_is_stored_as_data_too() {
+        let check = |why: Uncounted, data: serde_json::Value, text: &str| {
+            let warning = Warning::uncounted("syscalls", why).of_method("read");
+            check(&warning, &format!("syscalls: {text}"));
+            assert_eq!(serde_json::to_value(&warning).unwrap()["uncounted"], data);
+        };
+        let no_time = |enough_ns: Option<u64>| Uncounted::NoTime { enough_ns };
+        check(
+            no_time(Some(11_000_000_001)),
+            serde_json::json!({"reason": "no-time", "enough_ns": 11_000_000_001_u64}),
+            "the time limit left no time to count; --time 12s would do",
+        );
+        check(
+            no_time(None),
+            serde_json::json!({"reason": "no-time", "enough_ns": null}),
+            "the time limit left no time to count; give more --time",
+        );
+        check(
+            Uncounted::Incomplete,
+            serde_json::json!({"reason": "incomplete"}),
+            "the run is not complete, and this is counted last",
+        );
+        let other = serde_json::to_value(Warning::missing("syscalls", "no rights")).unwrap();
+        assert_eq!(other.get("uncounted"), None);
+    }
+
+    #[test]
+    fn a_run_shows_why_a_method_was_not_counted_unless_its_time_was_over() {
+        let of = |counting: u32, complete: bool, status: Status| {
+            let mut run = Run { complete, ..Run::default() };
+            run.plan.counting = counting;
+            Uncounted::from_run(&run, &Cell { status, ..Cell::new("a", Point::default()) })
+        };
+        let died = || Status::died(3, "killed");
+        assert_eq!(of(8, true, died()), Some(Uncounted::Failed));
+        assert_eq!(of(8, false, died()), Some(Uncounted::Failed));
+        assert_eq!(of(8, false, Status::Measured), Some(Uncounted::Incomplete));
+        assert_eq!(of(8, true, Status::Measured), None);
+        assert_eq!(of(0, false, died()), None);
     }
 
     #[test]

@@ -233,15 +233,23 @@ impl Redactor<'_> {
         }
     }
 
-    /// A note that is no known phrase is left out, and counted.
+    /// A note that is no known phrase is left out, and counted. The reason why a method was not
+    /// counted quotes nothing.
     fn notes(&self, notes: Vec<Warning>) -> Vec<Warning> {
         let n = notes.len();
         let mut shown: Vec<Warning> = Vec::new();
         for note in notes {
-            let Some(text) = self.sentence(&note.to_string()) else { continue };
+            let uncounted = note.missing_metric().map(|(metric, _)| metric).zip(note.uncounted);
+            let sent = match uncounted {
+                Some((metric, why)) => Warning::uncounted(metric, why),
+                None => match self.sentence(&note.to_string()) {
+                    Some(text) => Warning::noted(text),
+                    None => continue,
+                },
+            };
             let method = note.method.map(|method| self.method(&method));
             let point = note.point.map(|point| self.point(&point));
-            shown.push(Warning { method, point, ..Warning::noted(text) });
+            shown.push(Warning { method, point, ..sent });
         }
         if shown.len() < n {
             let notes = if n - shown.len() == 1 { "1 note is" } else { "some notes are" };

@@ -7,7 +7,7 @@ use measure::experiment::{Execution, Experiment, Method};
 use model::param::{Param, ParamKind, Point};
 use model::run::{
     CacheState, Cell, Definition, Design, Environment, Imported, Measure, Pass, Plan, REVISIONS,
-    Role, Run, SCHEMA, Sample, Status, Threshold, View, Warning,
+    Role, Run, SCHEMA, Sample, Status, Threshold, Uncounted, View, Warning,
 };
 use serde_json::Value;
 
@@ -328,6 +328,21 @@ fn the_verdicts_can_still_be_drawn() {
             assert_eq!(hidden.values.len(), cell.values.len());
         }
     }
+}
+
+/// It quotes nothing, whatever the text says with which it comes.
+#[test]
+fn the_reason_why_a_method_was_not_counted_is_sent() {
+    let mut run = Marks::default().run(true);
+    let why = Uncounted::NoTime { enough_ns: Some(12_000_000_000) };
+    let mark = Marks::default().next();
+    let note = |what: &str| Warning { detail: mark.clone(), ..Warning::uncounted(what, why) };
+    run.notes = vec![note("syscalls").of_method("read"), note(&mark)];
+    let hidden = all(false).apply(run, Some(&reading()));
+    let text = "syscalls: the time limit left no time to count; --time 12s would do";
+    let notes: Vec<String> = hidden.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes, [text, "1 note is hidden"]);
+    assert_eq!(hidden.notes[0].uncounted, Some(why));
 }
 
 #[test]

@@ -15,12 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
 use model::metric::{COUNTING_WALL, PEAK_RSS, SYSCALLS, TRANSFERRED};
-use model::run::{CacheState, Cell, Pass, Run, Sample, Status};
+use model::run::{CacheState, Cell, Pass, Run, Sample, Status, Uncounted, Warning};
 use model::warning::{CALLS_BY_NAME, FEWER_COUNTS, PROCESSOR_COUNTERS};
 
 use self::counted_method::{CountedAs, CountedMethod, CountingTask, Rules, Step, values};
 use super::context::{Interrupted, MeasureContext, Position, RunProgress, order, reason};
-use super::schedule;
+use super::schedule::limit::no_time_to_count;
+use super::schedule::{Schedule, roster};
 use crate::clock;
 use crate::count::{ALLOCATION_METRICS, Sources};
 use crate::launch::RunError;
@@ -30,7 +31,11 @@ use crate::launch::RunError;
 const FIRST_NUMBER: u64 = 1000;
 
 /// Counts what the plan requires and the run does not have yet, but begins nothing after `ends_ns`.
-pub(super) fn pass(context: &mut MeasureContext<'_>, ends_ns: u64) -> Result<(), Interrupted> {
+pub(super) fn pass(
+    context: &mut MeasureContext<'_>,
+    schedule: &Schedule,
+    ends_ns: u64,
+) -> Result<(), Interrupted> {
     if (0..context.run.cells.len()).all(|cell| samples_left(context.run, cell) == 0) {
         return Ok(());
     }
@@ -41,9 +46,12 @@ pub(super) fn pass(context: &mut MeasureContext<'_>, ends_ns: u64) -> Result<(),
     let session = session.unwrap_or(0);
     let samples_ns = samples_ns(context.run);
     let time_limit_ns = context.run.plan.time_limit_ns;
-    let slow = schedule::roster::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
+    let slow = roster::slow(&samples_ns, &context.are_of_reference(), time_limit_ns);
     let at_once = context.most_at_once();
-    Counting { context, ends_ns, sources, session, samples_ns, slow, at_once, cells }.run()
+    let began_ns = clock::now_ns();
+    let counting =
+        Counting { context, began_ns, ends_ns, sources, session, samples_ns, slow, at_once, cells };
+    counting.run(schedule)
 }
 
 fn samples_left(run: &Run, index: usize) -> usize {
@@ -74,6 +82,7 @@ fn samples_ns(run: &Run) -> Vec<u64> {
 
 struct Counting<'a, 'b> {
     context: &'a mut MeasureContext<'b>,
+    began_ns: u64,
     ends_ns: u64,
     sources: Sources,
     session: u32,
@@ -93,15 +102,17 @@ enum CountingState {
     /// The cell is not counted, or a task has it.
     Idle,
     Counting(CountedMethod),
-    /// Counting of the cell has ended, for this reason.
+    /// There was no time left to start the cell.
+    NoTime,
+    /// Counting of the cell has failed, for this reason.
     Lost(String),
 }
 
 impl Counting<'_, '_> {
-    fn run(mut self) -> Result<(), Interrupted> {
+    fn run(mut self, schedule: &Schedule) -> Result<(), Interrupted> {
         self.warm_up()?;
         self.rounds()?;
-        self.explain();
+        self.explain(schedule);
         for state in &mut self.cells {
             if let CountingState::Counting(method) = state {
                 method.runner.bye();
@@ -140,8 +151,7 @@ impl Counting<'_, '_> {
         self.context.check_stop()?;
         // A sample that cannot end in time is not begun.
         if clock::now_ns().saturating_add(self.samples_ns[cell]) >= self.ends_ns {
-            let why = "no time was left; give more --time, or choose fewer methods";
-            self.cells[cell] = CountingState::Lost(why.to_owned());
+            self.cells[cell] = CountingState::NoTime;
             return Ok(None);
         }
         self.context.preparing(cell);
@@ -365,65 +375,29 @@ fn work<T>(queue: &Mutex<Receiver<T>>, done: &Sender<T>, step: impl Fn(T) -> T) 
 
 // Why a metric of the counting pass is missing.
 
+/// To be counted once, a process counts and is asked for its allocations, is traced, and does the
+/// first two again.
+const SAMPLES_TO_COUNT: u64 = 5;
+
 impl Counting<'_, '_> {
     /// Adds a note with the reason for each metric that a cell lacks.
-    fn explain(&mut self) {
+    fn explain(&mut self, schedule: &Schedule) {
         let hardware = self.sources.missing().clone();
         for (metric, why) in hardware.iter().filter(|(metric, _)| **metric != SYSCALLS) {
             self.context.note_missing(None, metric, why);
         }
-        let metrics: Vec<&str> = std::iter::once(SYSCALLS)
-            .chain(ALLOCATION_METRICS)
-            .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS))
-            .collect();
-        for (index, state) in self.cells.iter().enumerate() {
-            let (lost, missing, untraced) = match state {
-                CountingState::Idle => continue,
-                CountingState::Lost(why) => {
-                    let why = format!("the counting pass failed: {why}");
-                    (Some(why.clone()), vec![(PEAK_RSS, why)], None)
-                }
-                CountingState::Counting(method) => {
-                    (None, method.runner.missing(), method.untraced.clone())
-                }
-            };
-            let method = self.context.run.cells[index].method.clone();
-            for (metric, why) in missing.iter().filter(|(metric, _)| *metric == PEAK_RSS) {
-                if self.context.run.cells[index].counted(metric).next().is_none() {
-                    self.context.note_missing(Some(&method), metric, why);
-                }
-            }
-            for metric in &metrics {
-                if has(&self.context.run.cells[index], metric) {
-                    continue;
-                }
-                let own = missing.iter().find(|(known, _)| known == metric);
-                let own = own.map(|(_, why)| why.clone());
-                let why = lost.clone().or(own).or_else(|| {
-                    let general = hardware.get(metric).cloned().filter(|_| *metric == SYSCALLS);
-                    let both = [general, untraced.clone()].into_iter().flatten();
-                    Some(both.collect::<Vec<_>>().join("; ")).filter(|why| !why.is_empty())
-                });
-                let is_reported = |known: &&str| has(&self.context.run.cells[index], known);
-                let reports_others = ALLOCATION_METRICS.iter().any(is_reported);
-                let unknown = if ALLOCATION_METRICS.contains(metric) && reports_others {
-                    "the method reports its own allocations, but not this"
-                } else if ALLOCATION_METRICS.contains(metric) {
-                    "the program was built without the allocator that counts"
-                } else {
-                    "the counter was shared with others"
-                };
-                let why = why.unwrap_or_else(|| unknown.to_owned());
-                self.context.note_missing(Some(&method), metric, &why);
-            }
-            if let Some(why) = lost.filter(|_| has(&self.context.run.cells[index], SYSCALLS)) {
-                self.context.note_missing(Some(&method), FEWER_COUNTS, &why);
-            }
-            let cell = &self.context.run.cells[index];
-            let is_unnamed = has(cell, SYSCALLS) && cell.syscalls_by_name.is_none();
-            if let Some(why) = untraced.filter(|_| is_unnamed) {
-                self.context.note_missing(Some(&method), CALLS_BY_NAME, &why);
-            }
+        let (late, others): (Vec<usize>, Vec<usize>) =
+            (0..self.cells.len()).partition(|cell| self.had_no_time(*cell));
+        let late_ns: u64 = late.iter().map(|cell| self.samples_ns[*cell]).sum();
+        let spent_ns = clock::now_ns().saturating_sub(self.began_ns);
+        let pass_ns = spent_ns.saturating_add(late_ns.saturating_mul(SAMPLES_TO_COUNT));
+        let no_time = no_time_to_count(self.context.run, schedule, self.began_ns, pass_ns);
+        // What is known of a method at one point is a better reason at another one than the time.
+        for cell in others {
+            self.explain_cell(cell, None);
+        }
+        for cell in late {
+            self.explain_cell(cell, Some(no_time));
         }
         forget_known_peaks(self.context.run);
         let user_only = self.sources.without_kernel().join(", ");
@@ -432,6 +406,79 @@ impl Counting<'_, '_> {
                         kernel.perf_event_paranoid";
             self.context.note_missing(None, &format!("{PROCESSOR_COUNTERS} ({user_only})"), text);
         }
+    }
+
+    /// Whether the time was over before the cell had a sample that counts.
+    fn had_no_time(&self, cell: usize) -> bool {
+        match self.cells[cell] {
+            CountingState::NoTime => true,
+            CountingState::Counting(_) => self.context.run.cells[cell].n(Pass::Counting) == 0,
+            CountingState::Idle | CountingState::Lost(_) => false,
+        }
+    }
+
+    /// The same for one cell; `no_time` is set if the time was over before it was counted.
+    fn explain_cell(&mut self, index: usize, no_time: Option<Uncounted>) {
+        let (lost, missing, untraced) = match &self.cells[index] {
+            CountingState::Idle => return,
+            CountingState::NoTime => (None, Vec::new(), None),
+            CountingState::Lost(why) => {
+                (Some(format!("the counting pass failed: {why}")), Vec::new(), None)
+            }
+            CountingState::Counting(method) => {
+                (None, method.runner.missing(), method.untraced.clone())
+            }
+        };
+        let cell = &self.context.run.cells[index];
+        // The two ways to count system calls, each of which is used where it can be: before a cell
+        // is counted, one that fails is no reason yet.
+        let general = self.sources.missing().get(SYSCALLS).cloned();
+        let uncountable: Vec<String> = general.into_iter().chain(untraced.clone()).collect();
+        let needed = if no_time.is_some() { 2 } else { 1 };
+        let known = |metric: &str| -> Option<String> {
+            let own = missing.iter().find(|(known, _)| *known == metric);
+            let own = own.map(|(_, why)| why.clone());
+            let of_calls = metric == SYSCALLS && uncountable.len() >= needed;
+            lost.clone().or(own).or_else(|| of_calls.then(|| uncountable.join("; ")))
+        };
+        let note = |metric: &str| match (known(metric), no_time) {
+            (Some(why), _) => Warning::missing(metric, why),
+            (None, Some(no_time)) => Warning::uncounted(metric, no_time),
+            (None, None) => Warning::missing(metric, unknown(cell, metric)),
+        };
+        let metrics = std::iter::once(SYSCALLS)
+            .chain(ALLOCATION_METRICS)
+            .chain(self.sources.metrics().filter(|metric| *metric != SYSCALLS));
+        let mut notes: Vec<Warning> =
+            metrics.filter(|metric| !has(cell, metric)).map(note).collect();
+        // The peak of any other method is that of the timing pass, which has noted why it is not
+        // known.
+        let lacks_peak = cell.is_plain_command() && cell.counted(PEAK_RSS).next().is_none();
+        if lacks_peak && (no_time.is_some() || known(PEAK_RSS).is_some()) {
+            notes.push(note(PEAK_RSS));
+        }
+        let had_calls = has(cell, SYSCALLS);
+        if had_calls && (lost.is_some() || no_time.is_some()) {
+            notes.push(note(FEWER_COUNTS));
+        }
+        if let Some(why) = untraced.filter(|_| had_calls && cell.syscalls_by_name.is_none()) {
+            notes.push(Warning::missing(CALLS_BY_NAME, why));
+        }
+        let method = cell.method.clone();
+        for note in notes {
+            self.context.note_once(note.of_method(&method));
+        }
+    }
+}
+
+/// Why a cell that was counted lacks a metric for which nobody has given a reason.
+fn unknown(cell: &Cell, metric: &str) -> &'static str {
+    if !ALLOCATION_METRICS.contains(&metric) {
+        "its counter could not be opened for this method, or was shared with others"
+    } else if ALLOCATION_METRICS.iter().any(|known| has(cell, known)) {
+        "the method reports its own allocations, but not this"
+    } else {
+        "the program was built without the allocator that counts"
     }
 }
 
@@ -524,9 +571,7 @@ const TRACED_AGAIN_MAX: f64 = 5_000.0;
 
 /// Whether it is a command, which is a process of its own in each sample, of few calls.
 fn may_be_traced_again(cell: &Cell) -> bool {
-    let is_command =
-        cell.values.contains_key("startup_ns") && !cell.values.contains_key("prepare_ns");
-    is_command && latest(cell, SYSCALLS).is_some_and(|calls| calls <= TRACED_AGAIN_MAX)
+    cell.is_plain_command() && latest(cell, SYSCALLS).is_some_and(|calls| calls <= TRACED_AGAIN_MAX)
 }
 
 /// The value of the last sample of the pass that has the metric.
@@ -650,5 +695,164 @@ mod agreement_tests {
         let samples = [(true, 5.0), (false, 5.0), (false, 5.0)];
         assert!(!agree(&cell(&samples[..2], Some(1e6))));
         assert!(agree(&cell(&samples, Some(1e6))));
+    }
+}
+
+#[cfg(test)]
+mod reasons_tests {
+    use super::*;
+    use crate::experiment::{Data, Execution, Experiment, Method};
+    use crate::launch::{
+        Child, CountedSample, CountingRunner, Launcher, Ready, Stop, TracedSample,
+    };
+    use crate::{MeasureJob, Record, new_run};
+    use model::param::Point;
+    use model::run::Plan;
+
+    /// A process that was warmed up and gives no reason for anything.
+    struct WarmedUp;
+
+    impl Child for WarmedUp {
+        fn prepare(&mut self, _: &Point) -> Result<Ready, RunError> {
+            unreachable!("the time is over")
+        }
+    }
+
+    impl CountingRunner for WarmedUp {
+        fn count(&mut self, _: u64, _: u64) -> Result<CountedSample, RunError> {
+            unreachable!("the time is over")
+        }
+
+        fn trace(&mut self, _: u64, _: u64, _: u64) -> Result<TracedSample, RunError> {
+            unreachable!("the time is over")
+        }
+    }
+
+    struct NoRecord;
+
+    impl Record for NoRecord {
+        fn begin(&mut self, _: &mut Run) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn warmed_up(untraced: Option<&str>) -> CountingState {
+        let rules = Rules {
+            counts_syscalls: true,
+            counted_as: CountedAs::Process,
+            is_fresh: false,
+            cold_files: Vec::new(),
+        };
+        CountingState::Counting(CountedMethod {
+            runner: Box::new(WarmedUp),
+            arguments: Point::default(),
+            ops: 1,
+            n: FIRST_NUMBER,
+            rules,
+            is_traced: true,
+            untraced: untraced.map(str::to_owned),
+            transferred_bytes: None,
+        })
+    }
+
+    /// The notes on a pass whose time is over before its first round, by method.
+    fn notes_of(states: Vec<(&str, CountingState)>, prepared: impl Fn(&mut Run)) -> Vec<Warning> {
+        let experiment = Experiment {
+            name: "played",
+            question: "",
+            readme: "",
+            params: Vec::new(),
+            methods: Vec::new(),
+            dir: None,
+            data: Box::new(|_, _, _| Ok(Data::default())),
+        };
+        let (names, cells): (Vec<&str>, Vec<CountingState>) = states.into_iter().unzip();
+        let method = |name: &&str| Method::contender(*name, "", Execution::worker(["true"]));
+        let methods = names.iter().map(method).collect();
+        let job = MeasureJob { experiment: &experiment, methods, least_sessions: 0 };
+        let plan = Plan { counting: 2, limits_all: true, time_limit_ns: 1, ..Plan::default() };
+        let mut run = new_run(&job, vec![Point::default()], plan, None);
+        for cell in &mut run.cells {
+            cell.push(Sample { ops: 1, ..Sample::default() }, &[("wall_ns", 1e9)]);
+        }
+        prepared(&mut run);
+        let stop = Stop::default();
+        let mut launch = Launcher {
+            program: "/nonexistent".into(),
+            sample_limit_ns: 1,
+            fresh: false,
+            dir: None,
+            memory_limit_bytes: None,
+            stop: stop.clone(),
+        };
+        let mut context = MeasureContext {
+            job: &job,
+            run: &mut run,
+            data: &[Data::default()],
+            launch: &mut launch,
+            record: &mut NoRecord,
+            stop: &stop,
+        };
+        let mut counting = Counting {
+            context: &mut context,
+            began_ns: clock::now_ns(),
+            ends_ns: 0,
+            sources: Sources::default(),
+            session: 0,
+            samples_ns: vec![1_000_000_000; cells.len()],
+            slow: vec![false; cells.len()],
+            at_once: 1,
+            cells,
+        };
+        counting.rounds().unwrap();
+        counting.explain(&Schedule::default());
+        run.notes
+    }
+
+    #[test]
+    fn where_the_time_was_over_before_the_first_count_that_is_the_only_reason() {
+        let untraced = warmed_up(Some("ptrace is not permitted here"));
+        let states = vec![
+            ("warm", warmed_up(None)),
+            ("untraced", untraced),
+            ("late", CountingState::NoTime),
+            ("command", warmed_up(None)),
+            ("counted", warmed_up(None)),
+        ];
+        let notes = notes_of(states, |run| {
+            let started = Sample { round: 1, ops: 1, ..Sample::default() };
+            run.cells[3].push(started, &[("wall_ns", 1e9), ("startup_ns", 1e6)]);
+            let counted = Sample { pass: Pass::Counting, ops: 1, ..Sample::default() };
+            run.cells[4].push(counted, &[(COUNTING_WALL, 1e9)]);
+        });
+        let of = |method: &str| -> Vec<(&str, Option<Uncounted>)> {
+            let own = notes.iter().filter(|note| note.method.as_deref() == Some(method));
+            own.map(|note| (note.missing_metric().unwrap().0, note.uncounted)).collect()
+        };
+        let no_time = Some(Uncounted::NoTime { enough_ns: None });
+        let expected = |why: Option<Uncounted>, more: &[&'static str]| -> Vec<_> {
+            let metrics = std::iter::once(SYSCALLS).chain(ALLOCATION_METRICS);
+            metrics.chain(more.iter().copied()).map(|metric| (metric, why)).collect()
+        };
+        for method in ["warm", "untraced", "late"] {
+            assert_eq!(of(method), expected(no_time, &[]), "{method}: {notes:?}");
+        }
+        assert_eq!(of("command"), expected(no_time, &[PEAK_RSS]), "{notes:?}");
+        assert_eq!(of("counted"), expected(None, &[]), "{notes:?}");
+    }
+
+    #[test]
+    fn why_a_method_is_not_traced_is_no_reason_for_its_allocations() {
+        let why = "ptrace is not permitted here";
+        let notes = notes_of(vec![("a", warmed_up(Some(why)))], |run| {
+            let counted = Sample { pass: Pass::Counting, ops: 1, ..Sample::default() };
+            run.cells[0].push(counted, &[(COUNTING_WALL, 1e9)]);
+        });
+        let of = |metric: &str| {
+            let mut all = notes.iter().filter_map(Warning::missing_metric);
+            all.find(|(known, _)| *known == metric).map(|(_, why)| why)
+        };
+        assert_eq!(of(SYSCALLS), Some(why));
+        assert!(of("allocations").is_some_and(|text| text != why), "{notes:?}");
     }
 }

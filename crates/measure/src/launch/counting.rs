@@ -202,6 +202,8 @@ pub(super) struct Program {
     uncountable: Option<String>,
     /// Why its memory cannot be read when it ends.
     no_peak: Option<String>,
+    /// Why its events cannot be counted.
+    no_counters: Option<String>,
 }
 
 /// Waits for a line on its input and then executes the command, with the same input and output as
@@ -211,8 +213,16 @@ const GATE: &str = "read -r go && in=$1 out=$2 && shift 2 && exec \"$@\" <\"$in\
 impl Program {
     pub(super) fn new(command: Command, sources: &Sources, limits: Limits) -> Program {
         let (expanded, output) = (ExpandedCommand::default(), Output::Nothing);
-        let sources = sources.clone();
-        Program { command, expanded, output, sources, limits, uncountable: None, no_peak: None }
+        Program {
+            command,
+            expanded,
+            output,
+            sources: sources.clone(),
+            limits,
+            uncountable: None,
+            no_peak: None,
+            no_counters: None,
+        }
     }
 
     fn spawn(&self, n: u64) -> Result<Process, RunError> {
@@ -287,7 +297,10 @@ impl Child for Program {
     fn missing(&self) -> Vec<(&'static str, String)> {
         let allocations = self.uncountable.as_deref().map(missing_allocations);
         let peak = self.no_peak.iter().map(|why| (PEAK_RSS, why.clone()));
-        allocations.unwrap_or_default().into_iter().chain(peak).collect()
+        let events = self.no_counters.iter();
+        let events =
+            events.flat_map(|why| self.sources.metrics().map(|metric| (metric, why.clone())));
+        allocations.unwrap_or_default().into_iter().chain(peak).chain(events).collect()
     }
 }
 
@@ -302,7 +315,13 @@ impl CountingRunner for Program {
         let done = done.and_then(|done| self.end(&mut process).map(|()| done));
         known.end_others();
         let done = done?;
-        let mut counts = counters.map(|counters| counters.read()).unwrap_or_default();
+        let mut counts = match counters {
+            Ok(counters) => counters.read(),
+            Err(why) => {
+                self.no_counters = Some(why);
+                Vec::new()
+            }
+        };
         match peak {
             Ok(peak) => counts.extend(peak.map(|bytes| (PEAK_RSS, bytes))),
             Err(why) => self.no_peak = Some(why),

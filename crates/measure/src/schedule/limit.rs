@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::stats::{LOOKS, SESSIONS_NEEDED};
-use model::run::{Design, Plan, Run, Warning};
+use model::run::{Design, Plan, Run, Uncounted, Warning};
 
 use super::{FIRST_LOOKS, Schedule};
 use crate::clock;
@@ -293,17 +293,48 @@ impl Schedule {
         if !ends_early || had >= needed || self.had + self.sessions < needed {
             return None;
         }
-        let session_ns = self.whole_session_ns();
-        // One more, because sessions differ.
-        let rounds_ns = budget
-            .taken_ns(now_ns)
-            .saturating_sub(budget.set_up_ns)
-            .saturating_add(self.verdict_ns(had))
-            .saturating_add(session_ns);
+        let rounds_ns = self.rounds_ns(had, now_ns);
         let counting_ns = budget.counting_of(COUNTING_PARTS.map(|part| rounds_ns / (part - 1)));
         let limit_ns = rounds_ns.saturating_add(counting_ns);
-        Some((needed, (session_ns > 0).then_some(limit_ns)))
+        Some((needed, (self.whole_session_ns() > 0).then_some(limit_ns)))
     }
+
+    /// The time of the rounds until now, and of the sessions that a verdict takes beyond this
+    /// number of them.
+    fn rounds_ns(&self, had: u32, now_ns: u64) -> u64 {
+        let taken_ns = self.budget.taken_ns(now_ns).saturating_sub(self.budget.set_up_ns);
+        // One more, because sessions differ.
+        taken_ns.saturating_add(self.verdict_ns(had)).saturating_add(self.whole_session_ns())
+    }
+
+    /// A limit for the whole run that leaves time for a counting pass of `pass_ns`, where the run
+    /// had this number of sessions when the pass began: the pass has the least of its parts of any
+    /// limit, if the sessions of a verdict leave that. It is not known of a resumed run, whose
+    /// earlier rounds took other time.
+    pub(super) fn enough_to_count_ns(&self, had: u32, began_ns: u64, pass_ns: u64) -> Option<u64> {
+        if self.had > 0 {
+            return None;
+        }
+        let starts_ns = self.budget.start_ns?.saturating_mul(2);
+        let pass_ns = pass_ns.saturating_add(starts_ns);
+        let of_rounds_ns = self.rounds_ns(had, began_ns).saturating_add(pass_ns);
+        Some(of_rounds_ns.max(pass_ns.saturating_mul(COUNTING_PARTS[0])))
+    }
+}
+
+/// Why the methods were not counted for which the counting pass had no time: it began then, and all
+/// of it would take `pass_ns`.
+pub(crate) fn no_time_to_count(
+    run: &Run,
+    schedule: &Schedule,
+    began_ns: u64,
+    pass_ns: u64,
+) -> Uncounted {
+    let had = sessions_of_two(run);
+    let enough_ns = schedule.enough_to_count_ns(had, began_ns, pass_ns);
+    // An estimate below the limit that was too short is wrong.
+    let given_ns = given_ns(run).unwrap_or_default();
+    Uncounted::NoTime { enough_ns: enough_ns.filter(|ns| *ns > given_ns) }
 }
 
 /// Announces once that the run will exceed its limit, because it is too short for its first look.

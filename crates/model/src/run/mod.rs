@@ -10,7 +10,7 @@ use serde_json::Value;
 pub use crate::metric::Pass;
 use crate::param::Point;
 use crate::profile::Profile;
-pub use crate::warning::{Cells, Warning, WarningKind};
+pub use crate::warning::{Cells, Uncounted, Warning, WarningKind};
 
 /// The suffix of the name of a method's old side.
 pub const OLD_SUFFIX: &str = "@old";
@@ -485,6 +485,11 @@ impl Cell {
     /// The value of the `n`-th sample; none where it has none.
     pub fn value(&self, metric: &str, n: usize) -> Option<f64> {
         self.values.get(metric)?.get(n).copied().filter(|value| !value.is_nan())
+    }
+
+    /// Whether its samples show that it is a plain command: only the counting pass knows its memory.
+    pub fn is_plain_command(&self) -> bool {
+        self.values.contains_key("startup_ns") && !self.values.contains_key("prepare_ns")
     }
 
     /// The number of samples of a pass that count.

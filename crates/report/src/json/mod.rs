@@ -14,7 +14,7 @@ use analysis::{
     ParamComparison, StoppingDecision, Summary, ThresholdOutcome, Verdict, Why,
 };
 use model::param::Point;
-use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Warning};
+use model::run::{Cell, Environment, Pass, Plan, Role, Run, SCHEMA, Sample, Uncounted, Warning};
 use serde::{Serialize, Serializer};
 
 use crate::published::published_values;
@@ -357,11 +357,15 @@ impl Serialize for Notes<'_> {
             method: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             point: Option<&'a Point>,
+            /// Why the method was not counted, where a metric is missing for that reason.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            uncounted: Option<Uncounted>,
         }
         serializer.collect_seq(self.0.iter().map(|note| NoteJson {
             text: note.to_string(),
             method: note.method.as_deref(),
             point: note.point.as_ref(),
+            uncounted: note.uncounted,
         }))
     }
 }

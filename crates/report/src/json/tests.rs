@@ -1,6 +1,6 @@
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::Status;
+use model::run::{Status, Uncounted, Warning};
 use serde_json::Value;
 
 use super::write;
@@ -87,6 +87,14 @@ fn only_counted_samples_stand_among_the_samples() {
     assert_snapshot!(format!("{} {}", cell["sessions"], cell["rounds"]), @r"[0,1,0] [1,3,4]");
     assert_snapshot!(cell["warm_up"], @r#"{"ops":[1],"reasons":[null],"rounds":[0],"samples":{"cpu_ns":[1],"major_faults":[7],"wall_ns":[1]},"sessions":[0]}"#);
     assert_snapshot!(cell["not_counted"], @r#"{"ops":[1],"reasons":["not cached"],"rounds":[2],"samples":{"cpu_ns":[3],"wall_ns":[3]},"sessions":[0]}"#);
+}
+
+#[test]
+fn the_reason_why_a_method_was_not_counted_is_data() {
+    let mut f = small();
+    let no_time = Uncounted::NoTime { enough_ns: Some(12_000_000_000) };
+    f.analysis.notes = vec![Warning::uncounted("syscalls", no_time).of_method("read")];
+    assert_snapshot!(document(&f)["notes"][0], @r#"{"method":"read","text":"syscalls: the time limit left no time to count; --time 12s would do","uncounted":{"enough_ns":12000000000,"reason":"no-time"}}"#);
 }
 
 #[test]

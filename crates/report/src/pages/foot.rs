@@ -8,8 +8,8 @@ use analysis::{
     Analysis, Change, CustomMetricComparison, ParamComparison, ThresholdOutcome, ThresholdVerdict,
     Verdict,
 };
-use model::metric::{heading, short_heading, unit};
-use model::run::{RATIO, Run, Sample, Status, Warning, WarningKind};
+use model::metric::{heading, is_counting_metric, short_heading, unit};
+use model::run::{RATIO, Run, Sample, Status, Uncounted, Warning, WarningKind};
 use unicode_width::UnicodeWidthStr;
 
 use super::results::{self, TOO_SMALL, TableFit};
@@ -235,11 +235,21 @@ impl Footnotes<'_> {
             let reason = samples.iter().find_map(|sample| sample.not_counted.as_deref());
             return format!("no sample counts ({})", reason.unwrap_or("they are warm-up"));
         }
-        missing(self.analysis)
+        let note = missing(self.analysis)
             .filter(|(_, method, _)| method.is_none_or(|method| method == row.name()))
-            .find(|(metric, ..)| *metric == name)
-            .map_or("not available here", |(.., why)| why)
-            .to_owned()
+            .find(|(metric, ..)| *metric == name);
+        match (note, self.uncounted(row, name)) {
+            (Some((.., why)), _) => why.to_owned(),
+            (None, Some(why)) => why.to_string(),
+            (None, None) => "not available here".to_owned(),
+        }
+    }
+
+    /// Why the counting pass has not taken a metric that is its own.
+    fn uncounted(&self, row: &Row<'_>, name: &str) -> Option<Uncounted> {
+        let is_counted =
+            is_counting_metric(name) || name == PEAK_RSS && row.cell.is_plain_command();
+        Uncounted::from_run(self.run, row.cell).filter(|_| is_counted)
     }
 
     fn not_compared(&self, page: &mut Document) {

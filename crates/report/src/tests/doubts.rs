@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::{Status, Warning, WarningKind};
+use model::run::{Pass, Status, Uncounted, Warning, WarningKind};
 
 use super::fixture::{self, Fixture};
 use super::*;
@@ -132,6 +132,56 @@ fn a_metric_that_cannot_be_had_is_never_0() {
     — memory: permission denied (EACCES)
     note: mmap: slow at the start: warm up longer
     ");
+}
+
+/// The lines below the tables that say why figures are missing.
+fn reasons(f: &Fixture) -> String {
+    let text = shown(f, 300);
+    text.lines().filter(|line| line.starts_with("— ")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_method_that_no_time_was_left_to_count_has_no_other_reason() {
+    let mut f = Fixture::reading();
+    for index in [0, 1] {
+        f.count(index, "syscalls", 7.0, true);
+        f.count(index, "allocations", 0.0, true);
+    }
+    let no_time = Uncounted::NoTime { enough_ns: Some(12_000_000_000) };
+    for method in ["mmap-window", "read-4k", "buf-reader", "pread-threads", "memory"] {
+        for metric in ["syscalls", "allocations"] {
+            f.analysis.notes.push(Warning::uncounted(metric, no_time).of_method(method));
+        }
+    }
+    assert_snapshot!(reasons(&f), @"— calls, alloc of mmap-window, pread-threads, buf-reader, read-4k, memory: the time limit left no time to count; --time 12s would do");
+}
+
+#[test]
+fn what_a_run_was_too_short_to_count_has_a_reason_without_a_note() {
+    let mut f = Fixture::reading();
+    f.run.plan.counting = 8;
+    f.count(0, "syscalls", 7.0, true);
+    let mut counted = fixture::sample(0);
+    counted.pass = Pass::Counting;
+    f.cell_mut(0).0.samples.push(counted);
+    f.cell_mut(1).0.status = Status::died(100, "ended with exit status 3");
+    assert!(reasons(&f).contains("mmap: failed before this was counted"), "{}", reasons(&f));
+    assert!(reasons(&f).contains("not available here"), "{}", reasons(&f));
+    f.run.complete = false;
+    let why = "the run is not complete, and this is counted last";
+    assert!(reasons(&f).contains(why), "{}", reasons(&f));
+    assert!(!reasons(&f).contains("not available here"), "{}", reasons(&f));
+    // The memory of a command is counted, too; that of another method is not.
+    for index in [2, 3] {
+        f.cell_mut(index).1.metrics.retain(|metric| metric.metric != "peak_rss_bytes");
+    }
+    f.cell_mut(2).0.values.insert("startup_ns".to_owned(), vec![1e6; 100]);
+    let all = reasons(&f);
+    let of = |method: &str| {
+        let found = all.lines().find(|line| line.contains(&format!("memory of {method}:")));
+        found.map(|line| line.contains(why))
+    };
+    assert_eq!([of("mmap-window"), of("read-4k")], [Some(true), Some(false)], "{all}");
 }
 
 #[test]

@@ -230,6 +230,26 @@ fn where_a_limit_is_too_short_for_a_verdict_that_which_would_do_does() {
     assert!(short.is_some_and(|(_, ns)| ns.is_some_and(|ns| ns > 48_000_000_000)), "{short:?}");
 }
 
+#[test]
+fn a_limit_that_is_enough_to_count_leaves_the_counting_pass_its_time() {
+    for (limit_ms, cells_ms, pass_ms) in
+        [(3000, &[10, 20][..], 2000), (10_000, &[100, 400], 6000), (3000, &[100, 400], 500)]
+    {
+        let case = format!("{limit_ms} ms, samples of {cells_ms:?}, {pass_ms} ms to count");
+        let (whole, took_ms, schedule) = simulate_limited(true, limit_ms, cells_ms);
+        let enough = |schedule: &Schedule| {
+            schedule.enough_to_count_ns(whole, took_ms * 1_000_000, pass_ms * 1_000_000)
+        };
+        let enough_ms = enough(&schedule).unwrap().div_ceil(1_000_000);
+        assert!(enough_ms > limit_ms, "{case}: {enough_ms}");
+        assert_eq!(enough(&Schedule { had: 1, ..schedule }), None, "{case}: it was resumed");
+        let (_, took_ms, _) = simulate_limited(true, enough_ms, cells_ms);
+        // The limit is kept but for one sample.
+        let left_ms = (enough_ms + cells_ms.iter().max().unwrap()).saturating_sub(took_ms);
+        assert!(left_ms >= pass_ms, "{case}: {left_ms} of {enough_ms}");
+    }
+}
+
 /// The time to set up the methods is none of the limit, and the first samples tell at once what a
 /// verdict takes.
 #[test]
