@@ -56,8 +56,8 @@ impl Footnotes<'_> {
         self.some_notes(page, hidden.blocks.len());
     }
 
-    /// Writes those about the run as a whole, or else the most important one, and how many more
-    /// there are, with `hidden` others.
+    /// Writes those about the run as a whole, or else the most important one, and how many notes
+    /// there are, with `hidden` others: as many as `--notes` marks as such.
     fn some_notes(&self, page: &mut Document, hidden: usize) {
         let Footnotes { run, varying, .. } = *self;
         let notes = &self.analysis.notes;
@@ -71,12 +71,13 @@ impl Footnotes<'_> {
         }
         short.sort_by_key(|short| short.rank);
         short.truncate(short.iter().take_while(|short| short.rank == 0).count().max(1));
-        let more = hidden + all.saturating_sub(short.iter().map(|short| short.notes).sum());
+        let all = all + hidden;
+        let has_more = all > short.iter().map(|short| short.notes).sum::<usize>();
         let how = run.show_command("--notes");
         let Some(last) = short.pop() else {
-            let plural = if more == 1 { "" } else { "s" };
-            if more > 0 {
-                page.note(Style::Dim, "", &format!("{more} note{plural}: {how}"));
+            let plural = if all == 1 { "" } else { "s" };
+            if has_more {
+                page.note(Style::Dim, "", &format!("{all} note{plural}: {how}"));
             }
             return;
         };
@@ -84,9 +85,9 @@ impl Footnotes<'_> {
         for short in short {
             page.note(Style::Dim, MARK, &short.text(room));
         }
-        let more = if more > 0 { format!(" ({more} more: {how})") } else { String::new() };
-        let text = last.text(room.saturating_sub(more.width()));
-        page.note(Style::Dim, MARK, &format!("{text}{more}"));
+        let how = if has_more { format!(" (all {all}: {how})") } else { String::new() };
+        let text = last.text(room.saturating_sub(how.width()));
+        page.note(Style::Dim, MARK, &format!("{text}{how}"));
     }
 
     /// Why a ratio is not the quotient of the times beside it, where a reader sees that.
@@ -185,8 +186,8 @@ impl Footnotes<'_> {
             lacking.retain(|l| !same(l));
             let all = self.rows().all(|row| methods.contains(&row.name()));
             let of = if all { String::new() } else { format!(" of {}", methods.join(", ")) };
-            let text = format!("{}{of}: {why}", headings.join(", "));
-            page.note(Style::Dim, &format!("{NONE} "), &text);
+            let text = format!("{NONE} {}{of}: {why}", headings.join(", "));
+            page.note(Style::Dim, MARK, &text);
         }
     }
 
@@ -194,9 +195,9 @@ impl Footnotes<'_> {
     fn largest(&self, page: &mut Document) {
         let of_commands = |row: &&Row<'_>| row.p50("noop_ns").is_some();
         if self.rows().filter(of_commands).any(|row| row.p50(PEAK_RSS).is_some()) {
-            let text =
-                "that of the largest process of a plain command, not of all of them together";
-            page.note(Style::Dim, "memory: ", text);
+            let text = "memory: that of the largest process of a plain command, not of all of them \
+                        together";
+            page.note(Style::Dim, MARK, text);
         }
     }
 
@@ -212,9 +213,9 @@ impl Footnotes<'_> {
             units::ns(least)
         };
         let text = format!(
-            "{range} for a process that does nothing (noop, p50), which is in the time of each plain command"
+            "start-up: {range} for a process that does nothing (noop, p50), which is in the time of each plain command"
         );
-        page.note(Style::Dim, "start-up: ", &text);
+        page.note(Style::Dim, MARK, &text);
     }
 
     fn rows(&self) -> impl Iterator<Item = &Row<'_>> {
@@ -260,15 +261,15 @@ impl Footnotes<'_> {
                 };
                 let at = self.varying.in_parentheses(&rows.family.point);
                 let reason = comparison.reason.as_deref().unwrap_or("not available here");
-                let text = format!("ratio of {}{at}: {reason}", row.name());
-                page.note(Style::Dim, &format!("{NONE} "), &text);
+                let text = format!("{NONE} ratio of {}{at}: {reason}", row.name());
+                page.note(Style::Dim, MARK, &text);
             }
         }
     }
 
     fn measured_for(&self, page: &mut Document) {
         if let Some(text) = measured_for(self.run, self.analysis, self.varying) {
-            page.note(Style::Dim, "measured: ", &text);
+            page.note(Style::Dim, MARK, &format!("measured: {text}"));
         }
     }
 
@@ -364,6 +365,7 @@ const ALWAYS: [&str; 4] = [WALL, THROUGHPUT, CPU, PEAK_RSS];
 
 /// More methods than these are counted instead of named.
 const NAMED_MAX: usize = 2;
+/// The mark of each note, and so of all that is counted as one.
 const MARK: &str = "note: ";
 
 fn all_notes(page: &mut Document, notes: &[Warning], varying: &VaryingParams<'_>) {

@@ -305,7 +305,7 @@ fn a_run_that_ends_when_all_is_decided_says_what_each_method_was_measured_for() 
     assert!(text.contains("until all is decided"), "{text}");
     let of_left = "; read-4k, buf-reader in 6 sessions (30 rounds); decided methods are not measured \
                    any more.";
-    let line = text.lines().find(|line| line.starts_with("measured: read, mmap, "));
+    let line = text.lines().find(|line| line.starts_with("note: measured: read, mmap, "));
     assert!(line.is_some_and(|line| line.ends_with(of_left)), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 use insta::assert_snapshot;
-use model::run::{Pass, Status, Uncounted, Warning, WarningKind};
+use model::run::{Design, Pass, Status, Uncounted, Warning, WarningKind};
 
 use super::fixture::{self, Fixture};
 use super::*;
@@ -87,9 +87,10 @@ fn too_few_samples_say_so() {
 
     No verdict: 1 round, an interval needs 6.
 
-    — time, throughput, CPU, memory of uncounted: no sample counts (not cached)
-    — time, throughput, CPU, memory of empty: no sample was taken
-    — ratio of uncounted: no rounds in common
+    note: — time, throughput, CPU, memory of uncounted: no sample counts (not
+      cached)
+    note: — time, throughput, CPU, memory of empty: no sample was taken
+    note: — ratio of uncounted: no rounds in common
     ");
     let options = TextOptions { explain: true, ..TextOptions::default() };
     let text = text(&f.run, &f.analysis, options, &PageLayout { width: 80, colour: false });
@@ -128,8 +129,8 @@ fn a_metric_that_cannot_be_had_is_never_0() {
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %);
     not shown slower: mmap.
 
-    — CPU of mmap: not available here
-    — memory: permission denied (EACCES)
+    note: — CPU of mmap: not available here
+    note: — memory: permission denied (EACCES)
     note: mmap: slow at the start: warm up longer
     ");
 }
@@ -137,7 +138,7 @@ fn a_metric_that_cannot_be_had_is_never_0() {
 /// The lines below the tables that say why figures are missing.
 fn reasons(f: &Fixture) -> String {
     let text = shown(f, 300);
-    text.lines().filter(|line| line.starts_with("— ")).collect::<Vec<_>>().join("\n")
+    text.lines().filter(|line| line.starts_with("note: — ")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -153,7 +154,9 @@ fn a_method_that_no_time_was_left_to_count_has_no_other_reason() {
             f.analysis.notes.push(Warning::uncounted(metric, no_time).of_method(method));
         }
     }
-    assert_snapshot!(reasons(&f), @"— calls, alloc of mmap-window, pread-threads, buf-reader, read-4k, memory: the time limit left no time to count; --time 12s would do");
+    let expected = "note: — calls, alloc of mmap-window, pread-threads, buf-reader, read-4k, memory: the time \
+                    limit left no time to count; --time 12s would do";
+    assert_eq!(reasons(&f), expected);
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn waiting_for_a_cpu_is_left_out_where_it_would_decide() {
     ");
 }
 
-/// The note below a table, which says how many more there are.
+/// The note below a table, which says how many there are.
 fn few_notes(f: &Fixture, width: usize) -> String {
     let text =
         text(&f.run, &f.analysis, TextOptions::default(), &PageLayout { width, colour: false });
@@ -257,23 +260,42 @@ fn of_many_notes_the_one_that_could_change_the_answer_most_is_shown() {
         warning(WarningKind::Waited, Some("pread-threads"), "1.6 times its wall time"),
         Warning::missing("cpu_ns", "has no line of its own"),
     ];
-    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on 2 methods: give more --time (5 more: bytelab show 7 --notes)");
+    assert_snapshot!(few_notes(&f, 80), @"note: no verdict on 2 methods: give more --time (all 7: bytelab show 7 --notes)");
     // Several methods are counted where their names would not fit.
     assert_snapshot!(few_notes(&f, 40), @r"
     note: no verdict on 2 methods: give more
-      --time (5 more: bytelab show 7
-      --notes)
+      --time (all 7: bytelab show 7 --notes)
     ");
     let mut alone = Fixture::reading();
     alone.analysis.notes = f.analysis.notes.clone();
     alone.run.id.clear();
-    let shown = "note: no verdict on mmap, read-4k: give more --time (5 more: --notes)";
+    let shown = "note: no verdict on mmap, read-4k: give more --time (all 7: --notes)";
     assert_eq!(few_notes(&alone, 80), shown, "it is not stored");
     // The line above the table says it of a busy machine.
     f.analysis.notes = vec![warning(WarningKind::Waited, Some("mmap"), "half of its time")];
     assert!(few_notes(&f, 80).starts_with("note: mmap waited for a CPU"), "{}", few_notes(&f, 80));
     f.run.environment.facts.insert("busy_share_of_others".to_owned(), 0.5.into());
     assert_eq!(few_notes(&f, 80), "");
+}
+
+/// Reasons why figures are missing, and what figures stand for, are among them.
+#[test]
+fn as_many_notes_are_shown_as_are_announced() {
+    let mut f = Fixture::reading();
+    f.cell_mut(1).1.metrics.retain(|metric| metric.metric != "cpu_ns");
+    f.count(0, "noop_ns", 1e6, false);
+    f.run.plan.design = Design::Sequential;
+    let check = |f: &Fixture, n: usize, announced: &str| {
+        let short = TextOptions::default();
+        let short = text(&f.run, &f.analysis, short, &PageLayout { width: 200, colour: false });
+        assert!(short.contains(announced), "{short}");
+        let all = shown(f, 200);
+        assert_eq!(all.lines().filter(|line| line.starts_with("note: ")).count(), n, "{all}");
+    };
+    check(&f, 4, "\n4 notes: bytelab show 7 --notes\n");
+    let few = |method| warning(WarningKind::NoVerdict, Some(method), "too few sessions");
+    f.analysis.notes = vec![few("mmap"), few("read-4k"), Warning::missing("cpu_ns", "not known")];
+    check(&f, 6, " (all 6: bytelab show 7 --notes)\n");
 }
 
 #[test]

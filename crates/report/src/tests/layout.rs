@@ -111,8 +111,8 @@ fn counts_are_shown_where_they_fit_and_as_they_were_counted_where_they_are_exact
     Fastest here: mmap-window — 31 % less time than read (95 % interval 28–34 %), in 4.5 MiB of memory; not shown slower:
     mmap. Less memory: read, 2.1 MiB.
 
-    — calls of pread-threads, read-4k, memory: not available here
-    — alloc of pread-threads, buf-reader, read-4k, memory: no worker started
+    note: — calls of pread-threads, read-4k, memory: not available here
+    note: — alloc of pread-threads, buf-reader, read-4k, memory: no worker started
     ");
 }
 
