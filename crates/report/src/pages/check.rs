@@ -37,10 +37,10 @@ pub fn causes(runs: &[Run], checked: &Checked, layout: &PageLayout) -> String {
     let Some(run) = runs.last() else { return String::new() };
     let mut page = Document::new(layout.width);
     // The lines are of all runs.
-    let of = if runs.len() > 1 { " in the last run" } else { "" };
+    let of = if runs.len() > 1 { "in the last run, " } else { "" };
     let made = made_of_sides(run);
     for made in made.iter().filter(|made| checked.lines.iter().any(|line| has_cause(line, made))) {
-        let text = format!("{}{of}: {}", made.method, made_of::sentence(made));
+        let text = format!("{of}{}", made_of::sentence(made));
         page.paragraph(Style::Plain, made_of::MARK, &text);
     }
     if let Some(profile) = &run.plan.profile {

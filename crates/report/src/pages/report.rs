@@ -117,10 +117,12 @@ fn made_of_lines(page: &mut Document, run: &Run, analysis: &Analysis, varying: &
     let all = rows::all(run, analysis);
     page.details("What the differences are made of", |page| {
         for rows in &all {
-            for (row, made) in made_of::of_rows(&analysis.made_of, rows) {
-                let at = varying.in_parentheses(&rows.family.point);
-                let text = format!("{}{at}: {}", row.name(), made_of::sentence(made));
-                page.paragraph(Style::Plain, "", &text);
+            for made in made_of::of_rows(&analysis.made_of, rows) {
+                let at = match varying.shown(&rows.family.point) {
+                    at if at.is_empty() => at,
+                    at => format!("{at}: "),
+                };
+                page.paragraph(Style::Plain, "", &format!("{at}{}", made_of::sentence(made)));
             }
         }
     });

@@ -212,13 +212,8 @@ const MADE_OF_MAX: usize = 3;
 /// What each decided difference is made of.
 fn made_of_lines(page: &mut Document, analysis: &Analysis, rows: &Rows<'_>, all_notes: bool) {
     let most = if all_notes { usize::MAX } else { MADE_OF_MAX };
-    for (row, made) in made_of::of_rows(&analysis.made_of, rows).take(most) {
-        // With two methods it is clear which differs from the reference.
-        let name = match rows.contenders.len() {
-            0..=2 => String::new(),
-            _ => format!("{}: ", words::shortened(row.name(), NAME_WIDTH)),
-        };
-        page.paragraph(Style::Plain, made_of::MARK, &format!("{name}{}", made_of::sentence(made)));
+    for made in made_of::of_rows(&analysis.made_of, rows).take(most) {
+        page.paragraph(Style::Plain, made_of::MARK, &made_of::sentence(made));
     }
 }
 
@@ -238,9 +233,6 @@ fn functions(
         why::compose(page, profile, why);
     }
 }
-
-/// The width of a command's name in front of what its difference is made of.
-const NAME_WIDTH: usize = 24;
 
 /// The lines above the tables: what was measured, where, and how often.
 fn head(page: &mut Document, run: &Run, varying: &VaryingParams<'_>, all_notes: bool) {

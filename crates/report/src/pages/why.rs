@@ -4,7 +4,7 @@ use analysis::{FunctionDifference, Why};
 use model::profile::Profile;
 
 use crate::document::Document;
-use crate::views::made_of::signed;
+use crate::views::made_of::more_ns;
 use crate::views::table::{NAME_MIN, Style, Table, TableCell, TableColumn, TooWide};
 use crate::views::units::{Unit, ns, ratio};
 
@@ -37,7 +37,7 @@ fn sentence(profile: &Profile, why: &Why) -> String {
     };
     let profiled = format!(
         "{method} against {reference} in {jobs} {how} runs of each: {}{of}",
-        signed(*total_ns)
+        more_ns(*total_ns)
     );
     let kind = kind(profile);
     let what = match (*candidates, functions.len()) {
@@ -127,7 +127,7 @@ mod tests {
             .collect();
         assert!(
             lines.contains(
-                &"why: b against a in 12 profiled runs of each: + 34 ms; of the 7 functions of 1 % or more these"
+                &"why: b against a in 12 profiled runs of each: 34 ms more; of the 7 functions of 1 % or more these"
                     .to_owned()
             ),
             "{shown}"
@@ -143,7 +143,7 @@ mod tests {
         let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(
             line,
-            "why: b against a in 12 traced runs of each: + 34 ms in system calls; of the 7 system \
+            "why: b against a in 12 traced runs of each: 34 ms more in system calls; of the 7 system \
              calls of 1 % or more none is shown to differ. Tracing, which is part of these times, \
              made a run take 7.3 times as long."
         );

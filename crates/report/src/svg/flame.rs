@@ -8,7 +8,7 @@ use model::profile::{CellProfile, Profile};
 use model::run::Run;
 
 use super::canvas::{COLOURS, Canvas, GRID, fitted, text_width};
-use crate::views::made_of::signed;
+use crate::views::made_of::more_ns;
 use crate::views::units::ns;
 
 const WIDTH: f64 = 1000.0;
@@ -109,7 +109,7 @@ impl FlameDrawing {
             "{name}: {}, {} in the reference ({})",
             ns(node.ns[0]),
             ns(node.ns[1]),
-            signed(node.difference_ns())
+            more_ns(node.difference_ns())
         );
         self.canvas.labelled([x, y], [width, ROW], self.colour(node), [label, &title]);
         let mut x = x;
@@ -169,11 +169,11 @@ mod tests {
     fn what_takes_longer_is_coloured_and_said() {
         let svg = drawn("parse", None);
         assert!(
-            svg.contains("<title>parse: 25 ms, 5 ms in the reference (+ 20 ms)</title>"),
+            svg.contains("<title>parse: 25 ms, 5 ms in the reference (20 ms more)</title>"),
             "{svg}"
         );
         assert!(
-            svg.contains("<title>main: 30 ms, 10 ms in the reference (+ 20 ms)</title>"),
+            svg.contains("<title>main: 30 ms, 10 ms in the reference (20 ms more)</title>"),
             "{svg}"
         );
         assert_eq!(svg.matches(COLOURS[2]).count(), 3, "{svg}");

@@ -6,8 +6,9 @@ use std::iter;
 use analysis::{CountDifference, MadeOf, TimeDifference, TimePart};
 use model::metric::{ALLOCATIONS, SYSCALLS, TRANSFERRED, unit};
 
-use super::rows::{Row, Rows};
+use super::rows::Rows;
 use super::units::{Unit, amount, count, ns, percent};
+use super::words::shortened;
 
 /// So many counts that differ are named, so that the line stays short.
 const COUNTS_SHOWN: usize = 3;
@@ -15,31 +16,36 @@ const COUNTS_SHOWN: usize = 3;
 /// The mark of the line.
 pub(crate) const MARK: &str = "made of: ";
 
-/// The rows of a table whose difference to the reference is decided, with what it is made of.
-pub(crate) fn of_rows<'r, 'a>(
+/// What the decided differences of a table's rows to the reference are made of.
+pub(crate) fn of_rows<'r>(
     all: &'r [MadeOf],
-    rows: &'r Rows<'a>,
-) -> impl Iterator<Item = (&'r Row<'a>, &'r MadeOf)> {
+    rows: &'r Rows<'_>,
+) -> impl Iterator<Item = &'r MadeOf> {
     rows.contenders.iter().filter_map(move |row| {
         let is_it = |made: &&MadeOf| {
             let is_own = made.cell == row.index && made.is_decided;
             is_own && Some(made.reference_cell) == rows.family.reference
         };
-        Some((row, all.iter().find(is_it)?))
+        all.iter().find(is_it)
     })
 }
 
-/// `+ 24 % (+ 1.05 ms, 0.9 to 1.2): user time + 1.03 ms (0.88 to 1.18, 98 % of it); system calls,
-/// page faults and allocations are the same`.
+/// The width of a name.
+const NAME_WIDTH: usize = 24;
+
+/// `b takes 24 % more time than a (1.05 ms, 0.9 to 1.2): 1.03 ms more user time (0.88 to 1.18, 98 %
+/// of it); system calls, page faults and allocations are the same`. The method is the one that
+/// takes more or less, in all parts.
 pub(crate) fn sentence(made: &MadeOf) -> String {
     let MadeOf { total, parts, .. } = made;
     let width = (made.percent / total.mean_ns * (total.high_ns - total.low_ns)).abs();
-    let sign = if total.mean_ns < 0.0 { '−' } else { '+' };
-    let of = if total.part == TimePart::Cpu { "CPU time " } else { "" };
+    let [method, reference] = names(made);
     let whole = format!(
-        "{of}{sign} {} % ({}, {})",
+        "{method} takes {} % {} {} than {reference} ({}, {})",
         percent(made.percent.abs(), width),
-        signed(total.mean_ns),
+        more_or_less(total.mean_ns),
+        word(total.part),
+        ns(total.mean_ns.abs()),
         bounds(total)
     );
     let named: Vec<String> = parts.iter().filter(|part| part.is_named).map(named).collect();
@@ -50,7 +56,7 @@ pub(crate) fn sentence(made: &MadeOf) -> String {
         named => format!(": {}", named.join(", ")),
     };
     let rest = made.unexplained_ns.filter(|_| !named.is_empty());
-    let rest = rest.map(|ns| format!("{} in no part that is shown to differ", signed(ns)));
+    let rest = rest.map(|ns| format!("{} in parts that are not shown to differ", more_ns(ns)));
     let short = made.too_short_for_ticks_of_ns.filter(|_| made.is_clear).map(|tick_ns| {
         let tick = ns(tick_ns);
         format!("too short to tell user from system time, which come in ticks of {tick}")
@@ -64,9 +70,16 @@ pub(crate) fn sentence(made: &MadeOf) -> String {
     parts.collect::<Vec<String>>().join("; ")
 }
 
+/// The names of both sides, shortened unless they would then be the same.
+fn names(made: &MadeOf) -> [String; 2] {
+    let whole = [&made.method, &made.reference];
+    let short = whole.map(|name| shortened(name, NAME_WIDTH));
+    if short[0] == short[1] { whole.map(String::clone) } else { short }
+}
+
 fn named(part: &TimeDifference) -> String {
     let share = part.percent.map(|percent| format!(", {percent:.0} % of it")).unwrap_or_default();
-    format!("{} {} ({}{share})", word(part.part), signed(part.mean_ns), bounds(part))
+    format!("{} {} ({}{share})", more_ns(part.mean_ns), word(part.part), bounds(part))
 }
 
 fn word(part: TimePart) -> &'static str {
@@ -75,22 +88,27 @@ fn word(part: TimePart) -> &'static str {
         TimePart::Cpu => "CPU time",
         TimePart::User => "user time",
         TimePart::System => "system time",
-        TimePart::Wait => "wait for a CPU",
+        TimePart::Wait => "waiting for a CPU",
         TimePart::Blocked => "blocked time",
     }
 }
 
-pub(crate) fn signed(value_ns: f64) -> String {
-    format!("{} {}", if value_ns < 0.0 { '−' } else { '+' }, ns(value_ns.abs()))
+/// `3 ms more`, of the method than of its reference.
+pub(crate) fn more_ns(value_ns: f64) -> String {
+    format!("{} {}", ns(value_ns.abs()), more_or_less(value_ns))
 }
 
-/// `0.9 to 1.2`, in the unit of the mean and with its sign; around 0 each bound has its own.
+fn more_or_less(value_ns: f64) -> &'static str {
+    if value_ns < 0.0 { "less" } else { "more" }
+}
+
+/// `0.9 to 1.2`, in the unit of the mean and in its direction; around 0 each bound has its own.
 fn bounds(difference: &TimeDifference) -> String {
     let TimeDifference { mean_ns, low_ns, high_ns, .. } = *difference;
     let unit = Unit::for_values("ns", [mean_ns]);
     let number = |ns: f64| unit.number(ns.abs());
     if low_ns < 0.0 && high_ns > 0.0 {
-        return format!("− {} to + {}", number(low_ns), number(high_ns));
+        return format!("from {} less to {} more", number(low_ns), number(high_ns));
     }
     let (from, to) = if mean_ns < 0.0 { (high_ns, low_ns) } else { (low_ns, high_ns) };
     format!("{} to {}", number(from), number(to))
@@ -173,13 +191,13 @@ mod tests {
     fn a_clear_difference_is_said_with_its_cause() {
         assert_eq!(
             sentence(&made()),
-            "+ 24.0 % (+ 12 ms, 11.2 to 12.8): user time + 11.5 ms (11.0 to 12.0, 96 % of it); system calls, \
-             page faults and allocations are the same"
+            "b takes 24.0 % more time than a (12 ms, 11.2 to 12.8): 11.5 ms more user time (11.0 to 12.0, 96 % of \
+             it); system calls, page faults and allocations are the same"
         );
     }
 
     #[test]
-    fn less_time_has_positive_bounds_and_counts_say_what_differs() {
+    fn less_time_is_called_less_and_counts_say_what_differs() {
         let call = CallDifference { name: "read".to_owned(), value: 4.0, reference_value: 2e6 };
         let counts = vec![
             CountDifference {
@@ -206,9 +224,27 @@ mod tests {
         };
         assert_eq!(
             sentence(&made),
-            "CPU time − 24.0 % (− 12 ms, 11.2 to 12.8): system time − 9 ms (8.50 to 9.50); − 3 ms in no part \
-             that is shown to differ; system calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 2 \
+            "b takes 24.0 % less CPU time than a (12 ms, 11.2 to 12.8): 9 ms less system time (8.50 to 9.50); 3 ms \
+             less in parts that are not shown to differ; system calls 40 instead of 20 M, mostly read; allocated 3 MiB instead of 2 \
              KiB; page faults are the same"
+        );
+    }
+
+    #[test]
+    fn long_names_are_shortened_as_long_as_they_differ() {
+        let of = |method: &str, reference: &str| {
+            let [method, reference] = [method, reference].map(str::to_owned);
+            let text = sentence(&MadeOf { method, reference, ..made() });
+            text.split_once(" (").unwrap().0.to_owned()
+        };
+        assert_eq!(
+            of("sort --parallel=1 --unique words", "sort words"),
+            "sort --paral…nique words takes 24.0 % more time than sort words"
+        );
+        let dd = |n: &str| format!("dd if=/dev/zero bs={n} count=1 status=none");
+        assert_eq!(
+            of(&dd("1"), &dd("2")),
+            format!("{} takes 24.0 % more time than {}", dd("1"), dd("2"))
         );
     }
 
@@ -232,7 +268,7 @@ mod tests {
         let around_0 = difference(TimePart::Wall, [-1.0, -2.5, 0.5]);
         let around_0 = MadeOf { is_clear: false, total: around_0, percent: -2.0, ..made.clone() };
         let text_of_all = sentence(&around_0);
-        assert!(text_of_all.contains("(− 1 ms, − 2.50 to + 0.500): too"), "{text_of_all}");
+        assert!(text_of_all.contains("(1 ms, from 2.50 less to 0.500 more): too"), "{text_of_all}");
         let short = MadeOf { too_short_for_ticks_of_ns: Some(4e6), ..made };
         assert_eq!(
             text(short),
