@@ -34,7 +34,7 @@ fn a_study_is_one_command_and_says_what_cannot_be_tested_here() {
     let missing = study["not_measured"].as_array().unwrap();
     let swift = missing.iter().find(|m| m["reason"] == "Swift is not installed").unwrap();
     assert_eq!(swift["methods"].as_array().unwrap().len(), 24, "{swift}");
-    assert!(swift["remedy"].as_str().unwrap().contains("just swift-root"), "{swift}");
+    assert!(swift["remedy"].as_str().unwrap().contains("&& workers/swift-root`"), "{swift}");
     let own = &claim(&study, "U3")["own"];
     assert_eq!(own["verdict"], "not-testable");
     assert_eq!(own["missing"][0], "Swift is not installed");

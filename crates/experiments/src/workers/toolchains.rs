@@ -439,7 +439,7 @@ const SWIFT: Toolchain = Toolchain {
     name: "swift",
     language: "swift",
     tools: &[tool(&["swiftc"], &["--version"])],
-    install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; `just swift-root` makes one)",
+    install: "install Swift (https://swift.org/install, Debian 13: apt install swiftlang; in a checkout of bytelab, `cargo build --release && workers/swift-root` makes such a Debian, as root)",
     sources: sources!["workers/swift/worker.swift"],
     build: &[&["{swiftc}", "-{level}", "-o", "{out}/worker", "{src}/workers/swift/worker.swift"]],
     levels: &["O", "Onone", "Osize", "Ounchecked"],
