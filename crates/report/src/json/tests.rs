@@ -94,7 +94,8 @@ fn the_reason_why_a_method_was_not_counted_is_data() {
     let mut f = small();
     let no_time = Uncounted::NoTime { enough_ns: Some(12_000_000_000) };
     f.analysis.notes = vec![Warning::uncounted("syscalls", no_time).of_method("read")];
-    assert_snapshot!(document(&f)["notes"][0], @r#"{"method":"read","text":"syscalls: the time limit left no time to count; --time 12s would do","uncounted":{"enough_ns":12000000000,"reason":"no-time"}}"#);
+    let note = &document(&f)["notes"][0];
+    assert_snapshot!(note, @r#"{"method":"read","text":"syscalls: the time limit left no time to count; --time 12s would do","uncounted":{"enough_ns":12000000000,"reason":"no-time"}}"#);
 }
 
 #[test]
