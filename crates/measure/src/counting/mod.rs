@@ -527,7 +527,7 @@ fn have_same_counts(cell: &Cell, a: usize, b: usize) -> bool {
 /// too long.
 const FEW_CELLS: usize = 4;
 
-/// All of these samples may take so long, or half as long as the timing pass did.
+/// All of these samples may take so long, or as long as the timing pass did.
 const LITTLE_NS: u64 = 3_000_000_000;
 
 /// Whether the samples that show that a difference of counts is no chance take little time. It is
@@ -541,7 +541,7 @@ fn takes_little(run: &Run) -> bool {
         all_ns += sample_ns * u64::from(run.plan.counting);
         timing_ns += sample_ns * cell.n(Pass::Timing) as u64;
     }
-    all_ns <= LITTLE_NS.max(timing_ns / 2)
+    all_ns <= LITTLE_NS.max(timing_ns)
 }
 
 /// A smaller difference is never said to be a cause.
@@ -642,28 +642,33 @@ mod agreement_tests {
 
     #[test]
     fn a_few_cells_whose_counts_differ_take_all_their_samples() {
-        let of_sample = |calls: f64, cells: usize, wall_ns: f64, ops: u64| {
+        let of_samples = |calls: f64, cells: usize, wall_ns: f64, ops: u64, samples: usize| {
             let mut run = Run::default();
             run.plan.counting = 8;
             let cell_of = |calls| {
                 let timed = Sample { ops, ..Sample::default() };
                 let mut cell = cell(&[(true, calls), (false, calls), (false, calls)], None);
-                cell.push(timed, &[("wall_ns", wall_ns)]);
+                for _ in 0..samples {
+                    cell.push(timed.clone(), &[("wall_ns", wall_ns)]);
+                }
                 cell
             };
             run.cells = (0..cells).map(|i| cell_of(if i == 0 { calls } else { 1000.0 })).collect();
             [samples_left(&run, 0), samples_left(&run, 1)]
         };
-        let of = |calls: f64, cells: usize| of_sample(calls, cells, 1e6, 1);
+        let of = |calls: f64, cells: usize| of_samples(calls, cells, 1e6, 1, 1);
         assert_eq!(of(1000.0, 2), [0, 0]);
         assert_eq!(of(1010.0, 2), [0, 0]);
         assert_eq!(of(1020.0, 2), [6, 6]);
         assert_eq!(of(1020.0, 5), [0, 0]);
         // Two times 8 samples of 0.18 s take less than 3 s, those of a second more.
-        let of_wall = |wall_ns: f64, ops: u64| of_sample(1020.0, 2, wall_ns, ops);
+        let of_wall = |wall_ns: f64, ops: u64| of_samples(1020.0, 2, wall_ns, ops, 1);
         assert_eq!([of_wall(1.8e8, 1), of_wall(1e9, 1)], [[6, 6], [0, 0]]);
         // A sample of a thousand operations of a millisecond takes a second, too.
         assert_eq!(of_wall(1e6, 1000), [0, 0]);
+        // Eight are no more than the timing pass took.
+        assert_eq!(of_samples(1020.0, 2, 1e9, 1, 7), [0, 0]);
+        assert_eq!(of_samples(1020.0, 2, 1e9, 1, 8), [6, 6]);
     }
 
     #[test]
