@@ -19,8 +19,7 @@ pub(crate) struct Frame {
     pub(crate) wide: bool,
     /// The keys were written in order and without duplicates.
     sorted: bool,
-    /// Some keys cannot be distinguished by their sort keys alone: long ones, the parent key, or
-    /// strings of zeros.
+    /// Some keys cannot be distinguished by their sort keys alone: long ones, or strings of zeros.
     pub(super) rare_keys: bool,
     /// A hash of the keys in the order of writing.
     pub(super) shape: u64,
@@ -94,7 +93,7 @@ impl Encoder {
             self.fail(ErrorKind::UnknownSharedKey, message);
         }
         if self.out.capacity() == 0 {
-            self.out.reserve(self.expected_bytes);
+            self.out.reserve(self.expected_bytes.max(LEAST_BYTES));
         }
         self.outer.push(self.frame);
         self.frame = Frame::new(expects, self.slots.len(), self.keys.len());
@@ -149,18 +148,18 @@ impl Encoder {
         true
     }
 
-    /// Writes a shared key. Its sort key is the number, which is below the sort keys of all strings
-    /// that are not rare.
+    /// Writes a shared key. Its sort key is the number plus 1, which is above that of the parent
+    /// key, and below the sort keys of all strings that are not rare.
     #[inline]
     fn write_number_key(&mut self, index: u16) {
         let hash = u64::from(index).wrapping_mul(SPREAD);
         self.frame.shape = (self.frame.shape.rotate_left(5) ^ hash).wrapping_mul(SPREAD);
-        self.push_key(u32::from(index) << 16, index.into());
+        self.push_key(u32::from(index) << 16, u128::from(index) + 1);
     }
 
-    /// Writes the key that marks a parent; the parent follows as its value.
+    /// Writes the key that marks a parent; the parent follows as its value. It comes before all
+    /// other keys.
     pub(super) fn write_parent_key(&mut self) {
-        self.frame.rare_keys = true;
         self.push_key(u32::from(PARENT_KEY) << 16, 0);
     }
 
@@ -294,10 +293,11 @@ impl Encoder {
         }
         self.out.truncate(first);
         self.out[header] |= 0x08;
-        let at = self.start + first;
-        let words = slots.clone().enumerate().map(|(i, slot)| (at + 4 * i, self.slots[slot]));
-        let words: Vec<u32> = words.map(|(at, slot)| self.wide(slot, at)).collect();
-        self.out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+        self.out.reserve(4 * slots.len());
+        for slot in slots {
+            let word = self.wide(self.slots[slot], self.position());
+            self.out.extend_from_slice(&word.to_be_bytes());
+        }
     }
 
     /// Appends slots of two bytes; false if one of them points too far for that.
@@ -344,8 +344,12 @@ impl Encoder {
     }
 }
 
-/// Sort keys of shared keys are below this, and so are those of the empty string and of strings of
-/// zeros.
+/// The memory for a document of unknown size: that of an amendment of a field or two. The vector
+/// would begin with less, and be moved when it grows.
+const LEAST_BYTES: usize = 64;
+
+/// Sort keys of shared keys and of the parent key are below this, and so are those of the empty
+/// string and of strings of zeros.
 const NUMBERS: u128 = 1 << 12;
 
 /// 2^64 divided by the golden ratio: an odd number whose bits look random.

@@ -305,17 +305,20 @@ impl Drop for Edit<'_> {
 }
 
 impl Edit<'_> {
-    /// Moves the edits within this one that no other edit shares to `open`.
+    /// Moves the edits within this one that no other edit shares and that may have edits within
+    /// themselves to `open`, and drops the others.
     fn take_inner(&mut self, open: &mut Vec<Self>) {
+        let has_inner = |edit: &Self| matches!(edit.0, EditNode::Array(_) | EditNode::Dict(_));
         match &mut self.0 {
             EditNode::Array(items) => {
                 if let Some(items) = Arc::get_mut(items) {
-                    open.append(items);
+                    open.extend(items.drain(..).filter(has_inner));
                 }
             }
             EditNode::Dict(dict) => {
                 if let Some(dict) = Arc::get_mut(dict) {
-                    open.extend(core::mem::take(&mut dict.changes).into_values().flatten());
+                    let changes = core::mem::take(&mut dict.changes).into_values().flatten();
+                    open.extend(changes.filter(has_inner));
                 }
             }
             _ => {}
@@ -637,24 +640,27 @@ impl Encoder {
 
     /// Writes an edit without recursion, however deep it is.
     fn edit(&mut self, edit: &Edit<'_>) {
-        let mut open = Vec::new();
-        open.extend(self.begin_edit(edit));
-        while let Some(innermost) = open.last_mut() {
-            let next = match innermost {
+        let mut innermost = self.begin_edit(edit);
+        // It allocates only for edits within edits.
+        let mut outer = Vec::new();
+        while let Some(frame) = &mut innermost {
+            let next = match frame {
                 EditFrame::Items(items) => items.next(),
                 EditFrame::Pairs(pairs) => self.unchanged_pairs(pairs),
                 EditFrame::Changes(changes) => self.removed_pairs(changes),
             };
             if let Some(edit) = next {
-                open.extend(self.begin_edit(edit));
+                if let Some(inner) = self.begin_edit(edit) {
+                    outer.extend(innermost.replace(inner));
+                }
             } else {
-                match innermost {
+                match frame {
                     EditFrame::Items(_) => self.end_array(),
                     EditFrame::Pairs(_) | EditFrame::Changes(_) => self.end_dict(),
                 }
-                open.pop();
+                innermost = outer.pop();
             }
-            if open.len() > WRITTEN_DEPTH {
+            if outer.len() >= WRITTEN_DEPTH {
                 self.fail(ErrorKind::TooDeep, "an edit has too many levels");
             }
             if self.failure.is_some() {

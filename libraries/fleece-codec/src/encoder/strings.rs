@@ -104,7 +104,9 @@ struct StringEntry {
 const FREE: StringEntry = StringEntry { packed: [0; 2], at: NOWHERE, document: 0 };
 /// The position of a string that was not written yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-const FIRST_CAPACITY: usize = 256;
+/// The entries for the first strings. An amendment and a small document have few strings, and so
+/// much memory is allocated and freed faster than a few KiB.
+const FIRST_CAPACITY: usize = 16;
 /// After this many documents in a row that used less than one of `SPARSE_ENTRIES` entries, a new
 /// table is made: a large one is slow, because its used entries are far apart.
 const SPARSE_DOCUMENTS_MAX: u32 = 8;

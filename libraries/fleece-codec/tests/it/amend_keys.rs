@@ -1,7 +1,7 @@
 //! Amendments of documents with shared keys: with their table all is there, with another or none it
 //! is an error.
 
-use fleece_codec::{Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, json};
+use fleece_codec::{CheckOptions, Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, json};
 use std::sync::Arc;
 
 /// A person, and the table of the names if they are to be numbers.
@@ -144,6 +144,41 @@ fn a_base_is_not_amended_with_another_table() {
 fn a_base_that_was_opened_without_its_table_is_not_edited() {
     let (bytes, keys) = base(Some(SharedKeys::new()));
     check_refused(&bytes, None, keys.as_ref());
+}
+
+/// Behind the mark of the parent come numbers, from 0 on, and then texts, of which the empty one and
+/// those of zeros are the first.
+#[test]
+fn the_keys_of_an_amendment_are_in_order() {
+    let (bytes, keys) = base(Some(SharedKeys::new()));
+    let keys = keys.unwrap();
+    let long = "a key of more than fifteen bytes";
+    for changed in [
+        &["age"][..],
+        &["name", "age"],
+        &["age", ""],
+        &["", "\0"],
+        &["born", "\0", "\0\0", "age", ""],
+        &["age", "\0", long, "a key"],
+    ] {
+        let doc = Doc::check(bytes.clone()).unwrap().with_shared_keys(Arc::new(keys.clone()));
+        let mut edit = Edit::from_dict(doc.root().as_dict().unwrap());
+        for (number, key) in changed.iter().enumerate() {
+            edit.set(key, 100 + number as i64);
+        }
+        let mut encoder = Encoder::amend_append(bytes.clone()).unwrap();
+        encoder.set_shared_keys(keys.clone());
+        encoder.write_edit(&edit).unwrap();
+        let whole = [&bytes, &encoder.finish().unwrap()[..]].concat();
+        let options = CheckOptions::new().sorted_keys(true).unique_keys(true);
+        let keys = encoder.take_shared_keys().unwrap();
+        let doc = options.check(whole).unwrap().with_shared_keys(Arc::new(keys));
+        assert!(doc.root().as_dict().unwrap().parent().is_some(), "{changed:?}");
+        for (number, key) in changed.iter().enumerate() {
+            let value = doc.root().get(key).and_then(|value| value.as_i64());
+            assert_eq!(value, Some(100 + number as i64), "{key:?} of {changed:?}");
+        }
+    }
 }
 
 #[test]
