@@ -1,7 +1,7 @@
 //! Amendments of documents with shared keys: with their table all is there, with another or none it
 //! is an error.
 
-use fleece_codec::{CheckOptions, Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, json};
+use fleece_codec::{CheckOptions, Doc, Edit, Encoder, ErrorKind, Result, SharedKeys, Value, json};
 use std::sync::Arc;
 
 /// A person, and the table of the names if they are to be numbers.
@@ -146,8 +146,8 @@ fn a_base_that_was_opened_without_its_table_is_not_edited() {
     check_refused(&bytes, None, keys.as_ref());
 }
 
-/// Behind the mark of the parent come numbers, from 0 on, and then texts, of which the empty one and
-/// those of zeros are the first.
+/// Behind the mark of the parent come numbers, from 0 on, and then texts, of which those of zeros
+/// are the first.
 #[test]
 fn the_keys_of_an_amendment_are_in_order() {
     let (bytes, keys) = base(Some(SharedKeys::new()));
@@ -175,7 +175,7 @@ fn the_keys_of_an_amendment_are_in_order() {
         let doc = options.check(whole).unwrap().with_shared_keys(Arc::new(keys));
         assert!(doc.root().as_dict().unwrap().parent().is_some(), "{changed:?}");
         for (number, key) in changed.iter().enumerate() {
-            let value = doc.root().get(key).and_then(|value| value.as_i64());
+            let value = doc.root().get(key).and_then(Value::as_i64);
             assert_eq!(value, Some(100 + number as i64), "{key:?} of {changed:?}");
         }
     }
