@@ -9,8 +9,10 @@ pub mod sample;
 mod standard_streams;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use libc::c_int;
 
 /// The text, for a message, with every character escaped that would move the cursor, start an
 /// escape sequence or change the direction of writing; white space of any kind becomes a space.
@@ -34,5 +36,20 @@ pub(crate) fn escape_controls(text: &str) -> String {
 /// started later have the default action of SIGXFSZ again, because a handler does not outlive
 /// `execve`.
 pub fn fail_at_the_size_limit() -> io::Result<()> {
-    signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+    extern "C" fn ignore(_: c_int) {}
+    handle_signal(libc::SIGXFSZ, ignore)
+}
+
+/// From now on, this function is called when the signal arrives. It may call only what is allowed in
+/// a handler.
+#[expect(unsafe_code, reason = "handles a signal")]
+pub(crate) fn handle_signal(signal: c_int, handler: extern "C" fn(c_int)) -> io::Result<()> {
+    // SAFETY: all fields of a sigaction may be zero.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: the action is initialised, and its handler calls only functions that are allowed
+    // there.
+    let failed = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

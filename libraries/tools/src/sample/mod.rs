@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,8 +18,8 @@ use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use record_sampler::{Error, ErrorKind, Population, Sampler, Stats};
 
-use crate::escape_controls;
 use crate::standard_streams::{StandardStream, check};
+use crate::{escape_controls, handle_signal};
 pub use args::SampleArgs;
 use args::SplitPart;
 use output::{Manifest, Output};
@@ -64,7 +63,7 @@ fn draw(args: &SampleArgs) -> Result<()> {
     args.check_amount()?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
     let parts = args.parts()?;
-    report_sigbus()?;
+    handle_signal(libc::SIGBUS, report_sigbus).context("catching SIGBUS")?;
     let inputs = Inputs::new(args)?;
     let paths = &inputs.paths;
     let manifest = args.manifest.as_ref();
@@ -250,23 +249,9 @@ fn print_stats(stats: &[Stats], seed: u64) -> Result<()> {
 const MESSAGE: &[u8] =
     b"bytelab sample: a mapped file was truncated or unreadable; --method pread does not map files\n";
 
-/// From now on, SIGBUS ends the process with a line on standard error and exit status 1.
+/// The handler of SIGBUS: ends the process with a line on standard error and exit status 1.
 #[expect(unsafe_code, reason = "handles a signal")]
-fn report_sigbus() -> Result<()> {
-    // SAFETY: all fields of a sigaction may be zero.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = handler as *const () as usize;
-    // SAFETY: the action is initialised, and its handler calls only functions that are allowed
-    // there.
-    let failed = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
-    if failed == 0 {
-        return Ok(());
-    }
-    Err(std::io::Error::last_os_error()).context("catching SIGBUS")
-}
-
-#[expect(unsafe_code, reason = "handles a signal")]
-extern "C" fn handler(_: libc::c_int) {
+extern "C" fn report_sigbus(_: libc::c_int) {
     // SAFETY: write(2) may be called in a handler; the message is static.
     unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
     // SAFETY: _exit(2) may be called in a handler.
