@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     // Without it, a file that is too large ends the process by a signal.
     let _ = tools::fail_at_the_size_limit();
-    let ended = hidden::run(&words).or_else(|| cli::licences(&words)).unwrap_or_else(|| {
+    // The tools come first: they start no process and store nothing, and each function that is
+    // called before them may take a page fault.
+    let ended = run_flags::run_tool(&words).or_else(|| hidden::run(&words));
+    let ended = ended.or_else(|| cli::licences(&words)).unwrap_or_else(|| {
         let (Cli { global, task, .. }, experiments) = run_flags::parse(&words)?;
         let GlobalArgs { store, keep_env } = global;
         let mut secret = store::secret_variables(store.as_deref(), &words);

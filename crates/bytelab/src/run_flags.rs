@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use analysis::{ROUNDS, SESSIONS};
 use anyhow::{Context, Result, bail, ensure};
@@ -19,8 +20,9 @@ use model::param::{Param, ParamKind, ParamValue, Point, bytes};
 use model::path_text::{from_os, to_path};
 use model::pattern::closest;
 use report::published::{self, Study};
-use tools::cat::CatArgs;
-use tools::sample::SampleArgs;
+use tools::cat::{self, CatArgs};
+use tools::fleece;
+use tools::sample::{self, SampleArgs};
 
 use crate::cli::{Cli, CliCommand, EXAMPLES, GlobalArgs};
 use crate::commands::bench::BenchArgs;
@@ -70,26 +72,25 @@ fn with_bench(words: &[OsString]) -> Cow<'_, [OsString]> {
     }
 }
 
-/// The subcommand, if it is one of the tools and its arguments are valid: describing all other
+/// Runs the subcommand, if it is one of the tools and its arguments are valid: describing all other
 /// subcommands takes longer than many samples. Invalid arguments and requests for help are left to
 /// `parse`.
-fn tool(words: &[OsString]) -> Option<Cli> {
+pub(crate) fn run_tool(words: &[OsString]) -> Option<Result<ExitCode>> {
     fn args<A: Args>(words: &[OsString]) -> Option<A> {
         let command = A::augment_args(Command::new("bytelab"));
         let mut matches = command.try_get_matches_from(words).ok()?;
         A::from_arg_matches_mut(&mut matches).ok()
     }
     let words = words.get(1..)?;
-    let task = match words.first()?.to_str()? {
-        "cat" => CliCommand::Cat(match CatArgs::of_names(&words[1..]) {
+    Some(match words.first()?.to_str()? {
+        "cat" => Ok(cat::run(match CatArgs::of_names(&words[1..]) {
             Some(args) => args,
             None => args(words)?,
-        }),
-        "fleece" => CliCommand::Fleece(args(words)?),
-        "sample" => CliCommand::Sample(Box::new(SampleArgs::of_words(words)?)),
+        })),
+        "fleece" => fleece::run(&args(words)?),
+        "sample" => Ok(sample::run(&SampleArgs::of_words(words)?)),
         _ => return None,
-    };
-    Some(Cli { global: GlobalArgs::default(), licences: false, task })
+    })
 }
 
 /// The subcommand, if it is `bench` and its arguments are valid: describing the params of all
@@ -111,14 +112,14 @@ fn bench(words: &[OsString]) -> Option<Cli> {
 }
 
 /// Parses the process's arguments; help, version and wrong use end the process here. An experiment
-/// in a file is added to the others; the tools and `bench` need none.
+/// in a file is added to the others; `bench` needs none.
 pub(crate) fn parse(words: &[OsString]) -> Result<(Cli, Catalogue)> {
     version(words);
     if words.len() < 2 {
         show_examples();
     }
     let mut experiments = Vec::new();
-    let cli = if let Some(cli) = tool(words).or_else(|| bench(words)) {
+    let cli = if let Some(cli) = bench(words) {
         cli
     } else {
         experiments = experiments::all();

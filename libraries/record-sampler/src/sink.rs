@@ -94,10 +94,12 @@ pub(crate) struct Output<'a> {
 }
 
 const BUFFER: usize = 128 << 10;
+/// The buffer of a small sample; it is doubled as needed.
+const FIRST_BUFFER: usize = 4 << 10;
 
 impl<'a> Output<'a> {
     pub(crate) fn new(out: &'a mut dyn Write, format: Format) -> Output<'a> {
-        let (buffer, record_end) = (Vec::with_capacity(BUFFER), format.end());
+        let (buffer, record_end) = (Vec::with_capacity(FIRST_BUFFER), format.end());
         Output { out, record_end, buffer, last: record_end.unwrap_or(0), written: 0 }
     }
 

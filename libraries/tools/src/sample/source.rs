@@ -1,6 +1,7 @@
 //! The files, URLs and objects of the command line as one population. URLs and objects are read
 //! once, from start to end, but for those with an index and those of Parquet.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -31,9 +32,9 @@ pub(super) struct RemoteAccess {
 }
 
 impl RemoteAccess {
-    fn new(args: &SampleArgs) -> RemoteAccess {
+    fn new(signs: bool) -> RemoteAccess {
         let s3 = S3::from_environment();
-        let s3 = if args.no_sign_request { s3.anonymous() } else { s3 };
+        let s3 = if signs { s3 } else { s3.anonymous() };
         RemoteAccess { s3, connections: Connections::new() }
     }
 
@@ -48,22 +49,29 @@ pub(super) struct Inputs {
     pub(super) paths: Vec<PathBuf>,
     /// Whether each is an object that a list shows to be small.
     are_small: Vec<bool>,
-    access: RemoteAccess,
+    /// Made for the first URL: files need none.
+    access: OnceCell<RemoteAccess>,
+    /// Whether requests to buckets are signed.
+    signs: bool,
 }
 
 impl Inputs {
     /// Expands the arguments: a name without an existing file may be a pattern, whose matches are
     /// sorted by name.
     pub(super) fn new(args: &SampleArgs) -> Result<Inputs> {
-        let access = RemoteAccess::new(args);
-        let mut inputs = Inputs { paths: Vec::new(), are_small: Vec::new(), access };
+        let mut inputs = Inputs {
+            paths: Vec::new(),
+            are_small: Vec::new(),
+            access: OnceCell::new(),
+            signs: !args.no_sign_request,
+        };
         for argument in &args.files {
             let name = argument.as_os_str();
             if is_object(name) {
                 check_object(name)?;
             }
             if is_pattern(name) {
-                for object in matched(name, inputs.access.options())? {
+                for object in matched(name, inputs.access().options())? {
                     inputs.paths.push(object.url.into());
                     inputs.are_small.push(object.size_bytes <= OBJECT_BYTES);
                 }
@@ -77,6 +85,10 @@ impl Inputs {
         Ok(inputs)
     }
 
+    fn access(&self) -> &RemoteAccess {
+        self.access.get_or_init(|| RemoteAccess::new(self.signs))
+    }
+
     /// All as files that are read at any offset.
     pub(super) fn remote_files(&self) -> Result<Vec<(PathBuf, Box<dyn ReadAt>)>> {
         let blocks = Arc::default();
@@ -86,7 +98,7 @@ impl Inputs {
                 format!("{name} is a file: it is not read together with parts of URLs")
             })?;
             let name = Address::from(url).name();
-            let opened = RemoteFile::open(&self.access, url, number, &blocks);
+            let opened = RemoteFile::open(self.access(), url, number, &blocks);
             let opened = opened.with_context(|| name.clone())?;
             Ok((name.into(), Box::new(opened)))
         };
@@ -103,14 +115,14 @@ impl Inputs {
         let with_sizes = || self.paths.iter().zip(&self.are_small);
         let small = with_sizes().filter(|(_, is_small)| **is_small);
         let small = small.map(|(path, _)| path.to_string_lossy().into_owned()).collect();
-        let mut small = ReadAhead::readers(&self.access, small).into_iter();
+        let mut small = ReadAhead::readers(self.access(), small).into_iter();
         let mut inputs: Vec<(PathBuf, Box<dyn Read + Send>)> = Vec::new();
         for (path, is_small) in with_sizes() {
             let of_list = if *is_small { small.next() } else { None };
             if let Some(reader) = of_list {
                 inputs.push((path.clone(), Box::new(reader)));
             } else if let Some(url) = url(path) {
-                let remote = RemoteReader::new(url.to_owned(), self.access.clone());
+                let remote = RemoteReader::new(url.to_owned(), self.access().clone());
                 inputs.push((remote.name().into(), Box::new(remote)));
             } else {
                 let file = File::open(path).with_context(|| path.display().to_string())?;
